@@ -4,36 +4,40 @@ import type { Removal } from './changes/added-fields.ts';
 import type { Comparison } from './decide/comparison.ts';
 
 /**
- * One call to the cluster, with everything that fences it: `uid` of the object it was decided for, `resourceVersion`
- * where a change of the object takes away the reason.
+ * One write to the cluster, with its preconditions: the `uid` of the object that it was planned for, and the
+ * `resourceVersion` where any later change of the object invalidates the action.
  */
 export type Action = ActionBase &
   (
     | {
         /**
-         * Made if it is not there; never changes one that is. `replicas`: pods to start with. `probe`: one that is there
-         * and out of sight gets a dry run first, as below.
+         * Creates the object if it does not exist, and never changes an existing one. `replicas`: the initial number of pods.
+         * `probe`: an existing object that the caches do not show gets a dry run first, as for `apply`.
          */
         readonly kind: 'create';
         readonly object: KubeObject;
         readonly replicas?: number;
         readonly probe?: string;
-        /** Not applied again later: a POST. */
+        /** The object is never applied later, so it is created by a POST. */
         readonly once: boolean;
       }
-    /** The database's credentials, with a password made on the spot unless there is one already. */
+    /** Creates the credentials of the database with a new password, unless they exist. */
     | { readonly kind: 'credentials' }
-    /** Looks at Secrets. `database`: its credentials too. `witnessed`: what each witness knows of. */
+    /**
+     * Reads Secrets. `database`: whether to read the credentials of the database too. `sentinelSecrets`: the Secrets that each
+     * sentinel has recorded.
+     */
     | {
         readonly kind: 'secrets';
         readonly database: boolean;
         readonly environments: readonly string[];
-        readonly witnessed: readonly (readonly NamedSecret[])[];
+        readonly sentinelSecrets: readonly (readonly NamedSecret[])[];
       }
     /**
-     * Server-side apply. `replicas`: kept in the apply because this manager is its only owner. `drift`: what is wanted
-     * was there before and somebody changed it. `resume`: takes back a pause that somebody has set by hand. `added`:
-     * fields to remove first. `probe`: hash of how the cluster changes it; a dry run shows first whether it still does.
+     * Server-side apply. `replicas`: repeated in the apply because this field manager is the only owner of the field.
+     * `drift`: the desired object was applied before and has been edited since. `resume`: reverts a manual
+     * `kubectl rollout pause`. `added`: fields to remove first. `probe`: hash of the change that the cluster makes to the
+     * object; a dry run checks first whether it still makes this change.
      */
     | {
         readonly kind: 'apply';
@@ -46,8 +50,8 @@ export type Action = ActionBase &
         readonly probe?: string;
       }
     /**
-     * `spec.replicas`, by its own manager. Not forced: refused where somebody else owns another number.
-     * `resourceVersion`: refused where anything changed since. `probe`: as above.
+     * Sets `spec.replicas` with a field manager of its own. Without `force` the API server rejects it when another manager
+     * owns a different number. With `resourceVersion` it rejects it after any change of the object. `probe`: as for `apply`.
      */
     | {
         readonly kind: 'scale';
@@ -59,8 +63,9 @@ export type Action = ActionBase &
         readonly probe?: string;
       }
     /**
-     * The cluster gave the object a field that cannot be changed later. It is deleted, to be created again, if a dry run
-     * shows that the cluster no longer does so. `keepsPods`: its pods serve until the new object replaces them.
+     * The cluster has set a field of the object that is immutable. The object is deleted and then created again, if a dry
+     * run shows that the cluster no longer sets the field. `keepsPods`: the pods keep serving until the new object replaces
+     * them.
      */
     | {
         readonly kind: 'replace';
@@ -70,7 +75,7 @@ export type Action = ActionBase &
         readonly keepsPods: boolean;
         readonly comparison: Pick<Comparison, 'id' | 'object' | 'differences'>;
       }
-    /** Size and ownership of the database's volume; its credentials and the stored templates follow in ownership. */
+    /** Changes size and owner of the database volume. `followers`: stored templates that get the same owner. */
     | {
         readonly kind: 'volume';
         readonly object: KubeObject;
@@ -90,25 +95,25 @@ export type Action = ActionBase &
 interface ActionBase {
   /** Unique in a plan: kind of action and object. */
   readonly id: string;
-  /** Why, as a phrase for logs: `is missing`, `spec.replicas: 3, not 2`. */
+  /** The reason as a phrase for logs: `is missing`, `spec.replicas: 3, not 2`. */
   readonly reason: string;
   readonly stage: Stage;
-  /** Ids of actions that, if they are in the plan, must have succeeded before. */
+  /** Ids of actions that must succeed first, if the plan contains them. */
   readonly after: readonly string[];
 }
 
-/** Stages run one after the other; what is in one stage runs side by side. */
+/** Stages run one after the other. The actions of one stage run in parallel. */
 export const STAGES = {
   /**
-   * What others depend on, where it is missing: stored templates, credentials, accounts, the policies that close pods off
-   * before they run. And autoscalers that would undo a scale.
+   * Missing objects that others depend on: stored templates, credentials, service accounts, and network policies, which
+   * must exist before the pods run. Also the removal of autoscalers that would revert a scale.
    */
   prerequisites: 0,
   scale: 1,
-  /** What pods stand on, before them: volumes, after their credentials, and what changes of accounts and policies. */
+  /** What pods need before they start: volumes (after their credentials), and changed service accounts and policies. */
   foundations: 2,
   objects: 3,
-  /** From no pods to some: with the new templates, or pods of the former ones would be made first. */
+  /** Scales up from zero after the new template is applied; otherwise pods of the old template would start first. */
   start: 4,
   autoscalers: 5,
   removal: 6,
@@ -123,6 +128,6 @@ export function actionId(kind: ActionKind, objectKind: string, name: string): st
 
 export interface Plan {
   readonly actions: readonly Action[];
-  /** What cannot be done yet, and what it waits for. */
+  /** One sentence for each object that cannot be written yet, with what it waits for. */
   readonly waiting: readonly string[];
 }

@@ -4,7 +4,7 @@ import { holderOf } from './access/identity.ts';
 import { identityKeys } from './observe/cache-keys.ts';
 import { LIKE_A_UID } from './observe/ownership.ts';
 
-/** What the rules of decision 0061 change for a resource that an earlier version has served. */
+/** What the identity rules of decision 0061 change for a resource that an earlier version of Berth managed. */
 
 interface Spec {
   readonly deploymentId?: string;
@@ -13,8 +13,8 @@ interface Spec {
 }
 
 /**
- * In cloud, one sentence about a deployment of the API outside its tenant's namespace, which the chart's policy for the
- * listener refuses. Pure.
+ * For hosting mode `cloud`: one sentence when a deployment of the API is outside the namespace of its tenant. The chart's
+ * admission policy for the listener rejects writes there. Pure.
  */
 export function namespaceChanges({ metadata: { namespace }, ...object }: UntypedObject): string[] {
   const { tenantId, deploymentId } = (object['spec'] ?? {}) as Spec;
@@ -27,7 +27,7 @@ export function namespaceChanges({ metadata: { namespace }, ...object }: Untyped
     : [];
 }
 
-/** The custom resources by their identity, as `namespace/value`. */
+/** Groups the custom resources by identity, as `namespace/value`. */
 export function byIdentity(resources: readonly UntypedObject[]): ReadonlyMap<string, UntypedObject[]> {
   const found = new Map<string, UntypedObject[]>();
   for (const resource of resources)
@@ -40,8 +40,8 @@ export function byIdentity(resources: readonly UntypedObject[]): ReadonlyMap<str
 }
 
 /**
- * One sentence for each change; empty: nothing changes. Pure.
- * @param keptOf volume claims and stored templates by the name of a resource
+ * One sentence for each change; empty when nothing changes. Pure.
+ * @param keptOf returns the volume claims and stored templates for the name of a resource
  */
 export function identityChanges(
   resource: UntypedObject,

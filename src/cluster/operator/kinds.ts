@@ -2,14 +2,14 @@ import { LABELS, MANAGED_BY } from '../../contract/resource/names.ts';
 import { INPUTS_HASH_LABEL } from '../../workloads/labels.ts';
 import { type KnownKind, RESOURCES, type Resource } from '../kube/client/resources.ts';
 
-/** What the operator does with one kind of object beside the custom resource. */
+/** How the operator watches and removes one kind of child object. */
 export interface ChildKind {
   readonly resource: Resource;
-  /** Only what carries these labels is watched: memory grows with Berth's objects, not with the cluster's. */
+  /** Only objects with these labels are watched, so memory grows with Berth's objects and not with the cluster. */
   readonly labelSelector: string;
-  /** Deleted when nothing wants it any more. Never what holds data. */
+  /** Deleted when it is no longer desired. Always false for kinds that hold data. */
   readonly removable: boolean;
-  /** Part of an API that a cluster may lack. */
+  /** Belongs to an API that a cluster may not have. */
   readonly optional: boolean;
 }
 
@@ -19,7 +19,7 @@ function child(kind: KnownKind, more: Partial<ChildKind> = {}): ChildKind {
   return { resource: RESOURCES[kind], labelSelector: OURS, removable: true, optional: false, ...more };
 }
 
-/** Every kind that is watched beside the custom resource. Secrets never are. */
+/** Every kind of child that is watched. Secrets are never watched. */
 export const CHILD_KINDS = {
   Deployment: child('Deployment'),
   StatefulSet: child('StatefulSet'),
@@ -31,7 +31,7 @@ export const CHILD_KINDS = {
   Ingress: child('Ingress'),
   HTTPRoute: child('HTTPRoute', { optional: true }),
   PersistentVolumeClaim: child('PersistentVolumeClaim', { removable: false }),
-  // The StatefulSet controller makes ControllerRevisions of its own, with the labels of the pods.
+  // The StatefulSet controller creates ControllerRevisions too, with the labels of the pods.
   ControllerRevision: child('ControllerRevision', {
     removable: false,
     labelSelector: `${OURS},${INPUTS_HASH_LABEL}`,
@@ -43,17 +43,17 @@ export type ChildKindName = keyof typeof CHILD_KINDS;
 
 export const CHILD_KIND_NAMES = Object.keys(CHILD_KINDS) as ChildKindName[];
 
-/** Kinds of APIs that a cluster may lack, get later, or lose. */
+/** Kinds of APIs that a cluster may not have, or that may be installed or removed later. */
 export const OPTIONAL_KINDS = CHILD_KIND_NAMES.filter((kind) => CHILD_KINDS[kind].optional);
 
-/** Ways in from outside. */
+/** Kinds that expose the app outside the cluster. */
 export const ROUTE_KINDS = ['Ingress', 'HTTPRoute'] as const satisfies readonly ChildKindName[];
 
 export function isRouteKind(kind: string): boolean {
   return (ROUTE_KINDS as readonly string[]).includes(kind);
 }
 
-/** `kind` as one that is watched; undefined for any other (Secrets, say). */
+/** How `kind` is watched; undefined for kinds that are not, such as Secret. */
 export function childKindOf(kind: string): ChildKind | undefined {
   return Object.hasOwn(CHILD_KINDS, kind) ? CHILD_KINDS[kind as ChildKindName] : undefined;
 }

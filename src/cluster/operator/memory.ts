@@ -2,42 +2,42 @@ import type { KubeObject } from '../kube/client/object.ts';
 import { CredentialsNote } from './access/credentials-record.ts';
 import type { CheckedReferences } from './access/foreign-references.ts';
 import type { Checked } from './access/spec-policy.ts';
-import { ClusterAnswers } from './act/cluster-responses.ts';
+import { ClusterResponses } from './act/cluster-responses.ts';
 import { Refusals } from './act/refusals.ts';
 import { NO_TELLINGS, type Tellings } from './observe/warning-events.ts';
 
-/** What is remembered of one custom resource between looks. Losing it costs a few calls, never correctness. */
+/** State of one custom resource that is kept in memory between reconciles. Losing it costs a few calls, never correctness. */
 export interface Remembered {
-  /** Own writes that the caches may not show yet. */
+  /** Our own writes that the caches may not show yet. */
   written: readonly KubeObject[];
   readonly refusals: Refusals;
-  readonly answers: ClusterAnswers;
-  /** Since when numbers and wording of the status are others than written, in ticks (look-time.ts); undefined: they are not. */
+  readonly responses: ClusterResponses;
+  /** Since when counts and messages differ from the written status, in ticks (reconcile-time.ts); undefined: they do not. */
   countsSince?: number | undefined;
-  /** When Secrets were last looked at because something did not come up, in ticks. */
+  /** When Secrets were last read because a workload did not start, in ticks. */
   secretsCheckedAt: number;
   readonly credentials: CredentialsNote;
-  /** What Events told of objects that say nothing themselves. */
-  tellings: Tellings;
-  /** What may not be of its spec; undefined: not looked for yet. */
+  /** Warning Events about objects whose own status gives no reason. */
+  warnings: Tellings;
+  /** Result of the policy check of the spec; undefined: not checked yet. */
   checked?: Checked;
-  /** Which of its references lead to another deployment's objects; undefined: not looked for yet. */
+  /** References to objects of another deployment; undefined: not checked yet. */
   references?: CheckedReferences;
-  /** Of the custom resource whose identity was accepted; undefined: not yet. */
+  /** Uid of the custom resource whose identity was accepted; undefined: none was accepted yet. */
   acceptedUid?: string | undefined;
-  /** Whether the custom resource was read from the server since: the first list may be one of before. */
+  /** Whether the custom resource was read from the API server since the start. The first list of a watch may be stale. */
   confirmed: boolean;
-  /** Looks in a row that ended with a failed call. */
+  /** Number of consecutive reconciles that ended with a failed call. */
   errors: number;
 }
 
-/** Which object was written, without what: it is remembered until the next look, which may be long. */
+/** The identity and version of a written object without its content, which would stay in memory until the next reconcile. */
 export function versionOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion } = metadata;
   return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } };
 }
 
-/** The memory of all custom resources, by key. */
+/** The in-memory state of all custom resources, by key. */
 export class Memory {
   readonly #byKey = new Map<string, Remembered>();
 
@@ -47,10 +47,10 @@ export class Memory {
     const fresh: Remembered = {
       written: [],
       refusals: new Refusals(),
-      answers: new ClusterAnswers(),
+      responses: new ClusterResponses(),
       secretsCheckedAt: Number.NEGATIVE_INFINITY,
       credentials: new CredentialsNote(),
-      tellings: NO_TELLINGS,
+      warnings: NO_TELLINGS,
       confirmed: false,
       errors: 0,
     };

@@ -7,75 +7,75 @@ import type { PodTemplates } from '../../workloads/desired-object.ts';
 import type { NamedSecret } from '../../workloads/objects/secret-sentinel.ts';
 import type { StoredImage } from '../../workloads/stored-templates.ts';
 import type { KubeObject, UntypedObject } from '../kube/client/object.ts';
-import type { KnownAnswer } from './act/cluster-responses.ts';
+import type { KnownResponse } from './act/cluster-responses.ts';
 import type { ImageLook } from './images/image-lookup.ts';
 
 /**
- * What the operator knows of one ManagedDeployment. Terms:
- * - child: any object made for it, owned by it or not;
+ * What the operator has observed of one ManagedDeployment. Terms:
+ * - child: any object that was created for it, owned by it or not;
  * - stored templates: a ControllerRevision of ours that holds rendered pod templates;
  * - target: the templates that the components are to run now.
  */
 export interface Observed {
-  /** Read from the cluster, its spec's defaults filled in. */
+  /** The custom resource, with the defaults of its spec filled in. */
   readonly resource: ObservedResource;
-  /** Objects with our mark, by `childId`; pods and stored templates are apart. */
+  /** Objects that belong to this deployment, by `childId`, without pods and stored templates. */
   readonly children: ReadonlyMap<string, ChildObject>;
-  /** Objects of Berth's with the name of this resource, the mark of another deployment and no owner. */
-  readonly strangers?: readonly ChildObject[];
+  /** Berth's objects with the name of this resource that have no owner and the label of another deployment. */
+  readonly foreignObjects?: readonly ChildObject[];
   readonly storedTemplates: readonly ObservedTemplates[];
-  /** ControllerRevisions of ours that are being deleted: stored templates and witnesses no longer count. */
+  /** Our ControllerRevisions (stored templates and sentinels) that are being deleted. They are not used any more. */
   readonly leavingRevisions?: readonly ChildObject[];
-  /** What stands for the Secrets, which nobody watches; see secrets-check.ts. */
-  readonly witnesses: readonly SecretWitness[];
-  /** Pods of this deployment, those that are ending included. */
+  /** Sentinels show that a Secret was deleted although Secrets are not watched; see secrets-check.ts. */
+  readonly sentinels: readonly SecretSentinel[];
+  /** Pods of this deployment, including those that are terminating. */
   readonly pods: readonly ObservedPod[];
   /** Kinds that this cluster does not have. */
   readonly missingKinds?: ReadonlySet<string>;
-  /** The build that the resource asks for; absent: it asks for none. */
+  /** State of the build that the resource requests; absent: it requests none. */
   readonly build?: BuildStatus;
-  /** How far the look at the registry of the wanted image is; absent: it needs none, or this operator looks none up. */
+  /** State of the digest lookup of the desired image; absent: none is needed, or this operator looks up no digests. */
   readonly image?: ImageLook;
-  /** What the wanted pods may not be, whoever asks for it; absent: nothing was looked for. See confinement.ts. */
+  /** Parts of the spec that are not allowed; absent: the spec was not checked. See access/spec-policy.ts. */
   readonly forbidden?: readonly Forbidden[];
-  /** Why no route may lead to the wanted host; absent: one may. See host-claims.ts. */
+  /** Why the deployment may not use the desired host; absent: it may. See access/host-claims.ts. */
   readonly hostRefused?: string;
-  /** How the cluster changes what is written, by `childId`; see cluster-answers.ts. */
-  readonly answers?: ReadonlyMap<string, KnownAnswer>;
-  /** What Events told of an object when they were last asked for, by its uid; see tellings.ts. */
-  readonly tellings?: ReadonlyMap<string, Telling>;
+  /** How the cluster changes the objects that we write, by `childId`; see act/cluster-responses.ts. */
+  readonly responses?: ReadonlyMap<string, KnownResponse>;
+  /** The last warning Events about objects, by uid; see observe/warning-events.ts. */
+  readonly warnings?: ReadonlyMap<string, WarningEvent>;
 }
 
-/** A part of the custom resource that may not be. */
+/** A part of the custom resource that is not allowed. */
 export interface Forbidden {
   readonly resourcePath: string;
   readonly message: string;
-  /** Of the pod template, which stays let where it was let once. */
+  /** Whether it is part of the pod template. Pod templates that were accepted once stay accepted. */
   readonly ofPodTemplate: boolean;
-  /** The policy of the operator refuses it, and another policy may allow it; absent: no policy allows it. */
+  /** Whether the policy of the operator rejects it, so that another policy may allow it; absent: no policy allows it. */
   readonly byPolicy?: boolean;
 }
 
-/** Stands for the Secrets that own it: one that is deleted is soon no longer among them. */
-export interface SecretWitness {
+/** A ControllerRevision that is owned by Secrets. The garbage collector removes the owner reference of a deleted Secret. */
+export interface SecretSentinel {
   readonly object: ChildObject;
   readonly secrets: readonly NamedSecret[];
 }
 
-/** The last warning about an object. */
-export interface Telling {
+/** The last warning Event about an object. */
+export interface WarningEvent {
   readonly reason: string;
   readonly message: string;
 }
 
-/** A custom resource that is in the cluster. */
+/** A custom resource as read from the cluster. */
 export type ObservedResource = ManagedDeployment & {
   readonly metadata: { readonly uid: string; readonly resourceVersion: string; readonly generation: number };
 };
 
-/** A child as cached. */
+/** A child object as cached. */
 export interface ChildObject extends UntypedObject {
-  /** Who applies `spec.replicas`, as `manager/operation`; kept from managedFields, which are dropped. */
+  /** Field managers of `spec.replicas`, as `manager/operation`. managedFields itself is not cached. */
   replicasOwners?: readonly string[];
 }
 
@@ -87,16 +87,16 @@ export interface ObservedTemplates {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly revisionNumber: number;
-  /** As labelled: the hub's id, or the number on resources without a record. */
+  /** Value of the label: the hub's id, or the revision number of a resource applied by hand. */
   readonly revisionId: string;
   readonly inputsHash: string;
-  /** `askedPodsHash` of the resource that they were rendered from; absent: an earlier version made them. */
+  /** `askedPodsHash` of the resource that they were rendered from; absent: an earlier version of Berth stored them. */
   readonly askedPods?: string;
   readonly createdAt: string;
-  /** What was active when these were made; null: nothing. */
+  /** The active revision when these were stored; null: there was none. */
   former(): ActiveRevision | null;
   templates(): PodTemplates;
-  /** Which image they run; null: none, or the object cannot be read. */
+  /** The image that they run; null: none, or the object cannot be parsed. */
   image(): StoredImage | null;
 }
 
@@ -127,17 +127,17 @@ export interface PodCondition {
   lastTransitionTime?: string;
 }
 
-/** A pod as far as it is read; all else is dropped before it is cached. */
+/** The fields of a pod that the operator reads. All others are dropped before the pod is cached. */
 export interface ObservedPod extends KubeObject {
-  /** The node that went away under it; absent: none did, as far as the pod tells. */
+  /** The lost node that it ran on; absent: the pod reports no lost node. */
   lostNode?: string;
-  /** Of one that is being deleted: the node that has to confirm its end. */
+  /** For a terminating pod: the node that must confirm that it has ended. */
   node?: string;
-  /** No controller owns it: nobody replaces it. */
+  /** No controller owns the pod, so it is not replaced. */
   orphan?: boolean;
   status?: {
     phase?: string;
-    /** Why the whole pod has ended: `Evicted`. */
+    /** Why the whole pod has ended, such as `Evicted`. */
     reason?: string;
     message?: string;
     conditions?: PodCondition[];
@@ -157,7 +157,7 @@ export function idOf(object: KubeObject): string {
   return childId(object.kind, object.metadata.name);
 }
 
-/** The child of this kind and name, if it is there and not on its way out. */
+/** The child of this kind and name; undefined if it does not exist or is being deleted. */
 export function liveChild(observed: Observed, kind: string, name: string): ChildObject | undefined {
   const child = observed.children.get(childId(kind, name));
   return child === undefined || child.metadata.deletionTimestamp !== undefined ? undefined : child;

@@ -22,9 +22,9 @@ import { followOptionalKinds } from './optional-kinds.ts';
 import { availableKinds, preflight } from './preflight.ts';
 import { createReconciler } from './reconcile.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
-import { IMPORTANT_NEWS } from './rollout/transitions.ts';
+import { IMPORTANT_EVENTS } from './rollout/transitions.ts';
 
-/** `candidate`: another one leads. `syncing`: leads, and fills its caches. */
+/** `candidate`: another process leads. `syncing`: this process leads, and its caches are not filled yet. */
 export type OperatorState = 'starting' | 'candidate' | 'syncing' | 'leading' | 'stopped';
 
 /** For health, metrics and logs. */
@@ -32,9 +32,9 @@ export interface OperatorHooks {
   onState?(state: OperatorState): void;
   onReconcile?(result: { key: string; outcome: Outcome; durationMs: number }): void;
   onAction?(action: Action): void;
-  /** As onReconcile, of a look at all builds. */
+  /** As onReconcile, for a reconcile of all builds. */
   onBuilds?(result: { outcome: Outcome; durationMs: number }): void;
-  /** The queues and caches of a term of leadership, to be looked at whenever metrics are asked for. */
+  /** Called at the start of a term of leadership with its queues and caches, which metrics read when they are collected. */
   onTerm?(term: { queue: WorkQueue; builds: WorkQueue | undefined; watches: () => WatchStats[] }): void;
 }
 
@@ -42,17 +42,17 @@ export interface OperatorOptions {
   readonly client: KubeClient;
   /** How workloads are rendered in this cluster. */
   readonly config: RenderConfig;
-  /** What pods may be; absent: what the hosting mode lets them. */
+  /** What deployments may request; absent: the default of the hosting mode. */
   readonly policy?: Policy;
-  /** Host under which the hub itself is reached, which no deployment may have; absent: not known. */
+  /** Public host of the hub, which no deployment may use; absent: not known. */
   readonly ownHost?: string | undefined;
-  /** Hosts of the other parts of the platform, which no deployment may newly have; absent: none is known. */
+  /** Hosts of other parts of the platform, which no deployment may newly claim; absent: none is known. */
   readonly platformHosts?: readonly string[] | undefined;
-  /** How builds are run; absent: nothing is built. */
+  /** Configuration of builds; absent: this operator does not build. */
   readonly builds?: BuildConfig | undefined;
-  /** How registries are asked for the digests of images; absent: images are used as given. */
+  /** How to look up image digests in registries; absent: images are used as given. */
   readonly images?: RegistryOptions | undefined;
-  /** How long trouble may last before a rollout has failed, the deadline aside; default: see failure-rules. */
+  /** How long a symptom may last before the rollout fails, apart from the deadline; default: see failure-rules.ts. */
   readonly patience?: ReconcilerOptions['patience'];
   /** Namespaces to work in; empty: all. */
   readonly namespaces: readonly string[];
@@ -65,31 +65,31 @@ export interface OperatorOptions {
     LeaderElectionOptions,
     'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'
   >;
-  /** Between two looks whether the Gateway API has come or gone, where routes are made of it; default 30 s. */
+  /** Interval of the check whether the Gateway API is installed, when routes use it; default 30 s. */
   readonly discoveryMs?: number;
-  /** Custom resources looked at side by side; default 32. */
+  /** Maximum number of concurrent reconciles; default 32. */
   readonly workers?: number;
   readonly logger: Logger;
-  /** Takes a span of each look that has changed something. */
+  /** Receives a span for each reconcile that changed something. */
   readonly span?: TellSpan;
   readonly hooks?: OperatorHooks;
   readonly clock?: Clock;
 }
 
-/** Looks wait for the server most of their time: so many that those of a few busy tenants leave some free. */
-export const LOOKS_AT_ONCE = 32;
-/** At once: whatever waits for a worker waits as long as the look that has it (docs/decisions/0048). */
-export const LOOKS_OF_ONE_TENANT = 12;
+/** Reconciles mostly wait for the API server, so many run at once, and a few busy tenants leave workers free for others. */
+export const RECONCILE_WORKERS = 32;
+/** Maximum concurrent reconciles of one tenant, because a queued key waits for a running reconcile (docs/decisions/0048). */
+export const MAX_RECONCILES_OF_TENANT = 12;
 const DISCOVERY_MS = 30_000;
 const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
-/** A reconcile that is under way may end in order for so long after a stop; then its calls are cut off. */
+/** After a stop, running reconciles have this time to finish. Then their calls are cancelled. */
 const DRAIN_MS = 5_000;
-/** Events that are still to be told may hold up the end of a term for so long. */
+/** How long the end of a term may wait for pending Events to be written. */
 const FLUSH_MS = 1_000;
 
 /**
- * Runs the operator until the signal fires: waits for leadership, fills its caches, then keeps the cluster as the
- * ManagedDeployments want it. Resolves when nothing of it runs any more.
+ * Runs the operator until the signal fires: waits for leadership, fills its caches, then reconciles the ManagedDeployments.
+ * Resolves when all of it has stopped.
  * @throws OperatorStartError when the custom resource or rights are missing
  */
 export async function runOperator(options: OperatorOptions, signal: AbortSignal): Promise<void> {
@@ -103,7 +103,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
       buildNamespace: builds?.namespace,
       clock,
     };
-    const isPrepared = await persisting(options, (stopped) => preflight(asked, stopped), signal);
+    const isPrepared = await retryUntilAnswered(options, (stopped) => preflight(asked, stopped), signal);
     if (isPrepared === undefined) return;
     const elector: LeaderElector = new LeaderElector({
       client,
@@ -116,7 +116,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
         lead(options, { term, stopping: signal, isLeader: () => elector.isLeader() }),
       onStoppedLeading: () => hooks?.onState?.('candidate'),
       onNewLeader: (leader) =>
-        logger.info({ leader, self: leader === identity }, 'the operators have a leader'),
+        logger.info({ leader, self: leader === identity }, 'an operator was elected leader'),
     });
     hooks?.onState?.('candidate');
     await elector.run(signal);
@@ -125,8 +125,8 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   }
 }
 
-/** An answer of the API server, however long it is away; undefined: stopped meanwhile. */
-async function persisting<T>(
+/** Retries the request until the API server responds; undefined when stopped before that. */
+async function retryUntilAnswered<T>(
   { logger, clock = systemClock }: OperatorOptions,
   ask: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
@@ -149,25 +149,29 @@ async function persisting<T>(
 }
 
 interface Term {
-  /** Fires when it ends, for whatever reason. */
+  /** Fires when the term ends, for any reason. */
   term: AbortSignal;
-  /** Fires when the process is to end. */
+  /** Fires when the process must stop. */
   stopping: AbortSignal;
   isLeader: () => boolean;
 }
 
-/** One term of leadership. */
+/** Runs one term of leadership. */
 async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term): Promise<void> {
   const { client, config, namespaces, logger, hooks, clock = systemClock } = options;
   hooks?.onState?.('syncing');
-  // Since the process began, or the term before, one may have been installed, or removed: that list would never come.
-  const kinds = await persisting(options, (signal) => availableKinds(client, CHILD_KIND_NAMES, signal), term);
+  // Kinds may have been installed or removed since the last term. A watch of a removed kind would never sync.
+  const kinds = await retryUntilAnswered(
+    options,
+    (signal) => availableKinds(client, CHILD_KIND_NAMES, signal),
+    term,
+  );
   if (kinds === undefined) return;
   const caches = new Caches({ client, namespaces, kinds, logger });
   const queue = new WorkQueue({
-    // A thousand resources of one do not keep another one's waiting.
+    // A tenant with a thousand resources must not delay the others.
     groupOf: (key) => caches.tenantOf(key),
-    maxOfGroup: LOOKS_OF_ONE_TENANT,
+    maxOfGroup: MAX_RECONCILES_OF_TENANT,
     held: true,
     clock,
   });
@@ -177,11 +181,11 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
     instance: options.identity,
     logger,
     clock,
-    important: IMPORTANT_NEWS,
+    important: IMPORTANT_EVENTS,
   });
   caches.onChange((key, cause) => queue.add(key, { ahead: cause === 'asked' }));
   const builds = options.builds && createBuilds(options, options.builds, { caches, queue, isLeader });
-  const images = options.images && createLooks(options, options.images, { queue, signal: term });
+  const images = options.images && createDigestResolver(options, options.images, { queue, signal: term });
   hooks?.onTerm?.({
     queue,
     builds: builds?.queue,
@@ -222,7 +226,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
         ...(options.span === undefined ? {} : { span: options.span }),
         ...(hooks?.onAction === undefined ? {} : { onAction: hooks.onAction }),
       }),
-      workers: options.workers ?? LOOKS_AT_ONCE,
+      workers: options.workers ?? RECONCILE_WORKERS,
       logger,
       signal: term,
       abort: cutOff(term, stopping),
@@ -234,7 +238,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
     if (!term.aborted) throw error;
   } finally {
     ended.abort();
-    // A term may end before its caches are filled, and metrics go on to tell of its queues.
+    // A term may end before its caches are filled. Metrics still read its queues afterwards.
     void queue.shutdown();
     void builds?.queue.shutdown();
     await following;
@@ -242,8 +246,8 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
   }
 }
 
-/** Looks at registries, as long as the term lasts. */
-function createLooks(
+/** Resolves image digests during this term. */
+function createDigestResolver(
   { client, clock = systemClock }: OperatorOptions,
   registries: RegistryOptions,
   { queue, signal }: { queue: WorkQueue; signal: AbortSignal },
@@ -259,8 +263,8 @@ function createLooks(
 }
 
 /**
- * When calls under way have to end: at once when leadership is lost, for somebody else may lead already; a while after
- * a stop, for the lease is still ours.
+ * A signal that cancels calls in flight: at once when leadership is lost, because another process may lead already, and
+ * after DRAIN_MS on a stop, because this process still holds the lease.
  */
 function cutOff(term: AbortSignal, stopping: AbortSignal): AbortSignal {
   const controller = new AbortController();

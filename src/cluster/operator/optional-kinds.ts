@@ -8,18 +8,18 @@ import { availableKinds } from './preflight.ts';
 export interface OptionalKindsOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly caches: Pick<Caches, 'watches' | 'watch' | 'unwatch'>;
-  /** Between two looks, in milliseconds. */
+  /** Time between two checks, in milliseconds. */
   readonly intervalMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A kind whose objects cannot be listed within this (rights are lacking, say) is tried again later. */
+/** A kind that cannot be listed within this time, for example because of missing rights, is tried again later. */
 const SYNC_MS = 60_000;
 
 /**
- * Asks the cluster now and then which kinds of optional APIs it has: one that is installed later is used from then on,
- * one that is removed is no longer waited for. Runs until the signal fires.
+ * Checks at intervals which optional kinds the cluster has. Starts to watch a kind that was installed and stops to watch
+ * one that was removed. Runs until the signal fires.
  */
 export async function followOptionalKinds(
   { client, caches, intervalMs, clock, logger }: OptionalKindsOptions,
@@ -33,7 +33,10 @@ export async function followOptionalKinds(
       for (const kind of OPTIONAL_KINDS) await follow(kind, present.includes(kind));
     } catch (error) {
       if (signal.aborted) return;
-      logger.warn({ error: String(error) }, 'failed to look which kinds the cluster has; trying again later');
+      logger.warn(
+        { error: String(error) },
+        'failed to check which kinds the cluster has; trying again later',
+      );
     }
   }
 
@@ -43,7 +46,9 @@ export async function followOptionalKinds(
     else await caches.unwatch(kind);
     logger.info(
       { kind },
-      isPresent ? 'the cluster has a kind that it lacked' : 'the cluster has lost a kind',
+      isPresent
+        ? 'an optional kind was installed in the cluster'
+        : 'an optional kind was removed from the cluster',
     );
   }
 }

@@ -13,7 +13,7 @@ import { describeRight, missingRights } from '../kube/client/rights.ts';
 import { CHILD_KIND_NAMES, CHILD_KINDS, type ChildKindName } from './kinds.ts';
 import { buildRights, leaseRights, neededRights } from './rights.ts';
 
-/** The cluster is not prepared for the operator; the message says what to do. Waiting does not help. */
+/** The cluster is not prepared for the operator. The message gives the next step. A retry does not help. */
 export class OperatorStartError extends Error {
   override readonly name = 'OperatorStartError';
 }
@@ -23,7 +23,7 @@ export interface PreflightOptions {
   /** Empty: all namespaces. */
   namespaces: readonly string[];
   leaseNamespace: string;
-  /** Of builds; absent: nothing is built. */
+  /** Namespace of builds; absent: this operator does not build. */
   buildNamespace?: string | undefined;
   clock: Clock;
 }
@@ -31,7 +31,7 @@ export interface PreflightOptions {
 const SHOWN_RIGHTS = 5;
 
 /**
- * Looks whether the operator can work at all, before anything begins.
+ * Checks at the start whether the cluster has the custom resource and grants the rights that the operator needs.
  * @returns the kinds of children that this cluster has
  * @throws OperatorStartError when the custom resource, a field of it or a right is missing; KubeError when the server does not answer
  */
@@ -69,23 +69,24 @@ export async function preflight(options: PreflightOptions, signal: AbortSignal):
   );
 }
 
-/** A definition that was upgraded a moment ago, with this operator, is told a moment later. */
-const TOLD_AFTER_MS = 5_000;
+/** The API server publishes an upgraded CustomResourceDefinition with a short delay. */
+const DISCOVERY_DELAY_MS = 5_000;
 
 /**
- * A status with a field that the cluster does not know is refused as a whole, and no rollout goes on without its status.
+ * Checks that the CustomResourceDefinition has all fields of the status. The API server rejects a status with an unknown
+ * field, and a rollout cannot continue without its status.
  * @throws OperatorStartError
  */
 async function checkFields({ client, clock }: PreflightOptions, signal: AbortSignal): Promise<void> {
   if (!isOlder(await difference())) return;
-  await sleep(clock, TOLD_AFTER_MS, signal);
+  await sleep(clock, DISCOVERY_DELAY_MS, signal);
   const found = signal.aborted ? null : await difference();
   if (!isOlder(found)) return;
   throw new OperatorStartError(
     `failed to start the operator: ${olderDefinition('this program', statusFields(found))}; ${upgradeDefinition('this program')}`,
   );
 
-  /** null: not known. A cluster that does not tell its fields, for whatever reason, may know them all. */
+  /** null: not known. A cluster that does not publish its fields may have all of them. */
   async function difference(): Promise<DefinitionDifference | null> {
     try {
       return definitionDifference((await client.request('GET', SERVED_AT, { signal })).body);
@@ -95,7 +96,7 @@ async function checkFields({ client, clock }: PreflightOptions, signal: AbortSig
   }
 }
 
-/** What it lacks of the spec does no harm here: it cannot come, and who sends it is told so (cluster/listener/refusal.ts). */
+/** A missing field of the spec does no harm here: users cannot set it, and the listener reports it to the hub. */
 const statusFields = ({ lacks }: DefinitionDifference) =>
   lacks.filter((field) => field === 'status' || field.startsWith('status.'));
 
@@ -112,7 +113,7 @@ function sentences(
 }
 
 /**
- * Those of `all` that the cluster has. What every cluster has is not asked for.
+ * Returns those of `all` that the cluster has. Only optional kinds cause a request.
  * @throws KubeError when the server does not answer
  */
 export async function availableKinds(
@@ -129,7 +130,7 @@ export async function availableKinds(
   return all.filter((_, index) => present[index]);
 }
 
-/** The list of groups is asked for first: the answer for a group that is not there may come from anything on the way. */
+/** Reads the list of API groups first: a proxy on the way may answer a request for a group that does not exist. */
 async function hasResource(
   client: Pick<KubeClient, 'request'>,
   apiVersion: string,

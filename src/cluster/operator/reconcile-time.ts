@@ -1,21 +1,21 @@
 import type { Clock } from '../kube/client/clock.ts';
 
 /**
- * The time of a look by both clocks. What lives in memory alone is told by the one that nobody sets: a wall clock that was
- * set back would hold it up for as long. What the cluster holds is told by the wall clock.
+ * The time of a reconcile on two clocks. Times that exist only in memory use the monotonic clock, because a wall clock that
+ * is set back would delay them. Times that the cluster stores use the wall clock.
  */
-export interface LookTime {
+export interface ReconcileTime {
   /** ms since the epoch. */
   readonly date: number;
-  /** ms of the clock that only goes on. */
+  /** Milliseconds of the monotonic clock. */
   readonly ticks: number;
 }
 
-export function lookTime(clock: Pick<Clock, 'now' | 'date'>): LookTime {
+export function reconcileTime(clock: Pick<Clock, 'now' | 'date'>): ReconcileTime {
   return { date: clock.date().getTime(), ticks: clock.now() };
 }
 
-/** A moment of the clock that only goes on, as the wall clock has it now. */
-export function asDate(ticks: number, time: LookTime): number {
+/** Converts a time of the monotonic clock to the wall clock, in ms since the epoch. */
+export function asDate(ticks: number, time: ReconcileTime): number {
   return time.date + (ticks - time.ticks);
 }

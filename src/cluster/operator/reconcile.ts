@@ -9,9 +9,9 @@ import { checkIdentity } from './access/identity-check.ts';
 import { serviceFailures } from './access/service-spec-policy.ts';
 import { checked } from './access/spec-policy.ts';
 import type { Acted } from './act/act.ts';
-import { carryOut } from './act/apply-plan.ts';
-import { changeFailures, forgetAnswers } from './act/learn-responses.ts';
-import { Posts } from './act/orphan-guard.ts';
+import { applyPlan } from './act/apply-plan.ts';
+import { changeFailures, forgetResponses } from './act/learn-responses.ts';
+import { OrphanGuard } from './act/orphan-guard.ts';
 import type { Action } from './action.ts';
 import { unbuiltStatus } from './builds/unbuilt.ts';
 import { type Decision, decide } from './decide/decide.ts';
@@ -22,23 +22,23 @@ import { type Gathered, gather } from './observe/gather.ts';
 import { withLiveComponents, withTellings } from './observe/live-reads.ts';
 import { readParentAhead } from './observe/parent.ts';
 import type { Observed, ObservedResource } from './observed.ts';
-import { lookTime } from './reconcile-time.ts';
+import { reconcileTime } from './reconcile-time.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
-import { nextLook, type Reported, staleOutcome } from './requeue.ts';
+import { nextReconcile, type Reported, staleOutcome } from './requeue.ts';
 import { DEFAULT_PATIENCE, type Patience } from './rollout/failure-rules.ts';
-import { failedBy } from './rollout/refused-rollout.ts';
+import { failedByRefusal } from './rollout/refused-rollout.ts';
 import { reportStatus } from './status/report-status.ts';
 import { deriveStatus } from './status/status.ts';
 import { refuseIdentity, refuseSpec, tellLeaving } from './status/terminal-status.ts';
 
-/** The caches have not caught up with our last writes: their events wake us; this is for one that never comes. */
+/** Requeue while the caches do not show our last writes. Usually the watch event comes first; this covers a lost event. */
 const CATCH_UP_MS = 2_000;
-/** A call that failed once is not worth a word in the status. */
-const ERRORS_BEFORE_TELLING = 3;
+/** Number of consecutive failed calls before the status reports an error. */
+const ERRORS_BEFORE_REPORTING = 3;
 
 /**
- * Brings one custom resource and the cluster together: gather, decide, act, report.
- * Any look may be the first after a restart; nothing is known but what the cluster holds.
+ * Creates the function that reconciles one custom resource: gather, decide, act, report.
+ * Any reconcile may be the first after a restart, so it relies only on what the cluster holds.
  */
 export function createReconciler(
   shared: ReconcilerOptions,
@@ -51,8 +51,11 @@ export function createReconciler(
   };
   const memory = new Memory();
 
-  /** A failure is decided on what the server says itself: then what was read of the custom resource before is older. */
-  const decideSurely = async (cached: Observed, now: Date, signal: AbortSignal) => {
+  /**
+   * Before a rollout is declared failed, its components are read from the API server and the decision is made again. The
+   * early read of the custom resource is then dropped because it is older.
+   */
+  const decideOnLiveState = async (cached: Observed, now: Date, signal: AbortSignal) => {
     const parentRead = await readParentAhead({ client, resource: cached.resource, signal });
     const decision = decide(cached, config, patience, now);
     if (decision.verdict.kind !== 'failed' || !decision.verdict.seen) {
@@ -62,20 +65,20 @@ export function createReconciler(
     return { observed, decision: decide(observed, config, patience, now), parentRead: undefined };
   };
 
-  /** Whether the caches do not show yet what was written of it: then a look would be for nothing. */
-  const lags = (remembered: Remembered): boolean => {
+  /** Whether the caches do not show our last writes yet. A reconcile would then act on old state. */
+  const cachesLag = (remembered: Remembered): boolean => {
     remembered.written = remembered.written.filter((object) => !view.isCurrent(object));
     return remembered.written.length > 0;
   };
 
-  const look = async (
+  const reconcile = async (
     key: string,
     signal: AbortSignal,
     reconcileId: string | undefined,
-    posts: Posts,
+    orphanGuard: OrphanGuard,
   ): Promise<Outcome> => {
     const remembered = memory.of(key);
-    if (view.resource(key) !== undefined && lags(remembered)) {
+    if (view.resource(key) !== undefined && cachesLag(remembered)) {
       return { kind: 'requeue', afterMs: CATCH_UP_MS };
     }
     const gathered = gather(view, key);
@@ -96,23 +99,23 @@ export function createReconciler(
     if (identity.kind === 'refused') {
       return await refuseIdentity(gathered.observed, identity, options, remembered, signal);
     }
-    const time = lookTime(clock);
+    const time = reconcileTime(clock);
     const now = new Date(time.date);
     remembered.checked = checked(resource, options.policy, remembered.checked);
-    remembered.answers.recall(resource.status?.acceptedChanges ?? []);
-    const answers = remembered.answers.known(time.ticks);
+    remembered.responses.recall(resource.status?.acceptedChanges ?? []);
+    const responses = remembered.responses.known(time.ticks);
     const { ticks } = time;
     const foreign = await foreignReferences(gathered.observed, { view, client, remembered, signal, ticks });
     const forbidden = [...remembered.checked.forbidden, ...foreign];
-    const confined = { ...gathered.observed, forbidden, answers };
-    const whole = withHost(withWorkElsewhere(confined, key, options), options);
-    const told = await withTellings(whole, { client, remembered, time, signal });
-    const sure = await decideSurely(told, now, signal);
-    const { decision, parentRead } = sure;
-    let { observed } = sure;
+    const withSpecChecks = { ...gathered.observed, forbidden, responses };
+    const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);
+    const withEvents = await withTellings(withHostCheck, { client, remembered, time, signal });
+    const decided = await decideOnLiveState(withEvents, now, signal);
+    const { decision, parentRead } = decided;
+    let { observed } = decided;
     const report = async (status: ManagedDeploymentStatus, atOnce = false): Promise<Reported> => {
       const reported = await reportStatus(observed.resource, status, options, remembered, { signal, atOnce });
-      if (reported.written !== undefined) posts.resourceIsThere();
+      if (reported.written !== undefined) orphanGuard.confirmResource();
       return reported;
     };
     const announce = async (): Promise<boolean> => {
@@ -124,54 +127,62 @@ export function createReconciler(
       return true;
     };
     const beginning = begins(observed, decision) ? announce : undefined;
-    const acted = await carryOut(
-      { observed, decision, remembered, posts, announce: beginning, parentRead },
+    const acted = await applyPlan(
+      { observed, decision, remembered, orphanGuard, announce: beginning, parentRead },
       options,
       signal,
     );
     if (acted.outdated) return staleOutcome(acted.error);
-    forgetAnswers(remembered.answers, decision.comparisons, acted.answers);
-    observed = { ...observed, answers: remembered.answers.known(time.ticks) };
+    forgetResponses(remembered.responses, decision.comparisons, acted.responses);
+    observed = { ...observed, responses: remembered.responses.known(time.ticks) };
     const failures = [
-      ...namespaceLeaves(acted, observed.resource),
+      ...namespaceTerminating(acted, observed.resource),
       ...acted.failures,
       ...changeFailures(observed),
       ...serviceFailures(observed),
-      ...tellable(acted.error, remembered),
+      ...lastingError(acted.error, remembered),
     ];
-    const left = failedBy(acted.failures, without(decision, acted.done), observed);
-    const status = deriveStatus({ observed, decision: left, failures, config, now });
-    const reported = await report(status, acted.error !== undefined).catch(unlessLeaving(acted));
-    tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
-    const outcome = nextLook({ observed, decision: left, acted, reported, status, remembered, time });
-    return withReferences(outcome, remembered);
+    const remaining = failedByRefusal(acted.failures, without(decision, acted.done), observed);
+    const status = deriveStatus({ observed, decision: remaining, failures, config, now });
+    const reported = await report(status, acted.error !== undefined).catch(unlessNamespaceTerminating(acted));
+    recordSpan(options, observed.resource, { acted, reported, reconcileId, now });
+    const outcome = nextReconcile({
+      observed,
+      decision: remaining,
+      acted,
+      reported,
+      status,
+      remembered,
+      time,
+    });
+    return requeueForReferences(outcome, remembered);
   };
 
   return async (key, signal, reconcileId) => {
-    const posts = new Posts(shared.mayAct);
+    const orphanGuard = new OrphanGuard(shared.mayAct);
     let outcome: Outcome;
     try {
-      outcome = await look(key, signal, reconcileId, posts);
+      outcome = await reconcile(key, signal, reconcileId, orphanGuard);
     } catch (error) {
-      await posts.lookAgain().catch(() => undefined);
+      await orphanGuard.collectOrphans().catch(() => undefined);
       throw error;
     }
-    return (await secondLook(posts)) ?? outcome;
+    return (await checkOrphans(orphanGuard)) ?? outcome;
   };
 }
 
-/** References that are forbidden are checked again: no event tells that their objects were made or deleted. */
-function withReferences(outcome: Outcome, { references }: Remembered): Outcome {
+/** Requeues while references are forbidden: no watch event reports that their objects were created or deleted. */
+function requeueForReferences(outcome: Outcome, { references }: Remembered): Outcome {
   const pauseMs = references?.pauseMs ?? null;
   if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
   const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, pauseMs) : pauseMs;
   return { kind: 'requeue', afterMs };
 }
 
-/** What was made without an owner is looked at again, unless the look has seen its custom resource afterwards. */
-async function secondLook(posts: Posts): Promise<Outcome | undefined> {
+/** Checks objects that were created without an owner, unless a later write has confirmed the custom resource. */
+async function checkOrphans(orphanGuard: OrphanGuard): Promise<Outcome | undefined> {
   try {
-    await posts.lookAgain();
+    await orphanGuard.collectOrphans();
     return undefined;
   } catch (error) {
     if (!isKubeError(error) || error.kind === 'aborted') throw error;
@@ -179,8 +190,8 @@ async function secondLook(posts: Posts): Promise<Outcome | undefined> {
   }
 }
 
-/** With how far builds and looks at registries are, which go on beside the workers. */
-function withWorkElsewhere(
+/** Adds the state of builds and image lookups, which run outside the reconcile workers. */
+function withBuildAndImage(
   observed: Observed,
   key: string,
   { builds, images }: Pick<ReconcilerOptions, 'builds' | 'images'>,
@@ -195,7 +206,7 @@ function withWorkElsewhere(
   };
 }
 
-/** With whether the wanted host is another one's, the platform's, or one that the policy refuses. */
+/** Adds why the desired host is refused: it belongs to another deployment or the platform, or the policy rejects it. */
 function withHost(observed: Observed, { view, ownHost, platformHosts, policy }: ReconcilerOptions): Observed {
   const hostRefused = hostRefusal(observed, view, {
     own: ownHost ?? null,
@@ -205,13 +216,13 @@ function withHost(observed: Observed, { view, ownHost, platformHosts, policy }: 
   return hostRefused === null ? observed : { ...observed, hostRefused };
 }
 
-/** One span a look that has changed something; most change nothing. */
-function tellSpan(
+/** Records one span for each reconcile that changed something. Most change nothing. */
+function recordSpan(
   { span, clock }: ReconcilerOptions,
   { spec, metadata }: ObservedResource,
-  look: { acted: Acted; reported: Reported; reconcileId: string | undefined; now: Date },
+  result: { acted: Acted; reported: Reported; reconcileId: string | undefined; now: Date },
 ): void {
-  const { acted, reported, reconcileId, now } = look;
+  const { acted, reported, reconcileId, now } = result;
   const { deploymentId, generation, revision } = spec;
   const isIdle = acted.done.length === 0 && reported.written === undefined && acted.error === undefined;
   if (span === undefined || deploymentId === undefined || isIdle) return;
@@ -231,7 +242,7 @@ function tellSpan(
   });
 }
 
-/** Which change of the hub's it is about: the same names as in the lines of hub and listener. */
+/** Log fields that identify the change of the hub. Hub and listener log the same names. */
 function changeOf(gathered: Gathered): object {
   if (gathered.kind !== 'found') return {};
   const { deploymentId, generation, revision } = gathered.observed.resource.spec;
@@ -239,14 +250,14 @@ function changeOf(gathered: Gathered): object {
 }
 
 /**
- * A rollout is about to begin that the status does not name yet. It is named before a workload is touched: so what has
- * rolled is known, whatever is killed between two calls and whatever else is wanted by then.
+ * Whether a rollout is about to begin that the status does not name yet. The status names it before any workload changes,
+ * so a crash between two calls, or a later change of the spec, does not lose what was rolled out.
  */
 function begins({ resource }: Observed, { target, startedAt }: Decision): boolean {
   return startedAt !== null && resource.status?.rollout?.templates !== target.name;
 }
 
-/** The resource as it is after a write of its status. */
+/** The resource after a write of its status. */
 function withStatus(
   resource: ObservedResource,
   status: ManagedDeploymentStatus,
@@ -256,31 +267,36 @@ function withStatus(
   return { ...resource, metadata, status };
 }
 
-/** What is left to do: what the cluster has confirmed is done. */
+/** The decision without the actions that the cluster has confirmed. */
 function without(decision: Decision, done: readonly Action[]): Decision {
   const { actions, waiting } = decision.plan;
   return { ...decision, plan: { actions: actions.filter((action) => !done.includes(action)), waiting } };
 }
 
-/** Nothing can be made in the namespace any more. What is there is told as it is. */
-function namespaceLeaves({ leaving }: Acted, { metadata: { namespace } }: ObservedResource): Failure[] {
+/** Reports that the namespace is being deleted, so that nothing can be created in it. */
+function namespaceTerminating({ leaving }: Acted, { metadata: { namespace } }: ObservedResource): Failure[] {
   if (!leaving) return [];
-  const message = `Namespace ${namespace} is being deleted: nothing can be made in it`;
+  const message = `Namespace ${namespace} is being deleted: nothing can be created in it`;
   return [{ actionId: '', reason: 'NamespaceTerminating', final: false, message }];
 }
 
-/** The rights in a namespace that is being deleted may be gone before what they are for. */
-function unlessLeaving({ leaving }: Acted): (error: unknown) => Reported {
+/** In a namespace that is being deleted, the operator's rights may be removed first. Such a rejection is ignored. */
+function unlessNamespaceTerminating({ leaving }: Acted): (error: unknown) => Reported {
   return (error) => {
     if (!leaving || !isKubeError(error, 'forbidden')) throw error;
     return {};
   };
 }
 
-/** An error that lasts, as something to be told. */
-function tellable(error: KubeError | undefined, { errors }: Remembered): Failure[] {
-  if (error === undefined || errors < ERRORS_BEFORE_TELLING) return [];
+/** An error that lasts, as a failure for the status. */
+function lastingError(error: KubeError | undefined, { errors }: Remembered): Failure[] {
+  if (error === undefined || errors < ERRORS_BEFORE_REPORTING) return [];
   return [
-    { actionId: '', reason: 'ReconcileFailed', final: false, message: `${error.message}; it is tried again` },
+    {
+      actionId: '',
+      reason: 'ReconcileFailed',
+      final: false,
+      message: `${error.message}; the operator retries`,
+    },
   ];
 }

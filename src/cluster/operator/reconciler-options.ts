@@ -17,25 +17,25 @@ export interface ReconcilerOptions {
   readonly view: ClusterView;
   readonly client: WriteClient & Pick<KubeClient, 'replaceStatus' | 'list'>;
   readonly config: RenderConfig;
-  /** What pods may be. */
+  /** What deployments may request. */
   readonly policy: Policy;
-  /** Host under which the hub itself is reached; absent: not known. */
+  /** Public host of the hub; absent: not known. */
   readonly ownHost?: string | undefined;
-  /** Hosts of the other parts of the platform, which no deployment may newly have; absent: none is known. */
+  /** Hosts of other parts of the platform, which no deployment may newly claim; absent: none is known. */
   readonly platformHosts?: readonly string[] | undefined;
-  /** How long trouble may last before a rollout has failed; default: see failure-rules. */
+  /** How long a symptom may last before the rollout fails; default: see failure-rules.ts. */
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
-  /** How far builds are; absent: this operator builds nothing, and says so. */
+  /** State of builds; absent: this operator does not build, and the status says so. */
   readonly builds?: { statusOf(resource: ObservedResource): BuildStatus | undefined };
-  /** Looks up the digests of images; absent: they are used as given. */
+  /** Looks up image digests; absent: images are used as given. */
   readonly images?: Pick<ImageLooks, 'lookOf' | 'forget'>;
   readonly events: Pick<EventRecorder, 'record'>;
   readonly clock: Pick<Clock, 'now' | 'date'>;
   readonly logger: Logger;
-  /** Asked before each write: a process that was frozen may have lost the lead without having noticed. */
+  /** Called before each write: a process that was suspended may have lost the lease without noticing. */
   readonly mayAct: () => boolean;
-  /** Told of each call that changed something in the cluster. */
+  /** Called after each write that changed the cluster. */
   readonly onAction?: (action: Action) => void;
-  /** Takes a span of each look that has changed something. */
+  /** Receives a span for each reconcile that changed something. */
   readonly span?: TellSpan;
 }

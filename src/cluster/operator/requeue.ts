@@ -9,56 +9,64 @@ import type { Decision } from './decide/decide.ts';
 import type { Remembered } from './memory.ts';
 import { suspectsOf, tellingsDue } from './observe/warning-events.ts';
 import type { Observed } from './observed.ts';
-import type { LookTime } from './reconcile-time.ts';
+import type { ReconcileTime } from './reconcile-time.ts';
 import { isPaused } from './status/conditions.ts';
 import { nextOverdue } from './status/deletion-holds.ts';
 
-/** A namespace that is being deleted takes its time. */
-const LEAVING_MS = 30_000;
-/** The cached resource is older than the server's: its event is on the way. */
+/** Requeue interval while the namespace is being deleted. */
+const NAMESPACE_TERMINATING_MS = 30_000;
+/** Requeue delay when the cached resource is older than that of the server: its watch event is on the way. */
 const STALE_PARENT_MS = 500;
-/** Between two looks that nothing but the clock asks for. */
-export const SHORTEST_PAUSE_MS = 100;
+/** Minimum time between two reconciles that only the clock causes. */
+export const MIN_REQUEUE_MS = 100;
 
 export interface Reported {
-  /** The write was put off until then (ms since the epoch). */
+  /** The write of the status is deferred until then (ms since the epoch). */
   readonly dueAt?: number;
-  /** The resource has changed meanwhile. */
+  /** The custom resource has changed since it was read. */
   readonly stale?: boolean;
-  /** The resource as the cluster answered. */
+  /** The custom resource in the response of the API server. */
   readonly written?: KubeObject;
 }
 
-interface Looked {
+interface Reconciled {
   readonly observed: Observed;
-  /** What is left of it. */
+  /** The decision without the actions that are done. */
   readonly decision: Decision;
   readonly acted: Acted;
   readonly reported: Reported;
-  /** What was to be reported. */
+  /** The status that was reported, or is to be. */
   readonly status: ManagedDeploymentStatus;
   readonly remembered: Remembered;
-  readonly time: LookTime;
+  readonly time: ReconcileTime;
 }
 
-const MOVED_ON = 'the cluster has moved on since it was looked at';
+const STATE_CHANGED = 'the cluster state changed during the reconcile';
 
-/** Look again, soon. */
-export function staleOutcome(error = new KubeError({ kind: 'conflict', message: MOVED_ON })): Outcome {
+/** Retry soon, because the observed state is outdated. */
+export function staleOutcome(error = new KubeError({ kind: 'conflict', message: STATE_CHANGED })): Outcome {
   return { kind: 'retry', error };
 }
 
-/** When to look again because not everything could be done; undefined: all was done that was decided. */
+/** The outcome when some actions could not be done; undefined: all were done. */
 function afterUnfinished({ leaving, error, stale }: Acted): Outcome | undefined {
-  if (leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
+  if (leaving) return { kind: 'requeue', afterMs: NAMESPACE_TERMINATING_MS };
   if (error !== undefined) return { kind: 'retry', error };
   return stale ? staleOutcome() : undefined;
 }
 
-/** When to look again, if nothing happens before. */
-export function nextLook({ observed, decision, acted, reported, status, remembered, time }: Looked): Outcome {
+/** When to reconcile again if no event comes first. */
+export function nextReconcile({
+  observed,
+  decision,
+  acted,
+  reported,
+  status,
+  remembered,
+  time,
+}: Reconciled): Outcome {
   const now = time.date;
-  const { plan, housekeeping, target, verdict, turnsAt } = decision;
+  const { plan, housekeeping, target, verdict, recheckAt } = decision;
   const unfinished = afterUnfinished(acted);
   if (unfinished !== undefined) return unfinished;
   const toAct = isPaused(observed.resource)
@@ -68,21 +76,21 @@ export function nextLook({ observed, decision, acted, reported, status, remember
           [...plan.actions, ...housekeeping, { id: secretsCheckId(observed.resource) }],
           time,
         ),
-        remembered.answers.nextTry(time),
+        remembered.responses.nextTry(time),
         target.heldUntil ?? undefined,
-        turnsAt ?? undefined,
-        // The echo of the status that records it wakes nobody, and something has to be done about it.
+        recheckAt ?? undefined,
+        // A failure was just recorded and must be acted on. The watch event of our own status write does not requeue.
         verdict.kind === 'failed' && verdict.seen ? now : undefined,
-        // It has arrived, and what is wanted has still failed.
+        // A later change of the active revision is complete, and the desired revision has still failed.
         verdict.kind === 'complete' && target.instead !== null ? now : undefined,
         secretsCheckDue(observed, remembered, time),
-        // What only the former revision used may go, and the echo of the status that says so wakes nobody.
-        hasMovedOn(observed.resource.status, status) ? now : undefined,
-        // The echo of a witness wakes nobody, and the one whose place it takes has to go.
-        observed.witnesses.length > 0 && acted.written.some(isSecretWitness) ? now : undefined,
+        // Objects that only the former revision used can be removed. The event of our own status write does not requeue.
+        activeTemplatesChanged(observed.resource.status, status) ? now : undefined,
+        // The event of our own new sentinel does not requeue, and the sentinel that it replaces must be removed.
+        observed.sentinels.length > 0 && acted.written.some(isSecretWitness) ? now : undefined,
       ];
   const toReport = [
-    tellingsDue(suspectsOf(observed), remembered.tellings, time),
+    tellingsDue(suspectsOf(observed), remembered.warnings, time),
     decision.symptoms.dueAt,
     reported.dueAt,
     reported.stale ? now + STALE_PARENT_MS : undefined,
@@ -90,10 +98,10 @@ export function nextLook({ observed, decision, acted, reported, status, remember
   ];
   const times = [...toAct, ...toReport].filter((time) => time !== undefined && time !== null);
   if (times.length === 0) return { kind: 'settled' };
-  return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now) };
+  return { kind: 'requeue', afterMs: Math.max(MIN_REQUEUE_MS, Math.min(...times) - now) };
 }
 
-function hasMovedOn(
+function activeTemplatesChanged(
   before: ManagedDeploymentStatus | undefined,
   { activeRevision }: ManagedDeploymentStatus,
 ): boolean {

@@ -3,7 +3,7 @@ import type { ChildKindName } from './kinds.ts';
 
 const MANAGED = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
 
-/** Rights on each kind of child. `get`: to see whose an object is that bars the way of a new one. */
+/** Rights on each kind of child. `get` is needed to find out who owns an object whose name is taken. */
 const CHILD_VERBS: Readonly<Record<ChildKindName, readonly string[]>> = {
   Deployment: MANAGED,
   StatefulSet: MANAGED,
@@ -14,23 +14,23 @@ const CHILD_VERBS: Readonly<Record<ChildKindName, readonly string[]>> = {
   NetworkPolicy: MANAGED,
   Ingress: MANAGED,
   HTTPRoute: MANAGED,
-  // Data: made, grown, never deleted.
+  // Holds data: created and expanded, never deleted.
   PersistentVolumeClaim: ['get', 'list', 'watch', 'create', 'patch'],
-  // `patch`: their owners and the label that names whose they are, and of a witness all labels; of Secrets their owners alone.
+  // `patch` changes the owners and the instance label, and for a sentinel all labels. Of Secrets it changes only the owners.
   ControllerRevision: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
   Pod: ['list', 'watch'],
 };
 
-/** Every right that the operator uses in the namespaces it works in; `manifests/` grants exactly these. */
+/** Every right that the operator uses in the namespaces that it manages. `manifests/` grants exactly these. */
 export function neededRights(kinds: readonly ChildKindName[]): Right[] {
   return [
     ...rightsOn('ManagedDeployment', ['get', 'list', 'watch']),
     ...rightsOn('ManagedDeployment', ['update'], 'status'),
-    // The owner references block the owner's deletion.
+    // Needed to set owner references with blockOwnerDeletion.
     ...rightsOn('ManagedDeployment', ['update'], 'finalizers'),
     ...kinds.flatMap((kind) => rightsOn(kind, CHILD_VERBS[kind])),
     ...rightsOn('Secret', ['create', 'get', 'patch']),
-    // `list`: those of one object, where it says nothing itself.
+    // `list` reads the Events of one object whose own status gives no reason.
     ...rightsOn('Event', ['create', 'list', 'patch']),
   ];
 }
@@ -38,7 +38,7 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
 /** Rights in the namespace of builds. */
 export function buildRights(): Right[] {
   return [
-    // `get`: to see whose a Job is that bars the way of a new one.
+    // `get` is needed to find out who owns a Job whose name is taken.
     ...rightsOn('Job', ['get', 'list', 'watch', 'create', 'delete']),
     ...rightsOn('Pod', ['list', 'watch']),
   ];

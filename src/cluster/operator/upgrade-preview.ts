@@ -1,4 +1,4 @@
-/** What this version would render otherwise than the one whose pods run. Reads, and writes nothing. */
+/** Previews which workload templates an upgrade to this version changes. It only reads. */
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 import { MANAGED_DEPLOYMENT } from '../../contract/resource/managed-deployment.ts';
@@ -17,21 +17,21 @@ import { CHILD_KINDS } from './kinds.ts';
 import type { ClusterView } from './observe/cluster-view.ts';
 import { gather } from './observe/gather.ts';
 import type { Observed } from './observed.ts';
-import { keptTemplate } from './rollout/pinned-service-templates.ts';
+import { pinnedTemplate } from './rollout/pinned-service-templates.ts';
 
-/** Of one deployment. */
+/** The preview of one deployment. */
 export interface DeploymentPreview {
   readonly namespace: string;
   readonly name: string;
-  /** Number of the revision whose pods run; null: none does. */
+  /** Number of the active revision; null: no revision is active. */
   readonly revision: number | null;
-  /** What would change at the next revision; of database and cache: once their own settings change. */
+  /** What changes with the next revision. Database and cache change only when their own settings change. */
   readonly changes: readonly WorkloadChange[];
-  /** Fields that this version refuses of what is new; what runs of them stays as `until` says. */
+  /** Fields that this version rejects in new specs. Running workloads keep them as `until` says. */
   readonly refused: readonly RefusedPart[];
-  /** Why it cannot be told; absent: it can. */
+  /** Why there is no preview; absent: there is one. */
   readonly problem?: string;
-  /** What the rules of identities change with the upgrade itself; absent: nothing. See identity-preview.ts. */
+  /** What the identity rules change with the upgrade itself; absent: nothing. See identity-preview.ts. */
   readonly identity?: readonly string[];
 }
 
@@ -42,16 +42,16 @@ export interface WorkloadChange {
 }
 
 /** Kinds that outlive a custom resource. */
-const KEPT = ['PersistentVolumeClaim', 'ControllerRevision'] as const;
+const RETAINED_KINDS = ['PersistentVolumeClaim', 'ControllerRevision'] as const;
 
 type Lists = Pick<ClusterView, 'resource' | 'children' | 'watches'>;
 
-/** Kinds that hold templates which were rendered before. */
-const LOOKED_AT = ['ControllerRevision', 'StatefulSet', 'Deployment', 'PersistentVolumeClaim'] as const;
+/** Kinds that hold stored or running templates. */
+const TEMPLATE_KINDS = ['ControllerRevision', 'StatefulSet', 'Deployment', 'PersistentVolumeClaim'] as const;
 
 /**
- * Every deployment of these namespaces (none: of all), in the order of namespace and name.
- * @throws KubeError when the API server does not answer, or refuses
+ * Previews every deployment of these namespaces (an empty list: all namespaces), ordered by namespace and name.
+ * @throws KubeError when the API server does not respond, or rejects the request
  */
 export async function previewUpgrade(
   client: Pick<KubeClient, 'listAll'>,
@@ -84,7 +84,7 @@ function withIdentity(
     hosting === 'cloud' && listenerNamespaces !== null && !listenerNamespaces.includes(preview.namespace);
   const outside = isOutside ? namespaceChanges(resource) : [];
   const shared = identityChanges(resource, identities, (name) =>
-    KEPT.flatMap((kind) => view.children(kind, `${preview.namespace}/${name}`)),
+    RETAINED_KINDS.flatMap((kind) => view.children(kind, `${preview.namespace}/${name}`)),
   );
   const identity = [...shared, ...outside];
   return identity.length === 0 ? preview : { ...preview, identity };
@@ -97,7 +97,7 @@ async function readLists(
   const within = namespace === undefined ? {} : { namespace };
   const [resources, ...children] = await Promise.all([
     client.listAll(RESOURCES.ManagedDeployment, within),
-    ...LOOKED_AT.map((kind) =>
+    ...TEMPLATE_KINDS.map((kind) =>
       client.listAll(CHILD_KINDS[kind].resource, {
         ...within,
         labelSelector: CHILD_KINDS[kind].labelSelector,
@@ -107,7 +107,7 @@ async function readLists(
   const byKey = new Map(resources.items.map((object) => [keyOf(object), object]));
   const ofParent = new Map<string, UntypedObject[]>();
   for (const object of children.flatMap(({ items }) => items)) {
-    // By owner or label, as the operator finds them.
+    // The operator finds children by owner or label too.
     const names = new Set([object.metadata.labels?.[LABELS.instance], ownerOf(object)]);
     for (const name of names) {
       const at = `${object.kind} ${object.metadata.namespace}/${name}`;
@@ -158,14 +158,14 @@ export function previewOf(view: Lists, key: string, config: RenderConfig, rules:
   }
 }
 
-/** Of the active revision, rendered again with all else as the spec says. */
+/** Compares the stored templates of the active revision with a new rendering for the current spec. */
 function componentChanges({ resource, storedTemplates }: Observed, config: RenderConfig): WorkloadChange[] {
   const active = resource.status?.activeRevision;
   const stored = storedTemplates.find(({ name }) => name === active?.templates);
   if (active === undefined || stored === undefined) return [];
   const before = stored.templates();
   const after = renderTemplates(asOfRevision(resource, active, before), config);
-  // A component that the spec has taken away since is no matter of the version.
+  // A component that the spec has removed since does not depend on the version.
   return Object.entries(before).flatMap(([workload, template]) => {
     const fresh = after[workload as keyof typeof after];
     return fresh === undefined ? [] : [{ workload, fields: templateDifference(template, fresh) }];
@@ -185,7 +185,7 @@ function serviceChanges(observed: Observed, config: RenderConfig): WorkloadChang
     ['cache', 'Deployment', cacheName(resource)],
   ] as const;
   return services.flatMap(([workload, kind, name]) => {
-    const kept = keptTemplate(observed, kind, name);
+    const kept = pinnedTemplate(observed, kind, name);
     const wanted = desired.find(({ object }) => object.kind === kind && object.metadata.name === name);
     if (kept === undefined || wanted === undefined) return [];
     const { template } = wanted.object['spec'] as { template: V1PodTemplateSpec };

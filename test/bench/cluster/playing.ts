@@ -6,15 +6,15 @@ import { onBehalfOf } from '../../../src/cluster/kube/transport/flow-context.ts'
 import { Limiter } from '../../../src/cluster/kube/transport/limiter.ts';
 import { ITEMS_AT_ONCE } from '../../../src/cluster/listener/act.ts';
 import { ITEMS_OF_ONE_TENANT } from '../../../src/cluster/listener/apply/work-table.ts';
-import { LOOKS_AT_ONCE, LOOKS_OF_ONE_TENANT } from '../../../src/cluster/operator/operator.ts';
+import { MAX_RECONCILES_OF_TENANT, RECONCILE_WORKERS } from '../../../src/cluster/operator/operator.ts';
 import { uuidv7 } from '../../../src/domain/core/id.ts';
 import { NOBODY } from '../../../src/domain/scheduling/turns.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import type { Recording, Step } from './recording.ts';
 
 /** As many as each role works on side by side, of all and of one tenant. */
-const OF_ALL = { listener: ITEMS_AT_ONCE, operator: LOOKS_AT_ONCE };
-const OF_ONE_TENANT = { listener: ITEMS_OF_ONE_TENANT, operator: LOOKS_OF_ONE_TENANT };
+const OF_ALL = { listener: ITEMS_AT_ONCE, operator: RECONCILE_WORKERS };
+const OF_ONE_TENANT = { listener: ITEMS_OF_ONE_TENANT, operator: MAX_RECONCILES_OF_TENANT };
 
 /** Where the writes go on their second time. */
 export interface Place {

@@ -42,7 +42,7 @@ export async function checkIdentity(observed: Observed, check: IdentityCheck): P
     accepted,
     candidates,
     kept: isRecorded ? view.keptOf(namespace, value) : [],
-    strangers: observed.strangers ?? [],
+    foreignObjects: observed.foreignObjects ?? [],
     orphans: accepted ? [] : [...observed.children.values()].filter(isOrphan),
     working: others.filter((other) => isWorking(other, value, view)).map(({ metadata }) => metadata.name),
     record: accepted ? null : await readRecord(resource, check),

@@ -27,7 +27,7 @@ export interface IdentityFacts {
   /** Volume claims and stored templates of the namespace that carry the value. */
   readonly kept: readonly UntypedObject[];
   /** Berth's objects of this resource's name that carry another value and have no owner. */
-  readonly strangers: readonly KubeObject[];
+  readonly foreignObjects: readonly KubeObject[];
   /** Objects of this value and name that belong to a custom resource, and have none. */
   readonly orphans: readonly KubeObject[];
   /** Names of the other candidates whose pods or workloads carry the value. */
@@ -77,10 +77,10 @@ function nameOfObject(name: string): string | null {
 
 /** Why a resource that was not accepted yet may not use what is there; null: it may. */
 function leftBehind(facts: IdentityFacts, isClaimed: boolean): string | null {
-  const { resource, strangers, orphans, kept, record } = facts;
+  const { resource, foreignObjects, orphans, kept, record } = facts;
   const { namespace, uid, creationTimestamp = '' } = resource.metadata;
   const value = identityValue(resource);
-  const [stranger] = strangers;
+  const [stranger] = foreignObjects;
   if (stranger !== undefined) {
     const former = stranger.metadata.labels?.[LABELS.deploymentId] ?? '';
     return (

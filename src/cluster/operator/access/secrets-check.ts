@@ -5,7 +5,7 @@ import { deletion } from '../decide/removals.ts';
 import type { Remembered } from '../memory.ts';
 import { databaseState } from '../observe/data-services.ts';
 import { liveChild, type Observed } from '../observed.ts';
-import { asDate, type LookTime } from '../reconcile-time.ts';
+import { asDate, type ReconcileTime } from '../reconcile-time.ts';
 import type { Target } from '../rollout/target.ts';
 import { conditionOf } from '../status/conditions.ts';
 
@@ -27,7 +27,7 @@ const CONFIG_ERROR = 'CreateContainerConfigError';
 export function secretsCheckDue(
   observed: Observed,
   checked: Pick<Remembered, 'secretsCheckedAt'>,
-  time: LookTime,
+  time: ReconcileTime,
 ): number | undefined {
   const { resource, pods } = observed;
   if (resource.spec.suspend) return undefined;
@@ -56,7 +56,7 @@ export function secretsCheckId({ metadata }: Observed['resource']): string {
 
 /** Looks whether the Secrets are there, and makes those of the database again from one another. */
 export function secretsCheck(observed: Observed, target: Target, reason: string): Action {
-  const { resource, witnesses } = observed;
+  const { resource, sentinels } = observed;
   return {
     kind: 'secrets',
     id: secretsCheckId(resource),
@@ -66,21 +66,21 @@ export function secretsCheck(observed: Observed, target: Target, reason: string)
     // An external database that is used meanwhile takes nothing from the volume, nor from its password.
     database: hasVolume(observed),
     environments: listenerSecretsOf(resource, target.templates ?? {}),
-    witnessed: witnesses.map(({ secrets }) => secrets),
+    sentinelSecrets: sentinels.map(({ secrets }) => secrets),
   };
 }
 
 /** What keeps the witness in step with the Secrets that are wanted; empty: it is. */
 export function witnessChanges(observed: Observed, target: Target): Action[] {
-  const { resource, witnesses } = observed;
+  const { resource, sentinels } = observed;
   const check = secretsCheck(observed, target, 'a Secret is not known to be there');
   if (check.kind !== 'secrets') return [];
   const database = [databaseName(resource), credentialsCopyName(resource)];
   const wanted = [...(check.database ? database : []), ...check.environments];
   if (wanted.length === 0) return [];
-  const full = witnesses.find(({ secrets }) => covers(secrets, wanted));
+  const full = sentinels.find(({ secrets }) => covers(secrets, wanted));
   if (full === undefined) return [check];
-  return witnesses
+  return sentinels
     .filter((witness) => witness !== full)
     .map(({ object }) => deletion(object, 'another witness took its place', STAGES.removal));
 }

@@ -61,7 +61,7 @@ async function inventCopy(
 }
 
 function makeCredentials(name: string, password: string, execution: Execution): Promise<KubeObject> {
-  return execution.posts.create(databaseCredentials(execution.resource, password, name), execution);
+  return execution.orphanGuard.create(databaseCredentials(execution.resource, password, name), execution);
 }
 
 const named = ({ metadata: { name, uid = '' } }: KubeObject): NamedSecret => ({ name, uid });
@@ -117,10 +117,10 @@ type SecretsAction = Extract<Action, { kind: 'secrets' }>;
 
 /** Whether nothing but a witness is made: of credentials there are none, or they are known to be there. */
 export function isWitnessAlone(
-  { database, witnessed }: SecretsAction,
+  { database, sentinelSecrets }: SecretsAction,
   { credentials, resource }: Pick<Execution, 'credentials' | 'resource'>,
 ): boolean {
-  return !database || (witnessed.length === 0 && credentials.has(resource));
+  return !database || (sentinelSecrets.length === 0 && credentials.has(resource));
 }
 
 /**
@@ -131,7 +131,7 @@ export async function checkSecrets(
   action: SecretsAction,
   execution: Execution,
 ): Promise<KubeObject | undefined> {
-  const { database, environments, witnessed } = action;
+  const { database, environments, sentinelSecrets } = action;
   const { client, resource, credentials, signal } = execution;
   const { namespace } = resource.metadata;
   const made = isWitnessAlone(action, execution) ? credentials.take(resource) : undefined;
@@ -147,7 +147,7 @@ export async function checkSecrets(
     }
     secrets.push({ name, uid: found.metadata.uid ?? '' });
   }
-  const isKnown = witnessed.some((known) =>
+  const isKnown = sentinelSecrets.some((known) =>
     secrets.every(({ uid }) => known.some((secret) => secret.uid === uid)),
   );
   if (isKnown || secrets.length === 0) return undefined;

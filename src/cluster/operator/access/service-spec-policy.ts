@@ -3,7 +3,7 @@ import type { DesiredObject } from '../../../workloads/desired-object.ts';
 import { type DataImages, recordedDatabaseImage } from '../observe/data-images.ts';
 import type { Failure } from '../observe/failure.ts';
 import { childId, type Forbidden, type Observed } from '../observed.ts';
-import { isKeptFor } from '../rollout/pinned-service-templates.ts';
+import { isPinnedFor } from '../rollout/pinned-service-templates.ts';
 import { shortened } from '../status/conditions.ts';
 
 /**
@@ -32,7 +32,7 @@ export function refusedServices(observed: Observed): ReadonlyMap<DataService, re
   for (const service of DATA_SERVICES) {
     const parts = found.filter((each) => serviceOf(each) === service);
     const used = service === 'database' ? image : observed.resource.status?.dataImages?.cache;
-    if (parts.length > 0 && !isKeptFor(observed, service, used)) refused.set(service, parts);
+    if (parts.length > 0 && !isPinnedFor(observed, service, used)) refused.set(service, parts);
   }
   return refused;
 }

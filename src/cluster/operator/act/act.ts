@@ -9,44 +9,44 @@ import type { ObservedResource } from '../observed.ts';
 import { isPaused } from '../status/conditions.ts';
 import { type Execution, execute } from './execute.ts';
 import { explainExisting } from './existing.ts';
-import { assertMayAct } from './leadership-fence.ts';
+import { assertLeading } from './leadership-fence.ts';
 import type { Refusals } from './refusals.ts';
-import { refusal } from './refused-call.ts';
+import { refusedCall } from './refused-call.ts';
 
 export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   readonly resource: ObservedResource;
   readonly view: ClusterView;
   readonly refusals: Refusals;
-  /** When the look began, in ticks (look-time.ts). */
+  /** When the reconcile began, in ticks (reconcile-time.ts). */
   readonly ticks: number;
   readonly mayAct: () => boolean;
-  /** Whether the custom resource was read from the server since this operator began. */
+  /** Whether the custom resource was read from the API server since this operator started. */
   readonly confirmed: boolean;
-  /** It was asked for already, since what was decided on was gathered. */
+  /** An early read of the custom resource, which began after the state for the decision was gathered. */
   readonly parentRead?: ParentRead | undefined;
   /**
-   * To be called when the prerequisites are there and something is about to be changed that runs; false: nothing may be,
-   * because the custom resource is not what it was.
+   * Called after the prerequisites and before the first change of a running object. It returns false if nothing may change,
+   * because the custom resource has changed.
    */
   readonly announce?: (() => Promise<boolean>) | undefined;
 }
 
 export interface Acted {
   readonly done: readonly Action[];
-  /** Objects as the cluster answered: the caches have to catch up with them. */
+  /** Written objects in the responses of the API server. The caches must show them before the next reconcile. */
   readonly written: readonly KubeObject[];
-  /** What the cluster answered to each action that was done; undefined: nothing was written. */
-  readonly answers: readonly (readonly [Action, KubeObject | undefined])[];
+  /** The response of the API server to each action that was done; undefined: nothing was written. */
+  readonly responses: readonly (readonly [Action, KubeObject | undefined])[];
   readonly failures: readonly Failure[];
-  /** The custom resource is not what it was when this was decided: nothing that runs was touched. */
+  /** The custom resource has changed since the decision, so no running object was changed. */
   readonly outdated: boolean;
-  /** The custom resource is what it was when this was decided: the server itself has said so. */
+  /** The API server has confirmed that the custom resource has not changed since the decision. */
   readonly confirmed: boolean;
-  /** Some object is not what it was: look again. */
+  /** An object has changed since the decision: reconcile again. */
   readonly stale: boolean;
-  /** A failure that may pass by itself. */
+  /** An error that may be temporary. */
   readonly error: KubeError | undefined;
-  /** The namespace is being deleted, and everything with it. */
+  /** The namespace is being deleted. */
   readonly leaving: boolean;
 }
 
@@ -60,12 +60,12 @@ export type Result =
   | { kind: 'skipped' };
 
 /**
- * Carries out actions, stage by stage. A failure holds up only what depends on it.
+ * Executes actions, stage by stage. A failure blocks only the actions that depend on it.
  *
- * Before anything is made that could outlive it, the custom resource is read from the server itself: a replica that slept
- * and woke must not bring back what was deleted meanwhile. So it is before the first change of all: an operator that has
- * just begun may have been given a list of before, and every change has its own effect. Every other call carries the uid of
- * the object that it was decided for.
+ * Before an object is created that could outlive the custom resource, the custom resource is read from the API server: a
+ * process that was suspended must not create objects for a resource that has been deleted. It is also read before the first
+ * change after a start, because the first list may be stale. Every other call carries the uid of the object that it was
+ * planned for.
  */
 export async function act(actions: readonly Action[], input: ActInput): Promise<Acted> {
   const results = new Map<Action, Result>();
@@ -107,14 +107,14 @@ function isCreation({ kind }: Action): boolean {
 }
 
 /**
- * Whether it may make something that stays behind where the custom resource is gone. A witness does not: it is its
- * Secrets' own, and goes with the last of them.
+ * Whether the action may create an object that stays when the custom resource is gone. A sentinel does not stay: Secrets
+ * own it, and it is removed with the last of them.
  */
 function mayOutlive(action: Action, input: ActInput): boolean {
   return isCreation(action) && !(action.kind === 'secrets' && isWitnessAlone(action, input));
 }
 
-/** @throws KubeError when the server does not answer */
+/** @throws KubeError when the API server does not respond */
 async function isParentUnchanged(input: ActInput): Promise<boolean> {
   const { resource, parentRead } = input;
   const live = await (parentRead?.answer ?? readParent(input));
@@ -129,7 +129,7 @@ async function isParentUnchanged(input: ActInput): Promise<boolean> {
 
 async function attempt(action: Action, input: ActInput): Promise<Result> {
   try {
-    assertMayAct(input);
+    assertLeading(input);
     const written = await execute(action, input);
     input.refusals.clear(action);
     return { kind: 'done', written };
@@ -148,30 +148,30 @@ function unmet({ id: actionId }: Action, { reason, message }: Unmet): Result {
   return { kind: 'refused', failure: { actionId, reason, final: false, message, ...retry } };
 }
 
-/** Nothing helps but a change of the object, or of our rights. */
+/** Only a change of the object, or of the operator's rights, resolves these. */
 const REFUSALS: ReadonlySet<KubeErrorKind> = new Set(['invalid', 'bad_request', 'forbidden']);
 
 async function classify(action: Action, error: KubeError, input: ActInput): Promise<Result> {
-  // A Secret: whoever made it meanwhile, the next look reads it.
-  if (action.kind !== 'create' || !isTaken(error)) return answerTo(action, error);
+  // A Secret that was created meanwhile is read by the next reconcile.
+  if (action.kind !== 'create' || !isTaken(error)) return resultOfError(action, error);
   try {
     return await explainExisting(action, input);
   } catch (failed) {
-    if (failed instanceof KubeError) return answerTo(action, failed);
+    if (failed instanceof KubeError) return resultOfError(action, failed);
     throw failed;
   }
 }
 
 const isTaken = ({ kind }: KubeError) => kind === 'conflict' || kind === 'already_exists';
 
-/** @throws KubeError when the call was given up */
-function answerTo(action: Action, error: KubeError): Result {
+/** @throws KubeError when the call was aborted */
+function resultOfError(action: Action, error: KubeError): Result {
   if (error.kind === 'aborted') throw error;
   if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return { kind: 'leaving' };
-  // Another object has the name now: the server calls that an invalid change of its uid.
+  // Another object has the name now. The API server reports an invalid change of its uid.
   const otherUid = error.kind === 'invalid' && error.causes.some(({ field }) => field === 'metadata.uid');
   if (isTaken(error) || otherUid || error.kind === 'not_found') return { kind: 'stale' };
-  if (REFUSALS.has(error.kind)) return { kind: 'refused', failure: refusal(action, error) };
+  if (REFUSALS.has(error.kind)) return { kind: 'refused', failure: refusedCall(action, error) };
   return { kind: 'error', error };
 }
 
@@ -180,7 +180,7 @@ function summary(results: ReadonlyMap<Action, Result>): Acted {
   return {
     done: all.flatMap(([action, { kind }]) => (kind === 'done' ? [action] : [])),
     written: all.flatMap(([, result]) => (result.kind === 'done' && result.written ? [result.written] : [])),
-    answers: all.flatMap(([action, result]) =>
+    responses: all.flatMap(([action, result]) =>
       result.kind === 'done' ? [[action, result.written] as const] : [],
     ),
     failures: all.flatMap(([, result]) => (result.kind === 'refused' ? [result.failure] : [])),

@@ -4,17 +4,17 @@ import type { Decision } from '../decide/decide.ts';
 import { type Remembered, versionOf } from '../memory.ts';
 import type { ParentRead } from '../observe/parent.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
-import { lookTime } from '../reconcile-time.ts';
+import { reconcileTime } from '../reconcile-time.ts';
 import type { ReconcilerOptions } from '../reconciler-options.ts';
 import { conditionOf, isPaused } from '../status/conditions.ts';
 import { type Acted, act } from './act.ts';
-import { isProbeAlone, learnAnswers } from './learn-responses.ts';
-import type { Posts } from './orphan-guard.ts';
+import { isProbeAlone, learnResponses } from './learn-responses.ts';
+import type { OrphanGuard } from './orphan-guard.ts';
 
 const NOTHING: Acted = {
   done: [],
   written: [],
-  answers: [],
+  responses: [],
   failures: [],
   outdated: false,
   confirmed: false,
@@ -23,27 +23,27 @@ const NOTHING: Acted = {
   leaving: false,
 };
 
-export interface CarryOut {
+export interface ApplyPlanInput {
   readonly observed: Observed;
   readonly decision: Decision;
   readonly remembered: Remembered;
-  readonly posts: Posts;
+  readonly orphanGuard: OrphanGuard;
   readonly announce: (() => Promise<boolean>) | undefined;
   readonly parentRead: ParentRead | undefined;
 }
 
 /**
- * Does what was decided, unless the resource is paused, and tells of what was done.
- * @param announce names the rollout in the status, before a workload is touched; undefined: none begins
+ * Executes the plan, unless the resource is paused, and logs what was done.
+ * @param announce names the rollout in the status before a workload changes; undefined: no rollout begins
  */
-export async function carryOut(
-  { observed, decision, remembered, posts, announce, parentRead }: CarryOut,
+export async function applyPlan(
+  { observed, decision, remembered, orphanGuard, announce, parentRead }: ApplyPlanInput,
   options: ReconcilerOptions,
   signal: AbortSignal,
 ): Promise<Acted> {
   const { resource } = observed;
   if (isPaused(resource)) return NOTHING;
-  const time = lookTime(options.clock);
+  const time = reconcileTime(options.clock);
   const checkAt = secretsCheckDue(observed, remembered, time);
   const isDue = checkAt !== undefined && checkAt <= time.date;
   if (isDue) remembered.secretsCheckedAt = time.ticks;
@@ -52,7 +52,7 @@ export async function carryOut(
   if (isAsked) remembered.credentials.forget();
   const actions =
     isAsked && !decided.some(({ kind }) => kind === 'secrets')
-      ? [secretsCheck(observed, decision.target, 'something lacks a Secret'), ...decided]
+      ? [secretsCheck(observed, decision.target, 'a Secret may be missing'), ...decided]
       : decided;
   if (actions.length === 0) return NOTHING;
   const { client, view, mayAct } = options;
@@ -63,7 +63,7 @@ export async function carryOut(
     resource,
     refusals,
     credentials,
-    posts,
+    orphanGuard,
     ticks: time.ticks,
     signal,
     mayAct,
@@ -72,16 +72,16 @@ export async function carryOut(
     parentRead,
   };
   const acted = await act(actions, input);
-  learnAnswers(remembered.answers, acted.answers, decision.comparisons, time.ticks);
+  learnResponses(remembered.responses, acted.responses, decision.comparisons, time.ticks);
   remembered.confirmed ||= acted.confirmed;
   remembered.written = acted.written.map(versionOf);
   remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
-  for (const [action, written] of acted.answers)
-    if (!isProbeAlone(action, written)) tell(action, resource, options);
+  for (const [action, written] of acted.responses)
+    if (!isProbeAlone(action, written)) recordAction(action, resource, options);
   return acted;
 }
 
-function tell(
+function recordAction(
   action: Action,
   resource: ObservedResource,
   { logger, events, onAction }: ReconcilerOptions,
@@ -95,6 +95,6 @@ function tell(
   const { kind, metadata } = action.object;
   const object = `${kind} ${metadata.name}`;
   if (action.kind === 'create')
-    events.record(resource, 'Normal', 'ObjectRecreated', `${object} was missing and was made again`);
-  else events.record(resource, 'Normal', 'ObjectCorrected', `${object} was put back: ${action.reason}`);
+    events.record(resource, 'Normal', 'ObjectRecreated', `${object} was missing and was created again`);
+  else events.record(resource, 'Normal', 'ObjectCorrected', `${object} was corrected: ${action.reason}`);
 }

@@ -16,7 +16,7 @@ import { removalPatch, withRemovals, withUid } from '../changes/removal-patch.ts
 import { differencesOf } from '../decide/comparison.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import type { ChildObject } from '../observed.ts';
-import type { Posts } from './orphan-guard.ts';
+import type { OrphanGuard } from './orphan-guard.ts';
 
 export type WriteClient = Pick<KubeClient, 'get' | 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
 
@@ -25,16 +25,16 @@ export interface Execution {
   readonly view: Pick<ClusterView, 'noteWrite' | 'noteDelete'>;
   readonly resource: ManagedDeployment;
   readonly signal: AbortSignal;
-  /** Every POST of what has no owner goes through it. */
-  readonly posts: Posts;
+  /** Sends every POST of an object without an owner. */
+  readonly orphanGuard: OrphanGuard;
   readonly credentials: CredentialsNote;
 }
 
 type ActionOf<Kind extends Action['kind']> = Extract<Action, { kind: Kind }>;
 
 /**
- * Sends the one call that the action stands for. Returns what was written or deleted, if it is in view; undefined also
- * where a dry run has shown that the cluster would still make something unsafe of it: then nothing is written.
+ * Executes one action. Returns the written or deleted object if the caches watch it. It writes nothing and returns
+ * undefined if a dry run shows that the cluster would still change the object unsafely.
  */
 export async function execute(action: Action, execution: Execution): Promise<KubeObject | undefined> {
   switch (action.kind) {
@@ -68,33 +68,33 @@ async function noted<T extends KubeObject | undefined>(
 }
 
 /**
- * A resource version that no object has: etcd starts at 1 with nothing in it. An apply that carries it makes a missing
- * object and is refused (409) where there is one: a POST, but the fields belong to the apply manager from the start.
- * Fields of a real POST would stay for ever, because a later apply only removes what an apply has set.
+ * A resourceVersion that no object has, because etcd is empty at revision 1. An apply with it creates a missing object and is
+ * rejected (409) if the object exists. Unlike a POST, it makes the apply manager own the fields from the start. Fields that
+ * a POST set would never be removed, because an apply removes only fields that an apply has set.
  */
 const NO_VERSION = '1';
 
 async function create(action: ActionOf<'create'>, execution: Execution): Promise<KubeObject> {
-  const { client, signal, posts } = execution;
+  const { client, signal, orphanGuard } = execution;
   const { object, replicas, once } = action;
   const fieldManager = FIELD_MANAGERS.operator;
-  if (once) return await noted(posts.create(object, execution), execution);
+  if (once) return await noted(orphanGuard.create(object, execution), execution);
   const body = withSpec(withHash(object, ANNOTATIONS.appliedHash), withCount(replicas));
   const fenced = { ...body, metadata: { ...body.metadata, resourceVersion: NO_VERSION } };
   return await noted(client.apply<KubeObject>(fenced, { fieldManager, force: true, signal }), execution);
 }
 
 /**
- * An edited key of a list (the number of a port) makes the entry somebody else's: an apply would put ours beside it, and
- * two ports of one name are refused. Then the lists of the spec are put back whole first. Only against drift: what is
- * wanted was valid before.
+ * An entry of a list whose key was edited, such as the number of a port, belongs to another manager. An apply would add our
+ * entry to it, and the API server rejects two ports of one name. Then a merge patch restores the complete lists of the spec
+ * first. It is sent only against drift, where the desired object is known to be valid.
  */
 async function applied(
   action: ActionOf<'apply'>,
   { client, signal }: Execution,
 ): Promise<KubeObject | undefined> {
   const { object, uid, replicas, drift, resume, added, probe } = action;
-  // Not part of the hash: with the next apply the field is nobody's again.
+  // Not part of the hash: with the next apply, no manager owns the field.
   const pods = resume === true ? { paused: false, ...withCount(replicas) } : withCount(replicas);
   const body = withSpec(withHash(object, ANNOTATIONS.appliedHash), pods);
   const fenced = { ...body, metadata: { ...body.metadata, uid } };
@@ -108,7 +108,7 @@ async function applied(
       dryRun,
       strategic: true,
     });
-  /** Puts the lists back whole, where an edited key makes the apply invalid. */
+  /** Restores the complete lists if an edited key makes the apply invalid. */
   const restored = async (error: unknown, dryRun: boolean): Promise<KubeObject> => {
     if (!drift || !isKubeError(error, 'invalid') || object.spec === undefined) throw error;
     const patch = { metadata: { uid }, spec: object.spec };
@@ -117,24 +117,24 @@ async function applied(
       throw error;
     });
   };
-  const differences = (answer: KubeObject) => differencesOf(object, answer as ChildObject);
+  const differences = (response: KubeObject) => differencesOf(object, response as ChildObject);
   if (probe !== undefined) {
     const tried = added === undefined ? send(true) : patched(withRemovals(body, uid, added), true);
-    const answer = differences(await tried.catch((error: unknown) => restored(error, true)));
-    // Another unsafe answer is no reason to write: a webhook may give another one to each request.
-    if (changeHash(object, answer) === probe || clusterChange(object, answer)?.isSafe === false)
+    const response = differences(await tried.catch((error: unknown) => restored(error, true)));
+    // A different unsafe response is no reason to write: a webhook may change each request differently.
+    if (changeHash(object, response) === probe || clusterChange(object, response)?.isSafe === false)
       return undefined;
   }
-  // Before the apply: what else is to change comes to the pods together with it.
+  // Remove fields before the apply, so that pods change only once.
   if (added !== undefined) {
     const both = (error: unknown) => {
-      // Without ours beside them, what is left may be invalid: a Service without a port.
+      // Without our fields the rest may be invalid, such as a Service without a port. Then send both in one patch.
       if (!isKubeError(error, 'invalid')) throw error;
       return patched(withRemovals(body, uid, added), false);
     };
     await patched(withUid(removalPatch(added), uid), false)
       .catch(both)
-      // What is used by something that stays: it stays, and the answer to the apply names it.
+      // A field that another field depends on stays, and the response to the apply names it.
       .catch((error: unknown) => {
         if (!isKubeError(error, 'invalid')) throw error;
       });
@@ -142,33 +142,33 @@ async function applied(
   try {
     return await send();
   } catch (error) {
-    const answer = await restored(error, false);
-    // The cluster has changed the key again: an apply would be as invalid as before.
-    return differences(answer).length > 0 ? answer : await send();
+    const response = await restored(error, false);
+    // If the cluster has changed the key again, an apply would be invalid again.
+    return differences(response).length > 0 ? response : await send();
   }
 }
 
-/** In place of the last letters, so that a policy that goes by the beginning of the name applies to it. */
+/** Replaces the end of the name, so that a policy that matches the start of the name applies to the probe too. */
 const PROBE_SUFFIX = '-probe';
 
-/** Deletes an object with a field that cannot be changed, once the cluster makes another one of what is wanted. */
+/** Deletes an object with a wrong immutable field, once dry runs show that the cluster no longer sets that field. */
 async function replaced(action: ActionOf<'replace'>, execution: Execution): Promise<KubeObject | undefined> {
   const { object, uid, keepsPods, comparison } = action;
-  // An apply leaves a field that it does not own.
+  // An apply does not remove a field that its manager does not own.
   const isAdded = comparison.differences.some(({ why }) => why === 'is added');
   const { client, signal } = execution;
   const options = { fieldManager: FIELD_MANAGERS.operator, force: true, signal, dryRun: true };
-  const isRight = (answer: KubeObject) =>
-    !differencesOf(object, answer as ChildObject).some((difference) => isImmutable(object, difference));
+  const isRight = (response: KubeObject) =>
+    !differencesOf(object, response as ChildObject).some((difference) => isImmutable(object, difference));
   const body = withHash(object, ANNOTATIONS.appliedHash);
   const again = { ...body, metadata: { ...body.metadata, uid } };
   try {
-    // A policy that is still there changes the field before the API server sees that it would be another one.
+    // A policy that is still active changes the field before the API server validates that it is immutable.
     if (!isRight(await client.apply<KubeObject>(again, options)) && !isAdded) return undefined;
   } catch (error) {
     if (!isKubeError(error, 'invalid')) throw error;
   }
-  // A policy may change only what is created.
+  // A policy may apply only to create requests.
   const name = `${object.metadata.name.slice(0, 63 - PROBE_SUFFIX.length)}${PROBE_SUFFIX}`;
   const fresh = { ...body, metadata: { ...body.metadata, name, resourceVersion: NO_VERSION } };
   if (!isRight(await client.apply<KubeObject>(fresh, options))) return undefined;
@@ -196,12 +196,12 @@ async function scaled(
   return await send();
 }
 
-/** The number of pods that a workload asks for. */
+/** The number of pods that a workload requests. */
 export function replicasOf(workload: DesiredKubeObject | KubeObject): number {
   return (workload as { spec?: { replicas?: number } }).spec?.replicas ?? 1;
 }
 
-/** A merge patch, not an apply: an apply could not take back an owner reference that the creation has set. */
+/** Uses a merge patch, because an apply cannot remove an owner reference that the creation has set. */
 async function volumeChanged(action: ActionOf<'volume'>, execution: Execution): Promise<KubeObject> {
   const { client, resource, signal } = execution;
   const { object, uid, resourceVersion, change, followers } = action;
@@ -210,7 +210,7 @@ async function volumeChanged(action: ActionOf<'volume'>, execution: Execution): 
   const owners = change.owned === true ? (ownerReferences(resource).ownerReferences ?? []) : [];
   const ownership = change.owned === undefined ? {} : { ownerReferences: owners };
   if (change.owned !== undefined) {
-    // Before the volume, whose ownership says that all is done.
+    // Change the volume last: its owner shows that the change is complete.
     await ownCredentials(owners, execution);
     for (const { name, uid: followerUid } of followers) {
       const patch = { metadata: { uid: followerUid, ...ownership } };
@@ -227,7 +227,7 @@ async function volumeChanged(action: ActionOf<'volume'>, execution: Execution): 
   const handOver = () => patched({ metadata: { uid, resourceVersion, ...ownership } });
   const { storage } = change;
   if (storage === undefined) return await handOver();
-  // By itself: a volume that may not grow still belongs to whom it shall belong.
+  // In a call of its own, so that the owner is set even if the volume cannot grow.
   const seen = change.owned === undefined ? resourceVersion : (await handOver()).metadata.resourceVersion;
   return await patched({
     metadata: { uid, resourceVersion: seen },

@@ -15,8 +15,8 @@ import { execute } from './execute.ts';
 type Creation = Extract<Action, { kind: 'create' }>;
 
 /**
- * What was to be made is there already: ours (the cache lags, or lost sight of it), or somebody else's.
- * @throws KubeError of a call on the way
+ * Handles a creation whose name is taken: by our own object that the cache does not show, or by an object of others.
+ * @throws KubeError of a failed call
  */
 export async function explainExisting(action: Creation, input: ActInput): Promise<Result> {
   const { view, resource, signal } = input;
@@ -26,10 +26,10 @@ export async function explainExisting(action: Creation, input: ActInput): Promis
   const { name } = object.metadata;
   const found = childKindOf(kind) && (await view.refresh(kind as ChildKindName, { namespace, name }, signal));
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return { kind: 'stale' };
-  if (isOurs(found, resource)) return await known(action, found, input);
-  if (isStripped(found, action.object)) return await takeBack(action, found, input);
+  if (isOurs(found, resource)) return await reconcileOwn(action, found, input);
+  if (isStripped(found, action.object)) return await adopt(action, found, input);
   const owner = controllerOf(found);
-  // Left from an earlier custom resource of this name; the garbage collector is about to remove it.
+  // Owned by an earlier custom resource of this name: the garbage collector is about to remove it.
   if (owner?.kind === MANAGED_DEPLOYMENT.kind && owner.name === resource.metadata.name)
     return { kind: 'stale' };
   const holder = holderOf(found, resource);
@@ -42,12 +42,12 @@ export async function explainExisting(action: Creation, input: ActInput): Promis
   const labels = Object.entries(object.metadata.labels).map(([key, value]) => `${key}=${value}`);
   return conflict(
     action,
-    `${kind} ${name} exists and was not made by Berth for this deployment: rename or remove it. ` +
-      `If it is Berth's and somebody took its labels off: kubectl label --overwrite -n ${namespace} ${kind.toLowerCase()} ${name} ${labels.join(' ')}`,
+    `${kind} ${name} exists and was not created by Berth for this deployment: rename or remove it. ` +
+      `If it is Berth's and its labels were removed: kubectl label --overwrite -n ${namespace} ${kind.toLowerCase()} ${name} ${labels.join(' ')}`,
   );
 }
 
-/** The other deployment that an object of Berth's belongs to; null: none that it names. */
+/** The other deployment that an object of Berth belongs to; null: it names none. */
 function holderOf(found: UntypedObject, resource: ActInput['resource']): string | null {
   const owner = controllerOf(found);
   if (owner?.kind === MANAGED_DEPLOYMENT.kind) return `the ManagedDeployment ${owner.name}`;
@@ -62,39 +62,39 @@ function conflict({ id: actionId }: Creation, message: string): Result {
   return { kind: 'refused', failure: { actionId, reason: 'Conflict', final: false, message } };
 }
 
-/** Looks find it, by the label of our name or by an owner. */
-const isInSight = (object: KubeObject, { resource }: ActInput) => appKeys(object).includes(keyOf(resource));
+/** Whether the caches find the object, by the label with our name or by an owner. */
+const isInCaches = (object: KubeObject, { resource }: ActInput) => appKeys(object).includes(keyOf(resource));
 
-/** Ours by what it carries. What it holds is for the next look to judge, once that finds it. */
-async function known(action: Creation, found: UntypedObject, input: ActInput): Promise<Result> {
-  if (!isInSight(found, input))
-    return action.once ? await named(action, found, input) : await takeBack(action, found, input);
+/** Handles an object that is ours by its labels or owner. The next reconcile judges its content. */
+async function reconcileOwn(action: Creation, found: UntypedObject, input: ActInput): Promise<Result> {
+  if (!isInCaches(found, input))
+    return action.once ? await restoreLabel(action, found, input) : await adopt(action, found, input);
   const { kind, metadata } = action.object;
   if (kind !== 'ControllerRevision' || parseStoredTemplates(found) !== null) return { kind: 'stale' };
-  // What was stored in it is of some earlier wish, of which nothing else tells.
+  // It stores the templates of an unknown revision.
   return conflict(
     action,
-    `the stored templates ${metadata.name} have lost a label, so nobody knows what they are of: ` +
+    `the stored templates ${metadata.name} have lost a label, so their revision is unknown: ` +
       `kubectl delete controllerrevision -n ${metadata.namespace} ${metadata.name}`,
   );
 }
 
 /**
- * Ours, although its labels and its owner reference were taken off: it still notes the hash of exactly what is to be made,
- * in which both are counted, down to the uid of the custom resource.
+ * Whether the object is ours although its labels and owner reference were removed: its annotation still has the hash of the
+ * desired object, which covers labels, owner reference and the uid of the custom resource.
  */
 function isStripped(found: UntypedObject, wanted: KubeObject): boolean {
   const note = found.metadata.annotations?.[ANNOTATIONS.appliedHash];
   return note !== undefined && note === desiredHash(wanted, ANNOTATIONS.appliedHash);
 }
 
-async function takeBack(
+async function adopt(
   { object, id, reason, stage, after, probe }: Creation,
   found: UntypedObject,
   input: ActInput,
 ): Promise<Result> {
   const { uid = '' } = found.metadata;
-  // The number of pods stays: who decides it is looked at next.
+  // The number of pods stays: the next reconcile decides about it.
   const { replicas } = (found['spec'] ?? {}) as { replicas?: number };
   const count = replicas === undefined ? {} : { replicas };
   const tried = probe === undefined ? {} : { probe };
@@ -102,8 +102,8 @@ async function takeBack(
   return { kind: 'done', written: await execute({ kind: 'apply', ...call }, input) };
 }
 
-/** What is made once keeps all that it holds, and what it says of it: it is not what would be made now. */
-async function named(action: Creation, { metadata }: UntypedObject, input: ActInput): Promise<Result> {
+/** Restores only the instance label. An object that is created once keeps its content, which may differ from a new one. */
+async function restoreLabel(action: Creation, { metadata }: UntypedObject, input: ActInput): Promise<Result> {
   const { client, view, signal } = input;
   const { object } = action;
   const { name, namespace } = object.metadata;
@@ -113,10 +113,10 @@ async function named(action: Creation, { metadata }: UntypedObject, input: ActIn
   const patch = { metadata: { uid, resourceVersion, labels } };
   const written = await client.patch<UntypedObject>(resourceOf(object), object.metadata, patch, options);
   view.noteWrite(written);
-  if (isInSight(written, input)) return { kind: 'stale' };
+  if (isInCaches(written, input)) return { kind: 'stale' };
   return conflict(
     action,
-    `${object.kind} ${name} in ${namespace} loses its label ${LABELS.instance} as often as it is put back: ` +
-      'somebody or something (an admission webhook, another controller) takes it off, and has to leave it',
+    `${object.kind} ${name} in ${namespace} loses its label ${LABELS.instance} each time it is restored: ` +
+      'find the user, admission webhook or controller that removes the label, and exclude this object from it',
   );
 }

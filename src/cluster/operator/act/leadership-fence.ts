@@ -1,12 +1,12 @@
 import { KubeError } from '../../kube/client/errors.ts';
 
-export interface MayAct {
+export interface LeadershipFence {
   readonly signal: AbortSignal;
   readonly mayAct: () => boolean;
 }
 
-/** @throws KubeError aborted, when the time is over or another process leads by now */
-export function assertMayAct({ signal, mayAct }: MayAct): void {
+/** @throws KubeError of the kind `aborted` when the call was cancelled or this process has lost the lease */
+export function assertLeading({ signal, mayAct }: LeadershipFence): void {
   if (!signal.aborted && mayAct()) return;
   throw new KubeError({ kind: 'aborted', message: 'failed to act: this process no longer leads' });
 }

@@ -5,21 +5,21 @@ import { clusterChange, namesAddition, replicasChange } from '../changes/cluster
 import { additionsIn, type Comparison, differencesOf, stillAdds } from '../decide/comparison.ts';
 import type { Failure } from '../observe/failure.ts';
 import { type ChildObject, idOf, type Observed } from '../observed.ts';
-import { type ClusterAnswers, replicasKey } from './cluster-responses.ts';
+import { type ClusterResponses, replicasKey } from './cluster-responses.ts';
 import { replicasOf } from './execute.ts';
 
-/** What is learned of the answers to writes, and what is told of it. */
+/** Learns from the responses to writes how the cluster changes them, and reports it. */
 
-/** Nothing was written: a dry run has shown that the cluster changes it as before. */
+/** Whether only a dry run was sent, which showed that the cluster still changes the object as before. */
 export function isProbeAlone(action: Action, written: KubeObject | undefined): boolean {
   if (action.kind === 'replace') return written === undefined;
   const isProbed = action.kind === 'create' || action.kind === 'apply' || action.kind === 'scale';
   return isProbed && action.probe !== undefined && written === undefined;
 }
 
-/** Remembers how the cluster has changed what was written just now. */
-export function learnAnswers(
-  answers: ClusterAnswers,
+/** Notes how the cluster has changed the latest writes. */
+export function learnResponses(
+  responses: ClusterResponses,
   given: readonly (readonly [Action, KubeObject | undefined])[],
   comparisons: readonly Comparison[],
   ticks: number,
@@ -27,39 +27,39 @@ export function learnAnswers(
   for (const [action, written] of given) {
     if (action.kind === 'replace' && written === undefined) {
       const { id, object, differences } = action.comparison;
-      answers.note(id, clusterChange(object, differences), ticks);
+      responses.note(id, clusterChange(object, differences), ticks);
     }
     if (action.kind !== 'apply' && action.kind !== 'scale' && action.kind !== 'create') continue;
     if (action.kind === 'create' && action.once) continue;
     const id = idOf(action.object);
     const key = action.kind === 'scale' ? replicasKey(id) : id;
-    if (isProbeAlone(action, written)) answers.noteSame(key, ticks);
+    if (isProbeAlone(action, written)) responses.noteSame(key, ticks);
     if (written === undefined) continue;
-    const answer = written as ChildObject;
+    const response = written as ChildObject;
     const change =
       action.kind === 'scale'
         ? replicasChange(action.replicas, replicasOf(written))
         : clusterChange(
             action.object,
-            differencesOf(action.object, answer),
-            addedBy(answers, action, answer, comparisons),
+            differencesOf(action.object, response),
+            addedBy(responses, action, response, comparisons),
           );
-    answers.note(key, change, ticks);
+    responses.note(key, change, ticks);
   }
 }
 
-/** The kept additions of an answer that the cluster has made: others were there before, or are known to be its own. */
+/** The kept additions that the cluster made in this response: new ones, and those that are known to be its own. */
 function addedBy(
-  answers: ClusterAnswers,
+  responses: ClusterResponses,
   { kind, object }: Extract<Action, { kind: 'create' | 'apply' }>,
-  answer: ChildObject,
+  response: ChildObject,
   comparisons: readonly Comparison[],
 ): readonly Difference[] {
-  const { kept } = additionsIn(object, answer);
+  const { kept } = additionsIn(object, response);
   if (kind === 'create' || kept.length === 0) return kept;
   const id = idOf(object);
   const before = comparisons.find((comparison) => comparison.id === id)?.kept ?? [];
-  const known = answers.of(id);
+  const known = responses.of(id);
   return kept.filter(
     (addition) =>
       !before.some(({ path }) => path === addition.path) ||
@@ -68,11 +68,11 @@ function addedBy(
 }
 
 /**
- * Forgets what the cluster does not show any more: somebody else has put it right, or the object is gone. An object
- * without its labels and owner is missing from view, although it is there: then the answer is kept.
+ * Forgets responses that the objects no longer show: they were corrected, or the object is gone. An object that has lost
+ * its labels and owner is not in the caches although it exists, so its response is kept.
  */
-export function forgetAnswers(
-  answers: ClusterAnswers,
+export function forgetResponses(
+  responses: ClusterResponses,
   comparisons: readonly Comparison[],
   given: readonly (readonly [Action, KubeObject | undefined])[],
 ): void {
@@ -84,13 +84,13 @@ export function forgetAnswers(
     if (fresh.has(id)) return [id, replicasKey(id)];
     if (live === undefined) return [];
     const isOther = known !== undefined && hasOtherNumber(comparison);
-    const answer = answers.of(id);
-    const stands = differences.length > 0 || (answer !== undefined && stillAdds(answer, kept));
+    const response = responses.of(id);
+    const stands = differences.length > 0 || (response !== undefined && stillAdds(response, kept));
     return [...(stands ? [id] : []), ...(isOther ? [replicasKey(id)] : [])];
   });
   const held = new Set(holding);
   const missing = new Set(comparisons.flatMap(({ id, live }) => (live === undefined ? [id] : [])));
-  answers.keep((key, { hides }) => held.has(key) || (hides === true && missing.has(key)));
+  responses.keep((key, { hides }) => held.has(key) || (hides === true && missing.has(key)));
 }
 
 function hasOtherNumber({ desired: { replicas }, live }: Comparison): boolean {
@@ -99,22 +99,22 @@ function hasOtherNumber({ desired: { replicas }, live }: Comparison): boolean {
   return replicas.kind === 'fixed' ? now !== replicas.count : now === 0;
 }
 
-/** Of which object an answer is, for people: `Deployment shop-api`. */
-const named = (key: string) => key.replace(/ replicas$/, '').replace('/', ' ');
+/** The object of a response, as text for users: `Deployment shop-api`. */
+const objectText = (key: string) => key.replace(/ replicas$/, '').replace('/', ' ');
 
 const SHOWN = 3;
 
-function sentences({ answers }: Observed, isSafe: boolean): string {
-  // In an order that does not depend on which was seen first: the status is written when its text changes.
-  const changes = [...(answers ?? [])]
-    .filter(([, answer]) => answer.isSafe === isSafe)
+function sentences({ responses }: Observed, isSafe: boolean): string {
+  // In a stable order, because a changed text causes a write of the status.
+  const changes = [...(responses ?? [])]
+    .filter(([, response]) => response.isSafe === isSafe)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  const shown = changes.slice(0, SHOWN).map(([key, { fields }]) => `${named(key)}: ${fields}`);
+  const shown = changes.slice(0, SHOWN).map(([key, { fields }]) => `${objectText(key)}: ${fields}`);
   const more = changes.length > SHOWN ? [`${changes.length - SHOWN} more objects`] : [];
   return [...shown, ...more].join('; ');
 }
 
-/** That the cluster changes what Berth writes, so that what runs may be something else; empty: it does not. */
+/** Failures for unsafe changes: the cluster changes our writes, so that other workloads may run than desired. */
 export function changeFailures(observed: Observed): Failure[] {
   const changed = sentences(observed, false);
   if (changed === '') return [];
@@ -122,14 +122,14 @@ export function changeFailures(observed: Observed): Failure[] {
   return [{ actionId: '', reason: 'FieldsChangedByCluster', final: false, message }];
 }
 
-/** What the cluster changes without harm, for people; empty: nothing. */
+/** The safe changes by the cluster as text for users; empty: none. */
 export function safeChanges(observed: Observed): string {
   return sentences(observed, true);
 }
 
-/** The safe changes as the status records them. */
-export function acceptedChanges({ answers }: Observed): { object: string; hash: string; fields: string }[] {
-  return [...(answers ?? [])]
+/** The safe changes in the form of the status. */
+export function acceptedChanges({ responses }: Observed): { object: string; hash: string; fields: string }[] {
+  return [...(responses ?? [])]
     .filter(([, { isSafe }]) => isSafe)
     .map(([object, { hash, fields }]) => ({ object, hash, fields }))
     .sort((a, b) => (a.object < b.object ? -1 : 1));

@@ -8,22 +8,23 @@ import { RESOURCES, type Resource, resourceOf } from '../../kube/client/resource
 import { isOurs } from '../observe/ownership.ts';
 import { readParent } from '../observe/parent.ts';
 import type { Execution } from './execute.ts';
-import { assertMayAct, type MayAct } from './leadership-fence.ts';
+import { assertLeading, type LeadershipFence } from './leadership-fence.ts';
 
 type Caller = Pick<Execution, 'client' | 'resource' | 'signal'>;
-type Fenced = Caller & MayAct;
+type Fenced = Caller & LeadershipFence;
 
-/** One POST of what has no owner. */
+/** One POST of an object without an owner. */
 interface Post {
   readonly kind: Resource;
   readonly at: ObjectName;
-  /** Of what was made; undefined: there was no answer, and it was made or not. */
+  /** Uid of the created object; undefined: there was no response, and the object may or may not exist. */
   uid?: string | undefined;
 }
 
-/** After these the object may be there all the same. */
+/** After these errors the object may exist nevertheless. */
 const UNSURE: readonly KubeErrorKind[] = ['server', 'timeout', 'network', 'aborted'];
-const PASSING: readonly KubeErrorKind[] = [
+/** Errors that may be temporary. */
+const TEMPORARY: readonly KubeErrorKind[] = [
   'server',
   'timeout',
   'network',
@@ -35,19 +36,22 @@ const PASSING: readonly KubeErrorKind[] = [
 const BACKOFF = { baseMs: 200, capMs: 5_000 };
 
 /**
- * Nothing fences a POST: held up on its way it makes its object although the whole deployment was deleted meanwhile, and
- * what has no owner is taken along by nobody. So such a POST is remembered before it is sent, and the custom resource is
- * read once more afterwards. Where none of the deployment is there, what was made is given to the one that is gone: the
- * garbage collector sees for itself that it is, and removes it. Whatever deletes the resource later finds the object anyway.
+ * Prevents orphans: objects without an owner that are created after their deployment was deleted.
  *
- * An operator that dies in between leaves it to the hub, which has each deletion looked at a second time.
+ * A POST has no precondition. If it is delayed on its way, it creates its object although the deployment was deleted
+ * meanwhile, and no deletion removes an object without an owner. So each such POST is noted before it is sent, and the
+ * custom resource is read again afterwards. If the deployment has no custom resource any more, the object gets an owner
+ * reference to the deleted one, and the garbage collector removes it. A later deletion of the resource finds the object
+ * anyway.
+ *
+ * If the operator crashes in between, the hub removes the object: it checks each deletion a second time.
  */
-export class Posts {
-  readonly #mayAct: MayAct['mayAct'];
+export class OrphanGuard {
+  readonly #mayAct: LeadershipFence['mayAct'];
   readonly #sent = new Set<Post>();
   #caller: Caller | undefined;
 
-  constructor(mayAct: MayAct['mayAct']) {
+  constructor(mayAct: LeadershipFence['mayAct']) {
     this.#mayAct = mayAct;
   }
 
@@ -71,28 +75,28 @@ export class Posts {
   }
 
   /**
-   * The server has just taken a write of the custom resource as it was read: it is there, and so are the objects that the
-   * server had made before. That is as good as the second look.
+   * The API server has just accepted a write of the custom resource in the version that was read. So the resource exists, and
+   * objects that were created before this write are no orphans.
    */
-  resourceIsThere(): void {
+  confirmResource(): void {
     for (const post of this.#sent) if (post.uid !== undefined) this.#sent.delete(post);
   }
 
   /**
-   * The second look. What passes by itself is tried again until the signal: nobody else comes back to a resource that is
-   * gone.
+   * Checks all noted POSTs. It retries temporary errors until the signal fires, because a deleted resource is not reconciled
+   * again.
    * @throws KubeError
    */
-  async lookAgain(): Promise<void> {
+  async collectOrphans(): Promise<void> {
     if (this.#caller === undefined) return;
     const { client, resource, signal } = this.#caller;
     const caller = { client, resource, signal, mayAct: this.#mayAct };
     for (let failures = 0; this.#sent.size > 0; failures += 1) {
-      assertMayAct(caller);
+      assertLeading(caller);
       try {
-        await this.#leave(caller);
+        await this.#check(caller);
       } catch (error) {
-        if (!isKubeError(error, ...PASSING)) throw error;
+        if (!isKubeError(error, ...TEMPORARY)) throw error;
         const pauseMs = Math.max(error.retryAfterMs ?? 0, fullJitter(failures, BACKOFF, Math.random));
         await sleep(systemClock, pauseMs, caller.signal);
         if (caller.signal.aborted) throw error;
@@ -100,35 +104,35 @@ export class Posts {
     }
   }
 
-  async #leave(caller: Fenced): Promise<void> {
+  async #check(caller: Fenced): Promise<void> {
     if (await isThere(caller)) return this.#sent.clear();
     const errors: KubeError[] = [];
     for (const post of [...this.#sent].sort((a, b) => Number(isClaim(b)) - Number(isClaim(a)))) {
       if (!this.#sent.has(post)) return;
-      // Credentials go after their volume claim: with one that stays, they stay.
+      // Credentials follow their volume claim, and stay if the claim stays.
       if (post.kind === RESOURCES.Secret && [...this.#sent].some(isClaim)) continue;
       try {
-        await this.#giveAway(post, caller);
+        await this.#disown(post, caller);
       } catch (error) {
         if (!isKubeError(error) || error.kind === 'aborted') throw error;
         errors.push(error);
       }
     }
     const [first] = errors;
-    if (first !== undefined) throw errors.find(({ kind }) => PASSING.includes(kind)) ?? first;
+    if (first !== undefined) throw errors.find(({ kind }) => TEMPORARY.includes(kind)) ?? first;
   }
 
   /**
-   * The object is read before the custom resource: whoever adopts it after that, and changes it, has a later version than
-   * the patch names.
+   * Gives the object to the garbage collector. The object is read before the custom resource: if another resource adopts it
+   * later, its resourceVersion differs from that in the patch, and the patch is rejected.
    */
-  async #giveAway(post: Post, caller: Fenced): Promise<void> {
+  async #disown(post: Post, caller: Fenced): Promise<void> {
     const { client, resource, signal } = caller;
     const object = await client.find<UntypedObject>(post.kind, post.at, { signal });
     if (object !== undefined && !isOwnedBy(resource, object)) {
       if (await isThere(caller)) return this.#sent.clear();
       if (isStillOf(post, object, resource)) {
-        assertMayAct(caller);
+        assertLeading(caller);
         const { uid, resourceVersion } = object.metadata;
         const patch = { metadata: { uid, resourceVersion, ...ownerReferences(resource) } };
         await client.patch(post.kind, post.at, patch, { fieldManager: FIELD_MANAGERS.operator, signal });
@@ -142,13 +146,13 @@ function isClaim({ kind }: Post): boolean {
   return kind === RESOURCES.PersistentVolumeClaim;
 }
 
-/** Whether the deployment has a custom resource: this one, or one that was made again. */
+/** Whether the deployment has a custom resource: this one, or one that was created again. */
 async function isThere(caller: Caller): Promise<boolean> {
   const { resource } = caller;
   const live = await readParent(caller);
   if (live === undefined) return false;
   const { deploymentId } = resource.spec;
-  // Without a record, one that was made again is another deployment.
+  // Without an id of the hub, a resource that was created again is a different deployment.
   if (deploymentId === undefined) return live.metadata.uid === resource.metadata.uid;
   return (live['spec'] as { deploymentId?: string } | undefined)?.deploymentId === deploymentId;
 }
@@ -160,7 +164,7 @@ function isOwnedBy(
   return ownerReferences.some(({ uid }) => uid === resource.metadata.uid);
 }
 
-/** What is older than the custom resource was kept of an earlier one, with its data: that is not what was POSTed. */
+/** Whether the object is that of this POST. An object older than the custom resource was retained from an earlier one. */
 function isStillOf(post: Post, object: KubeObject, resource: Caller['resource']): boolean {
   const { uid, ownerReferences: owners = [], creationTimestamp = '' } = object.metadata;
   if (owners.length > 0) return false;

@@ -2,9 +2,9 @@ import { type BackoffOptions, fullJitter } from '../../../domain/core/backoff.ts
 import { contentHash } from '../../../domain/core/hash.ts';
 import type { Action } from '../action.ts';
 import type { Failure } from '../observe/failure.ts';
-import { asDate, type LookTime } from '../reconcile-time.ts';
+import { asDate, type ReconcileTime } from '../reconcile-time.ts';
 
-/** A refused write is tried again after half to all of 5 s, 10 s, 20 s … 5 min: somebody may have given us the right. */
+/** A rejected write is retried after 5 s, 10 s, 20 s … 5 min (half to all of it): the missing right may have been granted. */
 const BACKOFF: BackoffOptions = { baseMs: 5_000, capMs: 300_000 };
 
 interface Refusal {
@@ -16,8 +16,8 @@ interface Refusal {
 }
 
 /**
- * What the cluster refused, so that every event does not lead to the same refused call. Only a cache: forgotten at a
- * restart, and void as soon as something else is to be written.
+ * Writes that the cluster has rejected, so that not every event repeats the same rejected call. It is only a cache: it is
+ * empty after a restart, and an entry does not apply to a different write.
  */
 export class Refusals {
   readonly #byAction = new Map<string, Refusal>();
@@ -27,14 +27,14 @@ export class Refusals {
     this.#random = random;
   }
 
-  /** The refusal of exactly this action, while it is too early to try again. */
+  /** The rejection of exactly this action, while its retry is not due. */
   standing(action: Action, ticks: number): Failure | undefined {
     const refusal = this.#byAction.get(action.id);
     if (refusal === undefined || ticks >= refusal.retryAt) return undefined;
     return refusal.fingerprint === fingerprint(action) ? refusal.failure : undefined;
   }
 
-  /** Something refused an action of this id, and nothing has let it through since. */
+  /** Whether the last action with this id was rejected. */
   has(actionId: string): boolean {
     return this.#byAction.has(actionId);
   }
@@ -58,8 +58,8 @@ export class Refusals {
     this.#byAction.delete(action.id);
   }
 
-  /** Drops what is no longer asked for, and tells the date at which the earliest refused action is due; undefined: none stands. */
-  nextTry(actions: readonly Pick<Action, 'id'>[], time: LookTime): number | undefined {
+  /** Forgets actions that are no longer planned. Returns when the earliest retry is due; undefined: none is pending. */
+  nextTry(actions: readonly Pick<Action, 'id'>[], time: ReconcileTime): number | undefined {
     const asked = new Set(actions.map(({ id }) => id));
     for (const id of this.#byAction.keys()) if (!asked.has(id)) this.#byAction.delete(id);
     const times = [...this.#byAction.values()].map(({ retryAt }) => retryAt);
@@ -67,7 +67,7 @@ export class Refusals {
   }
 }
 
-/** What would be written; preconditions change with every look and are no part of it. */
+/** Hash of what would be written, without preconditions, which change with every reconcile. */
 function fingerprint(action: Action): string {
   const { kind, object, replicas, change } = action as unknown as Partial<Record<string, unknown>>;
   return contentHash({ kind, object, replicas, change });

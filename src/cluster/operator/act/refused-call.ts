@@ -5,8 +5,8 @@ import { isOtherValue } from '../changes/refused-value.ts';
 import type { Failure } from '../observe/failure.ts';
 import { QUOTA } from '../rollout/failure-rules.ts';
 
-/** That the cluster refuses a call which the action needs: what is reported, and whether only another object can help. */
-export function refusal(action: Action, error: KubeError): Failure {
+/** The failure to report for a rejected call. `final`: only a different object can help. */
+export function refusedCall(action: Action, error: KubeError): Failure {
   const message = refusalText(action, error);
   const changed = changedField(action, error);
   if (changed !== undefined) {
@@ -21,28 +21,28 @@ export function refusal(action: Action, error: KubeError): Failure {
   return { actionId: action.id, reason: reasonOf(action, error), final: isFinal(error), message };
 }
 
-/** What waits for the end of a policy finishes within a minute after it. */
+/** Retry interval while a policy changes the object, so that it is written within a minute after the policy is removed. */
 const POLICY_RETRY_MS = 30_000;
 
-/** The field that the API server refuses with another value than was sent; undefined: it refuses what was sent. */
+/** The rejected field, if its value is not the one that we sent; undefined: the API server rejects the value that we sent. */
 function changedField(action: Action, error: KubeError): string | undefined {
   if (error.kind !== 'invalid' || (action.kind !== 'create' && action.kind !== 'apply')) return undefined;
   if (error.resource === RESOURCES.Secret.plural) return undefined;
   return error.causes.find((cause) => isOtherValue(action.object, cause))?.field;
 }
 
-/** What Kubernetes says of a storage class without allowVolumeExpansion. */
-const RIGID = /must support resize/i;
+/** The error of Kubernetes for a storage class without allowVolumeExpansion. */
+const NOT_EXPANDABLE = /must support resize/i;
 
-/** Quotas, storage classes, admission rules and missing rights all forbid: only the text tells which. */
+/** Quotas, storage classes, admission rules and missing rights all result in 403. Only the text tells which it is. */
 function reasonOf(action: Action, error: KubeError): Failure['reason'] {
   if (error.kind !== 'forbidden') return 'Refused';
   const said = error.said();
   if (QUOTA.test(said)) return 'QuotaExceeded';
-  return action.kind === 'volume' && RIGID.test(said) ? 'VolumeNotExpandable' : 'Refused';
+  return action.kind === 'volume' && NOT_EXPANDABLE.test(said) ? 'VolumeNotExpandable' : 'Refused';
 }
 
-/** An admission rule says that it denies; without rights one is only told that one may not. */
+/** How admission rules reject. The message for a missing right differs. */
 const DENIED = /denied the request|denied request|violates PodSecurity/i;
 
 function isFinal(error: KubeError): boolean {
@@ -52,8 +52,8 @@ function isFinal(error: KubeError): boolean {
 const SHOWN_CAUSES = 3;
 
 /**
- * Object, field and what the cluster says. An action may need calls of several kinds: it is told which one was refused. Of a
- * Secret nothing that the cluster says is repeated.
+ * Object, field and message of the rejection. An action may send several calls, so the text names the rejected one. For a
+ * Secret, the message of the cluster is not repeated, because it may contain data.
  */
 function refusalText(action: Action, error: KubeError): string {
   if (error.resource === RESOURCES.Secret.plural)

@@ -11,7 +11,7 @@ import { keyOf, type UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import type { Outcome } from '../../kube/queue/controller.ts';
 import type { ObservedResource } from '../observed.ts';
-import { asDate, lookTime } from '../reconcile-time.ts';
+import { asDate, reconcileTime } from '../reconcile-time.ts';
 import { isPaused } from '../status/conditions.ts';
 import { type BuildCaches, buildKeyOf } from './build-caches.ts';
 import { type BuildAction, decideBuilds, type WantedBuild } from './decide-builds.ts';
@@ -80,7 +80,7 @@ export class BuildController {
       const told = canonicalJson(resource.status?.build ?? null);
       if (told !== canonicalJson(this.statusOf(resource) ?? null)) changed(key);
     }
-    const time = lookTime(clock);
+    const time = reconcileTime(clock);
     const refusedUntil = [...this.#refusals.values()].map(({ until }) => asDate(until, time));
     const next = Math.min(lookAt ?? Number.POSITIVE_INFINITY, ...refusedUntil);
     if (!Number.isFinite(next)) return { kind: 'settled' };
@@ -98,7 +98,7 @@ export class BuildController {
     const judged = judgeBuild(resource, build, observed, config.timeoutSeconds, clock.date());
     const judgement = withoutPrivateHost(judged, build, config);
     if (refusal === null || judgement.start === null) return judgement;
-    const notBefore = Math.max(judgement.start.notBefore, asDate(refusal.until, lookTime(clock)));
+    const notBefore = Math.max(judgement.start.notBefore, asDate(refusal.until, reconcileTime(clock)));
     return { ...judgement, start: { ...judgement.start, notBefore } };
   }
 

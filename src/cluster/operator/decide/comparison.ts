@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import type { DesiredObject, KubeObject } from '../../../workloads/desired-object.ts';
 import { type Difference, whyApply } from '../../kube/compare/compare.ts';
-import type { KnownAnswer } from '../act/cluster-responses.ts';
+import type { KnownResponse } from '../act/cluster-responses.ts';
 import { replicasKey } from '../act/cluster-responses.ts';
 import { type Additions, additionsOf } from '../changes/added-fields.ts';
 import { changeHash, namesAddition } from '../changes/cluster-changes.ts';
@@ -10,33 +10,33 @@ import { recently } from '../observe/recently.ts';
 import { type ChildObject, idOf, type Observed } from '../observed.ts';
 import { workloadState } from '../pods/workload-state.ts';
 
-/** One wanted object beside what is in the cluster. */
+/** A desired object compared with the object in the cluster. */
 export interface Comparison {
   readonly id: string;
   readonly desired: DesiredObject;
   readonly object: KubeObject;
   /**
-   * `missing`: not there. `leaving`: one that is being deleted still has the name. `different`: to be applied. `same`: as
-   * it is wanted, but for a safe change of the cluster's.
-   * Credentials are never read, so they count as there once the volume is, which is made after them.
+   * `missing`: it does not exist. `leaving`: an object of this name is being deleted. `different`: it must be applied.
+   * `same`: it is as desired, apart from safe changes by the cluster.
+   * Credentials are never read here. They count as present once the volume exists, which is created after them.
    */
   readonly state: 'missing' | 'leaving' | 'different' | 'same';
   readonly live: ChildObject | undefined;
   readonly differences: readonly Difference[];
-  /** Fields beside ours that are left as they are. */
+  /** Fields of others that are left as they are. */
   readonly kept?: readonly Difference[];
-  /** The cluster made the differences of the last apply, and has left them since; absent: there are others, or none. */
-  readonly change?: KnownAnswer | undefined;
-  /** What the cluster made of the number of pods that was written last. */
-  readonly replicasChange?: KnownAnswer | undefined;
+  /** The known change by the cluster, if it explains all differences; absent: there are others, or none. */
+  readonly change?: KnownResponse | undefined;
+  /** How the cluster changed the number of pods that was written last. */
+  readonly replicasChange?: KnownResponse | undefined;
 }
 
-/** Path of the one field of a Deployment that is not ours and yet not left to others. */
+/** Path of a field that Berth does not own but reverts. */
 export const PAUSED_PATH = 'spec.paused';
 
 /**
- * `kubectl rollout pause`: the Deployment follows no change any more, so whatever we write of it would not come about,
- * a way back included. To hold a deployment there is the annotation, which also says so in the status.
+ * A Deployment after `kubectl rollout pause` does not roll out any change, not even a rollback, so the pause is reverted. To
+ * pause a deployment, users set the annotation, which the status reports.
  */
 function pausedByHand(live: ChildObject): Difference[] {
   if (live.kind !== 'Deployment' || !workloadState(live).paused) return [];
@@ -52,12 +52,12 @@ interface Found {
 }
 
 /** Each takes some KiB; a deployment has about ten. */
-const MOST_COMPARED = 500;
+const MAX_COMPARED = 500;
 
-/** Of cached objects, which never change: most looks want of most of them what the look before has wanted. */
-const compared = recently<ChildObject, Found>(MOST_COMPARED);
+/** Results by cached object, which never changes. The desired object is mostly that of the previous reconcile too. */
+const compared = recently<ChildObject, Found>(MAX_COMPARED);
 
-function found(object: KubeObject, live: ChildObject): Found {
+function compareObject(object: KubeObject, live: ChildObject): Found {
   const known = compared.get(live);
   if (known !== undefined && isDeepStrictEqual(known.object, object)) return known;
   const additions = additionsOf(object, live);
@@ -68,42 +68,42 @@ function found(object: KubeObject, live: ChildObject): Found {
   return result;
 }
 
-/** How the live object differs from what is applied; empty: it does not. */
+/** How the live object differs from the applied one; empty: it does not. */
 export function differencesOf(object: KubeObject, live: ChildObject): readonly Difference[] {
-  return found(object, live).differences;
+  return compareObject(object, live).differences;
 }
 
-/** What is in the live object beside what is applied. */
+/** Fields of the live object that are not part of the applied one. */
 export function additionsIn(object: KubeObject, live: ChildObject): Additions {
-  return found(object, live).additions;
+  return compareObject(object, live).additions;
 }
 
-/** The known answer to an apply, if it is what the object differs in. */
-function answered(
-  { answers }: Observed,
+/** The known response to an apply, if it explains how the object differs. */
+function knownChange(
+  { responses }: Observed,
   id: string,
   object: KubeObject,
   differences: readonly Difference[],
   kept: readonly Difference[],
-): KnownAnswer | undefined {
-  const answer = answers?.get(id);
-  if (answer === undefined) return undefined;
-  if (differences.length === 0 && !stillAdds(answer, kept)) return undefined;
-  return answer.hash === changeHash(object, differences) ? answer : undefined;
+): KnownResponse | undefined {
+  const response = responses?.get(id);
+  if (response === undefined) return undefined;
+  if (differences.length === 0 && !stillAdds(response, kept)) return undefined;
+  return response.hash === changeHash(object, differences) ? response : undefined;
 }
 
-/** Whether something that the cluster has added is still there. */
-export function stillAdds(answer: Pick<KnownAnswer, 'fields'>, kept: readonly Difference[]): boolean {
-  return kept.some((addition) => namesAddition(answer, addition));
+/** Whether the object still has a field that the cluster added. */
+export function stillAdds(response: Pick<KnownResponse, 'fields'>, kept: readonly Difference[]): boolean {
+  return kept.some((addition) => namesAddition(response, addition));
 }
 
-/** The known answer to a write that took the object out of sight. */
-function hidden({ answers }: Observed, id: string): KnownAnswer | undefined {
-  const answer = answers?.get(id);
-  return answer?.hides === true ? answer : undefined;
+/** The known response to a write whose labels or owner the cluster changed, so that the caches do not show the object. */
+function hidden({ responses }: Observed, id: string): KnownResponse | undefined {
+  const response = responses?.get(id);
+  return response?.hides === true ? response : undefined;
 }
 
-/** Compares what is wanted with what is there, in the order of creation. Pod counts are not compared here. */
+/** Compares the desired objects with the observed ones, in the order of creation. Pod counts are not compared here. */
 export function compareAll(desired: readonly DesiredObject[], observed: Observed): Comparison[] {
   const volumeIsThere = [...observed.children.values()].some(({ kind }) => kind === 'PersistentVolumeClaim');
   return desired.map((wanted) => {
@@ -119,8 +119,8 @@ export function compareAll(desired: readonly DesiredObject[], observed: Observed
     const isApplied = wanted.policy !== 'create-only';
     const differences = isApplied ? differencesOf(object, live) : [];
     const kept = isApplied ? additionsIn(object, live).kept : [];
-    const change = answered(observed, comparison.id, object, differences, kept);
-    const replicasChange = observed.answers?.get(replicasKey(id));
+    const change = knownChange(observed, comparison.id, object, differences, kept);
+    const replicasChange = observed.responses?.get(replicasKey(id));
     const isSame = differences.length === 0 || change?.isSafe === true;
     return {
       ...comparison,

@@ -5,10 +5,10 @@ import type { Target } from '../rollout/target.ts';
 import { newestFirst } from '../rollout/template-selection.ts';
 import { deletion } from './removals.ts';
 
-/** So many stored templates are kept beside those in use. */
+/** The number of newest stored templates that are kept. Those in use are kept too. */
 export const KEPT_TEMPLATES = 10;
 
-/** Removes stored templates that are neither in use nor among the newest. Only asked for when no rollout is under way. */
+/** Removes stored templates that are neither in use nor among the newest. Called only when no rollout is in progress. */
 export function removeOldTemplates(observed: Observed, target: Target): Action[] {
   const { activeRevision, rollout, failedRevision, failedChange } = observed.resource.status ?? {};
   const inUse = new Set([

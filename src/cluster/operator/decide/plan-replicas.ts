@@ -7,25 +7,25 @@ import { workloadState } from '../pods/workload-state.ts';
 import type { Comparison } from './comparison.ts';
 
 /**
- * `spec.replicas` and who decides it.
+ * Plans `spec.replicas` and which field manager owns it.
  *
- * An apply manager that drops a field which it alone owns resets it: 3 pods become 1. A workload is created with its
- * number by the one call that makes it, so the operator's manager owns the number at first. From then on:
- * - fixed: another number is written by `berth-replicas`, which thereby owns it; until then each apply repeats it;
- * - autoscaled: before the first apply that leaves the number out, `berth-replicas` takes over the live one, unforced:
- *   where the autoscaler has chosen meanwhile, that choice stands;
- * - an autoscaler goes before the number is fixed, and comes after a number that it can start from (it ignores 0).
+ * When an apply omits a field that its manager alone owns, the API server resets the field: 3 pods become 1. A workload is
+ * created together with its number of pods, so the operator's manager owns the number at first. From then on:
+ * - fixed: `berth-replicas` writes a different number and thereby owns it. Until then each apply repeats the number.
+ * - autoscaled: before the first apply that omits the number, `berth-replicas` takes over the live one without force. If
+ *   the autoscaler has chosen a number meanwhile, that number stays.
+ * - An autoscaler is removed before the number is fixed. It is created after the workload has pods, because it ignores 0.
  */
 export interface ReplicasInput {
   readonly comparison: Comparison;
   readonly live: ChildObject;
   readonly replicas: Replicas;
-  /** The apply of everything else, if one is due. */
+  /** The apply of all other fields, if one is due. */
   readonly apply: readonly Action[];
   readonly autoscalerMissing: boolean;
-  /** Id of the autoscaler's removal, should the plan have one. */
+  /** Id of the action that removes the autoscaler, if the plan has one. */
   readonly autoscalerRemoval: string;
-  /** Going to no pods is allowed now: whoever uses it has ended. */
+  /** The workload may scale to zero now, because the pods that use it have ended. */
   readonly mayStop: boolean;
 }
 
@@ -40,7 +40,7 @@ export function planReplicas(input: ReplicasInput): Plan {
   }
   const { count } = replicas;
   if (count === 0 && now > 0 && !mayStop) {
-    // As it is: nothing is worth a restart of what is about to end.
+    // Nothing is applied: it would restart pods that are about to end.
     return { actions: [], waiting: [`${comparison.id} ends after the components`] };
   }
   if (now !== count) {
@@ -52,7 +52,7 @@ export function planReplicas(input: ReplicasInput): Plan {
   return { actions: apply.map((action) => withReplicas(action, alone ? count : undefined)), waiting: [] };
 }
 
-/** The cluster made another number of it when it was written last, and it is too early to try again. */
+/** Waits if the cluster changed this number when it was written last, and the next attempt is not due. */
 function held({ comparison, live, apply }: ReplicasInput, count: number): Plan | undefined {
   const { replicasChange: known } = comparison;
   if (known === undefined || known.isDue) return undefined;
@@ -61,14 +61,17 @@ function held({ comparison, live, apply }: ReplicasInput, count: number): Plan |
   return { actions, waiting: [`${comparison.id}: its number of pods is changed by the cluster`] };
 }
 
-/** Only from the 0 that was seen: somebody may have begun to choose meanwhile. After an apply the version is another. */
+/**
+ * Scales up only from the observed 0, because an autoscaler may have set a number since. After an apply the
+ * resourceVersion is not known.
+ */
 function startOf(input: ReplicasInput, min: number): Action {
   const { resourceVersion } = input.live.metadata;
   const seen = resourceVersion === undefined || input.apply.length > 0 ? {} : { resourceVersion };
   return { ...scale(input, min, true), ...seen };
 }
 
-/** The first pods are those of the new template. */
+/** Applies the new template before the scale, so that the first pods have it. */
 function starting({ live, apply }: ReplicasInput, start: Action): Plan {
   const repeated = isOnlyOwner(live) ? 0 : undefined;
   const after = [...start.after, ...apply.map(({ id }) => id)];

@@ -14,32 +14,32 @@ import { isMarked } from '../observe/ownership.ts';
 import { type ChildObject, liveChild, type Observed } from '../observed.ts';
 import type { Comparison } from './comparison.ts';
 
-/** What was refused of the volume; undefined: nothing. All else goes on without it. */
+/** The rejected change of the volume; undefined: none. It blocks no other action. */
 export function volumeRefusal({ resource }: Observed, failures: readonly Failure[]): Failure | undefined {
   const id = actionId('volume', 'PersistentVolumeClaim', databaseName(resource));
   return failures.find(({ actionId: refused }) => refused === id);
 }
 
-/** The size that the claim is to ask for; null: it stays as it is. */
+/** The size to request in the claim; null: it stays as it is. */
 export function sizeToRequest(volume: VolumeState | undefined, wanted: string): string | null {
   if (volume?.bound !== true) return null;
   const { requested, capacity } = volume;
-  // What the volume has already needs no request, and a storage class may refuse it.
+  // The volume is large enough already. A storage class might reject the request.
   if (capacity !== undefined && !isLarger(wanted, capacity)) return null;
   if (isLarger(wanted, requested)) return wanted;
-  // Kubernetes takes back an expansion that is not finished, to any size above the capacity.
+  // An unfinished expansion can be reduced to any size above the capacity.
   const isUnfinished = capacity !== undefined && isLarger(requested, capacity);
   return isUnfinished && isLarger(requested, wanted) ? wanted : null;
 }
 
-/** What the status says of the volume. The hub and the rule of the CRD take from it how far `storage` may be lowered. */
+/** The volume in the status. The hub and the rule of the CRD derive from it how far `storage` may be lowered. */
 export function volumeStatus(
   observed: Observed,
   failures: readonly Failure[],
 ): ManagedDeploymentStatus['volume'] {
   const { storage } = observed.resource.spec.database;
   const volume = volumeState(observed);
-  // The cluster refuses the claim itself: there is no volume that could shrink.
+  // The cluster rejects the claim itself, so there is no volume that could shrink.
   if (volume === undefined) {
     return isCreationRefused(observed, failures) ? { requested: '0', capacity: '0' } : undefined;
   }
@@ -54,14 +54,14 @@ function isCreationRefused({ resource }: Observed, failures: readonly Failure[])
   return failures.some(({ actionId: refused }) => refused === id);
 }
 
-/** No PersistentVolume was found or created for the claim yet, or an Event says why it gets none. */
+/** Whether no PersistentVolume is bound to or created for the claim yet, or an Event reports why it gets none. */
 function hasNoVolume(observed: Observed): boolean {
   const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
   if (claim === undefined) return false;
-  return volumeNameOf(claim) === undefined || observed.tellings?.get(claim.metadata.uid ?? '') !== undefined;
+  return volumeNameOf(claim) === undefined || observed.warnings?.get(claim.metadata.uid ?? '') !== undefined;
 }
 
-/** A storage below the capacity stays a way back until the volume has grown: the provider rounded it up. */
+/** The former `storage` below the capacity, which the provider rounded up. It may be set again until the volume has grown. */
 function formerStorage({ resource }: Observed, capacity: string): { former?: string } {
   const { storage } = resource.spec.database;
   if (isLarger(capacity, storage)) return { former: storage };
@@ -71,7 +71,7 @@ function formerStorage({ resource }: Observed, capacity: string): { former?: str
   return isKept ? { former: before.former } : {};
 }
 
-/** What a refused change of the volume was meant to do, as the subject of a message. */
+/** The rejected change of the volume, as the start of a message. */
 export function refusedResize(observed: Observed): string {
   const { storage } = observed.resource.spec.database;
   const requested = volumeState(observed)?.requested ?? '0';
@@ -80,7 +80,7 @@ export function refusedResize(observed: Observed): string {
     : 'its volume does not grow';
 }
 
-/** The size of the claim, and its owner, follow the spec; all else of it stays as it was made. */
+/** Size and owner of the claim follow the spec. Its other fields are never changed. */
 export function volumeChange(
   observed: Observed,
   { desired, object }: Comparison,
@@ -89,7 +89,7 @@ export function volumeChange(
   const volume = volumeState(observed);
   const size = sizeToRequest(volume, desired.storage ?? '0');
   const isOwned = controllerOf(live)?.uid === observed.resource.metadata.uid;
-  // What an earlier resource of the name retained is used, and goes with none.
+  // A claim that an earlier resource of this name retained is used, but gets no owner.
   const owned = desired.owned && isMarked(live, observed.resource);
   if (size === null && isOwned === owned) return [];
   const change = {

@@ -19,15 +19,15 @@ export interface PlanInput {
   readonly observed: Observed;
   readonly target: Target;
   readonly comparisons: readonly Comparison[];
-  /** Every component runs the target. Until then nothing is removed that the former templates may need. */
+  /** Every component runs the target. Until then, objects that the former templates may need are kept. */
   readonly complete: boolean;
-  /** Deployments that come to the end of their rollout before they are touched; see turn-round.ts. */
+  /** Deployments that finish their rollout before they change; see rollback-gate.ts. */
   readonly finishing: ReadonlySet<string>;
-  /** Routes, by `childId`, that are no longer wanted and stay: their successor does not lead to the app yet. */
+  /** Routes, by `childId`, that are no longer desired but stay until their replacement leads to the app. */
   readonly keptRoutes: ReadonlySet<string>;
 }
 
-/** From what is wanted and what is there to what is to be done. Pure; empty when all is as it is wanted. */
+/** Plans the actions from desired to observed state. Pure; empty when the observed state is the desired one. */
 export function plan(input: PlanInput): Plan {
   const { observed, target, comparisons } = input;
   const open = mayStart(observed, target);
@@ -37,13 +37,13 @@ export function plan(input: PlanInput): Plan {
     if (comparison.desired.afterDataServices && !open && !isRouteThere(comparison)) {
       waiting.push(`${comparison.id} waits for database and cache`);
     } else if (comparison.state === 'leaving') {
-      waiting.push(`${comparison.id} is being deleted and will be made again`);
+      waiting.push(`${comparison.id} is being deleted and will be created again`);
     } else if (holdsLeavingVolume(observed, comparison.object)) {
       waiting.push(`${comparison.id} is left as it is while its volume claim is being deleted`);
     } else if (target.untouched && isComponent(comparison)) {
-      // Neither to what has failed nor to anything else.
+      // Its stored templates are missing, so it is left as it is.
     } else if (input.finishing.has(comparison.id)) {
-      waiting.push(`${comparison.id} finishes its rollout, then it is turned back`);
+      waiting.push(`${comparison.id} finishes its rollout before it is rolled back`);
     } else {
       const planned = planObject(input, comparison);
       actions.push(...planned.actions);
@@ -54,7 +54,7 @@ export function plan(input: PlanInput): Plan {
   return { actions: [...store, ...actions, ...removals(input)], waiting };
 }
 
-/** The cluster changes it, and it is too early to try again. */
+/** Whether the cluster changes the object, and the next attempt is not due. */
 function isHeld({ change, state }: Comparison): boolean {
   return change !== undefined && (state === 'different' || state === 'missing') && !change.isDue;
 }
@@ -66,14 +66,14 @@ function isComponent({ desired }: Comparison): boolean {
   return desired.replicas !== undefined && desired.afterDataServices;
 }
 
-/** The first way in waits for somebody to serve; where it leads to is changed at once, whatever becomes of a rollout. */
+/** A new route waits until the app can serve. An existing route is changed at once, regardless of rollouts. */
 function isRouteThere({ object, live }: Comparison): boolean {
   return isRouteKind(object.kind) && live !== undefined;
 }
 
 /**
- * Components start when the database and the cache that they use are ready. What already runs is not held up by one
- * that fails later. Switched off, nothing starts anyway.
+ * Whether components may start: the database and the cache that they use are ready. A data service that fails later does
+ * not block running components. A suspended deployment starts nothing anyway.
  */
 export function mayStart(observed: Observed, target: Target): boolean {
   return (
@@ -89,7 +89,7 @@ function storeTemplates(store: Target['store']): Action[] {
     {
       kind: 'create',
       id: actionId('create', store.kind, store.metadata.name),
-      reason: 'keeps the templates of the rollout',
+      reason: 'stores the templates of the rollout',
       stage: STAGES.prerequisites,
       after: [],
       object: store,
@@ -150,10 +150,10 @@ const STAGE_OF: Readonly<Record<string, Stage>> = {
 
 const stageOf = (kind: string): Stage => STAGE_OF[kind] ?? STAGES.objects;
 
-/** Nothing runs by one that is missing: it need not wait for the rollout to be told of, which saves a step. */
+/** No pod uses a missing object of these kinds. It need not wait until the status names the rollout, which saves a stage. */
 const EARLY: ReadonlySet<string> = new Set(['ServiceAccount', 'NetworkPolicy']);
 
-/** What must have happened before this object is written, if it is to happen at all. */
+/** Ids of actions that must succeed before this object is written, if the plan contains them. */
 function dependencies({ observed, target }: PlanInput, { object }: Comparison): string[] {
   const { kind, metadata } = object;
   const database = databaseName(observed.resource);
@@ -161,7 +161,7 @@ function dependencies({ observed, target }: PlanInput, { object }: Comparison): 
   switch (kind) {
     case 'PersistentVolumeClaim':
       return [actionId('credentials', 'Secret', database)];
-    // What exists under these names and is somebody else's must not be run on.
+    // If these names are taken by objects of others, the database must not use them.
     case 'StatefulSet':
       return [
         actionId('credentials', 'Secret', database),
@@ -199,24 +199,24 @@ function creation(input: PlanInput, comparison: Comparison): Action {
 const SHOWN_DIFFERENCES = 3;
 
 /**
- * What an apply does not remove by itself: fields that are not safe, and safe ones of a policy. A policy that is still
- * there adds them again in the same call. Where other fields are wanted than before, the apply comes first: it removes
- * what was ours, together with all else that changes.
+ * Fields that an apply alone does not remove: unsafe fields of others, and safe fields that a policy added. A policy that
+ * is still active adds them again in the same call. If the desired object itself changed, the apply comes first: it
+ * removes our former fields together with its other changes.
  */
 function toRemove({ observed }: PlanInput, comparison: Comparison, live: ChildObject): Removal[] {
   const { id, object, kept = [], differences } = comparison;
-  const known = observed.answers?.get(id);
+  const known = observed.responses?.get(id);
   const ofCluster = known === undefined ? [] : kept.filter((addition) => namesAddition(known, addition));
   const paths = ofCluster.map(({ path }) => path);
   const unsafe = isDrift(differences) ? additionsIn(object, live).removals : [];
   return [...unsafe, ...removalsAt(object, live, paths)];
 }
 
-/** What is wanted was there before, and somebody has changed it. */
+/** Whether the desired object was applied before and has been edited since. */
 const isDrift = (differences: Comparison['differences']): boolean =>
   !differences.some(({ path }) => path === `metadata.annotations[${ANNOTATIONS.appliedHash}]`);
 
-/** Its pods have the labels of the new selector too: so the new object takes them over, and replaces them in its own way. */
+/** Replaces an object. Its pods match the selector of the new object too, which adopts them and rolls them out. */
 function replacing(comparison: Comparison, live: ChildObject): Action {
   const { id, object, differences } = comparison;
   const { uid = '', resourceVersion = '' } = live.metadata;

@@ -5,7 +5,7 @@ import { isOfEarlierResource } from '../observe/ownership.ts';
 import { type ChildObject, idOf } from '../observed.ts';
 import type { PlanInput } from './plan.ts';
 
-/** What is there and no longer wanted. */
+/** Removal of objects that are no longer desired. */
 
 export const AUTOSCALER = 'HorizontalPodAutoscaler';
 
@@ -15,12 +15,12 @@ export function removalId(kind: string, name: string): string {
 }
 
 /**
- * Kinds that go at once: those that say how many pods run, and ways in, whose host another deployment may have next. All
- * else waits until the rollout no longer needs it.
+ * Kinds that are removed at once: those that limit the number of pods, and routes, whose host another deployment may claim
+ * next. Other kinds are removed when the rollout no longer needs them.
  */
 const PROMPT_KINDS: ReadonlySet<string> = new Set([AUTOSCALER, 'PodDisruptionBudget', ...ROUTE_KINDS]);
 
-/** Removes what is no longer wanted, once nothing needs it any more. */
+/** Removes objects that are no longer desired, once nothing needs them. */
 export function removals({ observed, target, comparisons, complete, keptRoutes }: PlanInput): Action[] {
   const wanted = new Set(comparisons.map(({ id }) => id));
   return [...observed.children.values()]
@@ -34,13 +34,13 @@ export function removals({ observed, target, comparisons, complete, keptRoutes }
     .map((child) =>
       deletion(
         child,
-        'is no longer wanted',
+        'is no longer desired',
         child.kind === AUTOSCALER ? STAGES.prerequisites : STAGES.removal,
       ),
     );
 }
 
-/** Deletes exactly this object, in exactly this state. */
+/** Deletes exactly this object in exactly this version. */
 export function deletion(
   object: Pick<ChildObject, 'apiVersion' | 'kind' | 'metadata'>,
   reason: string,

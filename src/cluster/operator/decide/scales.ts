@@ -8,7 +8,7 @@ import { hasEnded, isOfTemplate, podsOf, startedOnce } from '../pods/pod-trouble
 import { stateOf } from '../pods/workload-state.ts';
 import { componentsOf, type Target } from '../rollout/target.ts';
 
-/** How many pods the target's components have. Mostly as many as the spec says; here is when not. */
+/** The number of pods of the target's components, where it differs from the spec. */
 
 type ComponentSpec = ManagedDeploymentSpec['components']['api'];
 type Scales = NonNullable<ActiveRevision['scales']>;
@@ -17,11 +17,12 @@ const ONE_POD = { min: 1, max: 1 };
 const NO_POD = { min: 0, max: 0 };
 
 /**
- * The resource with the pod counts that the target is to have. Where what was active runs although something else is
- * wanted, a component that the spec no longer has keeps its pods; so do all of them, while each of their pods takes more
- * of the database's connections than the wanted ones would. While such pods are replaced there are no more of them than
- * there were. What is kept for inspection needs but one.
- * @param isHeld as `holdsNumbers` tells
+ * The resource with the pod counts of the target.
+ * - If the active revision runs although another one is desired, a component that the spec no longer has keeps its pods.
+ *   All components keep their counts while their pods use more database connections each than those of the spec.
+ * - While such pods are replaced, their number does not grow.
+ * - A component that is kept for inspection has one pod.
+ * @param isHeld the result of `holdsPodCounts`
  */
 export function scaledFor(observed: Observed, target: Target, isHeld: boolean): ObservedResource {
   const { resource } = observed;
@@ -32,7 +33,7 @@ export function scaledFor(observed: Observed, target: Target, isHeld: boolean): 
       return [[component, { ...spec, scale: forInspection(target, component, spec) }]];
     }
     if (target.served === null) {
-      // A rollout that something newer waits for, which has the component no more.
+      // A newer revision, which lacks the component, waits for this rollout.
       const isLeft = target.heldUntil !== null && spec === undefined;
       if (isLeft) return [[component, { scale: running(observed, component) }]];
       if (spec === undefined || !isHeld) return [];
@@ -47,17 +48,17 @@ export function scaledFor(observed: Observed, target: Target, isHeld: boolean): 
   return { ...resource, spec };
 }
 
-/** Each pod of these templates takes no more of the connections of Berth's own database than one by the spec. */
+/** Whether a pod of these templates uses at most the connections to Berth's own database that a pod of the spec uses. */
 export function fitsConnections(resource: ObservedResource, templates: PodTemplates): boolean {
   if ((poolSizeOf(templates) ?? 0) <= resource.spec.database.poolSize) return true;
   return !ownServicesOf(resource, templates).database;
 }
 
 /**
- * Pods run that are about to be replaced, and take more connections each than those of the target: their number stays, and
- * the rollout is not through. Pods that are ending, or that nobody replaces, are not waited for.
+ * Whether the pod counts must not grow yet: pods that the rollout replaces still run and use more database connections each
+ * than those of the target. Pods that have ended, or that have no controller, are ignored.
  */
-export function holdsNumbers(observed: Observed, target: Target): boolean {
+export function holdsPodCounts(observed: Observed, target: Target): boolean {
   if (target.kind !== 'rollout') return false;
   const { activeRevision, rollout } = observed.resource.status ?? {};
   const former = [activeRevision?.templates, rollout?.templates].filter((name) => name !== target.name);
@@ -84,7 +85,7 @@ const noMoreThan = (most: Scale, scale: Scale): Scale => ({
   max: Math.min(most.max, scale.max),
 });
 
-/** One pod to look at; none of what is switched off, nor where pods that have ended are there to be looked at. */
+/** One pod for inspection; none if the component is switched off, or if its ended pods can be inspected. */
 function forInspection({ failed, templates }: Target, component: Component, spec?: ComponentSpec): Scale {
   if (spec?.scale.max === 0) return spec.scale;
   const { culprit } = failed ?? {};
@@ -99,14 +100,14 @@ function running(observed: Observed, component: Component, least = 1): { min: nu
   return { min: count, max: count };
 }
 
-/** As many pods of the target's components as there are. */
+/** The observed pod counts of the target's components. */
 export function scalesSeen(observed: Observed, target: Target): Scales {
   return Object.fromEntries(
     componentsOf(target).map((component) => [component, running(observed, component, 0)]),
   );
 }
 
-/** The scales that the spec gives the target's components, as the status keeps them. */
+/** The scales of the target's components in the spec, in the form of the status. */
 export function scalesOf({ spec: { components } }: ObservedResource, target: Target): Scales {
   return Object.fromEntries(
     componentsOf(target).flatMap((component) => {

@@ -4,7 +4,7 @@ import { cacheState, databaseState } from '../observe/data-services.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import type { Target } from '../rollout/target.ts';
 
-/** Which of database and cache the templates of the active revision use, and those of the target. */
+/** Which data services the templates of the active revision and of the target use. */
 
 function activeTemplates({ resource, storedTemplates }: Observed): PodTemplates | undefined {
   const name = resource.status?.activeRevision?.templates;
@@ -12,10 +12,10 @@ function activeTemplates({ resource, storedTemplates }: Observed): PodTemplates 
 }
 
 /**
- * The resource with the data services that something still runs on. A change to an external database may fail, and then
- * what ran before runs again: until the change is through, the own database is wanted, whatever the spec says.
+ * The resource with the data services that running templates still use. A change to an external database may fail and be
+ * rolled back, so the own database is kept until the change is complete, whatever the spec says.
  */
-export function keepingInUse(
+export function keepServicesInUse(
   resource: ObservedResource,
   observed: Observed,
   target: Target,
@@ -35,7 +35,7 @@ export function keepingInUse(
 
 type Service = 'database' | 'cache';
 
-/** Data services of its own that the target's pods use and that do not answer. */
+/** Own data services that the target's pods use and that are not ready. */
 export function servicesMissing({ resource, ...observed }: Observed, target: Target): Service[] {
   const own = ownServicesOf(resource, target.templates ?? {});
   const used = { ...observed, resource: withServices(resource, own) };
@@ -46,8 +46,9 @@ export function servicesMissing({ resource, ...observed }: Observed, target: Tar
 }
 
 /**
- * Those that the rollout brings the app to and that what runs does not use: it waits for them, as the very first one
- * does. Where what runs uses it too, nothing is held up: a new revision may be what mends it.
+ * Own data services that are not ready and that the new templates use but the active ones do not. The rollout waits for
+ * them, as the first rollout does. It does not wait for one that the active templates use too, because the new revision may
+ * fix it.
  */
 export function newServicesMissing(observed: Observed, templates: PodTemplates): Service[] {
   const active = activeTemplates(observed);
@@ -61,7 +62,7 @@ export function newServicesMissing(observed: Observed, templates: PodTemplates):
   return (['database', 'cache'] as const).filter((service) => isMissing[service]);
 }
 
-/** The resource with the data services of what is active; before anything is, with the wanted ones. */
+/** The resource with the data services of the active revision, or with the desired ones if no revision is active yet. */
 export function asServed(observed: Observed): ObservedResource {
   const active = activeTemplates(observed);
   if (active === undefined) return observed.resource;

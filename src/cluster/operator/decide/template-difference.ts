@@ -2,15 +2,15 @@ import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { TEMPLATE_HASH_LABEL } from '../../../workloads/labels.ts';
 
-/** One field that differs; absent on one side: undefined. */
+/** One field that differs. `from` or `to` is absent if the field does not exist on that side. */
 export interface FieldChange {
-  /** `spec.containers[app].env[PORT].value`: members of lists go by their names, where they have one. */
+  /** For example `spec.containers[app].env[PORT].value`: members of lists are identified by name, if they have names. */
   readonly path: string;
   readonly from?: unknown;
   readonly to?: unknown;
 }
 
-/** Marks of what a template is, not of what it says: they follow from the rest. */
+/** Labels that identify a template. They are derived from its other fields, so they are not compared. */
 const MARKS: readonly string[] = [TEMPLATE_HASH_LABEL, LABELS.version];
 
 /** Fields in which two pod templates differ, in the order of their paths. */
@@ -46,7 +46,7 @@ function compare(from: unknown, to: unknown, path: string, changes: FieldChange[
   }
 }
 
-/** Members of an object or list by their part of the path; null: it has none. */
+/** Members of an object or list by path segment; null for other values. */
 function membersOf(value: unknown): Map<string, unknown> | null {
   if (typeof value !== 'object' || value === null) return null;
   if (!Array.isArray(value)) return new Map(Object.entries(value));

@@ -1,5 +1,5 @@
 import type { Observed } from '../observed.ts';
-import { type FailedRevision, PLAIN, revisionOf, type Target } from '../rollout/target.ts';
+import { type FailedRevision, revisionOf, TARGET_DEFAULTS, type Target } from '../rollout/target.ts';
 import { running, type Templates } from '../rollout/template-selection.ts';
 
 /** What runs until the image of the wanted revision is known, and when it never will be. */
@@ -13,7 +13,7 @@ export function untilLookedUp(observed: Observed, wanted: Templates): Target | n
   if (wanted.store === null || image?.kind !== 'pending') return null;
   const { activeRevision, rollout, failedRevision, failedChange = null } = observed.resource.status ?? {};
   const storedAs = (name: string | undefined) => observed.storedTemplates.find((one) => one.name === name);
-  const held = { ...PLAIN, heldUntil: image.until };
+  const held = { ...TARGET_DEFAULTS, heldUntil: image.until };
   const rolling = storedAs(rollout?.templates);
   if (rollout !== undefined && rolling !== undefined) {
     const isActive = rolling.name === activeRevision?.templates;

@@ -49,11 +49,11 @@ function observe(
   key: string,
   read: ObservedResource,
 ): Observed {
-  const strangers: ChildObject[] = [];
+  const foreignObjects: ChildObject[] = [];
   const ours = (kind: ChildKindName) =>
     (view.children(kind, key) as ChildObject[]).filter((child) => {
       const isOwn = isOurs(child, read);
-      if (!isOwn && isWithoutOwner(child)) strangers.push(child);
+      if (!isOwn && isWithoutOwner(child)) foreignObjects.push(child);
       return isOwn;
     });
   const revisions = ours('ControllerRevision');
@@ -62,10 +62,10 @@ function observe(
   return {
     resource: asFirstGiven(read, storedTemplates),
     children,
-    strangers,
+    foreignObjects,
     storedTemplates,
     leavingRevisions: revisions.filter(({ metadata }) => metadata.deletionTimestamp !== undefined),
-    witnesses: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
+    sentinels: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
     pods: view.children('Pod', key).filter((child) => isOurs(child, read)) as ObservedPod[],
     missingKinds: new Set(OPTIONAL_KINDS.filter((kind) => !view.watches(kind))),
   };

@@ -3,7 +3,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Decision } from '../decide/decide.ts';
 import type { Remembered } from '../memory.ts';
 import { childId, type Observed } from '../observed.ts';
-import type { LookTime } from '../reconcile-time.ts';
+import type { ReconcileTime } from '../reconcile-time.ts';
 import { componentsOf } from '../rollout/target.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isOurs } from './ownership.ts';
@@ -14,7 +14,7 @@ import { askTellings, NO_TELLINGS, suspectsOf, tellingsDue } from './warning-eve
 interface Asking {
   readonly client: Pick<KubeClient, 'list'>;
   readonly remembered: Remembered;
-  readonly time: LookTime;
+  readonly time: ReconcileTime;
   readonly signal: AbortSignal;
 }
 
@@ -27,16 +27,16 @@ export async function withTellings(
   { client, remembered, time, signal }: Asking,
 ): Promise<Observed> {
   const suspects = suspectsOf(observed);
-  const due = tellingsDue(suspects, remembered.tellings, time);
-  if (due === undefined) remembered.tellings = NO_TELLINGS;
+  const due = tellingsDue(suspects, remembered.warnings, time);
+  if (due === undefined) remembered.warnings = NO_TELLINGS;
   else if (due <= time.date) {
     const { namespace } = observed.resource.metadata;
     const asked = { namespace, suspects };
-    remembered.tellings = await askTellings(client, asked, remembered.tellings, time, signal);
+    remembered.warnings = await askTellings(client, asked, remembered.warnings, time, signal);
   }
   const uids = new Set(suspects.map(({ uid }) => uid));
-  const tellings = new Map([...remembered.tellings.byUid].filter(([uid]) => uids.has(uid)));
-  return { ...observed, tellings };
+  const warnings = new Map([...remembered.warnings.byUid].filter(([uid]) => uids.has(uid)));
+  return { ...observed, warnings };
 }
 
 /**

@@ -3,10 +3,10 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import { liveChild, type Observed, type Telling } from '../observed.ts';
+import { liveChild, type Observed, type WarningEvent } from '../observed.ts';
 import { isOrdinary, isReadyPod, podTrouble } from '../pods/pod-trouble.ts';
 import { workloadState } from '../pods/workload-state.ts';
-import { asDate, type LookTime } from '../reconcile-time.ts';
+import { asDate, type ReconcileTime } from '../reconcile-time.ts';
 import { volumeState } from './data-services.ts';
 
 /**
@@ -14,7 +14,7 @@ import { volumeState } from './data-services.ts';
  * mounted. They are not watched, there are too many; asked for are those of an object that has nothing else to say.
  */
 export interface Tellings {
-  readonly byUid: ReadonlyMap<string, Telling>;
+  readonly byUid: ReadonlyMap<string, WarningEvent>;
   /** When they were asked for, in ticks. */
   readonly askedAt: number;
   /** Until they are asked for again, in ms; doubles while the trouble lasts. */
@@ -64,7 +64,7 @@ export function suspectsOf(observed: Observed): Suspect[] {
 export function tellingsDue(
   suspects: readonly Suspect[],
   { askedAt, pauseMs }: Tellings,
-  time: LookTime,
+  time: ReconcileTime,
 ): number | undefined {
   if (suspects.length === 0) return undefined;
   return Math.max(
@@ -81,7 +81,7 @@ export async function askTellings(
   client: Pick<KubeClient, 'list'>,
   { namespace, suspects }: { namespace: string; suspects: readonly Suspect[] },
   before: Tellings,
-  { ticks }: LookTime,
+  { ticks }: ReconcileTime,
   signal: AbortSignal,
 ): Promise<Tellings> {
   const told = await Promise.all(
@@ -107,7 +107,7 @@ async function lastWarning(
   namespace: string,
   uid: string,
   signal: AbortSignal,
-): Promise<Telling | undefined> {
+): Promise<WarningEvent | undefined> {
   try {
     const { items } = await client.list<EventFields>(RESOURCES.Event, {
       namespace,

@@ -100,12 +100,12 @@ export function isOrdinary(reason: string): boolean {
 
 /** `podTroubles`, and what Events told of a pod that says nothing itself. */
 export function troublesOf(
-  { tellings }: Observed,
+  { warnings }: Observed,
   pod: ObservedPod,
   template?: V1PodTemplateSpec,
 ): PodTrouble[] {
   const troubles = podTroubles(pod, template);
-  const told = tellings?.get(pod.metadata.uid ?? '');
+  const told = warnings?.get(pod.metadata.uid ?? '');
   const [first] = troubles;
   if (told === undefined || first === undefined || !troubles.every(({ reason }) => isOrdinary(reason)))
     return troubles;

@@ -1,6 +1,6 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { ObservedContainer, ObservedPod } from '../observed.ts';
-import { HOPELESS_RESTARTS } from '../rollout/failure-rules.ts';
+import { CRASH_LOOP_RESTARTS } from '../rollout/failure-rules.ts';
 import { containersOf, containerTrouble, type PodTrouble } from './pod-trouble.ts';
 
 /**
@@ -35,7 +35,7 @@ export function recentFailures(
     const ended = lastState?.terminated;
     if (state?.running === undefined || ended === undefined) return [];
     // Only an init container may end; another one that ends without an error, again and again, is put into back-off too.
-    const isLoop = container.kind !== 'init' && restartCount >= HOPELESS_RESTARTS;
+    const isLoop = container.kind !== 'init' && restartCount >= CRASH_LOOP_RESTARTS;
     if (ended.exitCode === 0 && !isLoop) return [];
     const reason = ended.exitCode === 0 ? 'CrashLoopBackOff' : (ended.reason ?? 'Error');
     const recoversAt = startOf(container.status) + recoveryMs(restartCount);

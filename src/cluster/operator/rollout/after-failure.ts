@@ -6,11 +6,11 @@ import { serviceOf } from '../access/service-spec-policy.ts';
 import { isKept } from '../access/spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
-import { towards } from './rollout-gate.ts';
-import { type FailedRevision, isSame, PLAIN, revisionOf, type Target } from './target.ts';
+import { gateRollout } from './rollout-gate.ts';
+import { type FailedRevision, isSame, revisionOf, TARGET_DEFAULTS, type Target } from './target.ts';
 import { newestFirst, running, type Templates, wantedTemplates } from './template-selection.ts';
 
-/** What runs when what is wanted has failed. */
+/** The target after the desired revision has failed. */
 export function afterFailure(
   observed: Observed,
   config: RenderConfig,
@@ -20,32 +20,47 @@ export function afterFailure(
   const { resource, storedTemplates } = observed;
   const storedAs = (name: string | undefined) => storedTemplates.find((stored) => stored.name === name);
   const tried = storedAs(failed.templates);
-  const active = resource.status?.activeRevision ?? tried?.former() ?? activeByRecord(observed);
+  const active = resource.status?.activeRevision ?? tried?.former() ?? activeByHub(observed);
   const former = storedAs(active?.templates);
   if (active !== null && former !== undefined) {
     const revision = revisionOf(active);
     const noted = withInputs(failed, resource, tried, former.name);
     const ran = running(former);
-    const back: Target = { ...PLAIN, ...ran, kind: 'restored', revision, failed: noted, served: active };
+    const back: Target = {
+      ...TARGET_DEFAULTS,
+      ...ran,
+      kind: 'restored',
+      revision,
+      failed: noted,
+      served: active,
+    };
     return changedSince(observed, config, { back, failed: noted, former }, now);
   }
-  // Somebody may have deleted what was stored of the active revision: what runs of it is left alone.
+  // The stored templates of the active revision may have been deleted: its running components stay as they are.
   const untouched = resource.status?.activeRevision !== undefined;
-  return { ...PLAIN, ...running(tried), kind: 'inspection', revision: revisionOf(failed), failed, untouched };
+  return {
+    ...TARGET_DEFAULTS,
+    ...running(tried),
+    kind: 'inspection',
+    revision: revisionOf(failed),
+    failed,
+    untouched,
+  };
 }
 
 interface Failed {
-  /** The way back to what served. */
+  /** The target that restores the revision that served. */
   readonly back: Target;
   readonly failed: FailedRevision;
   readonly former: ObservedTemplates;
 }
 
 /**
- * The failure with what later changes are held against. It stands in the record of the failure: of what was refused before
- * anything of it was begun no templates are stored, and others may be deleted by hand.
+ * Adds to the failure what later changes are compared with: the hash of its inputs and the templates that served. It is
+ * recorded with the failure because the stored templates may be missing: a spec that was rejected before its rollout has
+ * none, and others may have been deleted by hand.
  * @param tried templates that failed; undefined: they are not stored
- * @param serving name of those that served; undefined: none did
+ * @param serving name of the templates that served; undefined: none did
  */
 export function withInputs(
   failed: FailedRevision,
@@ -54,16 +69,17 @@ export function withInputs(
   serving: string | undefined,
 ): FailedRevision {
   if (failed.inputsHash !== undefined) return failed;
-  const isOfNow = failed.generation === resource.spec.generation;
-  const inputsHash = tried?.inputsHash ?? (isOfNow ? templateInputsHash(resource) : undefined);
+  const isCurrent = failed.generation === resource.spec.generation;
+  const inputsHash = tried?.inputsHash ?? (isCurrent ? templateInputsHash(resource) : undefined);
   if (inputsHash === undefined) return failed;
   const served = tried?.former()?.templates ?? serving;
   return { ...failed, inputsHash, ...(served === undefined ? {} : { serving: served }) };
 }
 
 /**
- * A revision has failed and the former one serves. The source_config that came with it has failed with it. Each later
- * change applies to what serves, in place; its own failure returns to what served before.
+ * The target when a revision has failed and the former one serves. The source_config that came with the failed revision
+ * has failed with it. Each later change applies in place to the revision that serves. If that change fails too, the
+ * operator returns to what served before.
  */
 function changedSince(
   observed: Observed,
@@ -80,21 +96,21 @@ function changedSince(
   }
   const wanted = wantedTemplates(view, observed, config);
   if (wanted.name === former.name) return back;
-  const refused = refusal(view, wanted, config, observed);
+  const refused = specRefusal(view, wanted, config, observed);
   if (refused !== null) return { ...back, failedChange: refused };
   if (failedChange?.templates === wanted.name) return { ...back, failedChange };
-  return { ...towards(observed, wanted, activeRevision, now), instead: failed };
+  return { ...gateRollout(observed, wanted, activeRevision, now), instead: failed };
 }
 
 /**
- * Other templates come of the spec now than those that failed, or what serves was changed already since then. Other
- * numbers of pods are no such change.
+ * Whether the spec now renders other templates than those that failed, or the serving revision was changed since then.
+ * A different number of pods is no such change.
  */
 function isChangedSince(
   resource: ObservedResource,
   { inputsHash, serving, generation }: FailedRevision,
 ): boolean {
-  // As an earlier version has recorded it.
+  // A record of an earlier version of Berth has no hash.
   if (inputsHash === undefined) return resource.spec.generation !== generation;
   return (
     !isTemplateInputsHash(resource, inputsHash) ||
@@ -103,10 +119,11 @@ function isChangedSince(
 }
 
 /**
- * What was active by the hub's record. A custom resource that was lost and made again has no status: which of the
- * revision's templates it was stands with those that were tried after it; without these, the newest of them.
+ * The active revision according to the hub. A custom resource that was lost and created again has no status. The templates
+ * that were tried later record which templates were active before them. Without such a record, the newest templates of
+ * the active revision are used.
  */
-function activeByRecord({ resource: { spec }, storedTemplates }: Observed): ActiveRevision | null {
+function activeByHub({ resource: { spec }, storedTemplates }: Observed): ActiveRevision | null {
   const active = spec.failed?.activeRevision;
   if (active === undefined) return null;
   const ofRevision = (number: number) =>
@@ -119,14 +136,14 @@ function activeByRecord({ resource: { spec }, storedTemplates }: Observed): Acti
 }
 
 const POLICY_REMEDY =
-  'it is new to this cluster, and the policy of its operator (BERTH_POLICY) does not let it: change it, or have the policy widened';
+  'the policy of the operator of this cluster (BERTH_POLICY) does not allow it for new specs: change it, or have the policy widened';
 
 /**
- * What this cluster is too old for fails before anything of it is sent: the API server would refuse it, or drop fields. So
- * does what may not be. What was begun once goes on, for its templates are stored, which those of nothing refused are: so
- * neither a narrower policy nor a custom resource that is lost turns back or ends what runs.
+ * Rejects a spec that needs a newer cluster, or that the policy does not allow, before any of it is sent: the API server
+ * would reject it or drop fields. A rollout that has begun has stored templates and continues; a rejected spec has none. So
+ * neither a narrower policy nor the loss of the custom resource stops running workloads.
  */
-export function refusal(
+export function specRefusal(
   resource: ObservedResource,
   wanted: Templates,
   config: RenderConfig,
@@ -145,7 +162,7 @@ export function refusal(
   const why = shortened(refused.map(({ resourcePath, message }) => `${resourcePath}: ${message}`).join('; '));
   const isOfPolicy = unsupported.length === 0 && barred.every(({ byPolicy = false }) => byPolicy);
   const remedy = isOfPolicy ? POLICY_REMEDY : 'change it';
-  // Without templates, which were never stored: the next ones may get their name.
+  // Without the name of templates: they were never stored, and the next templates may get that name.
   return {
     ...(id === undefined ? { number } : { id, number }),
     reason: 'Refused',

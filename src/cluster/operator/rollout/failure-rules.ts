@@ -2,19 +2,19 @@ import type { Reason } from '../../../domain/conditions/conditions.ts';
 import type { Symptom } from './symptoms.ts';
 
 /**
- * Which problem is a failure, and when. The table below is the specification: the first row that matches a symptom gives
- * its reason, and how long it may last. judge-rollout.ts uses it.
+ * Which symptom fails a rollout, and when. The table below is the specification: the first row that matches a symptom
+ * gives its reason and how long it may last. judge-rollout.ts applies it.
  */
 
-/** How long each kind of trouble may last, in milliseconds. */
+/** How long each kind of symptom may last, in milliseconds. */
 export interface Patience {
-  /** Of the whole rollout, counted from its start. */
+  /** The deadline of the whole rollout, counted from its start. */
   readonly deadlineMs: number;
-  /** A reference to something that does not exist (yet). */
+  /** A reference to an object that does not exist (yet). */
   readonly configErrorMs: number;
   /** An image that cannot be pulled, counted from when a node took the pod. */
   readonly imagePullMs: number;
-  /** A refusal of pods: the condition may still speak of the templates before. */
+  /** A rejection of pods. At first the condition may still be that of the former templates. */
   readonly refusalMs: number;
 }
 
@@ -24,26 +24,26 @@ export const DEFAULT_PATIENCE: Omit<Patience, 'deadlineMs'> = {
   refusalMs: 2_000,
 };
 
-/** Restarts after which a container that is in back-off will not come up by itself. */
-export const HOPELESS_RESTARTS = 3;
+/** A container in back-off that has restarted this often is not expected to start. */
+export const CRASH_LOOP_RESTARTS = 3;
 
-/** The registry's trouble, not the image's: it may pass. */
+/** Errors of the registry and not of the image. They may be temporary. */
 const REGISTRY_TROUBLE =
   /\b(?:429|50[0234])\b|too ?many ?requests|internal server error|bad gateway|service unavailable|gateway time-?out|i\/o timeout|connection (?:refused|reset)|TLS handshake timeout|deadline exceeded|no such host|: EOF\b|unexpected EOF/i;
-/** Names of images, hosts and addresses in what the registry says: a tag `:500` is no answer of it. */
+/** Removes names of images, hosts and addresses: a tag `:500` is no response of the registry. */
 const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
-/** How a quota refuses. The second: it was just made, and nothing is counted yet. */
+/** How a quota rejects. The second text comes from a new quota that has not counted the usage yet. */
 export const QUOTA = /exceeded quota|status unknown for quota/i;
 /** The scheduler waits for a claim that does not exist. */
 const CLAIM_MISSING = /persistentvolumeclaim "[^"]{1,253}" not found/i;
-/** Refused for what the pod is; all else (a webhook that does not answer) may pass. */
+/** A rejection because of the pod's content. All others, such as a webhook that does not respond, may be temporary. */
 const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 
-/** How long trouble may last before it is a failure; a part of the patience is counted from then, not before the templates. */
+/** How long a symptom may last before it fails the rollout. `from`: start of the time, never before that of the templates. */
 export type Lasts =
   | 'not at all'
   | 'until the deadline'
-  /** If there is no other problem, the deadline is extended: see rollout.ts. */
+  /** Without another symptom the deadline is extended; see rollout.ts. */
   | 'as long as it is seen'
   | {
       readonly patience: Exclude<keyof Patience, 'deadlineMs'>;
@@ -51,15 +51,15 @@ export type Lasts =
     };
 
 /** The part of a symptom that a rule uses. */
-export type Told = Pick<Symptom, 'reason' | 'text' | 'restarts'> & {
+export type RuleInput = Pick<Symptom, 'reason' | 'text' | 'restarts'> & {
   readonly culprit: { readonly exit_code?: number };
 };
 
 export interface Rule {
-  /** Reasons as Kubernetes names them; null: any. */
+  /** Reasons of Kubernetes that match; null: any. */
   readonly when: ReadonlySet<string> | null;
-  readonly and?: (symptom: Told) => boolean;
-  /** The same in words, for people. */
+  readonly and?: (symptom: RuleInput) => boolean;
+  /** The condition in words, for the documentation. */
   readonly seen: string;
   readonly reason: Reason;
   readonly lasts: Lasts;
@@ -69,14 +69,14 @@ const of = (...reasons: string[]): ReadonlySet<string> => new Set(reasons);
 
 /** docs/lifecycle.md shows this table. */
 export const FAILURE_RULES: readonly Rule[] = [
-  // Not the revision's fault, and over as soon as the policy is changed.
+  // Not caused by the revision, and resolved as soon as the policy is changed.
   {
     when: of('FieldsChangedByCluster'),
     seen: 'an admission policy or webhook of the cluster changes the pods that Berth writes',
     reason: 'FieldsChangedByCluster',
     lasts: 'as long as it is seen',
   },
-  // Nothing but another revision helps.
+  // Only another revision helps.
   {
     when: of('InvalidImageName'),
     seen: 'the name of an image is not valid',
@@ -91,26 +91,26 @@ export const FAILURE_RULES: readonly Rule[] = [
   },
   {
     when: of('CrashLoopBackOff'),
-    and: ({ restarts }) => restarts >= HOPELESS_RESTARTS,
-    seen: `a container is in back-off after ${HOPELESS_RESTARTS} restarts or more`,
+    and: ({ restarts }) => restarts >= CRASH_LOOP_RESTARTS,
+    seen: `a container is in back-off after ${CRASH_LOOP_RESTARTS} restarts or more`,
     reason: 'CrashLoop',
     lasts: 'not at all',
   },
   {
     when: of('InitContainerFailed'),
-    and: ({ restarts }) => restarts >= HOPELESS_RESTARTS,
-    seen: `an init container that does not restart (\`restartPolicy: Never\`) has failed in ${HOPELESS_RESTARTS} pods or more`,
+    and: ({ restarts }) => restarts >= CRASH_LOOP_RESTARTS,
+    seen: `an init container that does not restart (\`restartPolicy: Never\`) has failed in ${CRASH_LOOP_RESTARTS} pods or more`,
     reason: 'CrashLoop',
     lasts: 'not at all',
   },
-  // What it refers to may be made a moment later.
+  // The referenced object may be created a moment later.
   {
     when: of('CreateContainerConfigError'),
     seen: 'a container refers to a Secret, ConfigMap or key that does not exist',
     reason: 'ContainerConfigInvalid',
     lasts: { patience: 'configErrorMs', from: 'since' },
   },
-  // Quota may be freed, by other pods that end.
+  // Other pods may end and free the quota.
   {
     when: of('ReplicaFailure', 'PartialReplicaFailure'),
     and: ({ text }) => QUOTA.test(text),

@@ -1,11 +1,11 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import type { Culprit } from '../../../domain/conditions/failure-source.ts';
-import { FAILURE_RULES, type Patience, type Rule, type Told } from './failure-rules.ts';
+import { FAILURE_RULES, type Patience, type Rule, type RuleInput } from './failure-rules.ts';
 import type { Symptom } from './symptoms.ts';
 
-/** When a rollout has failed. Pure: what was seen, when the rollout began and what time it is decide. */
+/** Decides whether a rollout has failed. Pure: it depends on the symptoms, the start of the rollout and the current time. */
 
-/** Only that it takes its time: worth a word where nothing else is known. */
+/** Reasons that only say that a pod is still starting. They are reported only when nothing else is known. */
 const VAGUE: ReadonlySet<string> = new Set([
   'ContainerCreating',
   'PodInitializing',
@@ -24,10 +24,10 @@ export interface RolloutFailure {
 
 export interface Judgement {
   readonly failure: RolloutFailure | null;
-  /** What keeps it meanwhile and has a name: it may pass, but who waits can see to it now. */
+  /** A named problem that delays the rollout and may pass, so that users can act on it before it becomes a failure. */
   readonly trouble: RolloutFailure | null;
-  /** When the next rule turns, in ms since the epoch, if nothing changes before. */
-  readonly turnsAt: number;
+  /** When the next symptom becomes a failure, in ms since the epoch, if nothing changes before. */
+  readonly recheckAt: number;
 }
 
 export interface Evidence {
@@ -36,14 +36,14 @@ export interface Evidence {
   readonly awaited: string;
   /** When the rollout began, in ms since the epoch: the deadline counts from here. */
   readonly startedAt: number;
-  /** When it began with these templates: nothing of them is older. Default: `startedAt`. */
+  /** When it began with these templates: none of their symptoms is older. Default: `startedAt`. */
   readonly templatesAt?: number;
   readonly now: number;
   readonly patience: Patience;
 }
 
-/** When it turns into a failure, in ms since the epoch; null: at the deadline. */
-function turningPoint(
+/** When the symptom becomes a failure, in ms since the epoch; null: at the deadline. */
+function failsAfter(
   { lasts }: Rule,
   symptom: Symptom,
   patience: Patience,
@@ -54,13 +54,13 @@ function turningPoint(
   return Math.max(symptom[lasts.from] ?? templatesAt, templatesAt) + patience[lasts.patience];
 }
 
-function ruleOf(symptom: Told): Rule | undefined {
+function ruleOf(symptom: RuleInput): Rule | undefined {
   return FAILURE_RULES.find(({ when, and }) => {
     return (when === null || when.has(symptom.reason)) && (and === undefined || and(symptom));
   });
 }
 
-/** What trouble of any pod, or of a workload that gets none, is called; null: it only takes its time. */
+/** The reason for a problem of any pod, or of a workload that gets no pods; null: the pod is only starting. */
 export function reasonOfTrouble(trouble: {
   readonly reason: string;
   readonly text: string;
@@ -79,21 +79,21 @@ export function judgeRollout(evidence: Evidence): Judgement {
   const deadline = startedAt + patience.deadlineMs;
   const ruled = symptoms.map((symptom) => {
     const rule = ruleOf(symptom);
-    const turnsAt = (rule && turningPoint(rule, symptom, patience, templatesAt)) ?? deadline;
-    return { symptom, reason: rule?.reason, turnsAt: Math.min(turnsAt, deadline) };
+    const failsAt = (rule && failsAfter(rule, symptom, patience, templatesAt)) ?? deadline;
+    return { symptom, reason: rule?.reason, failsAt: Math.min(failsAt, deadline) };
   });
-  const turned = ruled.find(({ turnsAt }) => turnsAt <= now && turnsAt < deadline);
-  if (turned?.reason !== undefined) {
-    const { message, culprit } = turned.symptom;
-    return { failure: { reason: turned.reason, message, culprit }, trouble: null, turnsAt: now };
+  const failed = ruled.find(({ failsAt }) => failsAt <= now && failsAt < deadline);
+  if (failed?.reason !== undefined) {
+    const { message, culprit } = failed.symptom;
+    return { failure: { reason: failed.reason, message, culprit }, trouble: null, recheckAt: now };
   }
-  if (now >= deadline) return { failure: overdue(ruled, awaited, patience), trouble: null, turnsAt: now };
-  const next = Math.min(deadline, ...ruled.map(({ turnsAt }) => turnsAt));
-  return { failure: null, trouble: nameable(ruled), turnsAt: next };
+  if (now >= deadline) return { failure: overdue(ruled, awaited, patience), trouble: null, recheckAt: now };
+  const next = Math.min(deadline, ...ruled.map(({ failsAt }) => failsAt));
+  return { failure: null, trouble: namedTrouble(ruled), recheckAt: next };
 }
 
-/** The first that says more than that it takes its time. */
-function nameable(ruled: readonly Ruled[]): RolloutFailure | null {
+/** The first symptom that says more than that the pod is starting. */
+function namedTrouble(ruled: readonly Ruled[]): RolloutFailure | null {
   for (const { symptom, reason } of ruled) {
     if (reason === undefined || VAGUE.has(symptom.reason)) continue;
     const { message, culprit } = symptom;
@@ -104,7 +104,7 @@ function nameable(ruled: readonly Ruled[]): RolloutFailure | null {
 
 type Ruled = { readonly symptom: Symptom; readonly reason: Reason | undefined };
 
-/** The deadline names what says most: rather why than that it takes its time. */
+/** The failure at the deadline. It names a cause if one is known, otherwise what is still starting. */
 function overdue(ruled: readonly Ruled[], awaited: string, { deadlineMs }: Patience): RolloutFailure {
   const named = ruled.filter(({ reason }) => reason !== undefined);
   const worst = named.find(({ symptom }) => !VAGUE.has(symptom.reason)) ?? named[0] ?? ruled[0];

@@ -9,14 +9,14 @@ import { recently } from '../observe/recently.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedResource } from '../observed.ts';
 
 /**
- * Pod templates of database and cache are rendered once for their inputs, like those of revisions: an operator that
- * renders otherwise restarts none. What was rendered stands in an annotation of the workload itself, for it is needed
- * exactly as long as that is there.
+ * Pod templates of database and cache are rendered once for their inputs, like those of revisions, so an operator that
+ * renders differently restarts none of them. The rendered template is kept in an annotation of the workload, because it is
+ * needed exactly as long as the workload exists.
  */
-interface KeptTemplate {
+interface PinnedTemplate {
   /** Hash of `dataServiceInputs`. */
   readonly inputs: string;
-  /** Hash of the template: one that somebody edited counts as none. */
+  /** Hash of the template. A template that was edited does not match it and is ignored. */
   readonly hash: string;
   readonly template: V1PodTemplateSpec;
 }
@@ -24,10 +24,10 @@ interface KeptTemplate {
 type Images = Readonly<Partial<Record<'database' | 'cache', string>>>;
 
 /**
- * The wanted objects, those of the data services with the templates that their inputs had when they were last new.
- * @param refused services whose spec is refused: those that run keep their template, whatever is asked
+ * Returns the desired objects, those of the data services with their pinned templates.
+ * @param refused services whose spec is refused: running ones keep their template whatever the spec requests
  */
-export function withKeptTemplates(
+export function withPinnedTemplates(
   desired: readonly DesiredObject[],
   resource: ObservedResource,
   observed: Observed,
@@ -43,7 +43,7 @@ export function withKeptTemplates(
     const service = services.get(`${object.kind}/${object.metadata.name}` as never);
     if (service === undefined) return wanted;
     const image = images[service];
-    const kept = readKept(observed, object.kind, object.metadata.name);
+    const kept = readPinned(observed, object.kind, object.metadata.name);
     const spec = object.spec as { template: V1PodTemplateSpec };
     const { template, text } = templateFor(
       { resource, service, image, kept, isRefused: refused.has(service) },
@@ -59,31 +59,31 @@ interface ServiceTemplate {
   readonly resource: ObservedResource;
   readonly service: 'database' | 'cache';
   readonly image: string | undefined;
-  readonly kept: Kept | undefined;
+  readonly kept: Pinned | undefined;
   readonly isRefused: boolean;
 }
 
-/** The kept template while its inputs mean the same or the spec is refused; otherwise the rendered one. */
+/** The pinned template while its inputs mean the same or the spec is refused; otherwise the rendered one. */
 function templateFor(
   { resource, service, image, kept, isRefused }: ServiceTemplate,
   current: () => { live: V1PodTemplateSpec | undefined; rendered: V1PodTemplateSpec },
-): Kept {
+): Pinned {
   if (kept !== undefined && (isRefused || isDataServiceInputsHash(resource, service, image, kept.inputs)))
     return kept;
   const { live, rendered } = current();
-  if (isRefused) return keeping('', live ?? rendered);
+  if (isRefused) return pinning('', live ?? rendered);
   const template = kept !== undefined && sameMeaning(kept.template, rendered) ? kept.template : rendered;
-  return keeping(contentHash(dataServiceInputs(resource, service, image)), template);
+  return pinning(contentHash(dataServiceInputs(resource, service, image)), template);
 }
 
-/** As it runs: an early version of Berth noted no template. */
+/** The running template. An early version of Berth pinned no template. */
 function liveTemplate(observed: Observed, { kind, metadata }: KubeObject): V1PodTemplateSpec | undefined {
   const live = liveChild(observed, kind, metadata.name) as { spec?: { template?: V1PodTemplateSpec } };
   return live?.spec?.template;
 }
 
-/** Whether a data service that is there has the template of just these inputs. */
-export function isKeptFor(
+/** Whether an existing data service has the pinned template of exactly these inputs. */
+export function isPinnedFor(
   observed: Observed,
   service: 'database' | 'cache',
   image: string | undefined,
@@ -91,54 +91,58 @@ export function isKeptFor(
   const { resource } = observed;
   const kept =
     service === 'database'
-      ? readKept(observed, 'StatefulSet', databaseName(resource))
-      : readKept(observed, 'Deployment', cacheName(resource));
+      ? readPinned(observed, 'StatefulSet', databaseName(resource))
+      : readPinned(observed, 'Deployment', cacheName(resource));
   return kept !== undefined && isDataServiceInputsHash(resource, service, image, kept.inputs);
 }
 
-/** The template of a data service as it was when its inputs were last new; undefined: none is kept. */
-export function keptTemplate(observed: Observed, kind: string, name: string): V1PodTemplateSpec | undefined {
-  return readKept(observed, kind, name)?.template;
+/** The pinned template of a data service; undefined: none is pinned. */
+export function pinnedTemplate(
+  observed: Observed,
+  kind: string,
+  name: string,
+): V1PodTemplateSpec | undefined {
+  return readPinned(observed, kind, name)?.template;
 }
 
-type Kept = KeptTemplate & {
-  /** As the annotation has to be, whatever order somebody has given it. */
+type Pinned = PinnedTemplate & {
+  /** The canonical text of the annotation, in whatever order it was written. */
   readonly text: string;
 };
 
-function keeping(inputs: string, template: V1PodTemplateSpec): Kept {
+function pinning(inputs: string, template: V1PodTemplateSpec): Pinned {
   const canonical = canonicalJson(template);
   const hash = textHash(canonical);
-  // As canonicalJson would have it of all three, without going over the template once more.
+  // The same as canonicalJson of all three, without serializing the template twice.
   const text = `{"hash":${JSON.stringify(hash)},"inputs":${JSON.stringify(inputs)},"template":${canonical}}`;
   return { inputs, hash, template, text };
 }
 
 /** Each takes some KiB; a deployment has up to two. */
-const MOST_KNOWN = 200;
+const MAX_PINNED = 200;
 
-/** Of cached objects, which never change: it is asked for at each look. */
-const known = recently<ChildObject, Kept | null>(MOST_KNOWN);
+/** Parsed annotations of cached objects, which never change. Every reconcile reads them. */
+const known = recently<ChildObject, Pinned | null>(MAX_PINNED);
 
-function readKept(observed: Observed, kind: string, name: string): Kept | undefined {
+function readPinned(observed: Observed, kind: string, name: string): Pinned | undefined {
   const live = liveChild(observed, kind, name);
   if (live === undefined) return undefined;
   let kept = known.get(live);
   if (kept === undefined) {
-    kept = keptOn(live);
+    kept = pinnedOn(live);
     known.set(live, kept);
   }
   return kept ?? undefined;
 }
 
-/** The text that `keeping` makes, of which the hash is of the rest as it stands. */
+/** The start of the text that `pinning` writes. The hash covers the template as text. */
 const AS_WRITTEN = /^\{"hash":"([0-9a-f]{16})","inputs":"([0-9a-f]{16})","template":/;
 
 /**
- * null: its hash is not that of the text behind it. What is left as it was written needs no canonical form anew; who writes the
- * note chooses template and hash in either form.
+ * Parses an annotation that is still as we wrote it; null when the hash does not match the text. This saves computing the
+ * canonical form. It weakens nothing: a person who edits the annotation can choose both template and hash in either form.
  */
-function keptAsWritten(text: string): Kept | null {
+function pinnedAsWritten(text: string): Pinned | null {
   const [start = '', hash = '', inputs = ''] = AS_WRITTEN.exec(text) ?? [];
   if (start === '' || !text.endsWith('}')) return null;
   const canonical = text.slice(start.length, -1);
@@ -146,15 +150,15 @@ function keptAsWritten(text: string): Kept | null {
   return { inputs, hash, template: JSON.parse(canonical) as V1PodTemplateSpec, text };
 }
 
-function keptOn({ metadata }: ChildObject): Kept | null {
+function pinnedOn({ metadata }: ChildObject): Pinned | null {
   const text = metadata.annotations?.[ANNOTATIONS.podTemplate];
   if (text === undefined) return null;
   try {
-    const asWritten = keptAsWritten(text);
+    const asWritten = pinnedAsWritten(text);
     if (asWritten !== null) return asWritten;
-    const { inputs, hash, template } = (JSON.parse(text) ?? {}) as Partial<KeptTemplate>;
+    const { inputs, hash, template } = (JSON.parse(text) ?? {}) as Partial<PinnedTemplate>;
     if (inputs === undefined || template === undefined) return null;
-    const kept = keeping(inputs, template);
+    const kept = pinning(inputs, template);
     return kept.hash === hash ? kept : null;
   } catch {
     return null;

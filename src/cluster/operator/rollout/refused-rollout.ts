@@ -9,10 +9,14 @@ import { detailOf, namingField } from './symptoms.ts';
 import { componentsOf } from './target.ts';
 
 /**
- * The decision, told that the cluster refuses a Deployment of the rollout for what it is: then the rollout has failed,
- * for nothing but other templates can help.
+ * Returns the decision with a failed rollout if the cluster rejects one of its Deployments because of its content: only
+ * other templates can help.
  */
-export function failedBy(failures: readonly Failure[], decision: Decision, { resource }: Observed): Decision {
+export function failedByRefusal(
+  failures: readonly Failure[],
+  decision: Decision,
+  { resource }: Observed,
+): Decision {
   const { target, verdict } = decision;
   if (target.kind !== 'rollout' || verdict.kind !== 'progressing') return decision;
   for (const component of componentsOf(target)) {
@@ -29,7 +33,7 @@ export function failedBy(failures: readonly Failure[], decision: Decision, { res
     return {
       ...decision,
       startedAt: null,
-      turnsAt: null,
+      recheckAt: null,
       verdict: {
         kind: 'failed',
         seen: true,

@@ -8,35 +8,35 @@ import { conditionOf } from '../status/conditions.ts';
 import { componentsOf, type Target } from './target.ts';
 
 /**
- * Back to the templates of before, in the middle of a rollout.
+ * Delays the rollback of components that are in the middle of a rollout.
  *
- * The Deployment controller counts the pods of the ReplicaSet that it returns to by that set's status, which may still
- * tell of a pod that is just being ended: then it ends one of the others too, and fewer than the wanted ones are left.
- * So a component that is on its way without any trouble comes to its end first, and is turned round at rest.
+ * When a Deployment returns to a former ReplicaSet, its controller counts the pods by the status of that ReplicaSet. The
+ * status may still include a pod that is terminating. The controller then ends one more pod, and fewer than the desired
+ * number remain. So a component whose rollout has no problem finishes it first and is rolled back afterwards.
  */
 
-/** So long after the failure at most; then it is turned wherever it is. */
+/** Maximum delay after the failure. Then the component is rolled back in any state. */
 export const FINISH_MS = 30_000;
 
-export interface TurnRound {
-  /** Deployments that finish first, by `childId`. */
+export interface RollbackGate {
+  /** Deployments that finish their rollout first, by `childId`. */
   readonly finishing: ReadonlySet<string>;
-  /** When they are turned at the latest, in ms since the epoch; null: none is waited for. */
+  /** When they are rolled back at the latest, in ms since the epoch; null: none is delayed. */
   readonly until: number | null;
 }
 
-const NOTHING: TurnRound = { finishing: new Set(), until: null };
+const NOTHING: RollbackGate = { finishing: new Set(), until: null };
 
-/** The components that are let finish before they return. */
-export function turnRound(
+/** Selects the components that finish their rollout before the rollback. */
+export function rollbackGate(
   observed: Observed,
   target: Target,
   comparisons: readonly Comparison[],
   now: Date,
-): TurnRound {
+): RollbackGate {
   const until = lastMoment(observed) ?? Number.NEGATIVE_INFINITY;
   if (target.kind !== 'restored' || now.getTime() >= until) return NOTHING;
-  // What made it fail may look as if it merely took its time: readiness that never comes.
+  // The component that failed is not delayed: a pod that never becomes ready looks like one that is still starting.
   const others = componentsOf(target).filter(
     (component) => component !== (target.failedChange ?? target.failed)?.culprit?.component,
   );
@@ -49,7 +49,7 @@ export function turnRound(
   return finishing.length === 0 ? NOTHING : { finishing: new Set(finishing), until };
 }
 
-/** Counted from the record of the failure, so that a restart does not begin anew. */
+/** The time counts from the recorded failure, so a restart of the operator does not extend it. */
 function lastMoment({ resource }: Observed): number | undefined {
   const progressing = conditionOf(resource, 'Progressing');
   if (progressing?.status !== 'False') return undefined;
@@ -57,7 +57,7 @@ function lastMoment({ resource }: Observed): number | undefined {
   return Number.isNaN(failedAt) ? undefined : failedAt + FINISH_MS;
 }
 
-/** Its pods are of different templates, and another one than the newest is wanted. */
+/** Whether the Deployment is still rolling out a template that is not the desired one. */
 function isMidway({ object, live, state }: Comparison): boolean {
   if (state !== 'different' || live === undefined) return false;
   const workload = workloadState(live);

@@ -1,13 +1,16 @@
 import { newServicesMissing } from '../decide/services-in-use.ts';
 import type { Observed } from '../observed.ts';
-import { isSame, PLAIN, type RevisionRef, revisionOf, type Target } from './target.ts';
+import { isSame, type RevisionRef, revisionOf, TARGET_DEFAULTS, type Target } from './target.ts';
 import { running, type Templates } from './template-selection.ts';
 
-/** A rollout is left alone this long before a newer one takes over: fifty changes in a row make a few rollouts. */
+/** Minimum age of a rollout before a newer one replaces it, so that fifty quick changes cause only a few rollouts. */
 export const TAKEOVER_PAUSE_MS = 3_000;
 
-/** The way to templates that have not failed, as far as it may be gone now. */
-export function towards(
+/**
+ * The target for templates that have not failed. It stays with what runs while the current rollout is too young, or while
+ * the new revision waits for its own database or cache.
+ */
+export function gateRollout(
   observed: Observed,
   wanted: Templates & { readonly name: string },
   revision: RevisionRef,
@@ -21,7 +24,7 @@ export function towards(
     wanted.name === activeRevision.templates &&
     isSame(activeRevision, revision);
   const target: Target = {
-    ...PLAIN,
+    ...TARGET_DEFAULTS,
     ...wanted,
     kind: isActive ? 'active' : 'rollout',
     revision: revisionOf(revision),
@@ -32,7 +35,7 @@ export function towards(
   const services = newServicesMissing(observed, target.templates ?? {});
   if (services.length === 0) return target;
   return {
-    ...PLAIN,
+    ...TARGET_DEFAULTS,
     ...running(active),
     kind: 'active',
     revision: revisionOf(activeRevision),
@@ -41,7 +44,7 @@ export function towards(
   };
 }
 
-/** The rollout under way, where it is too young to be replaced by `wanted`. */
+/** The current rollout if it is too young to be replaced by `wanted`; otherwise null. */
 function heldRollout(observed: Observed, wanted: string | null, now: Date): Target | null {
   const { rollout, activeRevision } = observed.resource.status ?? {};
   if (rollout === undefined || rollout.templates === wanted) return null;
@@ -49,10 +52,10 @@ function heldRollout(observed: Observed, wanted: string | null, now: Date): Targ
   if (stored === undefined || stored.name === activeRevision?.templates) return null;
   const startedAt = Date.parse(rollout.templatesAt ?? rollout.startedAt);
   const age = now.getTime() - startedAt;
-  // A start in the future (another process's clock) holds nothing up.
+  // A start in the future, from the clock of another process, delays nothing.
   if (!(age >= 0 && age < TAKEOVER_PAUSE_MS)) return null;
   return {
-    ...PLAIN,
+    ...TARGET_DEFAULTS,
     ...running(stored),
     kind: 'rollout',
     revision: revisionOf(rollout),

@@ -17,19 +17,19 @@ import type { TrackedSymptoms } from './symptom-records.ts';
 import { type Symptom, symptomsOf } from './symptoms.ts';
 import { type AwaitingRevision, componentsOf, type FailedRevision, isSame, type Target } from './target.ts';
 
-/** How far the components are on their way to the target. */
+/** The progress of the components towards the target. */
 export type Verdict =
-  /** Nothing is to run. */
+  /** No component is desired. */
   | { readonly kind: 'idle' }
-  /** It begins when database and cache are ready. */
+  /** The rollout begins when database and cache are ready. */
   | { readonly kind: 'waiting' }
-  /** `trouble`: what keeps it, where that has a name; it may pass. */
+  /** `trouble`: a named problem that delays the rollout and may pass. */
   | { readonly kind: 'progressing'; readonly awaited: string; readonly trouble?: RolloutFailure | null }
-  /** Every component runs the target: seen so, on the very objects that were applied. */
+  /** Every component runs the target, observed on the objects that were applied. */
   | { readonly kind: 'complete' }
   /**
-   * It will not come up; `message` begins with the culprit. `seen`: just now, and nothing was done about it yet; else
-   * it is recorded, and `awaited` tells what is missing until the cluster is as it shall stay (null: nothing).
+   * The rollout has failed. `message` begins with the component. `seen`: it was detected now and is not recorded yet.
+   * `awaited`: what is missing until the rollback is complete (null: nothing).
    */
   | (RolloutFailure & {
       readonly kind: 'failed';
@@ -40,15 +40,15 @@ export type Verdict =
 export interface Rollout {
   readonly verdict: Verdict;
   readonly components: readonly ComponentStatus[];
-  /** When the rollout of the target began, as in the status; null: there is none under way. */
+  /** When the rollout of the target began, as in the status; null: no rollout is in progress. */
   readonly startedAt: string | null;
-  /** When its templates took over from others of the same rollout; null: they did not. */
+  /** When its templates replaced other templates of the same rollout; null: they did not. */
   readonly templatesAt: string | null;
-  /** Since when something wanted waits for data services, as in the status; null: nothing does. */
+  /** Since when a desired revision waits for data services, as in the status; null: none waits. */
   readonly awaitingSince: string | null;
-  /** When it fails, or is turned round, unless something happens before, in ms since the epoch; null: never. */
-  readonly turnsAt: number | null;
-  /** What is wrong with what runs, outside of a rollout. */
+  /** When the rollout fails or is rolled back if no event comes first, in ms since the epoch; null: never. */
+  readonly recheckAt: number | null;
+  /** Symptoms of running pods outside a rollout. */
   readonly symptoms: TrackedSymptoms;
 }
 
@@ -56,15 +56,15 @@ export interface JudgeInput {
   readonly observed: Observed;
   readonly target: Target;
   readonly comparisons: readonly Comparison[];
-  /** There are fewer pods than the spec wants, until others have ended: `holdsNumbers`. */
+  /** The number of pods stays below the spec until other pods have ended; see `holdsPodCounts`. */
   readonly isHeld: boolean;
-  /** Components whose old pod ends first; absent: none. See exclusive-volumes.ts. */
+  /** Components whose old pod ends before the new one starts; absent: none. See exclusive-volumes.ts. */
   readonly yielding?: ReadonlySet<Component>;
   readonly patience: Patience;
   readonly now: Date;
 }
 
-/** Judges the target by what is in the cluster now. */
+/** Judges the progress of the target from the observed state. */
 export function judge(input: JudgeInput): Rollout {
   const { observed, target, comparisons, now } = input;
   const states = componentsOf(target).map((component) => componentState(observed, component, comparisons));
@@ -86,8 +86,10 @@ function judgeTarget(
   const short = states.find(({ missing }) => missing !== null);
   const awaited =
     (short === undefined ? null : awaitedOf(observed, short, symptoms)) ??
-    (input.isHeld ? 'pods with more connections each to end before there are more' : null);
-  const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, turnsAt: null };
+    (input.isHeld
+      ? 'pods are added when the old ones, which use more database connections each, have ended'
+      : null);
+  const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, recheckAt: null };
   if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };
   if (target.failed !== null) {
     return { ...still, verdict: { ...recorded(target.failed), kind: 'failed', seen: false, awaited } };
@@ -103,9 +105,9 @@ function judgeTarget(
   const { templatesAt, ...start } = startOf(input);
   const startedAt = deferred(start.startedAt, troubles, input);
   const begun = { ...still, startedAt, templatesAt };
-  // Nothing of ours is touched, so nothing of it is judged either.
+  // While paused, the operator changes nothing, so it judges nothing either.
   if (awaited === null || isPaused(observed.resource)) return { ...begun, verdict: moving };
-  const { failure, trouble, turnsAt } = judgeRollout({
+  const { failure, trouble, recheckAt } = judgeRollout({
     symptoms: troubles,
     awaited,
     startedAt: Date.parse(startedAt),
@@ -116,19 +118,19 @@ function judgeTarget(
   if (failure === null) {
     return {
       ...begun,
-      turnsAt,
+      recheckAt,
       verdict: { kind: 'progressing', ...withoutConflict(input, awaited, trouble) },
     };
   }
   return { ...still, verdict: { ...failure, kind: 'failed', seen: true, awaited } };
 }
 
-/** The pod waits for a volume whose user ends first. */
+/** Whether the symptom is a pod that waits for a volume, where the pod that uses it ends first. */
 function isResolved({ yielding }: JudgeInput, component: string | undefined, text: string): boolean {
   return isVolumeInUse(text) && [...(yielding ?? [])].some((each) => each === component);
 }
 
-/** That the new pod waits for the volume of the old one is no trouble: the old one ends first. */
+/** It is no problem that a new pod waits for the volume of the old one: the old pod ends first. */
 function withoutConflict(
   input: JudgeInput,
   awaited: string,
@@ -139,7 +141,7 @@ function withoutConflict(
   return { awaited: `${awaited}; its old pod ends first, because it uses the volume`, trouble: null };
 }
 
-/** The Deployment of a component that the cluster makes something else of than was applied. */
+/** The fields of a component's Deployment that the cluster changes unsafely; undefined: none. */
 function changedDeployment({ observed, comparisons }: JudgeInput, component: Component) {
   const id = childId('Deployment', componentName(observed.resource, component));
   const comparison = comparisons.find((candidate) => candidate.id === id);
@@ -162,15 +164,15 @@ function changeSymptoms(input: JudgeInput): Symptom[] {
   });
 }
 
-/** Pods of what the cluster made of a Deployment prove nothing about the revision. */
+/** Pods of a Deployment that the cluster has changed prove nothing about the revision. */
 function isOfRevision(input: JudgeInput) {
   const changed = componentsOf(input.target).filter((component) => changedDeployment(input, component));
   return ({ component }: Symptom) => !changed.includes(component);
 }
 
 /**
- * The start that the deadline counts from. While only a policy of the cluster holds the rollout up, half of the deadline
- * stays: so it does not fail, and its pods have time to start once the policy is gone.
+ * The start of the deadline. While only an admission policy of the cluster delays the rollout, at least half of the
+ * deadline remains: the rollout does not fail, and its pods have time to start once the policy is removed.
  */
 function deferred(startedAt: string, symptoms: readonly Symptom[], { now, patience }: JudgeInput): string {
   const isHeldUp = symptoms.length > 0 && symptoms.every(({ reason }) => reason === CHANGED);
@@ -178,24 +180,24 @@ function deferred(startedAt: string, symptoms: readonly Symptom[], { now, patien
   return isHeldUp && passed > patience.deadlineMs / 2 ? now.toISOString() : startedAt;
 }
 
-/** A failure as the status holds it. */
+/** The recorded failure of the status. */
 function recorded({ reason, message, culprit }: FailedRevision): RolloutFailure {
   return { reason: reasonOr(reason, 'RolloutFailed'), message, culprit: culprit ?? {} };
 }
 
-/** The time of a pause does not count: what was paused begins anew. */
+/** Whether the resource was just resumed. A pause does not count: the deadline starts again. */
 function wasPaused({ observed: { resource } }: JudgeInput): boolean {
   return conditionOf(resource, 'Paused') !== undefined && !isPaused(resource);
 }
 
-/** As recorded, else now. */
+/** The recorded time if there is one, otherwise now. */
 function timeOr(recorded: string | undefined, now: Date): string {
   return recorded === undefined || Number.isNaN(Date.parse(recorded)) ? now.toISOString() : recorded;
 }
 
 /**
- * As recorded, else now. Other templates of the same revision go on with its rollout: changes on the way, however many,
- * do not put off the deadline.
+ * The recorded start if there is one, otherwise now. Other templates of the same revision continue its rollout, so changes
+ * during a rollout do not extend its deadline.
  */
 function startOf(input: JudgeInput): Pick<Rollout, 'templatesAt'> & { readonly startedAt: string } {
   const { observed, target, now } = input;
@@ -212,38 +214,42 @@ function startOf(input: JudgeInput): Pick<Rollout, 'templatesAt'> & { readonly s
 }
 
 /**
- * What is wanted waits for a database or cache of its own, and no longer than a rollout may take: then it has failed, and
- * what serves goes on.
+ * Judges a revision that waits for its own database or cache. It waits no longer than the deadline of a rollout. Then it
+ * has failed, and the active revision continues to serve.
  */
 function judgeWait(
   input: JudgeInput,
   awaits: AwaitingRevision,
   verdict: Verdict,
-): Pick<Rollout, 'verdict' | 'awaitingSince' | 'turnsAt'> {
+): Pick<Rollout, 'verdict' | 'awaitingSince' | 'recheckAt'> {
   const { observed, now, patience } = input;
   const { awaiting } = observed.resource.status ?? {};
   const isSameWait = awaiting !== undefined && isSame(awaiting, awaits) && !wasPaused(input);
   const awaitingSince = timeOr(isSameWait ? awaiting.since : undefined, now);
-  if (isPaused(observed.resource)) return { verdict, awaitingSince, turnsAt: null };
-  const turnsAt = Date.parse(awaitingSince) + patience.deadlineMs;
-  if (now.getTime() < turnsAt) return { verdict, awaitingSince, turnsAt };
+  if (isPaused(observed.resource)) return { verdict, awaitingSince, recheckAt: null };
+  const recheckAt = Date.parse(awaitingSince) + patience.deadlineMs;
+  if (now.getTime() < recheckAt) return { verdict, awaitingSince, recheckAt };
   const { reason, message } = lackOfServices(observed, awaits.services);
   const late = `${message}; not done within ${Math.round(patience.deadlineMs / 1000)} s`;
   const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, culprit: {} } as const;
-  return { verdict: { ...failed, kind: 'failed', seen: true, awaited: null }, awaitingSince, turnsAt: null };
+  return {
+    verdict: { ...failed, kind: 'failed', seen: true, awaited: null },
+    awaitingSince,
+    recheckAt: null,
+  };
 }
 
 interface ComponentState {
   readonly status: ComponentStatus;
-  /** What is missing, as a sentence; null: nothing. */
+  /** What the component lacks, as a sentence; null: nothing. */
   readonly missing: string | null;
-  /** Why its controller cannot make pods, as the controller says it; null: it says nothing. */
+  /** Why its controller cannot create pods, in the words of the controller; null: it reports nothing. */
   readonly refusal: string | null;
-  /** Its Deployment is as wanted: only pods are missing. */
+  /** Its Deployment is applied: only pods are missing. */
   readonly isApplied: boolean;
 }
 
-/** What is missing of a component, and why, as a sentence. */
+/** What a component lacks, and why, as a sentence. */
 function awaitedOf(observed: Observed, state: ComponentState, { current }: TrackedSymptoms): string | null {
   const { status, missing, refusal, isApplied } = state;
   if (missing === null || !isApplied) return missing;
@@ -265,13 +271,13 @@ function componentState(
   if (comparison?.live === undefined || comparison.state === 'leaving') {
     return {
       status: { name: component, wanted, updated: 0, ready: 0, available: 0 },
-      missing: `${component}: its Deployment is being made`,
+      missing: `${component}: its Deployment is being created`,
       refusal: null,
       isApplied: false,
     };
   }
   const state = workloadState(comparison.live);
-  // Counts of another template, or of a spec that the Deployment controller has not looked at yet, prove nothing.
+  // Counts of another template, or of a spec that the Deployment controller has not observed yet, prove nothing.
   const isApplied = comparison.state === 'same' && state.current;
   const { ready, available, refusal } = state;
   const status = { name: component, wanted, updated: isApplied ? state.updated : 0, ready, available };
@@ -285,7 +291,7 @@ function componentState(
   return { status, missing, refusal, isApplied };
 }
 
-/** Pods wanted now: the fixed number, or what the autoscaler has chosen (or will, where that is out of its range). */
+/** The desired number of pods: the fixed number, or that of the autoscaler, limited to its range. */
 function wantedPods(comparison: Comparison | undefined): number {
   const replicas = comparison?.desired.replicas;
   if (replicas === undefined) return 0;
@@ -296,7 +302,7 @@ function wantedPods(comparison: Comparison | undefined): number {
 
 function shortage(wanted: number, state: WorkloadState): string {
   const { updated, pods, ready, available, minReadySeconds } = state;
-  // Else it looks like a rollout that hangs: all pods are ready, and nothing goes on.
+  // Without this, the rollout seems to hang: all pods are ready and nothing happens.
   const settling =
     ready > available && minReadySeconds > 0
       ? `, ${ready - available} ready for less than ${minReadySeconds} s`

@@ -8,19 +8,19 @@ import { type RunningSymptom, runningSymptomsOf } from './symptoms.ts';
 import type { Target } from './target.ts';
 
 /**
- * The failure rules outside of rollouts: what keeps pods of the active revision, database or cache from running. It is
- * named at once and fails nothing: the cluster starts the pods as soon as it can.
+ * The failure rules outside rollouts: why pods of the active revision, the database or the cache do not run. Such a symptom
+ * is reported at once and fails nothing: the cluster starts the pods as soon as it can.
  */
 
-/** A start takes its time: a failing readiness probe is recorded after so long. */
+/** A failing readiness probe is recorded after this time, because a start takes a while. */
 const READINESS_MS = 60_000;
-/** One restart of a container whose pod is ready again is no loop. */
+/** A single restart of a container whose pod is ready again is no crash loop. */
 const FEWEST_RESTARTS = 2;
 
 /**
- * The symptoms of what runs.
+ * The symptoms of running pods.
  * @param settled whether a component has all of its pods, available
- * @param expected whether the operator resolves it already, so that nothing is wrong
+ * @param expected whether the operator already resolves the symptom, so that it is not a problem
  */
 export function runningSymptoms(
   observed: Observed,
@@ -31,7 +31,7 @@ export function runningSymptoms(
 ): TrackedSymptoms {
   const { spec, status } = observed.resource;
   if (spec.suspend) return { records: [], current: [], dueAt: null };
-  // During a rollout the judgement of the rollout names what is wrong with its pods, and its end says what came of it.
+  // During a rollout, its judgement reports the symptoms of its pods.
   const isRunning = target.kind === 'active' || target.kind === 'restored';
   const components = isRunning
     ? runningSymptomsOf(observed, target, now)

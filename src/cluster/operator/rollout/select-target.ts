@@ -1,36 +1,36 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import { missingImage, untilLookedUp } from '../images/await-image.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
-import { afterFailure, refusal } from './after-failure.ts';
-import { towards } from './rollout-gate.ts';
-import { type FailedRevision, isSame, PLAIN, revisionOf, type Target } from './target.ts';
+import { afterFailure, specRefusal } from './after-failure.ts';
+import { gateRollout } from './rollout-gate.ts';
+import { type FailedRevision, isSame, revisionOf, TARGET_DEFAULTS, type Target } from './target.ts';
 import { running, type Templates, wantedTemplates } from './template-selection.ts';
 
 /**
- * Chooses the target.
- * - Off, or no image yet: the active revision's templates (with no pods, when off), or nothing.
- * - The stored templates of the wanted revision and inputs; rendered and stored first where there are none. So an
- *   operator that renders differently restarts nothing, and a change back finds the old templates.
- * - Where these have failed: the active revision's stored templates again, byte for byte, so that its ReplicaSets return;
- *   with a later change of source_config, that one in place.
- * - Where a registry is still asked for their image: what is under way, meanwhile.
- * - Where they wait for a database or cache of their own: what is active, meanwhile.
+ * Selects the target.
+ * - Suspended, or no image yet: the templates of the active revision (with no pods when suspended), or nothing.
+ * - Otherwise the stored templates of the desired revision and inputs. They are rendered and stored first if there are
+ *   none. So an operator that renders differently restarts nothing, and a revert finds the old templates.
+ * - If these have failed: the stored templates of the active revision, byte for byte, so that its ReplicaSets are used
+ *   again. A later change of source_config applies to the active revision in place.
+ * - While the digest of their image is looked up: the current target.
+ * - While they wait for their own database or cache: the active revision.
  */
-export function chooseTarget(observed: Observed, config: RenderConfig, now: Date): Target {
+export function selectTarget(observed: Observed, config: RenderConfig, now: Date): Target {
   const { resource } = observed;
   if (resource.spec.suspend || resource.spec.revision.image === undefined)
-    return withNothingToBegin(observed);
+    return targetWithoutRollout(observed);
   const wanted = wantedTemplates(resource, observed, config);
   const failed =
     failureOf(resource, wanted) ??
     knownFailure(resource) ??
-    refusal(resource, wanted, config, observed) ??
+    specRefusal(resource, wanted, config, observed) ??
     missingImage(observed, wanted);
   if (failed !== null) return afterFailure(observed, config, failed, now);
-  return untilLookedUp(observed, wanted) ?? towards(observed, wanted, resource.spec.revision, now);
+  return untilLookedUp(observed, wanted) ?? gateRollout(observed, wanted, resource.spec.revision, now);
 }
 
-function withNothingToBegin({ resource, storedTemplates }: Observed): Target {
+function targetWithoutRollout({ resource, storedTemplates }: Observed): Target {
   const { activeRevision } = resource.status ?? {};
   const active = storedTemplates.find(({ name }) => name === activeRevision?.templates);
   const kind = resource.spec.suspend ? 'off' : active === undefined ? 'no-revision' : 'active';
@@ -38,7 +38,7 @@ function withNothingToBegin({ resource, storedTemplates }: Observed): Target {
   const failed = standingFailure(resource);
   const failedChange = failed === null ? null : (resource.status?.failedChange ?? null);
   return {
-    ...PLAIN,
+    ...TARGET_DEFAULTS,
     ...running(active),
     kind,
     revision: revision === null ? null : revisionOf(revision),
@@ -48,8 +48,8 @@ function withNothingToBegin({ resource, storedTemplates }: Observed): Target {
 }
 
 /**
- * The recorded failure of what is wanted, kept while it is switched off: what it comes to with no pods (a share of the
- * database's connections) is not what will be tried when it is on again.
+ * The recorded failure of the desired revision, which is kept while the deployment is suspended: without pods its templates
+ * differ (the share of database connections) from those that are tried when it runs again.
  */
 function standingFailure(resource: ObservedResource): FailedRevision | null {
   const { failedRevision } = resource.status ?? {};
@@ -57,10 +57,10 @@ function standingFailure(resource: ObservedResource): FailedRevision | null {
 }
 
 /**
- * The recorded failure, if it is one of what is wanted now. A revision that was never active has failed for good, with
- * whatever source_config: `redeploy` makes another one of the same content. A change in place, and a resource without a
- * record, has failed with exactly these templates: the next change is tried. What is said to be refused and has stored
- * templates was let before: it is looked at again.
+ * The recorded failure, if it applies to the desired templates. A revision that was never active has failed with any
+ * source_config; `redeploy` creates a new revision with the same content. A change in place, or a revision of a resource
+ * applied by hand, has failed only with exactly these templates, so the next change is tried. A revision that is recorded
+ * as Refused but has stored templates was accepted before, so it is checked again.
  */
 function failureOf(resource: ObservedResource, { name, store }: Templates): FailedRevision | null {
   const { failedRevision: failed, activeRevision } = resource.status ?? {};
@@ -70,7 +70,7 @@ function failureOf(resource: ObservedResource, { name, store }: Templates): Fail
   return !inPlace && failed.id !== undefined ? failed : failed.templates === name ? failed : null;
 }
 
-/** The failure that the hub knows of, where no status does: what has served before comes first, with no second try. */
+/** The failure that the hub has recorded, if the status has none: the failed revision is not tried a second time. */
 function knownFailure({ spec, status }: ObservedResource): FailedRevision | null {
   const { failed, revision, generation } = spec;
   if (failed === undefined || status?.activeRevision !== undefined || status?.failedRevision !== undefined)

@@ -5,8 +5,8 @@ import type { Culprit } from '../../../domain/conditions/failure-source.ts';
 import { shortened } from '../status/conditions.ts';
 
 /**
- * The record of symptoms outside of rollouts: one for each component and reason. It is what makes a crash loop one entry in
- * the history and not one for each restart. A symptom that is not seen any more stays recorded until its component has
+ * The record of symptoms outside rollouts: one for each component and reason. Because of it, a crash loop is one entry in
+ * the history and not one for each restart. A symptom that is no longer seen stays recorded until its component has
  * recovered. Pure.
  */
 
@@ -18,18 +18,18 @@ export interface SeenSymptom {
   /** A sentence that begins with the component. */
   readonly message: string;
   readonly culprit: Culprit;
-  /** Nothing is missing at this moment: what failed runs again, for now. */
+  /** All pods are ready at this moment: the failed container runs again, for now. */
   readonly isQuiet: boolean;
-  /** From when on it is recorded, in ms since the epoch. */
+  /** When it is recorded if it lasts, in ms since the epoch. */
   readonly recordedFrom: number;
-  /** When it is not seen any more if nothing happens before, in ms since the epoch; null: that is not known. */
+  /** When it ends if nothing happens before, in ms since the epoch; null: not known. */
   readonly endsAt: number | null;
 }
 
 export interface TrackedSymptoms {
-  /** As in the status. */
+  /** The records for the status. */
   readonly records: readonly RecordedSymptom[];
-  /** What is missing pods now, one for each component and reason; in the order of components. */
+  /** Symptoms because of which pods are missing now, one for each component and reason, in the order of components. */
   readonly current: readonly NamedSymptom[];
   /** When this changes if nothing happens before, in ms since the epoch; null: never. */
   readonly dueAt: number | null;
@@ -37,7 +37,7 @@ export interface TrackedSymptoms {
 
 export type NamedSymptom = Pick<SeenSymptom, 'component' | 'reason' | 'message' | 'culprit'>;
 
-/** Readiness may come and go; other symptoms are over as soon as the component runs as wanted. */
+/** Readiness may flap. Other symptoms end as soon as all pods of the component are available. */
 const READINESS_SETTLES_MS = 30_000;
 
 const keyOf = ({ component, reason }: { component: string; reason: string }) => `${component}/${reason}`;
@@ -72,7 +72,7 @@ export function trackSymptoms(
   };
 }
 
-/** Of several pods with the same symptom the one that was named before: the text does not change with each restart. */
+/** Of several pods with the same symptom, chooses the recorded one, so that the text does not change at each restart. */
 function chosenOf(
   group: readonly SeenSymptom[],
   known: RecordedSymptom | undefined,
@@ -82,7 +82,7 @@ function chosenOf(
   return candidates.find(({ culprit }) => isSameSource(culprit, known?.culprit)) ?? candidates[0];
 }
 
-/** With the words of the record, where it speaks of the same failure: a back-off says more than the restarts around it. */
+/** Keeps the recorded message of the same failure if it reports a back-off, which says more than the restarts around it. */
 function named(chosen: SeenSymptom, known: RecordedSymptom | undefined): NamedSymptom {
   const { component, reason, message, culprit } = chosen;
   const isKept =
@@ -125,7 +125,7 @@ function quiet(record: RecordedSymptom, now: number): RecordedSymptom {
   return { ...record, quietSince: record.quietSince ?? seconds(now) };
 }
 
-/** When a component that has recovered is free of this symptom, in ms since the epoch. */
+/** When the record of a recovered component ends, in ms since the epoch. */
 function settlesAt({ reason, quietSince }: RecordedSymptom): number {
   if (reason !== ('ReadinessFailed' satisfies Reason)) return Number.NEGATIVE_INFINITY;
   const since = Date.parse(quietSince ?? '');

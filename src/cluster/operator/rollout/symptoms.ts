@@ -18,27 +18,28 @@ import { workloadState } from '../pods/workload-state.ts';
 import { shortened } from '../status/conditions.ts';
 import { componentsOf, type Target } from './target.ts';
 
-/** One thing that keeps a component from running the target, with all that is known of it. */
+/** One problem that prevents a component from running the target, with its details. */
 export interface Symptom {
   readonly component: Component;
   /**
-   * As Kubernetes names it, or `ReplicaFailure`, `PartialReplicaFailure` where the controller may make no pods, or no more;
-   * `InitContainerFailed` where one that is not started again has ended pods; `PodsEndedByNode` where nodes have ended several.
+   * A reason of Kubernetes, or one of these. `ReplicaFailure`: the controller cannot create any pod. `PartialReplicaFailure`:
+   * it cannot create more pods. `InitContainerFailed`: an init container that does not restart has failed its pod.
+   * `PodsEndedByNode`: nodes have ended several pods.
    */
   readonly reason: string;
   /** A sentence that begins with the component. */
   readonly message: string;
-  /** What the cluster says, for rules that have to look into it. */
+  /** The message of the cluster, for rules that match on it. */
   readonly text: string;
   readonly restarts: number;
-  /** It has not been so for longer than since then, in ms since the epoch. */
+  /** The earliest time at which it can have begun, in ms since the epoch. */
   readonly since?: number;
-  /** When a node took the pod, in ms since the epoch. */
+  /** When the pod was scheduled to a node, in ms since the epoch. */
   readonly scheduledAt?: number;
   readonly culprit: Culprit;
 }
 
-/** All that keeps the components from running the target, in the order of components. Pods of other templates prove nothing. */
+/** The symptoms of a rollout, in the order of components. Pods of other templates are ignored. */
 export function symptomsOf(observed: Observed, target: Target): Symptom[] {
   const { startedAt, templatesAt = startedAt } = observed.resource.status?.rollout ?? {};
   const since = Date.parse(templatesAt ?? '');
@@ -56,19 +57,19 @@ export function symptomsOf(observed: Observed, target: Target): Symptom[] {
   });
 }
 
-/** A symptom outside of a rollout. */
+/** A symptom outside a rollout. */
 export interface RunningSymptom extends Symptom {
-  /** Its pod is ready all the same: a container that has failed runs again. */
+  /** Its pod is ready again: the failed container has restarted. */
   readonly isOfReadyPod: boolean;
-  /** When the container counts as recovered, in ms since the epoch; absent: it does not run. */
+  /** When the container counts as recovered, in ms since the epoch; absent: it is not running. */
   readonly recoversAt?: number;
-  /** Of pods that have ended. */
+  /** The symptom is that of pods that have ended. */
   readonly isOfEndedPods?: boolean;
 }
 
 /**
- * The same outside of a rollout, of pods that run and of pods that replace others. A container between two restarts counts
- * as one that fails: its failure neither comes nor goes with each restart.
+ * The symptoms outside a rollout, of running pods and of their replacements. A container counts as failing between two
+ * restarts too, so the symptom does not flap with each restart.
  */
 export function runningSymptomsOf(observed: Observed, target: Target, now: number): RunningSymptom[] {
   return eachComponent(target, (component, template) => {
@@ -122,7 +123,7 @@ function ofPod(component: Component, trouble: PodTrouble): Symptom {
   };
 }
 
-/** Where trouble of a pod comes from, part by part. @param component a component, or a data service */
+/** The structured source of a pod's problem. @param component a component, or a data service */
 export function culpritOf(component: string, { pod, container, exitCode, detail }: PodTrouble): Culprit {
   return {
     component,
@@ -134,7 +135,7 @@ export function culpritOf(component: string, { pod, container, exitCode, detail 
   };
 }
 
-/** With the field of the contract that the cluster speaks of, where that can be told. */
+/** Adds the field of the custom resource that the cluster's message refers to, if it can be found. */
 function withField<Found extends Symptom>({ resource }: Observed, symptom: Found): Found {
   const { text, message, culprit } = symptom;
   const field = contractField(resource, { text, container: culprit.container });
@@ -143,12 +144,12 @@ function withField<Found extends Symptom>({ resource }: Observed, symptom: Found
     : { ...symptom, message: namingField(message, field), culprit: { ...culprit, field } };
 }
 
-/** A message that ends with the field to change. */
+/** The message with the field to change at its end. */
 export function namingField(message: string, field: string): string {
   return `${message}; named by ${field}`;
 }
 
-/** `detail` as a culprit carries it. */
+/** `detail` as a part of the failure source. */
 export function detailOf(detail: string | undefined): Pick<Culprit, 'detail'> {
   return detail ? { detail: shortened(detail) } : {};
 }
@@ -156,8 +157,8 @@ export function detailOf(detail: string | undefined): Pick<Culprit, 'detail'> {
 const POD_TEMPLATE_HASH = 'pod-template-hash';
 
 /**
- * What keeps the Deployment's controller from making pods. Its condition tells of the former ReplicaSet too, by the name
- * of the pod that could not be made; and once a pod of the target is there, the rules let it in.
+ * Why the Deployment controller cannot create pods. Its condition also covers the former ReplicaSet, which the name of the
+ * rejected pod identifies. Once the target has a pod, only further pods are rejected.
  */
 function refusedPods(
   observed: Observed,
@@ -170,7 +171,7 @@ function refusedPods(
   if (deployment === undefined) return [];
   const { refusal, refusedAt, current } = workloadState(deployment);
   if (refusal === null || !current) return [];
-  // A pod of the target that has ended (evicted, say) is of the same ReplicaSet as those that are refused now.
+  // A pod of the target that has ended, for example evicted, belongs to the same ReplicaSet as the rejected ones.
   const former = podsOf(observed, component).filter((pod) => !isOfTemplate(pod, template));
   const hashes = former.flatMap(({ metadata }) => metadata.labels?.[POD_TEMPLATE_HASH] ?? []);
   if (hashes.some((hash) => refusal.includes(`-${hash}-`))) return [];

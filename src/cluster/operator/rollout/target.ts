@@ -5,35 +5,35 @@ import type { KubeObject } from '../../../workloads/desired-object.ts';
 import type { ActiveRevision } from '../observed.ts';
 import type { Templates } from './template-selection.ts';
 
-/** The pod templates that the components are to run now, and why these. */
+/** The pod templates that the components run now, and the reason for them. */
 export interface Target extends Templates {
   /**
-   * `active`: what already serves. `rollout`: on its way to become active.
-   * `off`: switched off; `no-revision`: there is nothing to run yet.
-   * `restored`: what is wanted has failed, and what was active before is to run again, exactly as it was.
-   * `inspection`: it has failed and nothing was active before: one pod of each component stays to be looked at.
+   * `active`: the templates already serve. `rollout`: they are being rolled out.
+   * `off`: the deployment is suspended. `no-revision`: there is nothing to run yet.
+   * `restored`: the desired revision has failed, and the active one runs again, exactly as before.
+   * `inspection`: it has failed and no revision was active before, so one pod of each component is kept for inspection.
    */
   readonly kind: 'active' | 'rollout' | 'off' | 'no-revision' | 'restored' | 'inspection';
-  /** Revision that the templates are of. */
+  /** Revision of the templates. */
   readonly revision: RevisionRef | null;
-  /** The failure of what is wanted, which nothing tries again by itself; null: it has not failed. */
+  /** The failure of the desired revision, which is not retried automatically; null: it has not failed. */
   readonly failed: FailedRevision | null;
-  /** Of what runs instead: a change in place since then that failed too; null: none. */
+  /** A later in-place change of the restored revision that failed too; null: none. */
   readonly failedChange: FailedRevision | null;
-  /** What is wanted has failed, and this is a later change of what runs instead; null: it is not. */
+  /** The failure of the desired revision, if this target is a later change of the active one; null: it is not. */
   readonly instead: FailedRevision | null;
-  /** What runs instead does not have the source_config that failed with the revision. */
+  /** The restored revision runs without the source_config that failed with the desired revision. */
   readonly held: boolean;
-  /** What served is known no more, as its stored templates are gone: the components that run are left as they are. */
+  /** The stored templates of the active revision are missing, so the running components are left as they are. */
   readonly untouched: boolean;
-  /** Something newer is wanted, and waits until then (ms since the epoch) for the rollout under way; null: no. */
+  /** Until when a newer revision waits for the current rollout (ms since the epoch); null: none waits. */
   readonly heldUntil: number | null;
   /**
-   * What is wanted, where it waits for a database or cache of its own that what runs does not use; null: nothing waits.
-   * What runs is cared for meanwhile.
+   * The desired revision, if it waits for its own database or cache that the active one does not use; null: none waits.
+   * The active revision is reconciled meanwhile.
    */
   readonly awaits: AwaitingRevision | null;
-  /** What was active, where it runs although something else is wanted; null: this is what is wanted. */
+  /** The active revision, if it runs although another one is desired; null: the target is the desired revision. */
   readonly served: ActiveRevision | null;
 }
 
@@ -45,13 +45,13 @@ export interface RevisionRef {
 export interface AwaitingRevision extends RevisionRef {
   /** Name of its templates. */
   readonly templates: string;
-  /** The ControllerRevision with its templates, to be made; null: it is there. */
+  /** The ControllerRevision to create for its templates; null: it exists. */
   readonly store: KubeObject | null;
   readonly services: readonly ('database' | 'cache')[];
 }
 
-/** A target of which there is nothing more to say. */
-export const PLAIN = {
+/** Defaults of the optional parts of a target. */
+export const TARGET_DEFAULTS = {
   failed: null,
   failedChange: null,
   instead: null,
@@ -64,12 +64,12 @@ export const PLAIN = {
 
 export type FailedRevision = NonNullable<ManagedDeploymentStatus['failedRevision']>;
 
-/** Which revision it is, and nothing more. */
+/** Id and number of a revision, without its other fields. */
 export function revisionOf({ id, number }: { id?: string | undefined; number: number }): RevisionRef {
   return id === undefined ? { number } : { id, number };
 }
 
-/** Two names of one revision. */
+/** Whether both refer to the same revision. */
 export function isSame(
   a: { id?: string | undefined; number: number },
   b: { id?: string | undefined; number: number },
@@ -77,12 +77,12 @@ export function isSame(
   return a.id === b.id && a.number === b.number;
 }
 
-/** Components that the target has, in order. */
+/** The components of the target, in order. */
 export function componentsOf(target: Target): Component[] {
   return COMPONENTS.filter((component) => target.templates?.[component] !== undefined);
 }
 
-/** Image that the target's app containers run. */
+/** The image of the target's app containers. */
 export function imageOf(target: Target): string | undefined {
   const containers = target.templates?.api?.spec?.containers ?? [];
   return containers.find(({ name }) => name === APP_CONTAINER_NAME)?.image;

@@ -9,22 +9,22 @@ import { isTemplateInputsHash } from '../../../workloads/template-inputs.ts';
 import { imageToRun, withImage } from '../images/revision-image.ts';
 import type { Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
 
-/** Pod templates that may run. */
+/** Pod templates of a target. */
 export interface Templates {
   /** ControllerRevision that holds the templates; null: none. */
   readonly name: string | null;
-  /** null: no component is to be there. */
+  /** null: no component is desired. */
   readonly templates: PodTemplates | null;
-  /** The ControllerRevision to make before the templates may run; null: it is there. */
+  /** The ControllerRevision to create before the templates may run; null: it exists. */
   readonly store: KubeObject | null;
 }
 
-/** Templates that are stored; undefined: none are to run. */
+/** The stored templates as those of a target. `undefined`: no component is desired. */
 export function running(stored: ObservedTemplates | undefined): Templates {
   return { name: stored?.name ?? null, templates: stored?.templates() ?? null, store: null };
 }
 
-/** Stored templates of the revision and inputs that the resource says, else freshly rendered ones. */
+/** The stored templates for the revision and inputs of the resource, or newly rendered ones if none are stored. */
 export function wantedTemplates(
   resource: ObservedResource,
   observed: Observed,
@@ -52,13 +52,13 @@ export function wantedTemplates(
   };
 }
 
-/** Templates that mean the same as those of their component that run stay those, to the byte: nothing is restarted. */
+/** Replaces rendered templates by the running ones where both mean the same, so that nothing is restarted. */
 function asRunning(rendered: PodTemplates, running: readonly ObservedTemplates[]): PodTemplates {
   const before = running.flatMap((stored) => {
     try {
       return [stored.templates()];
     } catch {
-      // Written by somebody else: nothing runs from it.
+      // It cannot be parsed: another client has edited it, and nothing runs from it.
       return [];
     }
   });
@@ -70,7 +70,7 @@ function asRunning(rendered: PodTemplates, running: readonly ObservedTemplates[]
   );
 }
 
-/** Also the names of what has failed count as taken, should somebody have deleted it: other content must not be taken for it. */
+/** Names of failed templates count as taken even if these were deleted: other content must not be mistaken for them. */
 function freeAttempt(resource: ObservedResource, all: readonly ObservedTemplates[]): number {
   const { failedRevision, failedChange } = resource.status ?? {};
   const taken = new Set([
@@ -90,7 +90,7 @@ export function newestFirst<T extends Pick<ObservedTemplates, 'name' | 'revision
     (a, b) =>
       b.revisionNumber - a.revisionNumber ||
       compareText(b.createdAt, a.createdAt) ||
-      // Made in the same second: `app-1-10` after `app-1-9`.
+      // Created in the same second: `app-1-10` after `app-1-9`.
       b.name.length - a.name.length ||
       compareText(b.name, a.name),
   );

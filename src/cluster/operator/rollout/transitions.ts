@@ -9,14 +9,14 @@ import {
 import { recoveryMessage, symptomDifference } from '../../../domain/conditions/symptoms.ts';
 import type { DeploymentStatus } from '../../../domain/revision/states.ts';
 
-/** An event to tell on the custom resource. */
+/** An Event to record on the custom resource. */
 export interface Transition {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** Reasons that someone should look at. */
+/** Reasons that are recorded as warnings. */
 const WARNINGS: ReadonlySet<string> = new Set<Reason>([
   ...TROUBLES,
   'ReconcileFailed',
@@ -25,8 +25,8 @@ const WARNINGS: ReadonlySet<string> = new Set<Reason>([
   ...BUILD_FAILURES,
 ]);
 
-/** How rollouts end, and decisions of people: such events are as important as warnings. */
-export const IMPORTANT_NEWS: ReadonlySet<string> = new Set<Reason>([
+/** Results of rollouts and decisions of users. These Events are as important as warnings. */
+export const IMPORTANT_EVENTS: ReadonlySet<string> = new Set<Reason>([
   'RolloutComplete',
   'RolledBack',
   'Interrupted',
@@ -35,11 +35,11 @@ export const IMPORTANT_NEWS: ReadonlySet<string> = new Set<Reason>([
   'Recovered',
 ]);
 
-/** Reasons of what is on its way out. */
+/** Reasons of a deployment that is being deleted. */
 const DELETIONS: ReadonlySet<string> = new Set<Reason>(['DeletionRequested', 'BeingDeleted']);
 
-/** What is told of builds; that an image was given is no news. */
-const BUILD_NEWS: ReadonlySet<string> = new Set<Reason>(['Building', 'ImageBuilt', ...BUILD_FAILURES]);
+/** Reasons of builds that cause an Event. A given image causes none. */
+const BUILD_EVENTS: ReadonlySet<string> = new Set<Reason>(['Building', 'ImageBuilt', ...BUILD_FAILURES]);
 
 type Status = ManagedDeploymentStatus;
 
@@ -48,29 +48,29 @@ interface Change {
   readonly after: Condition;
   /** No revision was active yet. */
   readonly first: boolean;
-  /** Other templates are active than before: a rollout has come to its end. */
+  /** Other templates are active than before: a rollout is complete. */
   readonly arrived: boolean;
 }
 
-/** Whether a change is worth an event. What merely starts is not: it is in the status anyway. */
-const TOLD: Partial<Record<ConditionType, (change: Change) => boolean>> = {
+/** Whether a change causes an Event. The start of something causes none: the status shows it. */
+const EVENT_RULES: Partial<Record<ConditionType, (change: Change) => boolean>> = {
   DatabaseReady: ({ before, after }) => after.status === 'True' || before !== undefined,
   CacheReady: ({ before, after }) => after.status === 'True' || before !== undefined,
-  ImageReady: ({ after }) => BUILD_NEWS.has(after.reason),
+  ImageReady: ({ after }) => BUILD_EVENTS.has(after.reason),
   Progressing: ({ before, after, arrived }) => {
     if (after.reason === 'RolloutComplete') return arrived;
-    // Pods that are lost, and others instead: what serves has not changed.
+    // Lost pods are replaced: the active templates have not changed.
     if (after.reason === 'Reconciling') return false;
     return before !== undefined || after.reason !== 'AwaitingDataServices';
   },
-  // That the first revision serves is told by the end of its rollout.
+  // The end of its rollout reports that the first revision serves.
   Serving: ({ first }) => !first,
   RouteReady: ({ before, after }) => before !== undefined || after.reason !== 'RoutePending',
   Ready: ({ after }) => after.status === 'True' || WARNINGS.has(after.reason) || DELETIONS.has(after.reason),
   Paused: () => true,
 };
 
-/** What there is to tell about the way from one status to the next. */
+/** The Events for the change from one status to the next. */
 export function transitions(before: Status | undefined, after: Status): Transition[] {
   return [
     ...resumption(before, after),
@@ -81,7 +81,7 @@ export function transitions(before: Status | undefined, after: Status): Transiti
   ];
 }
 
-/** Symptoms of running pods: a warning when one is first seen, and one event when the component has recovered. */
+/** Symptoms of running pods: a warning when one is first seen, and one Event when the component has recovered. */
 function symptomChanges(before: Status | undefined, after: Status): Transition[] {
   const { started, ended } = symptomDifference(before?.symptoms ?? [], after.symptoms ?? []);
   return [
@@ -94,7 +94,10 @@ function symptomChanges(before: Status | undefined, after: Status): Transition[]
   ];
 }
 
-/** Whether symptoms that are gone have passed. During a rollout, and of what is switched off or not observed, nothing is known. */
+/**
+ * Whether a symptom that disappeared has recovered. This is not known during a rollout, and for a deployment that is
+ * suspended, being deleted or not observed.
+ */
 function isRunningSeen(after: Status): boolean {
   const ready = conditionIn(after, 'Ready');
   return (
@@ -109,12 +112,12 @@ function isRunningSeen(after: Status): boolean {
 function resumption(before: Status | undefined, after: Status): Transition[] {
   const isPaused = (status: Status | undefined) => conditionIn(status, 'Paused') !== undefined;
   if (!isPaused(before) || isPaused(after)) return [];
-  const message = 'the annotation berth.dev/paused is gone: what is wanted is brought about again';
+  const message = 'the annotation berth.dev/paused was removed: the operator reconciles the deployment again';
   return [{ type: 'Normal', reason: 'Resumed' satisfies Reason, message }];
 }
 
 function restoration(before: Status | undefined, after: Status): Transition[] {
-  // What blocks a deletion has a reason of its own.
+  // A blocked deletion has a reason of its own.
   const isLeaving = (status: Status | undefined) =>
     status?.status === ('AWAITING_DELETE' satisfies DeploymentStatus) ||
     DELETIONS.has(conditionIn(status, 'Ready')?.reason ?? '');
@@ -122,7 +125,7 @@ function restoration(before: Status | undefined, after: Status): Transition[] {
   return [{ type: 'Normal', reason: 'Restored' satisfies Reason, message: 'the deletion was taken back' }];
 }
 
-/** A rollout that neither arrived nor failed has ended because a newer one took over. */
+/** A rollout that neither completed nor failed was replaced by a newer one. */
 function interruption(before: Status | undefined, after: Status): Transition[] {
   const left = before?.rollout?.number;
   const taken = after.rollout?.number;
@@ -140,13 +143,13 @@ function changes(before: Status | undefined, after: Status): Transition[] {
     const { type, status, reason, message } = condition;
     const former = conditionIn(before, type);
     const same = former?.status === status && former.reason === reason;
-    // What nobody looks at any more is no news.
+    // A condition that is no longer observed causes no Event.
     if (status === 'Unknown') return [];
     if (same && !(type === 'Progressing' && isNextRollout(before, after))) return [];
-    // What is wrong with running pods is reported once, by its own event: see symptomChanges.
+    // Symptoms of running pods are reported once, by an Event of their own: see symptomChanges.
     if (type === 'Ready' && isOfSymptoms(before, after, condition)) return [];
     const change = { ...ends, before: former, after: condition };
-    if (TOLD[type as ConditionType]?.(change) !== true) return [];
+    if (EVENT_RULES[type as ConditionType]?.(change) !== true) return [];
     const lost =
       former?.status === 'True' && status === 'False' && isHealth(type) && reason !== 'SwitchedOff';
     return [{ type: WARNINGS.has(reason) || lost ? 'Warning' : 'Normal', reason, message }];
@@ -154,8 +157,8 @@ function changes(before: Status | undefined, after: Status): Transition[] {
 }
 
 /**
- * Ready is False for a recorded symptom, True while one has not passed for certain, or False again for the failure of a
- * revision that was reported before.
+ * Whether other Events report this change of Ready: it is False for a recorded symptom, True while a symptom may still
+ * return, or False again for a failed revision that was reported before.
  */
 function isOfSymptoms(before: Status | undefined, after: Status, { status, reason }: Condition): boolean {
   const { symptoms = [] } = after;
@@ -165,7 +168,7 @@ function isOfSymptoms(before: Status | undefined, after: Status, { status, reaso
   return [...symptoms, ...(before?.symptoms ?? [])].some((symptom) => symptom.reason === reason);
 }
 
-/** One rollout follows another at once: the condition says the same of both. */
+/** Whether one rollout follows another directly, so that the condition is the same for both. */
 function isNextRollout(before: Status | undefined, { rollout }: Status): boolean {
   return (
     rollout !== undefined && before?.rollout !== undefined && before.rollout.templates !== rollout.templates

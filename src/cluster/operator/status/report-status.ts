@@ -6,7 +6,7 @@ import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import { type Remembered, versionOf } from '../memory.ts';
 import type { ObservedResource } from '../observed.ts';
-import { asDate, lookTime } from '../reconcile-time.ts';
+import { asDate, reconcileTime } from '../reconcile-time.ts';
 import type { ReconcilerOptions } from '../reconciler-options.ts';
 import type { Reported } from '../requeue.ts';
 import { transitions } from '../rollout/transitions.ts';
@@ -35,7 +35,7 @@ export async function reportStatus(
     return {};
   }
   if (change === 'counts' && !atOnce) {
-    const time = lookTime(clock);
+    const time = reconcileTime(clock);
     remembered.countsSince ??= time.ticks;
     const dueAt = asDate(remembered.countsSince + COUNTS_WAIT_MS, time);
     if (dueAt > time.date) return { dueAt };

@@ -108,7 +108,7 @@ function unboundClaim(observed: Observed): string {
   if (volume === undefined || volume.bound) return '';
   const name = databaseName(observed.resource);
   const claim = liveChild(observed, 'PersistentVolumeClaim', name);
-  const told = observed.tellings?.get(claim?.metadata.uid ?? '');
+  const told = observed.warnings?.get(claim?.metadata.uid ?? '');
   const why = told === undefined ? '' : `: ${told.reason}: ${told.message}`;
   const { storage } = observed.resource.spec.database;
   const size = isLarger(volume.requested, storage)

@@ -40,7 +40,7 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
   const [kind, name] = serviceWorkload(observed.resource, service);
   const workload = liveChild(observed, kind, name);
   const refusal = workload === undefined ? null : workloadState(workload).refusal;
-  const told = observed.tellings?.get(workload?.metadata.uid ?? '');
+  const told = observed.warnings?.get(workload?.metadata.uid ?? '');
   const refused = refusal ?? (told === undefined ? null : `${told.reason}: ${told.message}`);
   if (refused !== null) {
     const isRefusal = refusal !== null || told?.reason === 'FailedCreate';

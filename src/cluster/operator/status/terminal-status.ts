@@ -4,12 +4,12 @@ import { controllerOf } from '../../kube/client/object.ts';
 import { resourceOf } from '../../kube/client/resources.ts';
 import type { Outcome } from '../../kube/queue/controller.ts';
 import type { Identity } from '../access/identity.ts';
-import { assertMayAct } from '../act/leadership-fence.ts';
+import { assertLeading } from '../act/leadership-fence.ts';
 import { childKindOf } from '../kinds.ts';
 import type { Remembered } from '../memory.ts';
 import type { Observed } from '../observed.ts';
 import type { ReconcilerOptions } from '../reconciler-options.ts';
-import { SHORTEST_PAUSE_MS, staleOutcome } from '../requeue.ts';
+import { MIN_REQUEUE_MS, staleOutcome } from '../requeue.ts';
 import { conditionOf } from './conditions.ts';
 import { nextOverdue, resourceHolds } from './deletion-holds.ts';
 import { readHolds, readsDueAt } from './deletion-reads.ts';
@@ -53,7 +53,7 @@ export async function tellLeaving(
   const nextReads = readsAt === null ? undefined : areDue ? now.getTime() + HOLDS_PAUSE_MS : readsAt;
   const times = [nextReads, nextOverdue(observed, now.getTime())].filter((time) => time !== undefined);
   if (times.length === 0) return { kind: 'settled' };
-  return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now.getTime()) };
+  return { kind: 'requeue', afterMs: Math.max(MIN_REQUEUE_MS, Math.min(...times) - now.getTime()) };
 }
 
 /**
@@ -88,7 +88,7 @@ async function withdraw(
     const { name, namespace, uid, deletionTimestamp } = child.metadata;
     const isOwn = controllerOf(child)?.uid === resource.metadata.uid;
     if (!isOwn || deletionTimestamp !== undefined || childKindOf(child.kind)?.removable !== true) continue;
-    assertMayAct({ signal, mayAct });
+    assertLeading({ signal, mayAct });
     try {
       const at = { name, ...(namespace === undefined ? {} : { namespace }) };
       await client.delete(resourceOf(child), at, { uid, propagationPolicy: 'Background', signal });

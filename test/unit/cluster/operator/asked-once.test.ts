@@ -1,4 +1,4 @@
-/** What a creation reads from the server itself, and when that has to be read again. */
+/** What the operator reads from the API server before it creates objects, and when it must read that again. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { KubeError } from '../../../../src/cluster/kube/client/errors.ts';
 import type { UntypedObject } from '../../../../src/cluster/kube/client/object.ts';
@@ -7,7 +7,7 @@ import { NAMESPACE, revised, World } from './fixtures.ts';
 const SPEC = revised('web:1', 1, { suspend: true });
 const PARENT = 'ManagedDeployment/web';
 
-/** Whatever is read of the server from now on: `Secret/web-db`. */
+/** Records each later read from the API server: `Secret/web-db`. */
 function readsOf(world: World): string[] {
   const reads: string[] = [];
   const { find } = world.cluster.client;
@@ -24,14 +24,14 @@ function passwordOf(world: World, name: string): string | undefined {
 }
 
 describe('the custom resource', () => {
-  test('is read once by a look that makes something: the write of its status says that it is there', async () => {
+  test('is read once by a reconcile that creates an object, because the write of the status confirms that it exists', async () => {
     const world = new World(SPEC);
     const reads = readsOf(world);
     await world.look();
     expect(reads.filter((read) => read === PARENT)).toEqual([PARENT]);
   });
 
-  test('is read once more where that write was refused: what has no owner may have been made for nobody', async () => {
+  test('is read once more when that write was rejected, because an object without an owner may be an orphan', async () => {
     const world = new World(SPEC);
     const reads = readsOf(world);
     world.cluster.faults.push({ when: ({ verb }) => verb === 'status', error: 'conflict' });
@@ -39,7 +39,7 @@ describe('the custom resource', () => {
     expect(reads.filter((read) => read === PARENT)).toEqual([PARENT, PARENT]);
   });
 
-  test('is read again by the next look that makes something', async () => {
+  test('is read again by the next reconcile that creates an object', async () => {
     const world = new World(SPEC);
     await world.converge();
     world.cluster.remove(`Service/${NAMESPACE}/web-db`);
@@ -48,7 +48,7 @@ describe('the custom resource', () => {
     expect(reads.filter((read) => read === PARENT)).toEqual([PARENT]);
   });
 
-  test('is not read where there is nothing to do, by an operator that has just begun neither', async () => {
+  test('is not read when there is nothing to do, even after a start of the operator', async () => {
     const world = new World(SPEC);
     await world.converge();
     world.restart();
@@ -57,7 +57,7 @@ describe('the custom resource', () => {
     expect(reads).toEqual([]);
   });
 
-  /** What comes first in the next look. */
+  /** The first call of the next reconcile. */
   async function firstOf(world: World): Promise<'asks' | 'decides' | undefined> {
     const steps: ('asks' | 'decides')[] = [];
     const { find } = world.cluster.client;
@@ -77,13 +77,13 @@ describe('the custom resource', () => {
     return steps[0];
   }
 
-  test('is asked for before it is decided what to make where there is no status yet, else only where something is made', async () => {
+  test('is read before the decision when there is no status yet, and otherwise only when an object is created', async () => {
     const world = new World(SPEC);
     expect(await firstOf(world)).toBe('asks');
     expect(await firstOf(world)).toBe('decides');
   });
 
-  test('is not asked for where it is paused from the beginning', async () => {
+  test('is not read when it is paused from the start', async () => {
     const world = new World(SPEC);
     world.cluster.edit(`ManagedDeployment/${NAMESPACE}/web`, ({ metadata }) => {
       metadata.annotations = { 'berth.dev/paused': 'true' };
@@ -95,9 +95,9 @@ describe('the custom resource', () => {
 
   test.each([
     ['gone', () => undefined],
-    ['another one', (live: UntypedObject) => ({ ...live, metadata: { ...live.metadata, uid: 'another' } })],
+    ['replaced', (live: UntypedObject) => ({ ...live, metadata: { ...live.metadata, uid: 'another' } })],
     ['changed', (live: UntypedObject) => ({ ...live, metadata: { ...live.metadata, generation: 7 } })],
-  ])('that is %s by the answer is made nothing for', async (_, now) => {
+  ])('causes no creation when the read finds it %s', async (_, now) => {
     const world = new World(SPEC);
     const { find } = world.cluster.client;
     world.cluster.client.find = (async (...call: Parameters<typeof find>) => {
@@ -109,7 +109,7 @@ describe('the custom resource', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('is asked for again by the next look where the server did not answer', async () => {
+  test('is read again by the next reconcile when the API server did not respond', async () => {
     const world = new World(SPEC);
     const { find } = world.cluster.client;
     let failures = 1;
@@ -125,14 +125,14 @@ describe('the custom resource', () => {
   });
 });
 
-describe('credentials that were just made', () => {
+describe('credentials that were just created', () => {
   afterEach(() => {
     vi.restoreAllMocks();
   });
 
   const MINUTE_MS = 60_000;
 
-  /** What the look reads that makes the witness, so long after the one that made them. */
+  /** The reads of the reconcile that creates the sentinel, this long after the one that created the credentials. */
   async function readLater(minutes: number): Promise<string[]> {
     const world = new World(SPEC);
     await world.look();
@@ -146,18 +146,18 @@ describe('credentials that were just made', () => {
     return reads;
   }
 
-  test('are not read again, however many others had their turn before the witness: which alone needs no custom resource', async () => {
+  test('are not read again before the sentinel is created, which needs no read of the custom resource', async () => {
     expect(await readLater(5)).toEqual([]);
   });
 
-  test('are read when that was long ago: and the custom resource, for one may have to be made again', async () => {
+  test('are read when they were created long ago, and so is the custom resource, because one of them may be missing', async () => {
     expect(await readLater(20)).toEqual([PARENT, 'Secret/web-db', 'Secret/web-db-copy']);
   });
 });
 
-describe('a witness', () => {
-  /** The look that makes one whose application has an environment, and how it ends. */
-  async function witness(world: World) {
+describe('a sentinel', () => {
+  /** Reconciles until the sentinel of an application with an environment is created. @returns the outcome */
+  async function reconcileUntilSentinel(world: World) {
     for (let look = 0; look < 20; look += 1) {
       const outcome = await world.reconcile();
       const made = world.cluster.writes.some(({ id }) => id.startsWith('ControllerRevision/web-secrets'));
@@ -165,20 +165,20 @@ describe('a witness', () => {
       world.cluster.settle();
       world.now += 2_000;
     }
-    throw new Error('no witness was made');
+    throw new Error('no sentinel was created');
   }
 
   test.each([
     ['switched off', SPEC],
     ['running', revised('web:1', 1)],
-  ])('ends what there is to do where it is the first: %s', async (_, spec) => {
+  ])('leaves nothing to do when it is the first: %s', async (_, spec) => {
     const world = new World(spec);
-    expect(await witness(world)).toEqual({ kind: 'settled' });
+    expect(await reconcileUntilSentinel(world)).toEqual({ kind: 'settled' });
     world.cluster.settle();
     expect(await world.look()).toEqual([]);
   });
 
-  test('is followed by a look where it takes the place of another, which goes', async () => {
+  test('requeues when it replaces another sentinel, which is then removed', async () => {
     const world = new World(SPEC);
     await world.converge();
     const [before] = world.cluster.list('ControllerRevision');
@@ -186,13 +186,13 @@ describe('a witness', () => {
     world.cluster.put({ apiVersion: 'v1', kind: 'Secret', metadata: environment });
     world.change({ ...SPEC, revision: { ...SPEC.revision, envSecretName: environment.name } });
     world.cluster.writes = [];
-    expect(await witness(world)).toMatchObject({ kind: 'requeue' });
+    expect(await reconcileUntilSentinel(world)).toMatchObject({ kind: 'requeue' });
     expect(await world.look()).toEqual([`delete ControllerRevision/${before?.metadata.name}`]);
   });
 });
 
 describe('credentials of a new volume', () => {
-  test('one of the two is read: making the copy tells whether it was there', async () => {
+  test('reads only one of the two Secrets, because the creation of the copy shows whether it existed', async () => {
     const world = new World(SPEC);
     const reads = readsOf(world);
     await world.look();
@@ -204,7 +204,7 @@ describe('credentials of a new volume', () => {
     expect(passwordOf(world, 'web-db')).toBe(passwordOf(world, 'web-db-copy'));
   });
 
-  test('a copy that an earlier process has left has the password', async () => {
+  test('uses the password of a copy that an earlier process has left', async () => {
     const before = new World(SPEC);
     await before.look();
     const copy = before.cluster.get(`Secret/${NAMESPACE}/web-db-copy`);
@@ -216,7 +216,7 @@ describe('credentials of a new volume', () => {
     expect(passwordOf(world, 'web-db')).toBe(passwordOf(before, 'web-db-copy'));
   });
 
-  test('of a copy that is somebody else’s it is told, and nothing is made beside it', async () => {
+  test('reports a copy that belongs to others and creates nothing', async () => {
     const world = new World(SPEC);
     world.cluster.put({
       apiVersion: 'v1',
@@ -228,7 +228,7 @@ describe('credentials of a new volume', () => {
     expect(passwordOf(world, 'web-db')).toBeUndefined();
   });
 
-  test('a lost answer is asked for, not sent again', async () => {
+  test('reads the Secret after a lost response and does not send it again', async () => {
     const world = new World(SPEC);
     let lost = false;
     world.cluster.faults.push({

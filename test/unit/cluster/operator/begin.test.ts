@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Spec, scaled, settled } from './fixtures.ts';
 
-/** What begins is named before anything that runs is touched, and begins as it is to be. */
+/** The status names a rollout before any running object changes. */
 
 const spec = (number: number, more: object = {}): Spec => ({
   revision: { id: `r${number}`, number, image: `web:${number}` },
@@ -11,14 +11,14 @@ const STATUS = 'status ManagedDeployment/web';
 const API = 'apply Deployment/web-api';
 
 describe('a rollout', () => {
-  test('is in the status when its templates are stored and nothing runs them yet', async () => {
+  test('is in the status when its templates are stored and no pod runs them yet', async () => {
     const world = await settled(spec(1));
     world.change(spec(2));
     expect((await world.look()).slice(0, 3)).toEqual(['create ControllerRevision/web-2', STATUS, API]);
     expect(world.status.rollout).toMatchObject({ number: 2, templates: 'web-2' });
   });
 
-  test('does not begin where something else is wanted by then, and nobody is told that it had', async () => {
+  test('does not begin, and is not reported, when the desired state has changed meanwhile', async () => {
     const world = await settled(spec(1));
     world.change(spec(2));
     world.cluster.faults = [{ when: ({ verb }) => verb === 'status', error: 'conflict' }];
@@ -48,11 +48,11 @@ describe('a rollout', () => {
   });
 });
 
-describe('from no pods', () => {
+describe('a scale-up from zero', () => {
   test.each([
-    ['a fixed number', { components: { api: scaled(2, 2) } }],
-    ['an autoscaled one', { components: { api: scaled(2, 5) } }],
-  ])('to %s: the new template comes first', async (_, more) => {
+    ['a fixed number of pods', { components: { api: scaled(2, 2) } }],
+    ['an autoscaled number of pods', { components: { api: scaled(2, 5) } }],
+  ])('to %s applies the new template first', async (_, more) => {
     const world = await settled(spec(1, more));
     world.change(spec(1, { ...more, suspend: true }));
     await world.converge();
@@ -82,7 +82,7 @@ describe('from no pods', () => {
   });
 });
 
-test('on the way off nothing is restarted: the database keeps its template until it ends', async () => {
+test('restarts nothing while it is being suspended: the database keeps its template until it ends', async () => {
   const world = await settled(spec(1, { database: { maxConnections: 200 } }));
   world.change(spec(1, { suspend: true, database: { maxConnections: 100 } }));
   expect(await world.look()).not.toContain('apply StatefulSet/web-db');

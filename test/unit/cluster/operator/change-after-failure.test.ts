@@ -11,10 +11,10 @@ import {
   World,
 } from './fixtures.ts';
 
-/** After a revision has failed, other numbers of pods are for what serves, and bring nothing else of what failed. */
+/** After a failure, a change of the scale applies to the active revision, without other changes of the failed one. */
 
 const labelled = (team: string) => ({ podTemplate: { labels: { team } } });
-/** Kubernetes before 1.35 knows no restartPolicy Never of a container. */
+/** Kubernetes before 1.35 does not support restartPolicy Never for a container. */
 const tooNew = {
   podTemplate: {
     labels: { team: 'bad' },
@@ -29,12 +29,12 @@ async function serving(): Promise<World> {
   return world;
 }
 
-/** Revision 2 fails, each time in another way, with the source_config that it came with. */
+/** Ways in which revision 2 fails, together with its source_config. */
 const FAILURES: [how: string, reason: string, failed: object, fail: (world: World) => Promise<void>][] = [
   ['whose image does not exist', 'ImageNotFound', labelled('bad'), failMissing],
-  ['that the cluster is too old for', 'Refused', tooNew, fail],
-  ['whose failure only the hub knew of', 'CrashLoop', labelled('bad'), failLost],
-  ['whose stored templates somebody deleted', 'InvalidImageName', labelled('bad'), failDeleted],
+  ['that needs a newer cluster', 'Refused', tooNew, fail],
+  ['whose failure only the hub has recorded', 'CrashLoop', labelled('bad'), failLost],
+  ['whose stored templates were deleted', 'InvalidImageName', labelled('bad'), failDeleted],
 ];
 
 async function fail(world: World, failed: object = tooNew): Promise<void> {
@@ -85,7 +85,7 @@ describe.each(FAILURES)('a revision %s', (_how, reason, failed, makeFail) => {
     await world.converge();
   };
 
-  test('another number of pods changes nothing else of what serves, also after a restart', async () => {
+  test('changes nothing but the number of pods of the active revision, also after a restart', async () => {
     const world = await afterwards();
     const before = template(world, 'api');
     const { templates } = world.status.activeRevision ?? {};
@@ -105,7 +105,7 @@ describe.each(FAILURES)('a revision %s', (_how, reason, failed, makeFail) => {
     expect(world.status.failedChange).toBeUndefined();
   });
 
-  test('a true change is rolled out of what serves; so is one back to what the failed revision came with', async () => {
+  test('rolls out a later change of the active revision, also one back to the source_config of the failed revision', async () => {
     const world = await afterwards();
     await change(world, 3, { ...labelled('next'), components: { api: scaled(2, 2) } });
     expect(template(world, 'api')).toMatchObject({ metadata: { labels: { team: 'next' } } });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { revised, settled, steps, World } from './fixtures.ts';
 
-/** The wall clock is set back: what only the operator's memory knows goes on in its time. */
+/** When the wall clock is set back, times in the operator's memory are not delayed. */
 const setBack = (world: World) => {
   world.setBackBy = 86_400_000;
 };
 
-test('wording of a status is written a second later', async () => {
+test('writes a changed message of the status one second later', async () => {
   const world = new World(revised('web:1', 1));
   world.cluster.stuck.set('database', 'ContainerCreating');
   await steps(world, 8);
@@ -19,7 +19,7 @@ test('wording of a status is written a second later', async () => {
   expect(await world.look()).toEqual(['status ManagedDeployment/web']);
 });
 
-test('a refused write is tried again', async () => {
+test('retries a rejected write', async () => {
   const world = new World(revised('web:1', 1));
   world.cluster.faults = [
     { when: ({ verb, id }) => `${verb} ${id}` === 'create Service/web', error: 'forbidden' },
@@ -33,7 +33,7 @@ test('a refused write is tried again', async () => {
   expect(await world.look()).toContain('create Service/web');
 });
 
-/** A rollout whose pod does not start, for this reason. */
+/** A rollout whose pod does not start for this reason. */
 async function waiting(reason: string): Promise<World> {
   const world = await settled(revised('web:1', 1));
   world.change(revised('web:2', 2));
@@ -42,7 +42,7 @@ async function waiting(reason: string): Promise<World> {
   return world;
 }
 
-test('Secrets are looked at again', async () => {
+test('reads Secrets again', async () => {
   const world = await waiting('CreateContainerConfigError');
   let reads = 0;
   const { find } = world.cluster.client;
@@ -58,7 +58,7 @@ test('Secrets are looked at again', async () => {
   expect(reads).toBeGreaterThan(0);
 });
 
-test('Events are asked for again', async () => {
+test('reads Events again', async () => {
   const world = await waiting('ContainerCreating');
   let asked = 0;
   const { list } = world.cluster.client;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CONFIG, NAMESPACE, RESOURCE_ID, World } from './fixtures.ts';
 
-/** Kubernetes before 1.35 knows no restartPolicy Never of a container. */
+/** Kubernetes before 1.35 does not support restartPolicy Never for a container. */
 const OLD = { ...CONFIG, kubernetesVersion: '1.34' };
 const PLAIN = { revision: { image: 'web:1' } };
 const TOO_NEW = {
@@ -22,7 +22,7 @@ const refused = (world: World) => {
   expect(message).toContain('spec.podTemplate.sidecars[0].restartPolicy: Never needs Kubernetes 1.35');
 };
 
-test('what the cluster is too old for is refused, with the field, before anything of it is sent', async () => {
+test('rejects a field that needs a newer cluster before anything is sent', async () => {
   const world = oldWorld(TOO_NEW);
   await world.converge();
   refused(world);
@@ -30,7 +30,7 @@ test('what the cluster is too old for is refused, with the field, before anythin
   expect(world.status.activeRevision).toBeUndefined();
 });
 
-test('what runs goes on, and is healed; the next change is tried', async () => {
+test('reconciles the running revision, and tries the next change', async () => {
   const world = oldWorld(PLAIN);
   await world.converge();
   const active = world.status.activeRevision;
@@ -52,7 +52,7 @@ test('what runs goes on, and is healed; the next change is tried', async () => {
   expect(world.cluster.get(RESOURCE_ID)).toBeDefined();
 });
 
-test('a revision of the hub that is refused is reported as failed', async () => {
+test('reports a rejected revision of the hub as failed', async () => {
   const world = oldWorld({
     ...TOO_NEW,
     revision: { ...TOO_NEW.revision, id: 'r1', number: 1 },
@@ -62,7 +62,7 @@ test('a revision of the hub that is refused is reported as failed', async () => 
   expect(world.status.failedRevision).toMatchObject({ id: 'r1', number: 1, reason: 'Refused' });
 });
 
-test('a newer cluster takes it', async () => {
+test('accepts the field in a newer cluster', async () => {
   const world = new World(TOO_NEW);
   await world.converge();
   expect(world.condition('Ready')).toBe('True Converged');

@@ -18,7 +18,7 @@ const spec: fc.Arbitrary<Spec> = fc.record({
   podTemplate: fc.record({ labels: fc.constantFrom({}, { team: 'a' }, { team: 'b' }) }),
 });
 
-/** What the deployment comes to is a matter of the last spec alone, but for what an autoscaler has chosen. */
+/** The final state depends only on the last spec, apart from the number of pods that an autoscaler has chosen. */
 function outcomeOf(world: World): object {
   const { cluster } = world;
   const scaledBy = (name: string) =>
@@ -30,7 +30,7 @@ function outcomeOf(world: World): object {
   };
 }
 
-test('any way from spec to spec, with drift, restarts and failures, ends where the last spec leads, and is quiet', async () => {
+test('converges to the last spec after any sequence of specs, drift, restarts and failures, and then writes nothing', async () => {
   const disturbance = fc.constantFrom(
     'none',
     'restart',
@@ -64,7 +64,7 @@ test('any way from spec to spec, with drift, restarts and failures, ends where t
   );
 }, 60_000);
 
-/** A look whose calls may fail. */
+/** A reconcile whose calls may fail. */
 const tryLook = (world: World) => world.look().catch(() => []);
 
 async function disturb(world: World, kind: string, pick: number): Promise<void> {

@@ -16,8 +16,8 @@ const MINIMAL: Spec = { revision: { image: 'web:1' } };
 const on = (verb: string, id: string) => (write: { verb: string; id: string }) =>
   `${write.verb} ${write.id}` === `${verb} ${id}`;
 
-describe('an object that the cluster refuses', () => {
-  test('is told with object and field, does not hold up the others, and is retried slowly', async () => {
+describe('an object that the cluster rejects', () => {
+  test('is reported with object and field, does not block others, and is retried slowly', async () => {
     const world = new World(MINIMAL);
     world.cluster.faults = Array.from({ length: 3 }, () => ({
       when: on('create', 'Service/web'),
@@ -34,7 +34,7 @@ describe('an object that the cluster refuses', () => {
         message: expect.stringContaining('spec.ports[0]'),
       }),
     );
-    // Events keep coming; the refused write is not repeated with each.
+    // More events arrive; the rejected write is not repeated for each.
     for (let look = 0; look < 5; look += 1) await world.look();
     expect(world.cluster.faults.length).toBe(2);
     const outcome = await world.reconcile();
@@ -49,7 +49,7 @@ describe('an object that the cluster refuses', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('is tried at once when something else is wanted', async () => {
+  test('is retried at once when the desired state changes', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [{ when: on('apply', 'Deployment/web-api'), error: 'invalid' }];
     world.change({ revision: { image: 'bad-image', number: 2 } });
@@ -63,20 +63,20 @@ describe('an object that the cluster refuses', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('a list that somebody made impossible to merge is put back whole', async () => {
+  test('restores a list that was edited so that an apply cannot merge it', async () => {
     const world = await settled(MINIMAL);
     world.cluster.edit(`Service/${NAMESPACE}/web`, (object) => {
       Object.assign(object['spec'] as object, { ports: [{ name: 'http', port: 81 }] });
     });
     world.cluster.faults = [{ when: on('apply', 'Service/web'), error: 'invalid' }];
-    // The first patch takes out the port that is not ours.
+    // The first patch removes the port that is not ours.
     expect(await world.look()).toEqual(['patch Service/web', 'patch Service/web', 'apply Service/web']);
     const spec = world.cluster.get(`Service/${NAMESPACE}/web`)?.['spec'];
     expect(spec).toMatchObject({ ports: [{ port: 80 }] });
     expect(await world.look()).toEqual([]);
   });
 
-  test('credentials that are refused hold up the volume, and nothing that the server says about them is told', async () => {
+  test('blocks the volume when the credentials are rejected, and does not report the message of the server', async () => {
     const world = new World(MINIMAL);
     world.cluster.faults = [{ when: on('create', 'Secret/web-db'), error: 'forbidden', message: 'hunter2' }];
     const first = await world.look();
@@ -86,7 +86,7 @@ describe('an object that the cluster refuses', () => {
     expect(message(world, 'Ready')).toContain('the cluster refuses to create Secret web-db (forbidden)');
   });
 
-  test('a volume whose Secrets are not let follow it: nothing that the server says about them is told', async () => {
+  test('does not report the message of the server when the owner of the Secrets cannot be set', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [{ when: on('patch', 'Secret/web-db'), error: 'forbidden', message: 'hunter2' }];
     world.change({ ...MINIMAL, database: { volumePolicy: 'Delete' } });
@@ -95,7 +95,7 @@ describe('an object that the cluster refuses', () => {
     expect(message(world, 'Ready')).toContain('the cluster refuses to patch Secret web-db (forbidden)');
   });
 
-  test('a witness is told as what it is, also where there is no database', async () => {
+  test('names a rejected sentinel as such, also without a database', async () => {
     const QUOTA = 'exceeded quota: q, requested: count/controllerrevisions.apps=1, used: 1, limited: 1';
     const environment = 'web-env-1';
     const { revision } = MINIMAL;
@@ -125,7 +125,7 @@ describe('an object that the cluster refuses', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('a volume that cannot grow', async () => {
+  test('reports a volume that cannot be expanded', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [
       { when: on('patch', 'PersistentVolumeClaim/web-db'), error: 'forbidden', message: RIGID },
@@ -139,7 +139,7 @@ describe('an object that the cluster refuses', () => {
   });
 });
 
-test('trouble that may pass is told as a warning, although the rollout goes on', async () => {
+test('reports a temporary problem as a warning while the rollout continues', async () => {
   const world = await settled(revised('web:1', 1));
   world.change(revised('web:2', 2));
   world.cluster.stuck.set('api', 'ErrImagePull');
@@ -153,11 +153,11 @@ test('trouble that may pass is told as a warning, although the rollout goes on',
   ]);
 });
 
-/** As the API server says it, after `persistentvolumeclaims "web-db" is forbidden: `. */
+/** The message of the API server after `persistentvolumeclaims "web-db" is forbidden: `. */
 const RIGID =
   'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
 
-test('a volume that may not grow still belongs to whom it shall belong', async () => {
+test('sets the owner of a volume that cannot be expanded', async () => {
   const world = await settled(MINIMAL);
   const owners = () =>
     world.cluster.get('PersistentVolumeClaim/shop/web-db')?.metadata.ownerReferences?.length ?? 0;
@@ -175,13 +175,13 @@ test('a volume that may not grow still belongs to whom it shall belong', async (
     world.change({ ...MINIMAL, database: { storage: '20Gi', volumePolicy } });
     await world.look();
     expect([owners(), world.condition('DatabaseReady')]).toEqual([count, 'False VolumeNotExpandable']);
-    // As it was.
+    // Unchanged.
     world.change({ ...MINIMAL, database: { volumePolicy } });
     await world.converge();
   }
 });
 
-describe('a volume that is not let grow', () => {
+describe('a volume whose expansion is rejected', () => {
   const grown = (world: World, text: string, more: Partial<Spec> = {}) => {
     world.cluster.faults = Array.from({ length: 20 }, () => ({
       when: on('patch', 'PersistentVolumeClaim/web-db'),
@@ -206,7 +206,7 @@ describe('a volume that is not let grow', () => {
       'True DatabaseAvailable',
     ],
   ])(
-    'by %s: told by its name, with a warning; taken back, all is well',
+    'by %s: is reported by name with a warning, and recovers when the size is reverted',
     async (_name, text, reason, database) => {
       const world = await settled(revised('web:1', 1));
       grown(world, text);
@@ -230,7 +230,7 @@ describe('a volume that is not let grow', () => {
     },
   );
 
-  test('keeps neither a revision from being active nor the reason of one that fails from being told', async () => {
+  test('neither blocks a rollout nor hides the reason of a failed one', async () => {
     const world = await settled(revised('web:1', 1));
     grown(world, RIGID, revised('web:2', 2));
     await steps(world, 6);
@@ -244,11 +244,11 @@ describe('a volume that is not let grow', () => {
     expect(world.status).toMatchObject({ activeRevision: { number: 2 }, failedRevision: { number: 3 } });
     expect(world.condition('Ready')).toBe('False InvalidImageName');
     expect(world.condition('DatabaseReady')).toBe('False VolumeNotExpandable');
-    // Generation 1 is the last of which everything was there.
+    // Generation 1 is the last one that was complete.
     expect(world.status.observedSpecGeneration).toBe(0);
   });
 
-  test('keeps nothing from being tidied up', async () => {
+  test('does not block the cleanup', async () => {
     const world = await settled(revised('web:1', 1));
     for (let number = 2; number <= 14; number += 1) {
       grown(world, RIGID, { ...revised(`web:${number}`, number), generation: number });
@@ -261,7 +261,7 @@ describe('a volume that is not let grow', () => {
     expect(stored).toHaveLength(10);
   });
 
-  test('is told beside that it is switched off', async () => {
+  test('is reported while the deployment is suspended', async () => {
     const world = await settled(revised('web:1', 1));
     grown(world, RIGID, { suspend: true });
     await steps(world, 8);
@@ -298,7 +298,7 @@ describe('foreign objects of the same name', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('a foreign Secret in the place of the credentials', async () => {
+  test('reports a foreign Secret with the name of the credentials', async () => {
     const world = new World(MINIMAL);
     world.cluster.put({
       apiVersion: 'v1',
@@ -309,11 +309,11 @@ describe('foreign objects of the same name', () => {
     expect(world.condition('Ready')).toBe('False Conflict');
   });
 
-  test('one of ours whose labels somebody removed is taken back', async () => {
+  test('takes back an object of ours whose labels were removed', async () => {
     const world = await settled(MINIMAL);
     const { view } = world.cluster;
     const children = view.children.bind(view);
-    // The watch selects by label: without its labels the object is out of sight.
+    // The watch selects by label: without its labels the caches do not show the object.
     view.children = (kind, key) =>
       children(kind, key).filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/managed-by']);
     world.cluster.edit(`Service/${NAMESPACE}/web`, ({ metadata }) => {
@@ -331,7 +331,7 @@ describe('foreign objects of the same name', () => {
   });
 });
 
-describe('what is made once, and is not known by its label any more', () => {
+describe('an object that is created once and has lost its label', () => {
   const STORED = 'ControllerRevision/shop/web-1';
   const instance = (world: World, id: string) =>
     world.cluster.edit(id, ({ metadata }) => {
@@ -341,24 +341,21 @@ describe('what is made once, and is not known by its label any more', () => {
   const labelled = (team: string, more: object = {}) =>
     revised('web:1', 1, { podTemplate: { labels: { team } }, ...more });
 
-  test.each(['PersistentVolumeClaim/shop/web-db', STORED])(
-    '%s: has it again, and nothing else',
-    async (id) => {
-      const world = await settled(MINIMAL);
-      const labels = world.cluster.get(id)?.metadata.labels;
-      instance(world, id);
-      const { metadata, ...before } = world.cluster.get(id) as UntypedObject;
-      const writes = await world.converge();
-      const { metadata: now, ...after } = world.cluster.get(id) as UntypedObject;
-      expect(after).toEqual(before);
-      expect({ ...now, resourceVersion: '' }).toEqual({ ...metadata, labels, resourceVersion: '' });
-      expect(writes.filter((write) => write.startsWith('patch '))).toHaveLength(1);
-      expect(world.condition('Ready')).toBe('True Converged');
-      expect(world.events.map(({ reason }) => reason)).not.toContain('ObjectRecreated');
-    },
-  );
+  test.each(['PersistentVolumeClaim/shop/web-db', STORED])('%s: gets only its label again', async (id) => {
+    const world = await settled(MINIMAL);
+    const labels = world.cluster.get(id)?.metadata.labels;
+    instance(world, id);
+    const { metadata, ...before } = world.cluster.get(id) as UntypedObject;
+    const writes = await world.converge();
+    const { metadata: now, ...after } = world.cluster.get(id) as UntypedObject;
+    expect(after).toEqual(before);
+    expect({ ...now, resourceVersion: '' }).toEqual({ ...metadata, labels, resourceVersion: '' });
+    expect(writes.filter((write) => write.startsWith('patch '))).toHaveLength(1);
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(world.events.map(({ reason }) => reason)).not.toContain('ObjectRecreated');
+  });
 
-  test('what takes it off again is told of, and not fought without end', async () => {
+  test('is reported, and not restored endlessly, when the label is removed again', async () => {
     const world = await settled(MINIMAL);
     const { client } = world.cluster;
     const patch = client.patch.bind(client);
@@ -373,10 +370,10 @@ describe('what is made once, and is not known by its label any more', () => {
     expect(message(world, 'Ready')).toContain('loses its label app.kubernetes.io/instance');
   });
 
-  test('while the server refuses to give it back that is told, with the object', async () => {
+  test('is reported by name while the API server rejects the label', async () => {
     const world = await settled(MINIMAL);
     instance(world, STORED);
-    // Each refuses one call, and how long the next one waits is drawn by lot: as many as there may be.
+    // Each rejects one call. The delay of the retry is random, so this is the maximum number of calls.
     const refused = { when: on('patch', 'ControllerRevision/web-1'), error: 'forbidden' } as const;
     world.cluster.faults = Array.from({ length: 100 }, () => ({ ...refused }));
     await world.converge();
@@ -388,7 +385,7 @@ describe('what is made once, and is not known by its label any more', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('stored templates are not taken for those of a later wish', async () => {
+  test('stored templates are not mistaken for those of a later spec', async () => {
     const world = await settled(labelled('a'));
     world.change(labelled('a', { suspend: true }));
     await world.converge();
@@ -404,7 +401,7 @@ describe('what is made once, and is not known by its label any more', () => {
     ]);
   });
 
-  test('stored templates without the label that says what they are of are told, and made anew once they are gone', async () => {
+  test('stored templates without the label of their revision are reported, and created again once they are deleted', async () => {
     const world = await settled(MINIMAL);
     world.cluster.edit(STORED, ({ metadata }) => {
       delete metadata.labels?.['berth.dev/inputs-hash'];
@@ -419,9 +416,9 @@ describe('what is made once, and is not known by its label any more', () => {
   });
 });
 
-describe('failures that pass', () => {
+describe('temporary failures', () => {
   test.each(['server', 'timeout', 'network', 'too_many_requests'] as const)(
-    '%s: retried, nothing else suffers',
+    '%s: is retried and blocks nothing else',
     async (error) => {
       const world = new World(MINIMAL);
       world.cluster.faults = [{ when: on('create', 'Service/web'), error }];
@@ -433,7 +430,7 @@ describe('failures that pass', () => {
     },
   );
 
-  test('a lost answer: what was written is seen, and written once', async () => {
+  test('writes an object only once when the response is lost', async () => {
     const ids = [
       'Secret/web-db-copy',
       'Secret/web-db',
@@ -452,7 +449,7 @@ describe('failures that pass', () => {
     }
   });
 
-  test('an error that lasts is told', async () => {
+  test('reports an error that lasts', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = Array.from({ length: 5 }, () => ({
       when: on('create', 'Service/web'),
@@ -465,7 +462,7 @@ describe('failures that pass', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('a status that changed under our hands is derived again', async () => {
+  test('derives the status again when the custom resource has changed', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [{ when: on('status', 'ManagedDeployment/web'), error: 'conflict' }];
     world.change({ ...MINIMAL, components: { api: scaled(2, 2) } });
@@ -475,7 +472,7 @@ describe('failures that pass', () => {
 });
 
 describe('fences', () => {
-  test('nothing is made for a custom resource that is gone, replaced, changed or being deleted', async () => {
+  test('create nothing for a custom resource that is gone, replaced, changed or being deleted', async () => {
     for (const live of [
       undefined,
       { uid: 'another' },
@@ -494,7 +491,7 @@ describe('fences', () => {
     }
   });
 
-  test('an apply for an object that was replaced meanwhile is refused', async () => {
+  test('reject an apply for an object that was replaced meanwhile', async () => {
     const world = await settled(MINIMAL);
     const service = world.cluster.get(`Service/${NAMESPACE}/web`);
     const children = world.cluster.view.children.bind(world.cluster.view);
@@ -515,7 +512,7 @@ describe('fences', () => {
     expect(world.cluster.get(`Service/${NAMESPACE}/web`)).toEqual(service);
   });
 
-  test('a process that no longer leads writes nothing', async () => {
+  test('block writes of a process that no longer leads', async () => {
     const world = await settled(MINIMAL);
     world.cluster.remove(`Service/${NAMESPACE}/web`);
     world.mayAct = false;
@@ -523,7 +520,7 @@ describe('fences', () => {
   });
 });
 
-test('paused with work left: not looked at again and again', async () => {
+test('does not requeue a paused resource with pending work', async () => {
   const world = await settled(MINIMAL);
   world.cluster.stuck.set('database', 'CreateContainerConfigError');
   world.cluster.settle();
@@ -541,7 +538,7 @@ describe('lost credentials', () => {
     (world.cluster.get(`Secret/${NAMESPACE}/${name}`)?.['data'] as { password?: string } | undefined)
       ?.password;
 
-  /** The database does not come up, which nobody tells the reason of: it is looked for, and found. */
+  /** The database does not start and no event gives the reason, so the operator reads the Secrets and finds it. */
   async function expectMendedAfterAWhile(world: World, before: string | undefined): Promise<void> {
     world.now += 31_000;
     expect(await world.look()).toContain('create Secret/web-db');
@@ -551,7 +548,7 @@ describe('lost credentials', () => {
     expect(password(world)).toBe(before);
   }
 
-  test.each(['web-db', 'web-db-copy'])('%s comes back at once, with the same password', async (name) => {
+  test.each(['web-db', 'web-db-copy'])('%s is created again at once with the same password', async (name) => {
     const world = await settled(MINIMAL);
     const before = password(world);
     expect(before).toBeDefined();
@@ -563,7 +560,7 @@ describe('lost credentials', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('are looked for where no witness told of it: the database has been unready for a while', async () => {
+  test('are read without an event of a sentinel when the database has been unready for a while', async () => {
     const world = await settled(MINIMAL);
     const before = password(world);
     const witnesses = world.cluster.list('ControllerRevision');
@@ -575,7 +572,7 @@ describe('lost credentials', () => {
     await expectMendedAfterAWhile(world, before);
   });
 
-  test('are looked for where they went before any witness was made, though this process has just made them', async () => {
+  test('are read when they are deleted before the first sentinel exists, although this process has just created them', async () => {
     const world = new World(MINIMAL);
     world.cluster.stuck.set('database', 'ContainerCreating');
     await world.look();
@@ -587,7 +584,7 @@ describe('lost credentials', () => {
     await expectMendedAfterAWhile(world, before);
   });
 
-  test('both of them: no other password is made up while the volume is there; it is said, and what mends it', async () => {
+  test('are not replaced by a new password while the volume exists when both are lost, and the status gives the next step', async () => {
     const world = await settled(MINIMAL);
     const before = password(world) ?? '';
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
@@ -595,7 +592,7 @@ describe('lost credentials', () => {
     for (let look = 0; look < 20; look += 1) {
       expect((await world.look()).filter((write) => write.includes('Secret'))).toEqual([]);
       expect(world.condition('Ready')).toBe('False CredentialsLost');
-      // It answers all the same.
+      // It is ready nevertheless.
       expect(world.condition('DatabaseReady')).toBe('True DatabaseAvailable');
       world.now += 3_000;
     }
@@ -619,7 +616,7 @@ describe('lost credentials', () => {
     expect(password(world)).toBe(before);
   });
 
-  test('are not read again to be witnessed once they were made, but once more if one goes until then', async () => {
+  test('are not read again for the sentinel after their creation, unless one is deleted before', async () => {
     const world = new World(MINIMAL);
     const reads: string[] = [];
     const find = world.cluster.client.find;
@@ -639,7 +636,7 @@ describe('lost credentials', () => {
     }
     expect(writes.some(isWitness)).toBe(true);
     expect(reads.length).toBe(seen);
-    // What the garbage collector does to a witness of a Secret that is not there.
+    // The garbage collector removes a sentinel whose Secret does not exist.
     for (const { metadata } of world.cluster.list('ControllerRevision'))
       world.cluster.edit(`ControllerRevision/${NAMESPACE}/${metadata.name}`, ({ metadata: own }) => {
         own.ownerReferences = own.ownerReferences?.filter(({ name }) => name !== 'web-db') ?? [];
@@ -650,7 +647,7 @@ describe('lost credentials', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('that were there when the volume was made again are read when one goes later', async () => {
+  test('are read when one is lost after the volume was created again', async () => {
     const world = await settled(MINIMAL);
     const before = password(world);
     world.cluster.remove(`PersistentVolumeClaim/${NAMESPACE}/web-db`);
@@ -661,7 +658,7 @@ describe('lost credentials', () => {
     expect(password(world)).toBe(before);
   });
 
-  test('are not read while all is well', async () => {
+  test('are not read while everything is ready', async () => {
     const world = await settled(MINIMAL);
     world.cluster.client.find = () => Promise.reject(new Error('must not be asked'));
     world.now += 3_600_000;
@@ -669,7 +666,7 @@ describe('lost credentials', () => {
   });
 });
 
-test('a spec that this version cannot read is told, and nothing is touched', async () => {
+test('reports a spec that this version cannot parse, and changes nothing', async () => {
   const world = await settled(MINIMAL);
   world.cluster.edit('ManagedDeployment/shop/web', (object) => {
     object['spec'] = { revision: { image: 'web:1', number: 'three' } };

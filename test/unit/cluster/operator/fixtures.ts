@@ -31,26 +31,26 @@ export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {},
 
 type SpecInput = Parameters<typeof managedDeploymentSpecSchema.parse>[0];
 
-/** A spec as it may be written by hand: `{ revision: { image } }` is the least. */
+/** A spec as it may be written by hand, at least `{ revision: { image } }`. */
 export type Spec = {
   revision: { image?: string; number?: number; id?: string; envSecretName?: string };
 } & Record<string, unknown>;
 
 export const scaled = (min: number, max: number) => ({ scale: { min, max } });
 
-/** A simulated cluster with one ManagedDeployment and an operator at work on it. */
+/** A simulated cluster with one ManagedDeployment and an operator that reconciles it. */
 export class World {
   readonly cluster = new SimulatedCluster();
   now = Date.parse('2026-01-01T00:00:00Z');
-  /** The wall clock was set back by so much, in ms. */
+  /** How far the wall clock was set back, in ms. */
   setBackBy = 0;
   config: RenderConfig = CONFIG;
   policy: Policy = resolvePolicy('self_hosted');
   mayAct = true;
-  /** Of the hub, from the next restart on. */
+  /** Host of the hub from the next restart on. */
   ownHost: string | undefined;
   platformHosts: readonly string[] = [];
-  /** Who looks up digests, from the next restart on. */
+  /** Resolver of image digests from the next restart on. */
   looks: ReconcilerOptions['images'];
   readonly events: { type: string; reason: string; message: string }[] = [];
   #reconcile = this.#operator();
@@ -75,7 +75,7 @@ export class World {
     });
   }
 
-  /** A new process: nothing is remembered. */
+  /** Starts a new operator process with empty memory. */
   restart(config: RenderConfig = this.config): void {
     this.config = config;
     this.#reconcile = this.#operator();
@@ -85,14 +85,14 @@ export class World {
     return this.#reconcile(KEY, new AbortController().signal);
   }
 
-  /** One look at the cluster; the writes that it led to. */
+  /** Reconciles once. @returns the writes */
   async look(): Promise<string[]> {
     this.cluster.writes = [];
     await this.reconcile();
     return this.cluster.writes.map(({ verb, id }) => `${verb} ${id}`);
   }
 
-  /** Looks, and lets time and Kubernetes' controllers go on, until a look writes nothing; all writes on the way. */
+  /** Reconciles and advances time and the controllers of Kubernetes until a reconcile writes nothing. @returns all writes */
   async converge(rounds = 40): Promise<string[]> {
     const writes: string[] = [];
     for (let round = 0; round < rounds; round += 1) {
@@ -117,7 +117,7 @@ export class World {
     return (this.cluster.get(RESOURCE_ID)?.['status'] ?? {}) as ManagedDeploymentStatus;
   }
 
-  /** `True Converged`, say. */
+  /** Status and reason of a condition, such as `True Converged`. */
   condition(type: string): string {
     const found = this.status.conditions?.find((condition) => condition.type === type);
     return found === undefined ? 'absent' : `${found.status} ${found.reason}`;
@@ -144,7 +144,7 @@ export function resource(spec: SpecInput): KubeObject {
   } as KubeObject;
 }
 
-/** A world that has come to rest. */
+/** A converged world. */
 export async function settled(spec: SpecInput): Promise<World> {
   const world = new World(spec);
   await world.converge();
@@ -152,18 +152,18 @@ export async function settled(spec: SpecInput): Promise<World> {
   return world;
 }
 
-/** Spec of revision `number` of a deployment with a record. */
+/** Spec of revision `number` of a deployment of the hub. */
 export const revised = (image: string, number: number, more: object = {}): Spec => ({
   deploymentId: '0197a000-0000-7000-8000-00000000abcd',
   revision: { id: `0197a000-0000-7000-8000-00000000000${number}`, number, image },
   ...more,
 });
 
-/** Of a condition; empty: there is none. */
+/** The message of a condition; empty if it does not exist. */
 export const message = (world: World, type: string): string =>
   world.status.conditions?.find((condition) => condition.type === type)?.message ?? '';
 
-/** Looks, then lets the controllers and two seconds go by; all writes on the way. */
+/** Reconciles, then runs the controllers and advances two seconds, for each step. @returns all writes */
 export async function steps(world: World, count: number): Promise<string[]> {
   const writes: string[] = [];
   for (let step = 0; step < count; step += 1) {

@@ -22,7 +22,7 @@ const kept = (id: string): UntypedObject => ({
 const identityChanges = (resource: UntypedObject, all: UntypedObject[], left: UntypedObject[]) =>
   changes(resource, byIdentity(all), (name) => (name === 'web' ? left : []));
 
-test('names the resources that share an identity; the one whose uid it is stays as it is', () => {
+test('names the resources that share an identity, and keeps the one whose uid it is', () => {
   const web = of('web', {});
   const evil = of('evil', { deploymentId: 'uid-of-web' });
   expect(identityChanges(evil, [web, evil], [])).toEqual([
@@ -33,7 +33,7 @@ test('names the resources that share an identity; the one whose uid it is stays 
   expect(identityChanges(web, [web, evil], [kept('uid-of-web')])).toEqual([]);
 });
 
-test('names the resource for which Berth has made objects', () => {
+test('names the resource for which Berth has created objects', () => {
   const all = [of('evil', { deploymentId: 'x' }), of('web', { deploymentId: 'x' })] as const;
   const made = {
     ...kept('x'),
@@ -44,7 +44,7 @@ test('names the resource for which Berth has made objects', () => {
   expect(identityChanges(evil, [...all], [made])).toEqual([expect.stringContaining(': web keeps it')]);
 });
 
-test('tells of data that is retained, and of objects that an earlier resource has left', () => {
+test('reports retained data and objects that an earlier resource has left', () => {
   const recorded = of('shop', { deploymentId: 'x', database: { volumePolicy: 'Delete' } });
   expect(identityChanges(recorded, [recorded], [])).toEqual([expect.stringContaining('volumePolicy Delete')]);
   expect(identityChanges(of('web', {}), [], [kept('former')])).toEqual([
@@ -52,7 +52,7 @@ test('tells of data that is retained, and of objects that an earlier resource ha
   ]);
 });
 
-test('tells of a deployment outside the namespace of its tenant', () => {
+test('reports a deployment outside the namespace of its tenant', () => {
   expect(namespaceChanges(of('web', { deploymentId: 'x', tenantId: 't' }))).toEqual([
     expect.stringContaining('rbac.listenerNamespaces names shop'),
   ]);
@@ -69,7 +69,7 @@ test('names a resource whose name is reserved for an object of a deployment of t
   ]);
 });
 
-test('is silent where nothing changes', () => {
+test('reports nothing when nothing changes', () => {
   const web = of('web', { database: { volumePolicy: 'Delete' } });
   expect(identityChanges(web, [web, of('shop', { deploymentId: 'x' })], [kept('uid-of-web')])).toEqual([]);
 });

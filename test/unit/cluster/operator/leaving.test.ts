@@ -11,13 +11,13 @@ async function leaving() {
   return world;
 }
 
-test('of what is being deleted that is told, and nothing else is done', async () => {
+test('reports that a resource is being deleted, and changes nothing else', async () => {
   const world = await leaving();
   expect(await world.look()).toEqual(['status ManagedDeployment/web']);
   expect(await world.look()).toEqual([]);
 });
 
-test('what holds it is told at once, for nothing follows that would tell it', async () => {
+test('reports at once what blocks the deletion, because no later event does', async () => {
   const world = await leaving();
   const held = (by: string[]) =>
     world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
@@ -32,13 +32,13 @@ test('what holds it is told at once, for nothing follows that would tell it', as
   expect(message).not.toContain('example.com/a');
 });
 
-test('what the API server takes no status of is left to go, without trying again and again', async () => {
+test('does not retry when the API server rejects the status of a resource that is being deleted', async () => {
   const world = await leaving();
   world.cluster.faults.push({ when: ({ verb }) => verb === 'status', error: 'invalid' });
   expect(await world.reconcile()).toEqual({ kind: 'settled' });
 });
 
-test('another failure of the status is tried again', async () => {
+test('retries another failure of the status', async () => {
   const world = await leaving();
   world.cluster.faults.push({ when: ({ verb }) => verb === 'status', error: 'server' });
   await expect(world.reconcile()).rejects.toThrow('ManagedDeployment/web');
@@ -58,7 +58,7 @@ test.each([
   ['Service', 'web'],
   ['Deployment', 'web-api'],
   ['PersistentVolumeClaim', 'web-db'],
-])('a %s that holds the resource is named, once', async (kind, name) => {
+])('names a %s that blocks the deletion, once', async (kind, name) => {
   const world = await leaving();
   holdLeaving(world, kind, name);
   expect(await world.look()).toEqual(['status ManagedDeployment/web']);
@@ -73,11 +73,11 @@ test.each([
   });
   await world.look();
   expect(world.condition('Ready')).toBe('False BeingDeleted');
-  const told = world.events.map(({ reason }) => reason);
-  expect([told.includes('FinalizerBlocks'), told.includes('Restored')]).toEqual([true, false]);
+  const reasons = world.events.map(({ reason }) => reason);
+  expect([reasons.includes('FinalizerBlocks'), reasons.includes('Restored')]).toEqual([true, false]);
 });
 
-test('a pod of a node that does not answer is named when it should have ended', async () => {
+test('names a pod of a node that does not respond when the pod should have ended', async () => {
   const world = await settled(revised('web:1', 1));
   world.now = Date.parse(SINCE);
   world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
@@ -98,7 +98,7 @@ test('a pod of a node that does not answer is named when it should have ended', 
   expect(world.condition('Ready')).toBe('False PodNotEnding');
 });
 
-test('what the garbage collector does not delete is tried, and the refusal is told', async () => {
+test('reports the rejection of a dry-run deletion for an object that the garbage collector does not delete', async () => {
   const world = await leaving();
   world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
     metadata.finalizers = ['foregroundDeletion'];
@@ -113,8 +113,8 @@ test('what the garbage collector does not delete is tried, and the refusal is to
   expect(world.cluster.ids()).toEqual(before);
 });
 
-describe('while the deployment is wanted', () => {
-  test('a StatefulSet that is being deleted leaves nothing known of a database that answers', async () => {
+describe('while the deployment is not being deleted', () => {
+  test('reports Unknown for a ready database whose StatefulSet is being deleted', async () => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, 'StatefulSet', 'web-db');
     await world.look();
@@ -129,7 +129,7 @@ describe('while the deployment is wanted', () => {
   test.each([
     ['Deployment', 'web-cache', 'CacheReady'],
     ['Deployment', 'web-api', 'Serving'],
-  ])('a %s %s that is being deleted is no reason for a True %s', async (kind, name, type) => {
+  ])('a %s %s that is being deleted does not make %s True', async (kind, name, type) => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, kind, name);
     await world.look();
@@ -137,7 +137,7 @@ describe('while the deployment is wanted', () => {
     expect(world.condition('Ready')).toBe('False FinalizerBlocks');
   });
 
-  test('a Service that is held on its way out is named as Ready', async () => {
+  test('names a Service whose deletion is blocked in Ready', async () => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, 'Service', 'web');
     await world.look();
@@ -146,7 +146,7 @@ describe('while the deployment is wanted', () => {
     expect(world.events.filter(({ reason }) => reason === 'FinalizerBlocks')).toHaveLength(1);
   });
 
-  test('a claim that lost its PersistentVolume is named', async () => {
+  test('names a claim that has lost its PersistentVolume', async () => {
     const world = await settled(revised('web:1', 1));
     world.cluster.edit(id('PersistentVolumeClaim', 'web-db'), (claim) => {
       Object.assign(claim, {
@@ -160,7 +160,7 @@ describe('while the deployment is wanted', () => {
     expect(message(world, 'Ready')).toMatch(/PersistentVolumeClaim web-db is Lost.*pv-1/);
   });
 
-  test('a claim that a finalizer keeps is named with it', async () => {
+  test('names a claim and the finalizer that blocks its deletion', async () => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, 'PersistentVolumeClaim', 'web-db');
     await world.look();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { NAMESPACE, RESOURCE_ID, resource, settled, revised as spec, steps, template } from './fixtures.ts';
 
 describe('a custom resource that was lost', () => {
-  test('and made again, whose revision fails: returns to what was active before', async () => {
+  test('returns to the active revision when it is created again and its revision fails', async () => {
     const world = await settled(spec('web:1', 1));
     const before = template(world, 'api');
     world.change(spec('web:2', 2));
@@ -34,7 +34,7 @@ describe('a custom resource that was lost', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('whose failure the hub knows of: what was active comes back, with no second try', async () => {
+  test('returns to the active revision without a second attempt when the hub knows of the failure', async () => {
     const world = await settled(spec('web:1', 1, { generation: 1 }));
     world.change(spec('web:1', 1, { generation: 2, podTemplate: { labels: { team: 'a' } } }));
     world.cluster.stuck.set('api', 'InvalidImageName');
@@ -59,17 +59,17 @@ describe('a custom resource that was lost', () => {
     world.cluster.put({ ...again, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } } as never);
     world.restart();
     const images: string[] = [];
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     for (let step = 0; step < 12; step += 1) {
       await world.look();
       images.push(...world.images('api'));
       const { observedSpecGeneration, failedRevision } = world.status;
-      told.push([observedSpecGeneration, failedRevision?.number, failedRevision?.reason]);
+      reported.push([observedSpecGeneration, failedRevision?.number, failedRevision?.reason]);
       world.cluster.settle();
       world.now += 2_000;
     }
     await world.converge();
-    expect([new Set(images), new Set(told.map(String))]).toEqual([
+    expect([new Set(images), new Set(reported.map(String))]).toEqual([
       new Set(['web:1']),
       new Set(['1,2,CrashLoop']),
     ]);

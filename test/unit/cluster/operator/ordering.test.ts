@@ -5,11 +5,11 @@ import { NAMESPACE, RESOURCE_ID, type Spec, scaled, settled } from './fixtures.t
 const MINIMAL: Spec = { revision: { image: 'web:1' } };
 const AUTOSCALED: Spec = { ...MINIMAL, components: { api: scaled(1, 5) } };
 
-describe('what comes before what', () => {
+describe('the order of writes', () => {
   test.each([
     ['fixed', { ...MINIMAL, components: { api: scaled(2, 2) } }],
     ['off', { ...AUTOSCALED, suspend: true }],
-  ])('%s: the autoscaler is gone before the number is written', async (_, spec) => {
+  ])('%s: removes the autoscaler before the number of pods is written', async (_, spec) => {
     const world = await settled(AUTOSCALED);
     world.change(spec);
     const writes = await world.look();
@@ -17,7 +17,7 @@ describe('what comes before what', () => {
     expect(writes.indexOf('apply Deployment/web-api')).toBeGreaterThan(0);
   });
 
-  test('an autoscaler that cannot be removed keeps its number', async () => {
+  test('keeps the number of pods of an autoscaler that cannot be removed', async () => {
     const world = await settled(AUTOSCALED);
     world.change({ ...AUTOSCALED, suspend: true });
     world.cluster.faults = [{ when: ({ verb }) => verb === 'delete', error: 'forbidden' }];
@@ -26,7 +26,7 @@ describe('what comes before what', () => {
     expect(world.condition('Ready')).toBe('False Refused');
   });
 
-  test('on again: a number that somebody chose before we looked is not taken back', async () => {
+  test('does not revert a number of pods that was set before the deployment is resumed', async () => {
     const world = await settled({ ...AUTOSCALED, suspend: true });
     world.change(AUTOSCALED);
     await world.converge();
@@ -52,7 +52,7 @@ describe('what comes before what', () => {
     expect(world.replicas('api')).toBe(3);
   });
 
-  test('a database that is wanted no more stays until no pod uses it', async () => {
+  test('keeps a database that is no longer desired until no pod uses it', async () => {
     const world = await settled(MINIMAL);
     world.cluster.stuck.set('api', 'ImagePullBackOff');
     world.change({ ...MINIMAL, database: { external: true }, cache: { external: true } });
@@ -66,7 +66,7 @@ describe('what comes before what', () => {
     expect(world.cluster.ids()).toContain('PersistentVolumeClaim/web-db');
   });
 
-  test('off is said only when the last pod has ended', async () => {
+  test('reports that it is switched off only when the last pod has ended', async () => {
     const world = await settled(MINIMAL);
     world.change({ ...MINIMAL, suspend: true });
     await world.look();
@@ -85,7 +85,7 @@ describe('what comes before what', () => {
     expect(world.status).toMatchObject({ suspended: true, status: 'UNUSED' });
   });
 
-  test('pods that were evicted, which nobody removes, keep nothing from ending', async () => {
+  test('is not blocked by evicted pods, which are never removed', async () => {
     const world = await settled(MINIMAL);
     for (const name of ['web-api-0', 'web-db-0']) {
       const pod = world.cluster.get(`Pod/${NAMESPACE}/${name}`);
@@ -111,8 +111,8 @@ describe('what comes before what', () => {
   });
 });
 
-describe('what is left alone', () => {
-  test('an object of an earlier custom resource that nothing wants: the garbage collector has it', async () => {
+describe('the operator does not change', () => {
+  test('an object of an earlier custom resource, which the garbage collector removes', async () => {
     const world = await settled(MINIMAL);
     const service = world.cluster.get(`Service/${NAMESPACE}/web`);
     if (service === undefined) throw new Error('there is no Service');
@@ -130,7 +130,7 @@ describe('what is left alone', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('a resource that is being deleted, edited objects included: that it is, is told once', async () => {
+  test('a resource that is being deleted, or its edited objects, and reports the deletion once', async () => {
     const world = await settled(MINIMAL);
     world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
       metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
@@ -142,7 +142,7 @@ describe('what is left alone', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('everything, until the caches show our own last write', async () => {
+  test('anything until the caches show its last write', async () => {
     const world = await settled(MINIMAL);
     world.cluster.remove(`Service/${NAMESPACE}/web`);
     expect(await world.look()).toEqual(['create Service/web']);
@@ -154,7 +154,7 @@ describe('what is left alone', () => {
     expect(await world.look()).toEqual(['create Service/web']);
   });
 
-  test('an unwanted object that changed since it was looked at', async () => {
+  test('an undesired object that has changed since it was observed', async () => {
     const world = await settled({ ...MINIMAL, components: { api: scaled(2, 2) } });
     const stale = world.cluster.get(`PodDisruptionBudget/${NAMESPACE}/web-api`);
     world.cluster.edit(`PodDisruptionBudget/${NAMESPACE}/web-api`, ({ metadata }) => {
@@ -171,7 +171,7 @@ describe('what is left alone', () => {
     expect(world.cluster.ids()).not.toContain('PodDisruptionBudget/web-api');
   });
 
-  test('stored templates in use, however old', async () => {
+  test('stored templates in use, even if they are old', async () => {
     const world = await settled({ revision: { image: 'web:1', number: 1 } });
     for (let number = 2; number <= 13; number += 1) {
       world.change({ revision: { image: `web:${number}`, number } });
@@ -184,7 +184,7 @@ describe('what is left alone', () => {
   });
 });
 
-test('a rollout is not complete while a pod of the former template is left', async () => {
+test('a rollout is not complete while a pod of the former template remains', async () => {
   const world = await settled(MINIMAL);
   world.change({ revision: { image: 'web:2', number: 2 } });
   await world.look();
@@ -200,7 +200,7 @@ test('a rollout is not complete while a pod of the former template is left', asy
     };
   });
   expect(await world.look()).toEqual([]);
-  // Wording alone is written a second later.
+  // A change of the message alone is written a second later.
   world.now += 1_000;
   await world.look();
   expect(world.status.activeRevision?.number).toBe(1);

@@ -21,7 +21,7 @@ function judgedBy(world: World, policy: World['policy']): World {
   return world;
 }
 
-/** It serves with pods that the policy let be, and lets be no more. */
+/** A deployment that runs with pods that the policy allowed before and no longer allows. */
 async function narrowed(spec = privileged('web:1', 1)): Promise<World> {
   const world = judgedBy(new World(spec), WIDE);
   await world.converge();
@@ -31,7 +31,7 @@ async function narrowed(spec = privileged('web:1', 1)): Promise<World> {
   return world;
 }
 
-/** The custom resource is lost with all that it owns; stored templates are nobody's. */
+/** The custom resource is lost with all objects that it owns. Stored templates have no owner. */
 function lose(world: World): void {
   world.cluster.edit(RESOURCE_ID, (object) => {
     delete object['status'];
@@ -43,7 +43,7 @@ function lose(world: World): void {
   }
 }
 
-/** As an earlier version stored them. */
+/** Changes stored templates to the form of an earlier version. */
 function forgetPods(world: World): void {
   for (const id of world.cluster.ids().filter((each) => each.startsWith('ControllerRevision/'))) {
     world.cluster.edit(id.replace('/', `/${NAMESPACE}/`), (object) => {
@@ -52,8 +52,8 @@ function forgetPods(world: World): void {
   }
 }
 
-describe('a policy that became narrower', () => {
-  test('does not keep what served from coming back when its custom resource was lost', async () => {
+describe('a narrower policy', () => {
+  test('does not block the active revision when its custom resource was lost', async () => {
     const world = await narrowed();
     lose(world);
     await world.converge();
@@ -61,7 +61,7 @@ describe('a policy that became narrower', () => {
     expect(world.status.failedRevision).toBeUndefined();
   });
 
-  test('lets a refusal of what served go that was recorded before', async () => {
+  test('drops a recorded rejection of the active revision', async () => {
     const world = await narrowed();
     lose(world);
     const { id, number } = privileged('web:1', 1).revision;
@@ -74,7 +74,7 @@ describe('a policy that became narrower', () => {
   });
 
   test.each(['now', 'by an earlier version'])(
-    'takes another image and other secrets of the same pods: stored %s',
+    'accepts another image and other secrets of the same pods: stored %s',
     async (when) => {
       const world = await narrowed();
       if (when !== 'now') forgetPods(world);
@@ -90,7 +90,7 @@ describe('a policy that became narrower', () => {
     },
   );
 
-  test('takes other numbers and another name, and the same pods again after others', async () => {
+  test('accepts other scales and another name, and the same pods again after other ones', async () => {
     const world = await narrowed();
     world.change(privileged('web:1', 1, { displayName: 'Shop', components: { api: scaled(2, 2) } }));
     await world.converge();
@@ -102,7 +102,7 @@ describe('a policy that became narrower', () => {
     expect([world.condition('Ready'), world.images('api')[0]]).toEqual(['True Converged', 'web:3']);
   });
 
-  test('turns no rollout back that is under way', async () => {
+  test('rolls back no rollout in progress', async () => {
     const world = judgedBy(new World(privileged('web:1', 1)), WIDE);
     await world.converge();
     world.change(privileged('web:2', 2, helper('other')));
@@ -114,7 +114,7 @@ describe('a policy that became narrower', () => {
     expect([world.condition('Ready'), world.images('api')[0]]).toEqual(['True Converged', 'web:2']);
   });
 
-  test('refuses other pods, naming itself and what to do; a redeploy under a wider one heals', async () => {
+  test('rejects other pods and names the policy and the next step; a redeploy under a wider policy succeeds', async () => {
     const world = await narrowed();
     world.change(privileged('web:2', 2, helper('other')));
     await world.converge();
@@ -129,7 +129,7 @@ describe('a policy that became narrower', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test("never lets in another deployment's environment", async () => {
+  test('never accepts the environment of another deployment', async () => {
     const world = await narrowed();
     const spec = privileged('web:2', 2);
     world.change({ ...spec, revision: { ...spec.revision, envSecretName: 'shop-0a1b2c3d-env-1' } });
@@ -142,7 +142,7 @@ describe('a policy that became narrower', () => {
   });
 });
 
-describe('what no policy allows', () => {
+describe('a spec that no policy allows', () => {
   const sidecar = (more: object) => ({ sidecars: [{ name: 's', image: 'registry.test/h:1', ...more }] });
   const token = { serviceAccountToken: { path: 'token' } };
   const privilegedHelper = helper('helper').podTemplate.sidecars;
@@ -172,7 +172,7 @@ const observed = (podTemplate: object): ObservedResource =>
     spec: managedDeploymentSpecSchema.parse({ revision: { image: 'web:1' }, podTemplate }),
   }) as ObservedResource;
 
-test('caps of a deployment_type, which may be above the others, hold for all that has none', () => {
+test('applies the caps of a deployment_type, even higher ones, to resources without a type', () => {
   const sidecars = [1, 2, 3].map((n) => ({ name: `s${n}`, image: 'registry.test/h:1' }));
   const upTo = (caps: number, prod: number) =>
     resolvePolicy('self_hosted', {
@@ -183,7 +183,7 @@ test('caps of a deployment_type, which may be above the others, hold for all tha
   expect(forbiddenParts(observed({ sidecars }), upTo(2, 1))).toHaveLength(1);
 });
 
-test('a spec is checked once, however often its status is written', () => {
+test('checks a spec only once, even if its status is written often', () => {
   const first = checked(observed(helper('helper').podTemplate), NARROW, undefined);
   expect(first.forbidden).not.toEqual([]);
   expect(checked(observed(helper('helper').podTemplate), NARROW, first)).toBe(first);

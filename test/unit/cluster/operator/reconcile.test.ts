@@ -6,11 +6,11 @@ const MINIMAL: Spec = { revision: { image: 'web:1' } };
 interface Row {
   name: string;
   spec?: Spec;
-  /** What happens to a cluster at rest. */
+  /** The change of a converged cluster. */
   given: (world: World) => void | Promise<void>;
-  /** Writes of the next look, in any order; the custom resource's status is `status ManagedDeployment/web`. */
+  /** Writes of the next reconcile in any order. The status of the custom resource is `status ManagedDeployment/web`. */
   writes: string[];
-  /** Conditions after that look. */
+  /** Conditions after that reconcile. */
   conditions?: Record<string, string>;
 }
 
@@ -19,41 +19,41 @@ const childOf = (kind: string, name: string) => `${kind}/${NAMESPACE}/${name}`;
 
 const ROWS: Row[] = [
   {
-    name: 'stable: nothing is written',
+    name: 'writes nothing when the observed state is the desired one',
     given: () => {},
     writes: [],
     conditions: { Ready: 'True Converged' },
   },
   {
-    name: 'stable after a restart of the operator',
+    name: 'writes nothing after a restart of the operator',
     given: (world) => world.restart(),
     writes: [],
   },
   {
-    name: 'stable after an upgrade that renders pods differently',
+    name: 'writes nothing after an upgrade that renders pods differently',
     given: (world) =>
       world.restart({ ...world.config, otlpEndpoint: 'http://collector:4318', healthPath: '/healthz' }),
     writes: [],
   },
   {
-    name: 'stable after an upgrade with other images for database and cache',
+    name: 'writes nothing after an upgrade with other images for database and cache',
     given: (world) =>
       world.restart({ ...world.config, databaseImage: 'postgres:19', cacheImage: 'valkey:9' }),
     writes: [],
   },
   {
-    name: 'a deleted Service comes back',
+    name: 'creates a deleted Service again',
     given: ({ cluster }) => cluster.remove(childOf('Service', 'web')),
     writes: ['create Service/web'],
   },
   {
-    name: 'a deleted Deployment comes back, and Ready says so meanwhile',
+    name: 'creates a deleted Deployment again, and Ready reports it meanwhile',
     given: ({ cluster }) => cluster.remove(childOf('Deployment', 'web-api')),
     writes: ['create Deployment/web-api', STATUS],
     conditions: { Ready: 'False Reconciling', Progressing: 'False Reconciling' },
   },
   {
-    name: 'an edited field is put back',
+    name: 'reverts an edited field',
     given: ({ cluster }) =>
       cluster.edit(childOf('Deployment', 'web-api'), (object) => {
         const { template } = object['spec'] as { template: { spec: { containers: { image: string }[] } } };
@@ -62,7 +62,7 @@ const ROWS: Row[] = [
     writes: ['apply Deployment/web-api', STATUS],
   },
   {
-    name: 'a foreign label and annotation are kept',
+    name: 'keeps a foreign label and annotation',
     given: ({ cluster }) =>
       cluster.edit(childOf('Deployment', 'web-api'), ({ metadata }) => {
         metadata.labels = { ...metadata.labels, team: 'checkout' };
@@ -71,7 +71,7 @@ const ROWS: Row[] = [
     writes: [],
   },
   {
-    name: 'a lost owner reference is put back',
+    name: 'restores a lost owner reference',
     given: ({ cluster }) =>
       cluster.edit(childOf('Service', 'web'), ({ metadata }) => {
         delete metadata.ownerReferences;
@@ -79,7 +79,7 @@ const ROWS: Row[] = [
     writes: ['apply Service/web'],
   },
   {
-    name: 'an object with our labels that nothing wants is removed',
+    name: 'removes an undesired object with our labels',
     given: ({ cluster }) => {
       const service = cluster.get(childOf('Service', 'web'));
       if (service)
@@ -102,12 +102,12 @@ const ROWS: Row[] = [
     writes: [],
   },
   {
-    name: 'kubectl scale of a fixed component is put back by the replicas manager',
+    name: 'reverts kubectl scale of a fixed component with the replicas manager',
     given: ({ cluster }) => cluster.scale(childOf('Deployment', 'web-api'), 4),
     writes: ['apply Deployment/web-api', STATUS],
   },
   {
-    name: 'paused: nothing is touched, and that is said',
+    name: 'changes nothing while paused, and reports the pause',
     given: ({ cluster }) => {
       cluster.edit(RESOURCE_ID, ({ metadata }) => {
         metadata.annotations = { 'berth.dev/paused': 'true' };
@@ -118,7 +118,7 @@ const ROWS: Row[] = [
     conditions: { Paused: 'True Paused', Ready: 'False Paused' },
   },
   {
-    name: 'being deleted: nothing is touched',
+    name: 'changes nothing while being deleted',
     given: ({ cluster }) => {
       cluster.edit(RESOURCE_ID, ({ metadata }) => {
         metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
@@ -129,7 +129,7 @@ const ROWS: Row[] = [
     conditions: { Ready: 'False BeingDeleted', DatabaseReady: 'Unknown BeingDeleted' },
   },
   {
-    name: 'being deleted while it is paused: that is no end of the pause',
+    name: 'does not report the end of a pause while being deleted',
     given: async (world) => {
       world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
         metadata.annotations = { 'berth.dev/paused': 'true' };
@@ -143,7 +143,7 @@ const ROWS: Row[] = [
     conditions: { Ready: 'False BeingDeleted', Paused: 'Unknown BeingDeleted' },
   },
   {
-    name: 'deletion was asked for, while it is paused: only told',
+    name: 'only reports a requested deletion while paused',
     given: (world) => {
       world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
         metadata.annotations = { 'berth.dev/paused': 'true' };
@@ -155,17 +155,17 @@ const ROWS: Row[] = [
     conditions: { Paused: 'True Paused', Ready: 'False DeletionRequested' },
   },
   {
-    name: 'a fixed scale is changed by one write',
+    name: 'changes a fixed scale by one write',
     given: (world) => world.change({ ...MINIMAL, components: { api: scaled(3, 3) } }),
     writes: ['apply Deployment/web-api', 'create PodDisruptionBudget/web-api', STATUS],
   },
   {
-    name: 'fixed to autoscaled: the live number is handed over, then the autoscaler comes',
+    name: 'hands the live number over before it creates an autoscaler',
     given: (world) => world.change({ ...MINIMAL, components: { api: scaled(1, 5) } }),
     writes: ['apply Deployment/web-api', 'create HorizontalPodAutoscaler/web-api', STATUS],
   },
   {
-    name: 'the choice of the autoscaler is left alone, and told a second later',
+    name: 'keeps the number that the autoscaler chose, and reports it a second later',
     spec: { ...MINIMAL, components: { api: scaled(1, 5) } },
     given: async (world) => {
       world.cluster.scale(childOf('Deployment', 'web-api'), 4);
@@ -177,7 +177,7 @@ const ROWS: Row[] = [
     conditions: { Ready: 'True Converged' },
   },
   {
-    name: 'autoscaled to fixed: the autoscaler goes first',
+    name: 'removes the autoscaler before it writes a fixed number',
     spec: { ...MINIMAL, components: { api: scaled(1, 5) } },
     given: (world) => {
       world.cluster.scale(childOf('Deployment', 'web-api'), 4);
@@ -191,17 +191,17 @@ const ROWS: Row[] = [
     ],
   },
   {
-    name: 'off: the autoscaler goes first, the components end, database and cache wait for them',
+    name: 'removes the autoscaler first when suspended, and stops database and cache after the components',
     spec: { ...MINIMAL, components: { api: scaled(1, 5) } },
     given: (world) => world.change({ ...MINIMAL, suspend: true, components: { api: scaled(1, 5) } }),
     writes: ['delete HorizontalPodAutoscaler/web-api', 'apply Deployment/web-api', STATUS],
     conditions: { DatabaseReady: 'True DatabaseAvailable', Ready: 'False SwitchedOff' },
   },
   {
-    name: 'a component that is no longer wanted goes when the others have rolled',
+    name: 'removes a component that is no longer desired when the rollout of the others is complete',
     spec: { ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(2, 2) } },
     given: (world) => world.change(MINIMAL),
-    // The templates of api are the same: nothing rolls, so the queue may go at once.
+    // The templates of api are the same: there is no rollout, so the queue is removed at once.
     writes: [
       'create ControllerRevision/web-1-2',
       'delete PodDisruptionBudget/web-queue',
@@ -210,17 +210,17 @@ const ROWS: Row[] = [
     ],
   },
   {
-    name: 'the volume grows by one change of the claim',
+    name: 'expands the volume by one change of the claim',
     given: (world) => world.change({ ...MINIMAL, database: { storage: '20Gi' } }),
     writes: ['patch PersistentVolumeClaim/web-db', STATUS],
   },
   {
-    name: 'the volume never shrinks',
+    name: 'never shrinks the volume',
     given: (world) => world.change({ ...MINIMAL, database: { storage: '5Gi' } }),
     writes: [STATUS],
   },
   {
-    name: 'volumePolicy Delete: the claim becomes owned, and with it its Secrets and the stored templates',
+    name: 'sets the owner of claim, Secrets and stored templates for volumePolicy Delete',
     given: (world) => world.change({ ...MINIMAL, database: { volumePolicy: 'Delete' } }),
     writes: [
       'patch Secret/web-db',
@@ -232,7 +232,7 @@ const ROWS: Row[] = [
   },
 ];
 
-describe('one look at a cluster that was at rest', () => {
+describe('one reconcile of a converged cluster', () => {
   test.each(ROWS)('$name', async ({ spec, given, writes, conditions }) => {
     const world = await settled(spec ?? MINIMAL);
     await given(world);
@@ -242,7 +242,7 @@ describe('one look at a cluster that was at rest', () => {
     }
   });
 
-  test('every change comes to rest again, and then nothing is written', async () => {
+  test('every change converges, and then nothing is written', async () => {
     for (const { spec, given, name } of ROWS) {
       const world = await settled(spec ?? MINIMAL);
       await given(world);
@@ -252,8 +252,8 @@ describe('one look at a cluster that was at rest', () => {
   });
 });
 
-describe('from nothing', () => {
-  test('data services first, the credentials before the volume, then the templates, then the components', async () => {
+describe('a new resource', () => {
+  test('creates data services first, the credentials before the volume, then the templates, then the components', async () => {
     const world = new World({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(1, 3) } });
     const first = await world.look();
     expect(first.indexOf('create Secret/web-db')).toBeLessThan(
@@ -290,7 +290,7 @@ describe('from nothing', () => {
     ]);
   });
 
-  test('exactly one write an object, and one a visible step of the status', async () => {
+  test('causes exactly one write for each object, and one for each visible step of the status', async () => {
     const world = new World(MINIMAL);
     const writes = await world.converge();
     const status = writes.filter((write) => write === STATUS);
@@ -299,19 +299,19 @@ describe('from nothing', () => {
     expect(status.length).toBe(3);
   });
 
-  test('an autoscaled component starts with its min', async () => {
+  test('starts an autoscaled component with its minimum', async () => {
     const world = await settled({ ...MINIMAL, components: { api: scaled(3, 9) } });
     expect(world.replicas('api')).toBe(3);
   });
 
-  test('external database and cache: the components start at once', async () => {
+  test('starts the components at once when database and cache are external', async () => {
     const world = new World({ ...MINIMAL, database: { external: true }, cache: { external: true } });
     expect(await world.look()).toContain('create Deployment/web-api');
     expect(world.condition('DatabaseReady')).toBe('True ExternalDatabase');
     expect(world.cluster.ids().filter((id) => id.includes('web-db'))).toEqual([]);
   });
 
-  test('switched off from the start: data is made, nothing runs', async () => {
+  test('creates the data and runs nothing when it is suspended from the start', async () => {
     const world = await settled({ ...MINIMAL, suspend: true });
     expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
     expect(world.cluster.list('Pod')).toEqual([]);
@@ -320,7 +320,7 @@ describe('from nothing', () => {
     expect(world.condition('Progressing')).toBe('False SwitchedOff');
   });
 
-  test('switched off from the start: told once, whenever the controllers of Kubernetes see what was made', async () => {
+  test('reports once that it is suspended from the start, whenever the controllers of Kubernetes observe its objects', async () => {
     const world = new World({ ...MINIMAL, suspend: true });
     expect((await world.look()).filter((write) => write === STATUS)).toEqual([STATUS]);
     expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
@@ -333,13 +333,13 @@ describe('from nothing', () => {
 
   test.each([
     {
-      name: 'asked for a pod and then for none, before its controller has seen it',
+      name: 'scaled to one pod and then to none, before its controller has observed it',
       change: ({ cluster }: World) => {
         for (const replicas of [1, 0]) cluster.scale(childOf('Deployment', 'web-cache'), replicas);
       },
     },
     {
-      name: 'beside a pod of ours',
+      name: 'with a pod of ours',
       change: ({ cluster }: World) => {
         const labels = cluster.get(childOf('Deployment', 'web-cache'))?.metadata.labels ?? {};
         cluster.put({
@@ -357,7 +357,7 @@ describe('from nothing', () => {
     expect(world.status.suspended).toBe(false);
   });
 
-  test('no image yet: UNUSED until there is one', async () => {
+  test('is UNUSED until there is an image', async () => {
     const world = await settled({ revision: {}, source: 'internal_image' });
     expect(world.status.status).toBe('UNUSED');
     expect(world.condition('Progressing')).toBe('False NoRevision');
@@ -367,8 +367,8 @@ describe('from nothing', () => {
   });
 });
 
-describe('off and on', () => {
-  test('all the way off, and back as it was', async () => {
+describe('suspend and resume', () => {
+  test('stops everything, and restores it as it was', async () => {
     const spec: Spec = { ...MINIMAL, components: { api: scaled(2, 5) } };
     const world = await settled(spec);
     const volume = world.cluster.get(childOf('PersistentVolumeClaim', 'web-db'))?.metadata.uid;
@@ -392,7 +392,7 @@ describe('off and on', () => {
 
     world.change(spec);
     const first = await world.look();
-    // The components start only when the database is back.
+    // The components start only when the database is ready again.
     expect(first).not.toContain('apply Deployment/web-api');
     expect(world.status).toMatchObject({ status: 'AWAITING_DATABASE', suspended: false });
     world.cluster.settle();
@@ -406,7 +406,7 @@ describe('off and on', () => {
     expect(world.cluster.get(childOf('PersistentVolumeClaim', 'web-db'))?.metadata.uid).toBe(volume);
   });
 
-  test('one component alone: its Deployment stays with no pods, the rest serves', async () => {
+  test('keeps the Deployment of a single switched-off component without pods while the others serve', async () => {
     const world = await settled({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(1, 3) } });
     world.change({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(0, 0) } });
     await world.converge();
@@ -415,13 +415,13 @@ describe('off and on', () => {
   });
 });
 
-test('that a rollout is complete is told of rollouts alone, not of what is mended, scaled, or on again', async () => {
+test('reports a complete rollout only for rollouts, not after corrections, scaling or resuming', async () => {
   const world = await settled(MINIMAL);
-  const told = () => {
+  const reportedReasons = () => {
     const reasons = world.events.splice(0).map(({ reason }) => reason);
     return reasons.filter((reason) => reason === 'RolloutComplete' || reason === 'Reconciling');
   };
-  expect(told()).toEqual(['RolloutComplete']);
+  expect(reportedReasons()).toEqual(['RolloutComplete']);
   world.cluster.remove(childOf('Deployment', 'web-api'));
   await world.look();
   expect(world.condition('Progressing')).toBe('False Reconciling');
@@ -432,15 +432,15 @@ test('that a rollout is complete is told of rollouts alone, not of what is mende
     await world.converge();
   }
   expect(world.condition('Progressing')).toBe('False RolloutComplete');
-  expect(told()).toEqual([]);
+  expect(reportedReasons()).toEqual([]);
   world.change({ ...MINIMAL, podTemplate: { labels: { team: 'a' } } });
   await world.converge();
   world.change({ revision: { image: 'web:2', number: 2 } });
   await world.converge();
-  expect(told()).toEqual(['RolloutComplete', 'RolloutComplete']);
+  expect(reportedReasons()).toEqual(['RolloutComplete', 'RolloutComplete']);
 });
 
-test('a reconcile of a resource that is gone does nothing', async () => {
+test('does nothing for a resource that is gone', async () => {
   const world = await settled(MINIMAL);
   world.cluster.remove(RESOURCE_ID);
   expect(await world.look()).toEqual([]);

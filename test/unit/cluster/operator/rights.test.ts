@@ -46,13 +46,13 @@ interface FakeServer {
   groups?: string[];
   denied?: (right: Right & { namespace?: string }) => boolean;
   fails?: KubeError;
-  /** What it answers for the fields of the custom resource, one after the other; then the last one again. */
+  /** Successive responses for the fields of the custom resource. The last one is repeated. */
   fields?: (object | KubeError)[];
 }
 
 /** Answers discovery and access reviews. */
 function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails, fields }: FakeServer) {
-  const told = [...(fields ?? [{}])];
+  const responses = [...(fields ?? [{}])];
   const resources: Record<string, string[]> = {
     'berth.dev/v1alpha1': ['manageddeployments'],
     'gateway.networking.k8s.io/v1': ['httproutes'],
@@ -67,7 +67,7 @@ function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails, 
         };
       }
       if (path === '/openapi/v3/apis/berth.dev/v1alpha1') {
-        const body = told.length > 1 ? told.shift() : told[0];
+        const body = responses.length > 1 ? responses.shift() : responses[0];
         if (body instanceof KubeError) throw body;
         return { status: 200, body };
       }
@@ -87,7 +87,7 @@ function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails, 
 
 describe('preflight', () => {
   const signal = new AbortController().signal;
-  // What it waits for is over at once.
+  // Waits end at once.
   const clock = {
     ...systemClock,
     after: (_ms: number, callback: () => void) => systemClock.after(0, callback),
@@ -95,12 +95,12 @@ describe('preflight', () => {
   const look = (fake: FakeServer, namespaces: string[] = []) =>
     preflight({ client: server(fake), namespaces, leaseNamespace: 'berth-system', clock }, signal);
 
-  test('tells the kinds that the cluster has', async () => {
+  test('returns the kinds that the cluster has', async () => {
     expect(await look({})).toEqual(ALL_KINDS.filter((kind) => kind !== 'HTTPRoute'));
     expect(await look({ groups: ['berth.dev/v1alpha1', 'gateway.networking.k8s.io/v1'] })).toEqual(ALL_KINDS);
   });
 
-  test('without the custom resource: says how to install it', async () => {
+  test('says how to install the custom resource when it is missing', async () => {
     await expect(look({ groups: [] })).rejects.toThrow(OperatorStartError);
     await expect(look({ groups: [] })).rejects.toThrow('kubectl apply -f crds/');
   });
@@ -117,7 +117,7 @@ describe('preflight', () => {
     return { components: { schemas: { any: schema } } };
   }
 
-  test('a custom resource that lacks a field: says which, and how to upgrade it', async () => {
+  test('names a missing field of the custom resource and how to upgrade it', async () => {
     const older = look({ fields: [served('dataImages')] });
     await expect(older).rejects.toThrow(OperatorStartError);
     await expect(older).rejects.toThrow(
@@ -135,7 +135,7 @@ describe('preflight', () => {
     expect(await look({ fields })).toContain('Pod');
   });
 
-  test('names the rights that are missing, and where', async () => {
+  test('names missing rights and their namespace', async () => {
     const denied = ({ verb, resource, namespace }: Right & { namespace?: string }) =>
       verb === 'watch' && resource === 'pods' && namespace === 'team-b';
     await expect(look({ denied }, ['team-a', 'team-b'])).rejects.toThrow(
@@ -147,7 +147,7 @@ describe('preflight', () => {
     await expect(look({ denied: lease })).rejects.toThrow('get leases.coordination.k8s.io in berth-system');
   });
 
-  test('an API server that does not answer is no missing right', async () => {
+  test('does not report a missing right when the API server does not respond', async () => {
     const fails = new KubeError({ kind: 'network', message: 'refused' });
     await expect(look({ fails })).rejects.toBe(fails);
   });

@@ -16,7 +16,7 @@ const FOUR = {
 };
 
 describe('a revision that fails', () => {
-  test('is recorded before anything is done about it; then all components return to the active templates', async () => {
+  test('is recorded before it is rolled back; then all components return to the active templates', async () => {
     const world = await settled(spec('web:1', 1, FOUR));
     const before = Object.keys(FOUR.components).map((component) => template(world, component));
     world.change(spec('web:2', 2, FOUR));
@@ -68,7 +68,7 @@ describe('a revision that fails', () => {
     ]);
   });
 
-  test('is not tried again: not by this operator, not by the next one, not by a change of source_config', async () => {
+  test('is not retried by this operator, by its successor or after a change of source_config', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'InvalidImageName');
@@ -90,7 +90,7 @@ describe('a revision that fails', () => {
     expect(world.status.failedRevision).toBeUndefined();
   });
 
-  test('is told of while a newer one rolls, and until that is active', async () => {
+  test('is reported until a newer revision is active', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'InvalidImageName');
@@ -102,7 +102,7 @@ describe('a revision that fails', () => {
     expect(world.condition('Progressing')).toBe('True RolloutInProgress');
   });
 
-  test('while a newer one is held, after another has failed, is a failure of its own and no change of what serves', async () => {
+  test('is a separate failure, and does not change the active revision, while a newer one waits after another failure', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'InvalidImageName');
     world.change(spec('web:2', 2));
@@ -119,7 +119,7 @@ describe('a revision that fails', () => {
     expect(world.status).toMatchObject({ rollout: { number: 4 }, failedRevision: { number: 3 } });
   });
 
-  test('of a change in place, off and on with another share of the connections: it has still failed', async () => {
+  test('stays failed as a change in place after a suspension that changes the share of connections', async () => {
     const change = (poolSize: number, more: object = {}) =>
       spec('web:1', 1, { podTemplate: { labels: { team: 'b' } }, database: { poolSize }, ...more });
     const world = await settled(spec('web:1', 1, { database: { poolSize: 10 } }));
@@ -137,7 +137,7 @@ describe('a revision that fails', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('switched off and on again, it has still failed', async () => {
+  test('stays failed after a suspension', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'InvalidImageName');
@@ -152,7 +152,7 @@ describe('a revision that fails', () => {
     expect(world.condition('Progressing')).toBe('False RolledBack');
   });
 
-  test('takes with it a component that only it had, and brings back one that it had dropped, with its pods', async () => {
+  test('loses a component that only it had, and a component that it had dropped returns with its pods', async () => {
     const world = await settled(spec('web:1', 1, { components: { api: scaled(1, 1), queue: scaled(3, 3) } }));
     world.change(spec('web:2', 2, { components: { api: scaled(1, 1), executor: scaled(1, 1) } }));
     world.cluster.stuck.set('executor', 'InvalidImageName');
@@ -165,7 +165,7 @@ describe('a revision that fails', () => {
     expect(world.replicas('queue')).toBe(3);
   });
 
-  test('with nothing active before: one pod of each component stays, without an autoscaler', async () => {
+  test('keeps one pod of each component, without an autoscaler, when no revision was active before', async () => {
     const world = new World(spec('web:1', 1, { components: { api: scaled(2, 9) } }));
     world.cluster.stuck.set('api', 'InvalidImageName');
     await world.converge();
@@ -180,7 +180,7 @@ describe('a revision that fails', () => {
     expect(world.replicas('api')).toBe(2);
   });
 
-  test('whose Deployment the cluster refuses: failed at once, with what the cluster says', async () => {
+  test('fails at once with the message of the cluster when its Deployment is rejected', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.faults.push({
@@ -199,7 +199,7 @@ describe('a revision that fails', () => {
   });
 });
 
-test('a number of pods that is changed after a failure is what a later failure returns to', async () => {
+test('returns to the number of pods that was set after the first failure when a later revision fails', async () => {
   const scales = (pods: number, poolSize: number, team: string) => ({
     components: { api: scaled(pods, pods) },
     database: { poolSize },
@@ -227,7 +227,7 @@ test('a number of pods that is changed after a failure is what a later failure r
   });
 });
 
-test('where somebody deleted the stored templates of what serves, that is left alone: what failed is not rolled out', async () => {
+test('leaves the active revision as it is, and does not roll out the failed one, when the stored templates of the active one are deleted', async () => {
   const two = { components: { api: scaled(2, 2), queue: scaled(1, 3) } };
   const world = await settled(spec('web:1', 1, two));
   world.cluster.stuck.set('api', 'InvalidImageName');
@@ -251,9 +251,9 @@ test('where somebody deleted the stored templates of what serves, that is left a
   expect(world.condition('Ready')).toBe('True Converged');
 });
 
-describe('a change of what serves that fails beside a failed revision', () => {
+describe('a failed change of the active revision after a failed revision', () => {
   const labelled = (team: string) => ({ podTemplate: { labels: { team } } });
-  /** The eleventh revision after the active one has failed, and then a change of that. */
+  /** The eleventh revision after the active one has failed, and then a change of the active one has failed. */
   async function failedTwice(): Promise<World> {
     const world = await settled(spec('web:1', 1, labelled('a')));
     const failing = async (number: number, more: object) => {
@@ -277,9 +277,9 @@ describe('a change of what serves that fails beside a failed revision', () => {
   };
 
   test.each([
-    ['keeps its templates, so the next change is no other name for it', () => {}],
+    ['keeps its templates, so the next change gets another name', () => {}],
     [
-      'is not mistaken for the next change where somebody deleted its templates',
+      'is not mistaken for the next change when its templates were deleted',
       (world: World) => world.cluster.remove(`ControllerRevision/${NAMESPACE}/web-1-2`),
     ],
   ])('%s', async (_name, meanwhile) => {
@@ -295,7 +295,7 @@ describe('a change of what serves that fails beside a failed revision', () => {
 describe('a change in place that fails', () => {
   const labelled = (team: string) => spec('web:1', 1, { podTemplate: { labels: { team } } });
 
-  test('returns to what ran before; the same change later, after another, is tried again', async () => {
+  test('is rolled back; the same change is tried again after another one', async () => {
     const world = await settled(labelled('a'));
     const before = template(world, 'api');
     world.change(labelled('b'));
@@ -318,7 +318,7 @@ describe('a change in place that fails', () => {
     expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1-2' });
   });
 
-  test('is not blamed for pods of the former templates', async () => {
+  test('does not fail because of pods of the former templates', async () => {
     const world = await settled(labelled('a'));
     const pod = world.cluster.list('Pod').find(({ metadata }) => metadata.name === 'web-api-0');
     world.change(labelled('b'));
@@ -339,7 +339,7 @@ describe('a change in place that fails', () => {
   });
 });
 
-describe('a component without trouble, in the middle of its rollout', () => {
+describe('a component without a symptom, in the middle of its rollout', () => {
   const TWO = { components: { api: scaled(2, 2), queue: scaled(1, 1) } };
   const failing = async () => {
     const world = await settled(spec('web:1', 1, TWO));
@@ -352,7 +352,7 @@ describe('a component without trouble, in the middle of its rollout', () => {
     return world;
   };
 
-  test('comes up before it is turned back: what fails is turned at once', async () => {
+  test('finishes its rollout before it is rolled back, while the failed component is rolled back at once', async () => {
     const world = await failing();
     expect(await world.look()).toEqual(['apply Deployment/web-queue']);
     world.restart();
@@ -365,7 +365,7 @@ describe('a component without trouble, in the middle of its rollout', () => {
     expect([world.images('api'), world.condition('Progressing')]).toEqual([['web:1'], 'False RolledBack']);
   });
 
-  test('is turned where it is half a minute after the failure, or as soon as it is in trouble', async () => {
+  test('is rolled back half a minute after the failure, or as soon as it has a symptom', async () => {
     const world = await failing();
     await world.look();
     const outcome = await world.reconcile();
@@ -383,7 +383,7 @@ describe('a component without trouble, in the middle of its rollout', () => {
   });
 });
 
-test('a component that was not done at the deadline is turned back at once, also if it only took its time', async () => {
+test('rolls back a component that is not complete at the deadline at once, also if it was only starting', async () => {
   const world = await settled(spec('web:1', 1));
   world.cluster.stuck.set('api', 'ContainerCreating');
   world.change(spec('web:2', 2));
@@ -395,7 +395,7 @@ test('a component that was not done at the deadline is turned back at once, also
 });
 
 describe('a failure', () => {
-  test('is not told from caches that stood still: the Deployments are read first', async () => {
+  test('is not derived from stale caches: the Deployments are read first', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'CreateContainerError');
@@ -412,7 +412,7 @@ describe('a failure', () => {
     expect(world.status.activeRevision).toMatchObject({ number: 2 });
   });
 
-  test('with a message of any length fits into the status', async () => {
+  test('fits into the status with a message of any length', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.faults.push({

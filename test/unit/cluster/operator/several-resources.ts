@@ -13,7 +13,7 @@ import { SimulatedCluster } from './simulated-cluster.ts';
 
 type Status = { status?: string; conditions?: { type: string; reason: string; message: string }[] };
 
-/** A simulated cluster with several ManagedDeployments in one namespace, and an operator at work on them. */
+/** A simulated cluster with several ManagedDeployments in one namespace, and an operator that reconciles them. */
 export class Namespace {
   readonly cluster = new SimulatedCluster();
   now = Date.parse('2026-01-01T00:00:00Z');
@@ -32,12 +32,12 @@ export class Namespace {
     });
   }
 
-  /** A new process: nothing is remembered. */
+  /** Starts a new operator process with empty memory. */
   restart(): void {
     this.#reconcile = this.#operator();
   }
 
-  /** As somebody writes it; a status cannot be written by them. */
+  /** Writes a resource as a user does, who cannot write its status. */
   create(name: string, spec: Spec, uid: string = crypto.randomUUID()): UntypedObject {
     const object = resource(spec);
     const creationTimestamp = new Date(this.now).toISOString();
@@ -47,12 +47,12 @@ export class Namespace {
     } as KubeObject);
   }
 
-  /** As the garbage collector does after a deletion in the background. */
+  /** Deletes as the garbage collector does after a background deletion. */
   delete(name: string): void {
     this.cluster.remove(`ManagedDeployment/${NAMESPACE}/${name}`);
   }
 
-  /** As keep_workloads does: what it owned stays, without an owner. */
+  /** Deletes as keep_workloads does: the owned objects stay without an owner. */
   leave(name: string): void {
     const uid = this.uid(name);
     for (const kind of KINDS) {
@@ -65,7 +65,7 @@ export class Namespace {
     this.delete(name);
   }
 
-  /** What the listener records of a name. */
+  /** The listener's record of a name. */
   record(name: string, id: string, state: IdentityState): void {
     this.cluster.put({
       apiVersion: 'v1',
@@ -104,7 +104,7 @@ export class Namespace {
     return this.#reconcile(`${NAMESPACE}/${name}`, new AbortController().signal).catch(() => undefined);
   }
 
-  /** Lets operator and controllers work; each resource in turn. */
+  /** Runs operator and controllers for each resource in turn. */
   async work(rounds = 12, order: (names: string[]) => string[] = (names) => names): Promise<void> {
     for (let round = 0; round < rounds; round += 1) {
       for (const name of order(this.names)) await this.look(name);
@@ -114,7 +114,7 @@ export class Namespace {
     }
   }
 
-  /** The garbage collector takes pods whose workload is gone. */
+  /** Removes pods whose workload is gone, as the garbage collector does. */
   #collectPods(): void {
     const workloads = ['Deployment', 'StatefulSet'].flatMap((kind) => this.cluster.list(kind));
     const uids = new Set(workloads.map(({ metadata }) => metadata.uid));
@@ -125,7 +125,7 @@ export class Namespace {
     }
   }
 
-  /** Everything but custom resources and pods. */
+  /** All objects except custom resources and pods. */
   objects(): UntypedObject[] {
     return KINDS.flatMap((kind) => this.cluster.list(kind));
   }

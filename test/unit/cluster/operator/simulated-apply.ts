@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 /** Server-side apply in memory: field ownership by manager, lists as one value. */
 export type Fields = Record<string, unknown>;
 
-/** Who applies `spec.replicas`, as `manager/operation`. */
+/** The field managers of `spec.replicas`, as `manager/operation`. */
 export function replicasOwners(applied: Map<string, Fields>): string[] {
   return [...applied]
     .filter(([, fields]) => (fields['spec'] as Fields | undefined)?.['replicas'] !== undefined)
@@ -14,7 +14,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Lays `source` over `target`; null removes a field. */
+/** Merges `source` into `target`; null removes a field. */
 export function merge(target: Fields, source: Fields): void {
   for (const [field, value] of Object.entries(source)) {
     const present = target[field];
@@ -26,13 +26,13 @@ export function merge(target: Fields, source: Fields): void {
 
 const MERGE_KEYS: Readonly<Record<string, string>> = { volumeMounts: 'mountPath', hostAliases: 'ip' };
 
-/** The key of the entries of a list: of ports it depends on whose they are. */
+/** The merge key of a list. For ports it depends on the kind of their parent. */
 function mergeKey(field: string, item: Fields): string {
   if (field !== 'ports') return MERGE_KEYS[field] ?? 'name';
   return item['containerPort'] === undefined ? 'port' : 'containerPort';
 }
 
-/** Lists that a strategic merge replaces as a whole, besides those of plain values. */
+/** Lists of objects that a strategic merge replaces as a whole. */
 const WHOLE = ['tolerations', 'envFrom', 'ingress', 'egress', 'metrics', 'policies', 'sources', 'items'];
 const isMerged = (field: string, value: unknown): value is Fields[] =>
   Array.isArray(value) && value.every(isFields) && !WHOLE.includes(field);
@@ -59,7 +59,7 @@ function mergeEntry(field: string, present: Fields[], item: Fields): void {
   else mergeByName(known, item);
 }
 
-/** Removes what this manager applied before, applies no more, and nobody else applies. */
+/** Removes fields that this manager applied before and omits now, if no other manager applies them. */
 export function removeDropped(target: Fields, before: Fields, now: Fields, others: readonly Fields[]): void {
   for (const [field, value] of Object.entries(before)) {
     const elsewhere = others.map((other) => other[field]).filter((other) => other !== undefined);

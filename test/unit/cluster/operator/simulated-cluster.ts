@@ -31,9 +31,9 @@ import {
 } from './simulated-apply.ts';
 
 /**
- * An API server in memory, as far as the operator can tell: resource versions, generations, uids, preconditions,
- * server-side apply by manager (lists count as one value), and the owner of `spec.replicas`. `settle` plays the
- * controllers of Kubernetes.
+ * An API server in memory with the behavior that the operator observes: resource versions, generations, uids,
+ * preconditions, server-side apply by manager (lists count as one value), and the owner of `spec.replicas`. `settle`
+ * simulates the controllers of Kubernetes.
  */
 
 /** One write that reached the cluster: `apply Deployment/shop-api`. */
@@ -45,14 +45,14 @@ export interface Write {
 
 interface Stored {
   object: UntypedObject;
-  /** What each manager applied last. */
+  /** The object that each manager applied last. */
   applied: Map<string, Fields>;
 }
 
 export interface Fault {
   when(write: Write): boolean;
   error: KubeErrorKind;
-  /** The write happens, its answer is lost. */
+  /** The write is executed, and its response is lost. */
   afterCommit?: boolean;
   message?: string;
 }
@@ -64,20 +64,20 @@ export class SimulatedCluster {
   faults: Fault[] = [];
   /** Components whose pods do not become ready, with the reason that their container waits for. */
   readonly stuck = new Map<string, string>();
-  /** Pods that are deleted go on ending until this is cleared. */
+  /** Deleted pods keep terminating until this is cleared. */
   slowEnd = false;
-  /** What volumes have, whatever their claims ask for; absent: what these ask for. */
+  /** The capacity of volumes; absent: the size that their claims request. */
   capacity: string | undefined;
 
-  /** Events, which are only ever listed, by the uid of the object. */
+  /** Events by the uid of their object. They can only be listed. */
   readonly warnings = new Map<string, { reason: string; message: string }>();
 
-  /** What a mutating admission policy makes of an object that the operator writes. */
+  /** How a mutating admission policy changes an object that the operator writes. */
   admit: ((object: UntypedObject) => void) | undefined;
-  /** Writes that were only tried. */
+  /** Writes that were only dry runs. */
   dryRuns: string[] = [];
 
-  /** Objects that were deleted without what they own. Their pods go all the same. */
+  /** Objects that were deleted with the policy Orphan. Their pods are removed nevertheless. */
   readonly orphaned: string[] = [];
 
   /** Kinds that this cluster does not have. */
@@ -141,7 +141,7 @@ export class SimulatedCluster {
     return [...this.#stored.values()].map(({ object }) => object).filter((object) => object.kind === kind);
   }
 
-  /** Ids of everything there but the custom resources and pods. */
+  /** Ids of all objects except custom resources and pods. */
   ids(): string[] {
     return [...this.#stored.values()]
       .filter(({ object }) => object.kind !== 'ManagedDeployment' && object.kind !== 'Pod')
@@ -149,14 +149,14 @@ export class SimulatedCluster {
       .sort();
   }
 
-  /** Puts an object there as somebody else would: no fault, no log. */
+  /** Writes an object as another client: without faults and without a log entry. */
   put(object: KubeObject): UntypedObject {
     const id = `${object.kind}/${keyOf(object)}`;
     const before = this.#stored.get(id);
     return this.#store(id, structuredClone(object) as UntypedObject, before?.applied ?? new Map());
   }
 
-  /** Changes an object as somebody else would. */
+  /** Changes an object as another client. */
   edit(id: string, change: (object: UntypedObject) => void): void {
     const stored = this.#stored.get(id);
     if (stored === undefined) throw new Error(`there is no ${id}`);
@@ -165,7 +165,7 @@ export class SimulatedCluster {
     this.#store(id, object, stored.applied);
   }
 
-  /** Removes an object as somebody else would, with what it owns. */
+  /** Removes an object and the objects that it owns, as another client. */
   remove(id: string): void {
     const uid = this.get(id)?.metadata.uid;
     this.#stored.delete(id);
@@ -229,7 +229,7 @@ export class SimulatedCluster {
     removeDropped(object, before, body, others);
     merge(object as Fields, body);
     const { selector } = (body['spec'] ?? {}) as Fields;
-    // Applied as one.
+    // Both are applied together.
     if (selector !== undefined) (object['spec'] as Fields)['selector'] = structuredClone(selector);
     for (const other of others) removeTaken(other, body);
     applied.set(manager, structuredClone(body));
@@ -239,7 +239,7 @@ export class SimulatedCluster {
     return result;
   }
 
-  /** Of a dry run: the answer, and all as it was. */
+  /** Executes a dry run: returns the response and restores the former state. */
   #tried(id: string, write: () => UntypedObject): UntypedObject {
     this.dryRuns.push(id);
     const [stored, writes, version] = [structuredClone([...this.#stored]), [...this.writes], this.#version];
@@ -341,7 +341,7 @@ export class SimulatedCluster {
     return stored;
   }
 
-  /** Plays the controllers of Kubernetes until they have nothing left to do. */
+  /** Runs the simulated controllers of Kubernetes until they have nothing left to do. */
   settle(): void {
     for (const claim of this.list('PersistentVolumeClaim')) {
       const { resources } = claim['spec'] as { resources: { requests: object } };
@@ -355,7 +355,7 @@ export class SimulatedCluster {
     this.#endPods();
   }
 
-  /** Without metrics an autoscaler only keeps the number in its range; it leaves 0 alone. */
+  /** Without metrics an autoscaler only keeps the number in its range, and it ignores 0. */
   #autoscale({ metadata, spec }: UntypedObject): void {
     const { minReplicas, maxReplicas } = spec as { minReplicas: number; maxReplicas: number };
     const now = this.#replicasOf(`Deployment/${keyOf({ metadata } as KubeObject)}`);
@@ -368,7 +368,7 @@ export class SimulatedCluster {
     return (this.get(id)?.['spec'] as { replicas?: number } | undefined)?.replicas;
   }
 
-  /** Writes `spec.replicas` as autoscaler and `kubectl scale` do: whoever applied it owns it no more. */
+  /** Writes `spec.replicas` as autoscaler and `kubectl scale` do. The manager that applied it no longer owns it. */
   scale(id: string, replicas: number): void {
     for (const fields of this.#stored.get(id)?.applied.values() ?? []) {
       delete (fields['spec'] as Fields | undefined)?.['replicas'];
@@ -443,7 +443,7 @@ function fail(kind: KubeErrorKind, message: string, write?: Write): never {
   throw new KubeError({ kind, message: `failed to ${call.action}: ${message}`, ...call });
 }
 
-/** As the client names it in its errors. */
+/** The name of the resource in errors of the client. */
 function callOf({ verb, id }: Write): { action: string; resource: string } {
   const [kind = '', name] = id.split('/');
   return { action: `${verb} ${kind} ${name}`, resource: RESOURCES[kind as KnownKind].plural };
@@ -457,7 +457,7 @@ function ownerOf({ apiVersion, kind, metadata: { name, uid = '' } }: KubeObject)
   return { apiVersion, kind, name, uid, controller: true };
 }
 
-/** What is written as stringData is read as data. */
+/** Converts stringData to data, as the API server does. */
 function readable({ stringData, ...object }: UntypedObject): UntypedObject {
   if (stringData === undefined) return object as UntypedObject;
   const entries = Object.entries(stringData as Record<string, string>);

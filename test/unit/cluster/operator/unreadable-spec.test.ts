@@ -9,8 +9,8 @@ function edit(world: World, change: (spec: Record<string, Record<string, unknown
   });
 }
 
-describe('a spec that cannot be read', () => {
-  test('keeps nobody from seeing what runs; what cannot be seen without it is not told as if it were', async () => {
+describe('a spec that cannot be parsed', () => {
+  test('still shows the running workloads, and reports as unknown what depends on the spec', async () => {
     const world = await settled(revised('web:1', 1, URL));
     const { activeRevision, routes } = world.status;
     edit(world, (spec) => {
@@ -37,7 +37,7 @@ describe('a spec that cannot be read', () => {
     expect(world.status.status).toBe('AWAITING_DATABASE');
   });
 
-  test('heals with the next one', async () => {
+  test('recovers with the next spec', async () => {
     const world = await settled(revised('web:1', 1, URL));
     edit(world, (spec) => {
       spec['routing'] = { url: 'no url' };
@@ -51,8 +51,8 @@ describe('a spec that cannot be read', () => {
   });
 });
 
-describe('a spec that is nested without end', () => {
-  test.each(['securityContext', 'envFrom'])('is told as such, below %s', async (field) => {
+describe('a spec that is nested too deeply', () => {
+  test.each(['securityContext', 'envFrom'])('is reported as such, below %s', async (field) => {
     const world = await settled(revised('web:1', 1));
     const deep = JSON.parse(`${'{"a":['.repeat(4_000)}${']}'.repeat(4_000)}`) as object;
     edit(world, (spec) => {
@@ -66,7 +66,7 @@ describe('a spec that is nested without end', () => {
 });
 
 describe('fields of a later version', () => {
-  test('are passed over: nothing restarts, and changes are taken', async () => {
+  test('are ignored: nothing restarts, and changes are applied', async () => {
     const world = await settled(revised('web:1', 1));
     const before = template(world, 'api');
     edit(world, (spec) => {
@@ -85,7 +85,7 @@ describe('fields of a later version', () => {
     expect(world.images('api')[0]).toBe('web:2');
   });
 
-  test('of pods are not: those would be other pods than were asked for', async () => {
+  test('of pods are not ignored, because other pods would run than requested', async () => {
     const world = await settled(revised('web:1', 1));
     edit(world, (spec) => {
       spec['podTemplate'] = { nodeName: 'a' };

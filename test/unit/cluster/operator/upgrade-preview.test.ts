@@ -15,7 +15,7 @@ const preview = (world: World, more: object = {}) =>
   previewOf(world.cluster.view, KEY, { ...CONFIG, ...more }, RULES);
 
 describe('the preview of an upgrade', () => {
-  it('names each field that would be refused, and until when what runs of it stays', async () => {
+  it('names each field that would be rejected, and until when running workloads keep it', async () => {
     const zero = { resources: { limits: { memory: '0' } } };
     const world = await settled(revised('web:1', 1));
     world.change({
@@ -59,7 +59,7 @@ describe('the preview of an upgrade', () => {
     expect(refused('shop.example.com')).toEqual([]);
   });
 
-  it('names a namespace outside those of tenants in cloud, but one that the listener may write to', async () => {
+  it('names a namespace outside those of tenants in cloud, unless the listener may write to it', async () => {
     const world = await settled({ ...revised('web:1', 1), deploymentId: 'x', tenantId: 't' });
     const listAll = async ({ kind }: { kind: string }) => ({
       items: world.cluster.list(kind),
@@ -79,12 +79,12 @@ describe('the preview of an upgrade', () => {
     expect(await identity([], 'self_hosted')).toBeUndefined();
   });
 
-  it('finds nothing where this version renders as the one before', async () => {
+  it('finds nothing when this version renders the same as the former one', async () => {
     const world = await settled(revised('web:1', 1));
     expect(preview(world)).toEqual({ namespace: 'shop', name: 'web', revision: 1, changes: [], refused: [] });
   });
 
-  it('names each field that the next revision would get, and only of the workloads that it is in', async () => {
+  it('names each field that the next revision would change, only for the workloads that have it', async () => {
     const world = await settled(revised('web:1', 1));
     const { changes } = preview(world, { healthPath: '/alive' });
     expect(changes.map(({ workload }) => workload)).toEqual(['api']);
@@ -94,12 +94,12 @@ describe('the preview of an upgrade', () => {
     });
   });
 
-  it('passes over new default images of database and cache, which stay as they were made', async () => {
+  it('ignores new default images of database and cache, which keep their images', async () => {
     const world = await settled(revised('web:1', 1));
     expect(preview(world, { databaseImage: 'postgres:99', cacheImage: 'valkey:99' }).changes).toEqual([]);
   });
 
-  it('tells of database and cache where they were rendered otherwise', async () => {
+  it('reports database and cache when they were rendered differently', async () => {
     const world = await settled(revised('web:1', 1));
     const { annotations = {} } = world.cluster.get('StatefulSet/shop/web-db')?.metadata ?? {};
     const kept = JSON.parse(annotations[ANNOTATIONS.podTemplate] ?? '{}');
@@ -115,13 +115,13 @@ describe('the preview of an upgrade', () => {
     ]);
   });
 
-  it('compares with what runs, although something else is wanted', async () => {
+  it('compares with the running revision even if another one is desired', async () => {
     const world = await settled(revised('web:1', 1));
     world.change(revised('web:2', 2));
     expect(preview(world)).toMatchObject({ revision: 1, changes: [], refused: [] });
   });
 
-  it('says so where nothing runs, and where a spec cannot be read', async () => {
+  it('says when nothing runs and when a spec cannot be parsed', async () => {
     const world = await settled(revised('web:1', 1));
     expect(previewOf(world.cluster.view, 'shop/none', CONFIG, RULES).problem).toBe('it is gone');
     world.cluster.edit(RESOURCE_ID, (object) => {
@@ -134,7 +134,7 @@ describe('the preview of an upgrade', () => {
 describe('the difference of templates', () => {
   const pod = (spec: object) => ({ spec: { containers: [], ...spec } });
 
-  it('calls members of lists by their names, others by their place', () => {
+  it('identifies members of lists by name, others by index', () => {
     const from = pod({ containers: [{ name: 'app', image: 'a', args: ['x'] }, { name: 'old' }] });
     const to = pod({ containers: [{ name: 'new' }, { name: 'app', image: 'b', args: ['x', 'y'] }] });
     expect(templateDifference(from, to)).toEqual([
@@ -145,7 +145,7 @@ describe('the difference of templates', () => {
     ]);
   });
 
-  it('passes over the marks that follow from the rest', () => {
+  it('ignores labels that are derived from the rest', () => {
     const marked = (hash: string) => ({
       metadata: { labels: { 'berth.dev/template-hash': hash, team: 'a' } },
       ...pod({}),

@@ -1,9 +1,9 @@
-/** Sizes of the database's volume: what its claim asks for, what it has, and what the spec wants. */
+/** Sizes of the database volume: those of the claim, of the volume and of the spec. */
 import { describe, expect, test } from 'vitest';
 import { sizeToRequest } from '../../../../src/cluster/operator/decide/plan-volume.ts';
 import { message, NAMESPACE, revised, settled, steps, type World } from './fixtures.ts';
 
-describe('the size that a claim is to ask for', () => {
+describe('the size that a claim requests', () => {
   test.each<[string, { requested: string; capacity?: string; bound?: boolean }, string, string | null]>([
     ['growth', { requested: '5Gi', capacity: '5Gi' }, '20Gi', '20Gi'],
     ['growth of a claim that is not bound', { requested: '5Gi', bound: false }, '20Gi', null],
@@ -36,8 +36,8 @@ const requested = (world: World) => {
   return spec?.resources.requests.storage;
 };
 
-describe('an expansion that does not finish', () => {
-  test('follows the spec down to the capacity, where it is a failure no more, and up again', async () => {
+describe('an unfinished expansion', () => {
+  test('follows the spec down to the capacity, where it is no longer a failure, and up again', async () => {
     const world = await settled({ ...revised('web:1', 1), database: { storage: '5Gi' } });
     world.cluster.capacity = '5Gi';
     wanting(world, '20Gi');
@@ -61,7 +61,7 @@ describe('an expansion that does not finish', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('and succeeds after it was taken back: the volume is larger than wanted, and that is said', async () => {
+  test('leaves a volume larger than desired, which is reported, when it succeeds after it was reverted', async () => {
     const world = await settled({ ...revised('web:1', 1), database: { storage: '5Gi' } });
     world.cluster.capacity = '5Gi';
     wanting(world, '20Gi');
@@ -75,7 +75,7 @@ describe('an expansion that does not finish', () => {
     expect(world.status.volume).toEqual({ requested: '20Gi', capacity: '20Gi', former: '5Gi' });
   });
 
-  test('and may not be lowered in this cluster: said as such, and the capacity is a way back', async () => {
+  test('is reported when this cluster cannot lower it, and the capacity stays an allowed size', async () => {
     const world = await settled({ ...revised('web:1', 1), database: { storage: '5Gi' } });
     world.cluster.capacity = '5Gi';
     wanting(world, '20Gi');
@@ -96,7 +96,7 @@ describe('an expansion that does not finish', () => {
   });
 });
 
-test('a refused expansion of a volume that the provider rounded up goes back to what it has', async () => {
+test('returns to the former size after a rejected expansion of a volume that the provider rounded up', async () => {
   const world = await settled({ ...revised('web:1', 1), database: { storage: '5Gi' } });
   world.cluster.capacity = '8Gi';
   world.cluster.settle();
@@ -114,7 +114,7 @@ test('a refused expansion of a volume that the provider rounded up goes back to 
   expect([requested(world), world.condition('Ready')]).toEqual(['5Gi', 'True Converged']);
 });
 
-test('a claim that the cluster refuses has no volume that could shrink', async () => {
+test('a claim that the cluster rejects has no volume that could shrink', async () => {
   const { World } = await import('./fixtures.ts');
   const world = new World({ ...revised('web:1', 1), database: { storage: '1000Gi' } });
   world.cluster.faults = Array.from({ length: 9 }, () => ({
@@ -155,18 +155,15 @@ describe('a claim without a volume', () => {
   });
 
   test.each([
-    [
-      'that a PersistentVolume was chosen for',
-      { spec: { volumeName: 'pv-1' }, status: { phase: 'Pending' } },
-    ],
-    ['that has lost its PersistentVolume', { spec: { volumeName: 'pv-1' }, status: { phase: 'Lost' } }],
+    ['with a chosen PersistentVolume', { spec: { volumeName: 'pv-1' }, status: { phase: 'Pending' } }],
+    ['with a lost PersistentVolume', { spec: { volumeName: 'pv-1' }, status: { phase: 'Lost' } }],
   ])('%s: its capacity is not known', async (_, claim) => {
     expect((await unbound(claim)).status.volume).toBeUndefined();
   });
 });
 
 describe('a volume that the storage system has rounded up', () => {
-  test('keeps the size before as a way back until it has grown', async () => {
+  test('allows the former size again until it has grown', async () => {
     const world = await settled({ ...revised('web:1', 1), database: { storage: '5Gi' } });
     world.cluster.capacity = '8Gi';
     world.cluster.settle();

@@ -11,10 +11,10 @@ import {
   World,
 } from './fixtures.ts';
 
-/** Rollouts that are neither done nor failed: what is told meanwhile, and when it ends. */
+/** Rollouts that are neither complete nor failed: what is reported meanwhile, and when they end. */
 
-describe('trouble that may pass', () => {
-  test('of the database is told in Ready by its own name too; that it starts stays the word of its condition', async () => {
+describe('a temporary problem', () => {
+  test('of the database is reported in Ready by name too, while its own condition says that it starts', async () => {
     const world = new World(spec('web:1', 1));
     world.cluster.stuck.set('database', 'ErrImagePull');
     await steps(world, 3);
@@ -34,7 +34,7 @@ describe('trouble that may pass', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('of a database that was ready is no start; what serves goes on, and a new revision is rolled out meanwhile', async () => {
+  test('of a database that was ready is not reported as a start, and a new revision is rolled out meanwhile', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('database', 'ContainerCreating');
     world.cluster.settle();
@@ -56,7 +56,7 @@ describe('trouble that may pass', () => {
     expect([world.condition('Ready'), world.status.status]).toEqual(['True Converged', 'READY']);
   });
 
-  test('of a database whose claim was being deleted is no start either, once it has gone', async () => {
+  test('of a database whose claim was deleted is not reported as a start either', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.edit(`PersistentVolumeClaim/${NAMESPACE}/web-db`, ({ metadata }) => {
       metadata.deletionTimestamp = '2026-01-01T00:10:00Z';
@@ -77,7 +77,7 @@ describe('trouble that may pass', () => {
     }
   });
 
-  test('is told in Ready while it lasts, by its own name; the rollout goes on', async () => {
+  test('is reported by name in Ready while it lasts, and the rollout continues', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'CreateContainerError');
@@ -95,7 +95,7 @@ describe('trouble that may pass', () => {
   });
 });
 
-describe('a Deployment that somebody has paused (kubectl rollout pause)', () => {
+describe('a Deployment that was paused with kubectl rollout pause', () => {
   const id = `Deployment/${NAMESPACE}/web-api`;
   const pause = (world: World) =>
     world.cluster.edit(id, (object) => {
@@ -104,7 +104,7 @@ describe('a Deployment that somebody has paused (kubectl rollout pause)', () => 
   const paused = (world: World) =>
     (world.cluster.get(id)?.['spec'] as { paused?: boolean } | undefined)?.paused;
 
-  test('goes on: nothing written would come about otherwise, a way back included; one write, then none', async () => {
+  test('is resumed by one write, because otherwise no change would be rolled out, not even a rollback', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ContainerCreating');
     world.change(spec('web:2', 2));
@@ -119,11 +119,11 @@ describe('a Deployment that somebody has paused (kubectl rollout pause)', () => 
     pause(world);
     expect(await world.look()).toContain('apply Deployment/web-api');
     expect(world.events.filter(({ reason }) => reason === 'ObjectCorrected').at(-1)?.message).toMatch(
-      /Deployment web-api was put back: spec\.paused is true, not false \(to hold it: the annotation berth\.dev\/paused\)/,
+      /Deployment web-api was corrected: spec\.paused is true, not false \(to hold it: the annotation berth\.dev\/paused\)/,
     );
   });
 
-  test('stays so while the annotation holds the whole: that says how it goes on', async () => {
+  test('stays paused while the annotation pauses the resource, and the status says how to resume it', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
       metadata.annotations = { ...metadata.annotations, 'berth.dev/paused': 'true' };
@@ -140,7 +140,7 @@ describe('a Deployment that somebody has paused (kubectl rollout pause)', () => 
 });
 
 describe('the deadline', () => {
-  test('wakes the operator by itself, counts from the recorded start, and survives a restart', async () => {
+  test('requeues by itself, counts from the recorded start, and survives a restart', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'CreateContainerError');
@@ -177,7 +177,7 @@ describe('the deadline', () => {
     expect(Date.parse(world.status.rollout?.startedAt ?? '')).toBe(world.now);
   });
 
-  test('is none for database and cache: they may take as long as they do', async () => {
+  test('does not apply to database and cache', async () => {
     const world = new World(spec('web:1', 1));
     world.cluster.stuck.set('database', 'ContainerCreating');
     await steps(world, 3);
@@ -191,13 +191,13 @@ describe('the deadline', () => {
   });
 });
 
-test('a revision that is still to be built, named in place of the one that serves, changes nothing of it', async () => {
+test('a desired revision that is not built yet does not change the active one', async () => {
   const web = { source: 'git_host', components: { api: scaled(2, 2) } };
   const world = await settled(spec('web:1', 1, web));
   const before = template(world, 'api');
   const { revision } = spec('web:2', 2);
   const { image: _, ...toBuild } = { ...revision };
-  // Its secrets may bring a database of the tenant's own.
+  // Its secrets may select an external database.
   const next = { ...spec('web:2', 2, web), revision: toBuild, database: { external: true } };
   world.change(next);
   await world.converge();

@@ -86,8 +86,8 @@ function seen(
       { templates: () => ({ api: template }) },
       ...(isStored ? [former] : []),
     ],
-    witnesses: [],
-    tellings: new Map(
+    sentinels: [],
+    warnings: new Map(
       event === '' ? [] : [['web-api-new', { reason: 'FailedAttachVolume', message: event }]],
     ),
   } as unknown as Observed;

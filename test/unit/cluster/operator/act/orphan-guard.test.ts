@@ -4,7 +4,7 @@ import { NAMESPACE, RESOURCE_ID, resource, revised, settled, steps, World } from
 import type { Fault } from '../simulated-cluster.ts';
 
 const SPEC = revised('web:1', 1);
-/** What nobody takes along: it has no owner. */
+/** Objects without an owner, which no deletion of a resource removes. */
 const POSTED = [
   'Secret/web-db-copy',
   'Secret/web-db',
@@ -14,7 +14,7 @@ const POSTED = [
 const CLAIM = 'PersistentVolumeClaim/web-db';
 const SECRETS = ['Secret/web-db-copy', 'Secret/web-db'];
 
-/** Does this when the write is about to be carried out, once. */
+/** Runs a function once, just before the write is executed. */
 function during(world: World, id: string, happens: () => void, fault?: Partial<Fault>): void {
   const [verb, name] = id.includes(' ') ? id.split(' ') : ['create', id];
   let hasHappened = false;
@@ -34,7 +34,7 @@ function makeAgain(world: World): void {
   world.cluster.put({ ...again, metadata: { ...again.metadata, uid: 'another' } });
 }
 
-/** The deployment is deleted while its claim is made: what was made till then has no owner. */
+/** The deployment is deleted while its claim is created: the objects created until then have no owner. */
 function deletedMeanwhile(): World {
   const world = new World(SPEC);
   during(world, CLAIM, () => world.cluster.remove(RESOURCE_ID));
@@ -50,7 +50,7 @@ const ownersOf = (world: World, id: string) => {
 
 const nameOf = ({ verb, id }: { verb: string; id: string }) => `${verb} ${id}`;
 
-/** The claim as an operator makes it. */
+/** The claim as an operator creates it. */
 async function settledClaim() {
   const world = await settled(SPEC);
   const claim = world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`);
@@ -58,19 +58,22 @@ async function settledClaim() {
   return claim;
 }
 
-describe('a POST that is carried out when its deployment is gone', () => {
-  test.each(POSTED)('%s: is given to the resource that is gone, for the garbage collector', async (id) => {
-    const world = new World(SPEC);
-    const uid = world.cluster.get(RESOURCE_ID)?.metadata.uid;
-    during(world, id, () => world.cluster.remove(RESOURCE_ID));
-    // What comes after the POST may find that the resource is gone.
-    await steps(world, 3).catch(() => undefined);
-    expect(world.cluster.get(RESOURCE_ID)).toBeUndefined();
-    expect(ownersOf(world, id)).toEqual([['ManagedDeployment', uid]]);
-    expect(await world.look()).toEqual([]);
-  });
+describe('a POST that is executed after its deployment was deleted', () => {
+  test.each(POSTED)(
+    '%s: gets the deleted resource as owner, so that the garbage collector removes it',
+    async (id) => {
+      const world = new World(SPEC);
+      const uid = world.cluster.get(RESOURCE_ID)?.metadata.uid;
+      during(world, id, () => world.cluster.remove(RESOURCE_ID));
+      // Actions after the POST may find that the resource is gone.
+      await steps(world, 3).catch(() => undefined);
+      expect(world.cluster.get(RESOURCE_ID)).toBeUndefined();
+      expect(ownersOf(world, id)).toEqual([['ManagedDeployment', uid]]);
+      expect(await world.look()).toEqual([]);
+    },
+  );
 
-  test('is looked at also where what comes after it has failed', async () => {
+  test('is checked when a later action has failed', async () => {
     const world = new World(SPEC);
     const uid = world.cluster.get(RESOURCE_ID)?.metadata.uid;
     during(world, 'ControllerRevision/web-1', () => {
@@ -81,7 +84,7 @@ describe('a POST that is carried out when its deployment is gone', () => {
     expect(ownersOf(world, 'ControllerRevision/web-1')).toEqual([['ManagedDeployment', uid]]);
   });
 
-  test('is left alone where the deployment has another resource by now', async () => {
+  test('is kept when the deployment has a new custom resource', async () => {
     const world = new World(SPEC);
     during(world, 'PersistentVolumeClaim/web-db', () => {
       world.cluster.remove(RESOURCE_ID);
@@ -93,7 +96,7 @@ describe('a POST that is carried out when its deployment is gone', () => {
     expect(world.condition('Ready')).toMatch(/^True/);
   });
 
-  test('is left to whoever leads by now', async () => {
+  test('is left to the new leader', async () => {
     const world = new World(SPEC);
     during(world, 'PersistentVolumeClaim/web-db', () => {
       world.cluster.remove(RESOURCE_ID);
@@ -103,7 +106,7 @@ describe('a POST that is carried out when its deployment is gone', () => {
     expect(ownersOf(world, 'PersistentVolumeClaim/web-db')).toBeUndefined();
   });
 
-  test('costs nothing where all is as it was', async () => {
+  test('causes no call when the custom resource exists', async () => {
     const world = new World(SPEC);
     const writes = await world.converge();
     expect(writes.filter((write) => write.startsWith('patch'))).toEqual([]);
@@ -111,17 +114,20 @@ describe('a POST that is carried out when its deployment is gone', () => {
   });
 });
 
-describe('a POST without an answer', () => {
-  test.each(POSTED)('%s: is looked for, and given away where it was carried out', async (id) => {
-    const world = new World(SPEC);
-    const uid = uidOf(world);
-    const lost = { error: 'timeout', afterCommit: true } as const;
-    during(world, id, () => world.cluster.remove(RESOURCE_ID), lost);
-    await steps(world, 3).catch(() => undefined);
-    expect(ownersOf(world, id)).toEqual([['ManagedDeployment', uid]]);
-  });
+describe('a POST without a response', () => {
+  test.each(POSTED)(
+    '%s: is searched for and gets the deleted resource as owner if it was executed',
+    async (id) => {
+      const world = new World(SPEC);
+      const uid = uidOf(world);
+      const lost = { error: 'timeout', afterCommit: true } as const;
+      during(world, id, () => world.cluster.remove(RESOURCE_ID), lost);
+      await steps(world, 3).catch(() => undefined);
+      expect(ownersOf(world, id)).toEqual([['ManagedDeployment', uid]]);
+    },
+  );
 
-  test('costs nothing where it was not carried out', async () => {
+  test('causes no write when it was not executed', async () => {
     const world = new World(SPEC);
     during(world, CLAIM, () => world.cluster.remove(RESOURCE_ID), { error: 'network' });
     await world.look().catch(() => undefined);
@@ -129,7 +135,7 @@ describe('a POST without an answer', () => {
     expect(SECRETS.map((id) => ownersOf(world, id))).toEqual(SECRETS.map(() => [expect.anything()]));
   });
 
-  test('is not taken for a volume that was kept of an earlier resource', async () => {
+  test('is not confused with a volume that an earlier resource retained', async () => {
     const kept = (await settledClaim()).metadata;
     const world = new World(SPEC);
     during(
@@ -147,7 +153,7 @@ describe('a POST without an answer', () => {
     expect([CLAIM, ...SECRETS].map((id) => ownersOf(world, id))).toEqual([undefined, undefined, undefined]);
   });
 
-  test('is forgotten where the server has refused it', async () => {
+  test('is forgotten when the API server has rejected it', async () => {
     const world = new World(SPEC);
     during(world, CLAIM, () => world.cluster.remove(RESOURCE_ID), { error: 'forbidden' });
     const find = vi.spyOn(world.cluster.client, 'find');
@@ -156,8 +162,8 @@ describe('a POST without an answer', () => {
   });
 });
 
-describe('the second look', () => {
-  test('leaves everything as it is once somebody has adopted the claim', async () => {
+describe('the check for orphans', () => {
+  test('changes nothing when another resource has adopted the claim', async () => {
     const world = deletedMeanwhile();
     during(world, `patch ${CLAIM}`, () => {
       makeAgain(world);
@@ -170,7 +176,7 @@ describe('the second look', () => {
     expect([CLAIM, ...SECRETS].map((id) => ownersOf(world, id))).toEqual([undefined, undefined, undefined]);
   });
 
-  test('leaves the credentials where the deployment comes again after the claim was given away', async () => {
+  test('keeps the credentials when the deployment is created again after the claim got its owner', async () => {
     const world = deletedMeanwhile();
     const uid = uidOf(world);
     during(world, `patch ${CLAIM}`, () => makeAgain(world));
@@ -183,9 +189,9 @@ describe('the second look', () => {
   });
 
   test.each([
-    ['before it is carried out', false],
-    ['and its answer is lost', true],
-  ])('goes on where a write fails %s: the claim first', async (_when, afterCommit) => {
+    ['before it is executed', false],
+    ['and its response is lost', true],
+  ])('continues when a write fails %s, with the claim first', async (_when, afterCommit) => {
     const world = deletedMeanwhile();
     const uid = uidOf(world);
     during(world, `patch ${CLAIM}`, () => undefined, { error: 'server', afterCommit });
@@ -198,7 +204,7 @@ describe('the second look', () => {
     expect(writes).toEqual([CLAIM, ...SECRETS].map((id) => `patch ${id}`));
   });
 
-  test('goes on where the custom resource cannot be read for a while', async () => {
+  test('continues when the custom resource cannot be read for a while', async () => {
     const world = deletedMeanwhile();
     const uid = uidOf(world);
     const { client } = world.cluster;
@@ -215,7 +221,7 @@ describe('the second look', () => {
     expect(ownersOf(world, CLAIM)).toEqual([['ManagedDeployment', uid]]);
   });
 
-  test('keeps the credentials of a claim that may not be given away, and tells why', async () => {
+  test('keeps the credentials of a claim whose owner cannot be set, and reports why', async () => {
     const world = deletedMeanwhile();
     during(world, `patch ${CLAIM}`, () => undefined, { error: 'forbidden', message: 'hands off' });
     const outcome = await world.reconcile();
@@ -226,13 +232,13 @@ describe('the second look', () => {
     expect([CLAIM, ...SECRETS].map((id) => ownersOf(world, id))).toEqual([undefined, undefined, undefined]);
   });
 
-  test('hides no error of what comes before it', async () => {
+  test('hides no error of an earlier action', async () => {
     const world = new World(SPEC);
     const { client } = world.cluster;
     const create = client.create.bind(client);
     vi.spyOn(client, 'create').mockImplementation(async (object, options) => {
       if (object.kind !== 'PersistentVolumeClaim') return await create(object, options);
-      // What else is in this stage has begun by then.
+      // The other actions of this stage have begun by then.
       await Promise.resolve();
       world.mayAct = false;
       throw new TypeError('not a function');

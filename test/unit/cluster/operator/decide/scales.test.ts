@@ -1,4 +1,4 @@
-/** How many pods there are while something is on its way, or has failed. */
+/** The number of pods during a rollout and after a failure. */
 import { describe, expect, test } from 'vitest';
 import {
   NAMESPACE,
@@ -17,14 +17,14 @@ const api = (pods: number, poolSize: number, more: object = {}): object => ({
   ...more,
 });
 
-describe('more pods, of which each takes fewer connections', () => {
-  test('are no more than before until the last of these has gone', async () => {
+describe('more pods that use fewer connections each', () => {
+  test('are not added until the last old pod has ended', async () => {
     const world = await settled(spec('web:1', 1, api(2, 16)));
     const former = template(world, 'api');
     world.change(spec('web:1', 1, api(4, 9)));
     for (let look = 0; look < 5 && template(world, 'api') === former; look += 1) await world.look();
     expect([world.replicas('api'), world.condition('Ready')]).toEqual([2, 'False RolloutInProgress']);
-    // Nothing of the new templates runs yet.
+    // No pod of the new templates runs yet.
     await world.look();
     expect(world.replicas('api')).toBe(2);
     world.cluster.settle();
@@ -36,7 +36,7 @@ describe('more pods, of which each takes fewer connections', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('are there at once where the database is somebody else’s', async () => {
+  test('are added at once when the database is external', async () => {
     const external = { database: { poolSize: 16, external: true } };
     const world = await settled(spec('web:1', 1, { components: { api: scaled(2, 2) }, ...external }));
     world.change(
@@ -46,7 +46,7 @@ describe('more pods, of which each takes fewer connections', () => {
     expect(world.replicas('api')).toBe(4);
   });
 
-  test('come with a component that the spec has no more still there', async () => {
+  test('are added while a component that the spec has removed still runs', async () => {
     const both = { components: { api: scaled(2, 2), queue: scaled(1, 1) }, database: { poolSize: 16 } };
     const world = await settled(spec('web:1', 1, both));
     world.change(spec('web:2', 2, api(4, 9)));
@@ -56,7 +56,7 @@ describe('more pods, of which each takes fewer connections', () => {
   });
 });
 
-test('after a failed move to a database of somebody else the pods that came back are as many as their own one bears', async () => {
+test('keeps the number of restored pods that the own database allows after a failed change to an external database', async () => {
   const world = await settled(spec('web:1', 1, api(2, 16)));
   world.cluster.stuck.set('api', 'InvalidImageName');
   world.change(
@@ -72,7 +72,7 @@ test('after a failed move to a database of somebody else the pods that came back
   ]);
 });
 
-test('what is switched off stays so when the first revision fails', async () => {
+test('keeps a component switched off when the first revision fails', async () => {
   const world = new World(spec('web:1', 1, { components: { api: scaled(2, 2), queue: scaled(0, 0) } }));
   world.cluster.stuck.set('api', 'InvalidImageName');
   await steps(world, 10);
@@ -80,13 +80,13 @@ test('what is switched off stays so when the first revision fails', async () => 
   expect([world.replicas('api'), world.replicas('queue')]).toEqual([1, 0]);
 });
 
-describe('an init container that is not started again', () => {
+describe('an init container that does not restart', () => {
   const once: Spec = spec('web:1', 1, {
     podTemplate: { initContainers: [{ name: 'migrate', image: 'web:1', restartPolicy: 'Never' }] },
   });
   let made = 0;
 
-  /** A pod of the Deployment's template that `migrate` has ended, or a node. */
+  /** A pod of the Deployment's template that `migrate`, or a node, has ended. */
   function ended(world: World, status: object = {}): void {
     made += 1;
     const { labels } = (template(world, 'api') as { metadata: { labels: object } }).metadata;
@@ -109,7 +109,7 @@ describe('an init container that is not started again', () => {
     } as never);
   }
 
-  test('fails the rollout with its third pod, by its name; no fourth is made', async () => {
+  test('fails the rollout with its third pod, is named, and no fourth pod is created', async () => {
     const world = new World(once);
     world.cluster.stuck.set('api', 'PodInitializing');
     await steps(world, 8);
@@ -125,7 +125,7 @@ describe('an init container that is not started again', () => {
     expect(world.replicas('api')).toBe(0);
   });
 
-  test('is not blamed for pods that nodes have put away', async () => {
+  test('is not the cause when nodes evict pods', async () => {
     const world = new World(once);
     world.cluster.stuck.set('api', 'PodInitializing');
     await steps(world, 8);
@@ -134,7 +134,7 @@ describe('an init container that is not started again', () => {
     expect(world.status.failedRevision).toBeUndefined();
   });
 
-  test('is not blamed for what it did before this rollout', async () => {
+  test('is not the cause when it failed before this rollout', async () => {
     const world = await settled(once);
     for (const _ of [1, 2, 3]) ended(world);
     world.now += 60_000;

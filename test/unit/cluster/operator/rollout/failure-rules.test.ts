@@ -27,10 +27,10 @@ function judgedAfter(seconds: number, ...symptoms: Symptom[]) {
 const TIMES = { scheduledAt: START + 10_000, since: START + 10_000 };
 const refused = (text: string, more: Partial<Symptom> = {}) => symptom('ReplicaFailure', { text, ...more });
 
-/** What is seen, what it is called, and after how many seconds of the rollout it is a failure. */
+/** The symptom, its reason, and the seconds after which it fails the rollout. */
 const TABLE: [string, Symptom, string, number][] = [
-  ['an image name that is none', symptom('InvalidImageName', TIMES), 'InvalidImageName', 0],
-  ['an image that may not be pulled', symptom('ErrImageNeverPull', TIMES), 'ImagePullFailed', 0],
+  ['an invalid image name', symptom('InvalidImageName', TIMES), 'InvalidImageName', 0],
+  ['an image that must not be pulled', symptom('ErrImageNeverPull', TIMES), 'ImagePullFailed', 0],
   ['the third crash', symptom('CrashLoopBackOff', { ...TIMES, restarts: 3 }), 'CrashLoop', 0],
   [
     'the second crash',
@@ -131,14 +131,14 @@ const TABLE: [string, Symptom, string, number][] = [
     DEADLINE,
   ],
   [
-    'a quota that lets some of the pods in',
+    'a quota that allows some of the pods',
     symptom('PartialReplicaFailure', { text: 'exceeded quota: small' }),
     'QuotaExceeded',
     DEADLINE,
   ],
   ['no node with room', symptom('Unschedulable'), 'Unschedulable', DEADLINE],
   [
-    'a claim that nobody has made',
+    'a claim that does not exist',
     symptom('Unschedulable', { text: '0/4 nodes are available: persistentvolumeclaim "data" not found.' }),
     'MountFailed',
     15,
@@ -154,20 +154,20 @@ const TABLE: [string, Symptom, string, number][] = [
       DEADLINE,
     ],
   ),
-  ['readiness that never comes', symptom('ContainersNotReady'), 'ReadinessFailed', DEADLINE],
-  ['containers that are being made', symptom('ContainerCreating'), 'RolloutDeadlineExceeded', DEADLINE],
+  ['a pod that never becomes ready', symptom('ContainersNotReady'), 'ReadinessFailed', DEADLINE],
+  ['containers that are being created', symptom('ContainerCreating'), 'RolloutDeadlineExceeded', DEADLINE],
 ];
 
-/** Of these there is nothing to say yet. */
+/** Pods that are only starting: no reason is reported for them. */
 const VAGUE = new Set(['ContainersNotReady', 'ContainerCreating']);
 
-describe('a rollout with one thing wrong', () => {
+describe('a rollout with one symptom', () => {
   test.each(TABLE)('%s', (_, seen, reason, seconds) => {
     if (seconds > 0) {
       const before = judgedAfter(seconds - 0.001, seen);
       const { message, culprit } = seen;
       const trouble = VAGUE.has(seen.reason) ? null : { reason, message, culprit };
-      expect(before).toEqual({ failure: null, trouble, turnsAt: START + seconds * 1000 });
+      expect(before).toEqual({ failure: null, trouble, recheckAt: START + seconds * 1000 });
     }
     const { failure } = judgedAfter(seconds, seen);
     expect(failure).toMatchObject({ reason, culprit: seen.culprit });
@@ -177,8 +177,8 @@ describe('a rollout with one thing wrong', () => {
 });
 
 describe('a rollout', () => {
-  test('with nothing wrong fails at its deadline, with what it waits for', () => {
-    expect(judgedAfter(DEADLINE - 1)).toEqual({ failure: null, trouble: null, turnsAt: START + 600_000 });
+  test('fails at its deadline and names what it waits for when there is no symptom', () => {
+    expect(judgedAfter(DEADLINE - 1)).toEqual({ failure: null, trouble: null, recheckAt: START + 600_000 });
     expect(judgedAfter(DEADLINE).failure).toEqual({
       reason: 'RolloutDeadlineExceeded',
       message: 'api: 0 of 1 pods are available; not done within 600 s',
@@ -186,24 +186,24 @@ describe('a rollout', () => {
     });
   });
 
-  test('of several troubles fails by the first that is hopeless', () => {
+  test('fails for the first symptom that cannot recover', () => {
     const hopeless = symptom('InvalidImageName', { component: 'queue', culprit: { component: 'queue' } });
     const seen = [symptom('Unschedulable'), symptom('ImagePullBackOff', TIMES), hopeless];
     expect(judgedAfter(0, ...seen).failure).toMatchObject({ culprit: { component: 'queue' } });
-    expect(judgedAfter(0, ...seen.slice(0, 2)).turnsAt).toBe(START + 70_000);
+    expect(judgedAfter(0, ...seen.slice(0, 2)).recheckAt).toBe(START + 70_000);
   });
 
-  test('names at its deadline what says why, rather than what merely takes its time', () => {
+  test('names a cause at its deadline rather than a pod that is still starting', () => {
     const { failure } = judgedAfter(DEADLINE, symptom('ContainersNotReady'), symptom('Unschedulable'));
     expect(failure?.reason).toBe('Unschedulable');
   });
 
-  test('tells of what it waits for while it may pass: rather why than that it takes its time', () => {
+  test('reports a cause that may pass rather than a pod that is still starting', () => {
     const { failure, trouble } = judgedAfter(1, symptom('ContainersNotReady'), symptom('Unschedulable'));
     expect([failure, trouble?.reason]).toEqual([null, 'Unschedulable']);
   });
 
-  test('does not outlast its deadline, however patient a rule is', () => {
+  test('does not exceed its deadline when a rule allows more time', () => {
     const late = symptom('ImagePullBackOff', { scheduledAt: START + 590_000 });
     expect(judgedAfter(DEADLINE, late).failure?.message).toMatch(/not done within/);
   });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Observed } from '../../../../../src/cluster/operator/observed.ts';
-import { keptTemplate } from '../../../../../src/cluster/operator/rollout/pinned-service-templates.ts';
+import { pinnedTemplate } from '../../../../../src/cluster/operator/rollout/pinned-service-templates.ts';
 import { ANNOTATIONS } from '../../../../../src/contract/resource/names.ts';
 import { revised, settled } from '../fixtures.ts';
 
 const NAME = 'web-db';
 
-/** The note that Berth makes of the database's template, and what a look reads of a text in its place. */
+/** The annotation with the pinned template of the database, and a function that reads it from a given text. */
 async function noted() {
   const world = await settled(revised('web:1', 1));
   const live = world.cluster.get(`StatefulSet/shop/${NAME}`);
@@ -15,12 +15,12 @@ async function noted() {
   const read = (note: string) => {
     const metadata = { ...live.metadata, annotations: { [ANNOTATIONS.podTemplate]: note } };
     const children = new Map([[`StatefulSet/${NAME}`, { ...live, metadata }]]);
-    return keptTemplate({ children } as unknown as Observed, 'StatefulSet', NAME);
+    return pinnedTemplate({ children } as unknown as Observed, 'StatefulSet', NAME);
   };
   return { text, read, note: JSON.parse(text) };
 }
 
-test('a kept template is what was noted, in whatever order somebody has put it', async () => {
+test('reads a pinned template whatever the order of its fields', async () => {
   const { text, read, note } = await noted();
   expect(note.template.spec.containers).toHaveLength(1);
   expect(read(text)).toEqual(note.template);
@@ -29,11 +29,11 @@ test('a kept template is what was noted, in whatever order somebody has put it',
 });
 
 test.each([
-  ['another field in the template', (text: string) => text.replace('"spec":{', '"spec":{"hostPID":true,')],
-  ['a part that is missing', (text: string) => text.slice(0, -20)],
-  ['the hash of another one', (text: string) => text.replace(/"hash":"./, '"hash":"z')],
-  ['nothing', () => ''],
-])('a kept template counts as none with %s', async (_, edited) => {
+  ['an added field', (text: string) => text.replace('"spec":{', '"spec":{"hostPID":true,')],
+  ['a missing part', (text: string) => text.slice(0, -20)],
+  ['a different hash', (text: string) => text.replace(/"hash":"./, '"hash":"z')],
+  ['an empty text', () => ''],
+])('ignores a pinned template with %s', async (_, edited) => {
   const { text, read } = await noted();
   expect(read(edited(text))).toBeUndefined();
 });

@@ -9,7 +9,7 @@ const spec = (image: string, number: number, more: object = {}): Spec => ({
 });
 
 describe('a new revision', () => {
-  test('is active only when every component runs it', async () => {
+  test('becomes active only when every component runs it', async () => {
     const both = { components: { api: scaled(1, 1), queue: scaled(1, 1) } };
     const world = await settled(spec('web:1', 1, both));
     world.change(spec('web:2', 2, both));
@@ -33,11 +33,11 @@ describe('a new revision', () => {
     expect(world.status.status).toBe('READY');
   });
 
-  test('counts of the former template prove nothing', async () => {
+  test('is not complete while the pod counts are those of the former template', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     await world.look();
-    // The Deployment controller has not looked at the change yet: its counts are those of revision 1.
+    // The Deployment controller has not observed the change yet: its counts are those of revision 1.
     const api = world.cluster.get(`Deployment/${NAMESPACE}/web-api`);
     expect(api?.['status']).toMatchObject({ updatedReplicas: 1, availableReplicas: 1 });
     await world.look();
@@ -47,7 +47,7 @@ describe('a new revision', () => {
     expect(world.status.activeRevision?.number).toBe(2);
   });
 
-  test('is followed by a look when it has become active: what only the former one used may go then', async () => {
+  test('requeues when it becomes active, so that objects of the former revision are removed', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     let outcome = await world.reconcile();
@@ -61,14 +61,14 @@ describe('a new revision', () => {
     expect([await world.look(), await world.reconcile()]).toEqual([[], { kind: 'settled' }]);
   });
 
-  test('an image change is two writes beside the status: the stored templates and the Deployment', async () => {
+  test('writes only the stored templates and the Deployment when the image changes', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     const writes = (await world.converge()).filter((write) => !write.startsWith('status'));
     expect(writes).toEqual(['create ControllerRevision/web-2', 'apply Deployment/web-api']);
   });
 
-  test('fifty changes in a row make few rollouts, and the last wins', async () => {
+  test('causes only a few rollouts for fifty quick changes, and the last one wins', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ContainerCreating');
     const writes: string[] = [];
@@ -84,7 +84,7 @@ describe('a new revision', () => {
     expect(world.status.activeRevision).toMatchObject({ number: 51, image: 'web:51' });
   });
 
-  test("the hub's generation is in effect when all of it is there; the first one at once", async () => {
+  test('reports the generation of the hub when the rollout is complete, and the first one at once', async () => {
     const world = new World(spec('web:1', 1, { generation: 4 }));
     await world.look();
     expect(world.status).toMatchObject({ observedGeneration: 1, observedSpecGeneration: 4 });
@@ -101,7 +101,7 @@ describe('a new revision', () => {
     expect(world.status).toMatchObject({ suspended: true, observedSpecGeneration: 6 });
   });
 
-  test('a newer one takes over a rollout that hangs, after a pause', async () => {
+  test('replaces a rollout that hangs after a pause', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ImagePullBackOff');
     world.change(spec('web:broken', 2));
@@ -116,7 +116,7 @@ describe('a new revision', () => {
     expect(world.images('api')).toEqual(['web:3']);
   });
 
-  test('switched off in the middle: the active templates come back, with no pods', async () => {
+  test('returns to the active templates without pods when it is suspended during its rollout', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ImagePullBackOff');
     world.change(spec('web:2', 2));
@@ -136,7 +136,7 @@ describe('a new revision', () => {
 describe('a change in place', () => {
   const labelled = (team: string) => spec('web:1', 1, { podTemplate: { labels: { team } } });
 
-  test('rolls under the same number, and success rewrites the active templates', async () => {
+  test('keeps the revision number and replaces the active templates on success', async () => {
     const world = await settled(labelled('a'));
     world.change(labelled('b'));
     await world.look();
@@ -146,7 +146,7 @@ describe('a change in place', () => {
     expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1-2' });
   });
 
-  test('and back: the first templates are used again, none are stored anew', async () => {
+  test('uses the stored templates again when it is reverted', async () => {
     const world = await settled(labelled('a'));
     world.change(labelled('b'));
     await world.converge();
@@ -156,7 +156,7 @@ describe('a change in place', () => {
     expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
   });
 
-  test('a removed field is removed from the workload', async () => {
+  test('removes a field from the workload when the spec no longer has it', async () => {
     const world = await settled(
       spec('web:1', 1, {
         podTemplate: { labels: { team: 'a' }, sidecars: [{ name: 'log', image: 'log:1' }] },
@@ -169,7 +169,7 @@ describe('a change in place', () => {
     expect(world.cluster.get(`Deployment/${NAMESPACE}/web-api`)?.metadata.labels).not.toHaveProperty('team');
   });
 
-  test('a scale alone restarts nothing', async () => {
+  test('restarts nothing when only the scale changes', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:1', 1, { components: { api: scaled(2, 2) } }));
     const writes = await world.converge();
@@ -180,7 +180,7 @@ describe('a change in place', () => {
 });
 
 describe('pod counts', () => {
-  test('stay with the autoscaler through a change of the image', async () => {
+  test('stay those of the autoscaler when the image changes', async () => {
     const autoscaled = { components: { api: scaled(1, 9) } };
     const world = await settled(spec('web:1', 1, autoscaled));
     world.cluster.scale(`Deployment/${NAMESPACE}/web-api`, 6);
@@ -189,7 +189,7 @@ describe('pod counts', () => {
     expect([world.replicas('api'), world.images('api')]).toEqual([6, ['web:2']]);
   });
 
-  test('that the operator alone has set are handed over before an apply leaves them out', async () => {
+  test('are handed over to the autoscaler before an apply omits them', async () => {
     const autoscaled = { components: { api: scaled(3, 9) } };
     const world = await settled(spec('web:1', 1, autoscaled));
     world.change(spec('web:2', 2, autoscaled));
@@ -203,10 +203,10 @@ describe('pod counts', () => {
   });
 });
 
-test('pods that are ready, and not yet for as long as BERTH_MIN_READY_SECONDS asks, are told of', async () => {
+test('reports pods that have been ready for less than BERTH_MIN_READY_SECONDS', async () => {
   const world = await settled(spec('web:1', 1));
   world.restart({ ...CONFIG, minReadySeconds: 10 });
-  // The setting alone is no other template: no pod is restarted.
+  // The setting alone does not change the template: no pod is restarted.
   const writes = await world.converge();
   expect(new Set(writes)).toEqual(new Set(['apply Deployment/web-api', 'status ManagedDeployment/web']));
   expect(world.status.activeRevision).toMatchObject({ templates: 'web-1' });
@@ -217,7 +217,7 @@ test('pods that are ready, and not yet for as long as BERTH_MIN_READY_SECONDS as
     object['status'] = { ...(object['status'] as object), availableReplicas: 0 };
   });
   expect(await world.look()).toEqual([]);
-  // Wording alone is written a second later.
+  // A change of the message alone is written a second later.
   world.now += 1_000;
   await world.look();
   expect(world.status.conditions?.find(({ type }) => type === 'Progressing')?.message).toBe(
@@ -232,7 +232,7 @@ describe('stored templates', () => {
       .filter(({ metadata }) => metadata.labels?.[WITNESS_LABEL] === undefined)
       .map(({ metadata }) => metadata.name);
 
-  test('of the last ten are kept although none of them ever came up; then nothing is written', async () => {
+  test('are kept for the last ten changes when none of them started, and then nothing is written', async () => {
     const world = new World(spec('web:1', 1));
     world.cluster.stuck.set('api', 'InvalidImageName');
     for (let number = 1; number <= 14; number += 1) {
@@ -244,7 +244,7 @@ describe('stored templates', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('of a burst go at once when the last one has come up', async () => {
+  test('of a burst are removed when the last rollout is complete', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ContainerCreating');
     for (let number = 2; number <= 25; number += 1) {
@@ -258,7 +258,7 @@ describe('stored templates', () => {
     expect(kept(world)).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 16}`));
   });
 
-  test('of the last ten are kept, and the active ones', async () => {
+  test('are kept for the last ten changes and the active revision', async () => {
     const world = await settled(spec('web:1', 1));
     for (let number = 2; number <= 14; number += 1) {
       world.change(spec(`web:${number}`, number));
@@ -267,7 +267,7 @@ describe('stored templates', () => {
     expect(kept(world)).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 5}`));
   });
 
-  test('outlive the custom resource: it comes back to the same templates, without a restart of pods', async () => {
+  test('are used again without a restart when the custom resource is deleted and created again', async () => {
     const world = await settled(spec('web:1', 1));
     const before = world.cluster.get(`ControllerRevision/${NAMESPACE}/web-1`)?.metadata.uid;
     const resource = world.cluster.get(RESOURCE_ID);
@@ -291,7 +291,7 @@ describe('stored templates', () => {
     expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
   });
 
-  test('are made again when somebody deleted them', async () => {
+  test('are created again after they were deleted', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.remove(`ControllerRevision/${NAMESPACE}/web-1`);
     expect(await world.converge()).toContain('create ControllerRevision/web-1');
@@ -299,7 +299,7 @@ describe('stored templates', () => {
   });
 });
 
-test('a resource without a record finds its volume again after it was deleted and applied anew', async () => {
+test('a resource applied by hand uses its volume again after it was deleted and applied again', async () => {
   const world = await settled({ revision: { image: 'web:1' } });
   const volume = world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)?.metadata.uid;
   const resource = world.cluster.get(RESOURCE_ID);

@@ -12,13 +12,13 @@ interface Scene {
 const DEPLOYMENT = (component: string) => `Deployment/${NAMESPACE}/web-${component}`;
 const conditionTimes = { lastTransitionTime: '2026-01-01T00:00:00Z' };
 
-/** How a pod is: what a kubelet, the scheduler or an Event says of it. */
+/** A problem of a pod, as a kubelet, the scheduler or an Event reports it. */
 interface Fault {
   readonly cause: string;
   readonly reason: string;
   readonly status: (world: World) => object;
   readonly warning?: { reason: string; message: string };
-  /** What the message of Ready names beside the pod. */
+  /** What the message of Ready names besides the pod. */
   readonly names: string;
   readonly exitCode?: number;
 }
@@ -170,7 +170,7 @@ const FAULTS: Fault[] = [
   },
 ];
 
-/** What keeps the controller of a Deployment from making pods. */
+/** Why the controller of a Deployment cannot create pods. */
 const REFUSALS = [
   {
     cause: 'a quota',
@@ -194,7 +194,7 @@ const labelsOf = ({ world, component }: Scene): Labels => {
   return (spec as { template: { metadata: { labels: Labels } } }).template.metadata.labels;
 };
 
-/** Puts a pod of the component there, as its controller and a kubelet would. */
+/** Adds a pod of the component, as its controller and a kubelet would. */
 function putPod(
   scene: Scene,
   name: string,
@@ -261,7 +261,7 @@ async function sceneOf(component: string): Promise<Scene> {
   return { world, component };
 }
 
-/** The situation, with a new pod that is as `status` says. @returns the pod */
+/** Creates the situation with a new pod of this `status`. @returns the pod */
 function arise(scene: Scene, situation: Situation, status: object, isLost: boolean): UntypedObject {
   const { world, component } = scene;
   const old = `Pod/${NAMESPACE}/web-${component}-0`;
@@ -282,7 +282,7 @@ function arise(scene: Scene, situation: Situation, status: object, isLost: boole
 const symptomEvents = (world: World, reason: string) =>
   world.events.filter((event) => event.reason === reason);
 
-describe.each(COMPONENTS)('outside of a rollout, %s', (component) => {
+describe.each(COMPONENTS)('outside a rollout, %s', (component) => {
   describe.each(SITUATIONS)('with %s', (situation) => {
     test.each(FAULTS)(
       'names $cause, once, and recovers',
@@ -317,9 +317,9 @@ describe.each(COMPONENTS)('outside of a rollout, %s', (component) => {
           undefined,
         ]);
 
-        // Far beyond every patience, nothing fails and nothing is written again.
+        // Long after every limit, nothing fails and nothing is written again.
         world.now += 3_600_000;
-        // Only a container that runs meanwhile is not seen to fail any more.
+        // Only a container that runs meanwhile no longer counts as failing.
         if (cause.includes('between')) await world.look();
         else expect(await world.look()).toEqual([]);
         expect(world.status.failedRevision).toBeUndefined();
@@ -337,7 +337,7 @@ describe.each(COMPONENTS)('outside of a rollout, %s', (component) => {
     );
   });
 
-  test.each(REFUSALS)('names $cause that keeps a part of a scale-up out', async ({ reason, text }) => {
+  test.each(REFUSALS)('names $cause that rejects a part of a scale-up', async ({ reason, text }) => {
     const scene = await sceneOf(component);
     const { world } = scene;
     count(scene, 3, 1, text);
@@ -378,20 +378,23 @@ describe.each(COMPONENTS)('outside of a rollout, %s', (component) => {
     });
   });
 
-  test.each(REFUSALS)('names $cause that keeps the only pod from coming back', async ({ reason, text }) => {
-    const scene = await sceneOf(component);
-    const { world } = scene;
-    world.cluster.remove(`Pod/${NAMESPACE}/web-${component}-0`);
-    count(scene, 1, 0, text);
-    await look(world);
-    expect(world.condition('Ready')).toBe(`False ${reason}`);
-    world.now += 3_600_000;
-    await world.look();
-    expect(world.status.failedRevision).toBeUndefined();
-  });
+  test.each(REFUSALS)(
+    'names $cause that rejects the replacement of the only pod',
+    async ({ reason, text }) => {
+      const scene = await sceneOf(component);
+      const { world } = scene;
+      world.cluster.remove(`Pod/${NAMESPACE}/web-${component}-0`);
+      count(scene, 1, 0, text);
+      await look(world);
+      expect(world.condition('Ready')).toBe(`False ${reason}`);
+      world.now += 3_600_000;
+      await world.look();
+      expect(world.status.failedRevision).toBeUndefined();
+    },
+  );
 });
 
-describe('pods that nodes end one after the other', () => {
+describe('pods that nodes end repeatedly', () => {
   const endedPods = (scene: Scene, ends: readonly { reason?: string; minutesAgo?: number }[]) => {
     scene.world.cluster.remove(`Pod/${NAMESPACE}/web-api-0`);
     for (const [index, { reason, minutesAgo = 1 }] of ends.entries()) {
@@ -412,7 +415,7 @@ describe('pods that nodes end one after the other', () => {
     'UnexpectedAdmissionError',
     'NodeAffinity',
     'TopologyAffinityError',
-  ])('are one symptom, with the words of the kubelet: %s', async (reason) => {
+  ])('are one symptom with the message of the kubelet: %s', async (reason) => {
     const scene = await sceneOf('api');
     const { world } = scene;
     endedPods(scene, [{ reason }, { reason }, { reason }]);
@@ -429,7 +432,7 @@ describe('pods that nodes end one after the other', () => {
 
   test.each([
     ['one alone', [{ reason: 'Evicted' }]],
-    ['one of now and one of long ago', [{ reason: 'Evicted' }, { reason: 'Evicted', minutesAgo: 11 }]],
+    ['a recent one and an old one', [{ reason: 'Evicted' }, { reason: 'Evicted', minutesAgo: 11 }]],
     ['a node that shuts down', [{ reason: 'Terminated' }, { reason: 'Terminated' }]],
     ['ends without a reason', [{}, {}]],
   ])('are no symptom: %s', async (_, ends) => {
@@ -485,7 +488,7 @@ describe('pods that nodes end one after the other', () => {
     return { world, component: 'api' };
   };
 
-  test.each(ENDS)('while each is ready in between are one warning: %s', async (_, reason, how) => {
+  test.each(ENDS)('cause one warning when each is ready in between: %s', async (_, reason, how) => {
     const scene = await endless();
     const { world } = scene;
     await rounds(scene, 8, how);
@@ -503,7 +506,7 @@ describe('pods that nodes end one after the other', () => {
     expect(await world.reconcile()).toEqual({ kind: 'settled' });
   });
 
-  test.each(ENDS)('say nothing of a pod that starts for a scale-up later: %s', async (_, reason, how) => {
+  test.each(ENDS)('are no symptom of a pod that starts for a later scale-up: %s', async (_, reason, how) => {
     const scene = await endless();
     const { world } = scene;
     await rounds(scene, 3, how);
@@ -515,7 +518,7 @@ describe('pods that nodes end one after the other', () => {
     expect(symptomEvents(world, reason)).toHaveLength(1);
   });
 
-  test('among pods that stay ready are a symptom while their replacement starts', async () => {
+  test('are a symptom while their replacement starts and other pods stay ready', async () => {
     const scene = await sceneOf('api');
     const { world } = scene;
     world.cluster.remove(`Pod/${NAMESPACE}/web-api-0`);
@@ -531,7 +534,7 @@ describe('pods that nodes end one after the other', () => {
     expect(world.condition('Ready')).toBe('False Unschedulable');
   });
 
-  test('are no symptom once the component has its pods', async () => {
+  test('are no symptom once the component has all its pods', async () => {
     const scene = await sceneOf('api');
     endedPods(scene, [{ reason: 'Evicted' }, { reason: 'Evicted' }]);
     scene.world.cluster.remove(`Pod/${NAMESPACE}/web-api-new`);
@@ -541,7 +544,7 @@ describe('pods that nodes end one after the other', () => {
   });
 });
 
-describe('a container that fails again and again', () => {
+describe('a container that fails repeatedly', () => {
   const phase = (world: World, name: 'down' | 'up' | 'back-off', restarts: number) => {
     const lastState = { terminated: { exitCode: 1, reason: 'Error' } };
     const states = {
@@ -565,7 +568,7 @@ describe('a container that fails again and again', () => {
     await look(scene.world, 2);
   };
 
-  test('and is ready in between is one warning, and has recovered when it has run for long enough', async () => {
+  test('causes one warning when it is ready in between, and recovers after it has run long enough', async () => {
     const scene = await sceneOf('api');
     const { world } = scene;
     for (let restarts = 2; restarts < 8; restarts += 1) {
@@ -573,7 +576,7 @@ describe('a container that fails again and again', () => {
       await show(scene, 'back-off', restarts);
       expect(world.condition('Ready')).toBe('False CrashLoop');
       await show(scene, 'up', restarts + 1);
-      // Ready says what is there now.
+      // Ready reports the current state.
       expect(world.condition('Ready')).toBe('True Converged');
       expect(world.status.symptoms).toMatchObject([{ reason: 'CrashLoop', quietSince: expect.any(String) }]);
       world.now += 20_000;
@@ -590,7 +593,7 @@ describe('a container that fails again and again', () => {
     expect(await world.reconcile()).toEqual({ kind: 'settled' });
   });
 
-  test('while its pod was only ever seen ready is recorded too', async () => {
+  test('is recorded even if its pod was always observed ready', async () => {
     const scene = await sceneOf('api');
     await show(scene, 'up', 1);
     expect(scene.world.status.symptoms).toBeUndefined();
@@ -602,7 +605,7 @@ describe('a container that fails again and again', () => {
   });
 });
 
-test('two causes at once are two symptoms, and Ready names both', async () => {
+test('records two symptoms for two causes, and Ready names both', async () => {
   const scene = await sceneOf('api');
   const { world } = scene;
   putPod(scene, 'web-api-a', waiting('ImagePullBackOff', 'not found'));
@@ -616,7 +619,7 @@ test('two causes at once are two symptoms, and Ready names both', async () => {
   expect(world.condition('Ready')).toBe('False CrashLoop');
 });
 
-test('after a rollback the pods of the active revision are named, then the failed revision again', async () => {
+test('names the pods of the active revision after a rollback, then the failed revision again', async () => {
   const world = await settled(revised('web:1', 1, SPEC));
   world.change(revised('web:2', 2, SPEC));
   world.cluster.stuck.set('api', 'InvalidImageName');
@@ -637,7 +640,7 @@ test('after a rollback the pods of the active revision are named, then the faile
   expect(world.events.map(({ reason }) => reason)).toEqual(['CrashLoop', 'Recovered']);
 });
 
-test('a rollout drops the symptoms of the pods that it replaces without calling them recovered', async () => {
+test('a rollout drops the symptoms of the pods that it replaces without reporting a recovery', async () => {
   const scene = await sceneOf('api');
   const { world } = scene;
   putPod(scene, 'web-api-new', waiting('CrashLoopBackOff', '', { restartCount: 4, lastState: ended(1) }));
@@ -658,7 +661,7 @@ describe('a database that was ready', () => {
       Object.assign(object['status'] as object, { readyReplicas: 0, availableReplicas: 0 });
     });
 
-  test('and fails is named, recorded once, and recovers', async () => {
+  test('is named and recorded once when it fails, and recovers', async () => {
     const world = await settled(revised('web:1', 1));
     world.events.splice(0);
     const status = waiting('CrashLoopBackOff', '', {
@@ -683,7 +686,7 @@ describe('a database that was ready', () => {
     expect(symptomEvents(world, 'Recovered')).toHaveLength(1);
   });
 
-  test('and whose pod cannot end, as its node is lost, is named', async () => {
+  test('is named when its pod cannot end because its node is lost', async () => {
     const world = await settled(revised('web:1', 1));
     const labels = world.cluster.get(`Pod/${NAMESPACE}/web-db-0`)?.metadata.labels ?? {};
     expect(labels[LABELS.component]).toBe('database');
@@ -703,7 +706,7 @@ describe('a database that was ready', () => {
   });
 });
 
-test('while it is switched off there are no symptoms, and none is called recovered', async () => {
+test('records no symptoms and no recovery while the deployment is suspended', async () => {
   const scene = await sceneOf('api');
   const { world } = scene;
   putPod(scene, 'web-api-new', waiting('ImagePullBackOff', 'not found'));
