@@ -259,7 +259,7 @@ describe.concurrent('kubectl', () => {
     // kubectl keeps what it knows of a cluster for a while; `get` brings it up to date.
     await world.kubectl('get', 'mdep');
     const text = await world.kubectl('explain', 'manageddeployments.status');
-    expect(text).toMatch(/activeRevision[\s\S]*The revision that serves/);
+    expect(text).toMatch(/activeRevision[\s\S]*The active revision/);
     expect(await world.kubectl('explain', 'manageddeployments.spec.routing.url')).toMatch(/https URL/);
   });
 });
