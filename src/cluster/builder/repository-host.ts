@@ -7,27 +7,28 @@ import { authorities } from './authorities.ts';
 import { StepFailure } from './step-failure.ts';
 
 /**
- * Where a repository really is: the name resolved once and checked, redirects of the host followed within the host. Git
- * itself then follows none and resolves nothing, so nothing moves between the check and the use.
+ * Finds the actual location of a repository: resolves its name once, checks the addresses, and follows redirects
+ * within the host. Git itself then follows no redirect and resolves no name, so the location cannot change between
+ * check and use.
  */
 
 export interface HostSettings {
   /** Private and loopback addresses may be called. */
   readonly allowPrivate: boolean;
-  /** PEM file of further authorities. */
+  /** PEM file of additional certificate authorities. */
   readonly caFile: string | null;
-  /** Sent once the host asks for it; null: never. */
+  /** Sent only when the host requests them; null: never sent. */
   readonly credentials: { readonly username: string; readonly token: string } | null;
-  /** Milliseconds for all of it. */
+  /** Timeout of the whole search, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 export interface RepositoryPlace {
   /** https URL to clone. */
   readonly url: string;
-  /** `https://host:port`, as git compares it. */
+  /** `https://host:port`, in the form that git compares. */
   readonly host: string;
-  /** For http.curloptResolve; null where the host is an address already. */
+  /** Value of http.curloptResolve; null when the host is an IP address. */
   readonly resolve: string | null;
 }
 
@@ -59,7 +60,7 @@ interface Answer {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Asks what git would ask first; the answer's body is not read. */
+/** Sends the first request that git would send. The response body is not read. */
 function ask(url: URL, addresses: readonly string[], settings: HostSettings, withToken: boolean) {
   const known = addresses.map((address) => ({ address, family: isIP(address) }));
   const pinned: LookupFunction = (_host, options, callback) => {
@@ -100,7 +101,10 @@ const SERVICE = '/info/refs';
 const serviceUrl = (repository: URL) =>
   new URL(`${repository.pathname.replace(/\/+$/, '')}${SERVICE}?service=git-upload-pack`, repository.origin);
 
-/** The repository that a redirect of its service leads to. @throws StepFailure when that is elsewhere */
+/**
+ * The repository that a redirect of its service points to.
+ * @throws StepFailure when it points elsewhere
+ */
 function redirected(from: URL, repository: URL, location: string | undefined): URL {
   const to = location !== undefined && URL.canParse(location, from.href) ? new URL(location, from) : null;
   if (to === null || !to.pathname.endsWith(SERVICE)) {
@@ -126,9 +130,9 @@ function refusal(repository: URL, status: number, withToken: boolean): StepFailu
 }
 
 /**
- * Finds out where a repository is and that it can be read.
+ * Finds the location of a repository and checks that it can be read.
  * @param repoUrl https, without credentials
- * @throws StepFailure GitHostRefused, GitHostUnavailable (passing where another attempt may help)
+ * @throws StepFailure GitHostRefused, GitHostUnavailable (`passing` when another attempt may help)
  */
 export async function findRepository(repoUrl: string, settings: HostSettings): Promise<RepositoryPlace> {
   let repository = URL.canParse(repoUrl) ? new URL(repoUrl) : null;

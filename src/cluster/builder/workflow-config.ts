@@ -3,14 +3,16 @@ import { z } from 'zod';
 import { line, text } from '../../domain/kubernetes/text.ts';
 import { StepFailure } from './step-failure.ts';
 
-/** The configuration file of an application in a repository (workflow_config_path): what a Dockerfile is written from. */
+/**
+ * The configuration file of an application in a repository (workflow_config_path). A Dockerfile is generated from it.
+ */
 
 export const LANGUAGES = ['node', 'python'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** `24`, `3.13`, `22.11.0`. */
 const VERSION = /^\d{1,3}(\.\d{1,4}){0,2}$/;
-/** YAML reads 3.10 as the number 3.1: a number is taken only where nothing can be lost. */
+/** YAML reads 3.10 as the number 3.1, so a number is accepted only where it cannot lose digits. */
 const versionSchema = z
   .union([z.int().min(0).transform(String), z.string()], {
     error: 'must be a version in quotes, such as "3.13"',
@@ -20,7 +22,7 @@ const versionSchema = z
 const command = text(4096).min(1);
 const word = text(4096).refine((value) => !value.includes('\0'), 'must not contain NUL');
 
-/** A file of the repository: relative to the configuration, without '..' . */
+/** A file of the repository: relative to the configuration, without '..'. */
 const entrypoint = line(1024)
   .min(1)
   .refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), 'must be a path below the file')
@@ -51,12 +53,12 @@ export type WorkflowConfig = z.infer<typeof workflowConfigSchema>;
 const MOST_PROBLEMS = 5;
 
 /**
- * Reads a configuration, YAML or JSON (which is YAML, too).
- * @param path as workflow_config_path has it; for messages
- * @throws StepFailure that names file and field
+ * Parses a configuration in YAML or JSON (which is valid YAML).
+ * @param path workflow_config_path, for messages
+ * @throws StepFailure that names the file and the field
  */
 export function parseWorkflowConfig(path: string, content: string): WorkflowConfig {
-  // Aliases could make much of little; no configuration needs one.
+  // Nested aliases could expand a small file to a very large one, and no configuration needs them.
   const document = parseDocument(content, { prettyErrors: true, uniqueKeys: true });
   const [error] = document.errors;
   if (error !== undefined) throw invalid(path, [error.message.split('\n')[0] ?? 'is no YAML']);

@@ -17,25 +17,25 @@ import {
   statedDigest,
 } from './repository-call.ts';
 
-/** Asks a registry which digest an image has at present (OCI distribution specification). */
+/** Looks up the current digest of an image in its registry (OCI distribution specification). */
 
 export type ImageAnswer =
   | { readonly kind: 'found'; readonly digest: string }
-  /** `definite`: it says so to somebody whom it lets look. */
+  /** `definite`: the registry reported this to a client that may read the repository. */
   | { readonly kind: 'absent'; readonly definite: boolean };
 
-/** NOT_FOUND is Harbor's. */
+/** NOT_FOUND is the error code of Harbor. */
 const NO_MANIFEST: readonly unknown[] = ['MANIFEST_UNKNOWN', 'NOT_FOUND'];
 const NO_REPOSITORY = 'NAME_UNKNOWN';
 
 /** Several Secrets may hold credentials for one registry. */
 const MAX_CREDENTIALS = 8;
-/** Before another try of what may pass, in milliseconds; then twice as long, and so on. */
+/** Pause before the first retry of a transient failure, in milliseconds. It doubles with each retry. */
 const FIRST_PAUSE_MS = 250;
 
 /**
- * Some registries tell strangers that there is nothing: it counts where nobody had to say who he is, or has said so, or
- * where the stranger is shown the other images of the repository.
+ * Some registries answer "not found" to anonymous clients. The answer is definite when the registry requires no
+ * login, when the client was authenticated, or when the anonymous client can list tags of the repository.
  */
 async function absence(
   asked: Asked,
@@ -50,7 +50,7 @@ async function absence(
   return { kind: 'absent', definite: isManifest && (await showsTags(asked, authorization)) };
 }
 
-/** Whether the repository shows some tag. What goes wrong with this question is no answer to the other one. */
+/** Whether the repository lists any tag. A failure of this call does not affect the lookup. */
 async function showsTags(asked: Asked, authorization: string | undefined): Promise<boolean> {
   try {
     const { status, body } = await callRepository(asked, 'GET', 'tags/list?n=1', authorization);
@@ -78,7 +78,10 @@ async function read(
   return { kind: 'found', digest };
 }
 
-/** The digest where no header states it: of the manifest, which a GET has answered already or is asked for. */
+/**
+ * The digest, computed from the manifest when no header states it. A previous GET may already have returned the
+ * manifest.
+ */
 async function digestOfBody(
   asked: Asked,
   answer: Answer,
@@ -88,7 +91,7 @@ async function digestOfBody(
   return read.status === 200 ? (statedDigest(read) ?? computedDigest(read)) : null;
 }
 
-/** Credentials that are worth a try, each once; null: a stranger's. */
+/** Distinct credentials to try, in order; null: anonymous. */
 function triesOf(all: readonly Credentials[]): (Credentials | null)[] {
   const different = new Map(all.map((each) => [basic(each), each]));
   return different.size === 0 ? [null] : [...different.values()];
@@ -96,12 +99,12 @@ function triesOf(all: readonly Credentials[]): (Credentials | null)[] {
 
 async function ask(asked: Asked, all: readonly Credentials[]): Promise<ImageAnswer> {
   const first = await headOrGetManifest(asked);
-  // It asks nobody who he is.
+  // The registry requires no login.
   if (first.status !== 401) return await read(first, asked, undefined, true);
   const tries = triesOf(all);
   let refusal: RegistryError | null = null;
   let absent: ImageAnswer | null = null;
-  // What is not there for one may be there for another: kubelets try them all.
+  // Another account may see an image that this one does not. The kubelet tries all of them, too.
   let definite = tries.length <= MAX_CREDENTIALS;
   for (const credentials of tries.slice(0, MAX_CREDENTIALS)) {
     const answer = await askAs(asked, first, credentials);
@@ -114,7 +117,10 @@ async function ask(asked: Asked, all: readonly Credentials[]): Promise<ImageAnsw
   throw refusal ?? failureOf(first, asked.reference.host);
 }
 
-/** Asks with these credentials; an error: they are refused. */
+/**
+ * Looks up the image with these credentials.
+ * @returns an error: the registry rejects them
+ */
 async function askAs(
   asked: Asked,
   unauthorized: Answer,
@@ -131,16 +137,16 @@ async function askAs(
   }
 }
 
-/** How long to wait before another try; null: it is not worth one. */
+/** Pause before the next attempt, in milliseconds; null: do not retry. */
 function pauseAfter(error: unknown, tried: number): number | null {
   if (!(error instanceof RegistryError)) return null;
-  // Whoever is asked for less does not ask more often, but where he is told when.
+  // A rate-limited client must not send more requests, unless the registry says when.
   if (error.kind === 'limited') return error.retryAfterMs ?? null;
   if (error.kind !== 'unavailable' && error.kind !== 'failing') return null;
   return error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (tried - 1);
 }
 
-/** Asks again what may pass, by GET, as long as there is time for another try. */
+/** Retries transient failures by GET as long as time is left. */
 async function persist(asked: Asked, credentials: readonly Credentials[]): Promise<ImageAnswer> {
   for (let tried = 1; ; tried += 1) {
     try {
@@ -148,7 +154,7 @@ async function persist(asked: Asked, credentials: readonly Credentials[]): Promi
     } catch (error) {
       const pause = pauseAfter(error, tried);
       if (pause === null || performance.now() + pause >= asked.endsAt) throw error;
-      // Some registries fail or cut a HEAD and answer a GET. Where requests are limited, a GET would cost more.
+      // Some registries fail or cut a HEAD but answer a GET. Under a rate limit, a GET would cost more.
       if (!(error instanceof RegistryError && error.kind === 'limited')) asked.head.isWorthwhile = false;
       await sleep(pause, undefined, { signal: asked.signal });
     }
@@ -156,9 +162,9 @@ async function persist(asked: Asked, credentials: readonly Credentials[]): Promi
 }
 
 /**
- * The digest that an image has at present, or that it is not there. Without credentials it is asked for as a stranger;
- * of several the first one counts that the registry takes.
- * @param signal ends it early
+ * The current digest of an image, or its absence. Without credentials the call is anonymous; of several credentials,
+ * the first that the registry accepts counts.
+ * @param signal stops the lookup early
  * @throws RegistryError; the signal's reason
  */
 export async function lookUpImage(
@@ -191,7 +197,8 @@ export async function lookUpImage(
     signal.throwIfAborted();
     if (!box.aborted) throw error;
     const within = `within ${options.timeoutMs / 1000} s`;
-    // What takes so long may be this image, or the many credentials that were tried: both are the tenant's.
+    // The registry did answer, so the time went to this image or to the number of credentials. Both are the tenant's
+    // choice.
     throw answered
       ? new RegistryError('slow', `${host} did not answer all that was asked ${within}`)
       : new RegistryError('unavailable', `${host} did not answer ${within}`);

@@ -5,16 +5,16 @@ import type { Credentials } from './docker-config.ts';
 import type { RegistryReference } from './reference.ts';
 import { RegistryError } from './registry-error.ts';
 
-/** Calls of one repository of a registry (OCI distribution specification), and the tokens that they need. */
+/** Calls of one repository in a registry (OCI distribution specification), and their tokens. */
 
 export interface RegistryOptions {
-  /** Longest that one image is asked for, in milliseconds. */
+  /** Time limit for the lookup of one image, in milliseconds. */
   readonly timeoutMs: number;
-  /** Registries that may be at private addresses, as `host` or `host:port`; `any`: all. */
+  /** Registries that may have private addresses, as `host` or `host:port`; `any`: all. */
   readonly privateHosts: readonly string[] | 'any';
-  /** Registries that are called by http. */
+  /** Registries that are called over http. */
   readonly insecureHosts: readonly string[];
-  /** PEM of the authorities to trust in place of Node's own. */
+  /** PEM of the certificate authorities to trust instead of Node's own. */
   readonly ca?: string | undefined;
 }
 
@@ -27,18 +27,18 @@ const ACCEPT = [
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 const MAX_TOKEN_BYTES = 64 * 1024;
 const MAX_REDIRECTS = 3;
-/** All that concerns the one registry that is asked. */
+/** Everything that the calls for one image share. */
 export interface Asked {
   readonly reference: RegistryReference;
   readonly insecure: boolean;
   readonly mayBePrivate: boolean;
   readonly options: RegistryOptions;
   readonly signal: AbortSignal;
-  /** When `signal` ends it at the latest, as performance.now() counts. */
+  /** Latest time at which `signal` fires, on the clock of performance.now(). */
   readonly endsAt: number;
-  /** Whether a HEAD is worth a call: false once one hung or failed. Shared by all calls for the image. */
+  /** Whether to try a HEAD: false after one hung or failed. Shared by all calls for the image. */
   readonly head: { isWorthwhile: boolean };
-  /** Told whenever anything is answered. */
+  /** Called for each response. */
   readonly onAnswer?: () => void;
 }
 
@@ -51,7 +51,7 @@ function callOptions(asked: Asked, headers: Call['headers'], maxBytes: number): 
   return { headers, maxBytes, mayBePrivate, ca: options.ca, onAnswer };
 }
 
-/** As a URL with a scheme that may be called; a registry with TLS leads nobody away from it. */
+/** Parses a URL and checks its scheme: a registry with TLS must not lead to a URL without. */
 function calledUrl(text: string, base: string | undefined, asked: Asked): URL {
   const url = URL.canParse(text, base) ? new URL(text, base) : null;
   const allowed = url?.protocol === 'https:' || (asked.insecure && url?.protocol === 'http:');
@@ -68,16 +68,16 @@ export function manifest(asked: Asked, method: Call['method'], authorization?: s
   return callRepository(asked, method, `manifests/${asked.reference.reference}`, authorization);
 }
 
-/** A HEAD with one of these is answered as a GET would be: what was asked is known, or another call now would not help. */
+/** Statuses of a HEAD that a GET would also return: the result is known, or another call would not help now. */
 const SETTLED_BY_HEAD: ReadonlySet<number> = new Set([200, 429, 502, 503, 504]);
 
 const asksForCredentials = ({ status, headers }: Answer) =>
   status === 401 && headers['www-authenticate'] !== undefined;
 
 /**
- * The manifest by HEAD, or by GET where the registry does not take a HEAD. Registries and proxies refuse the method in
- * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the answer to a GET counts as a refusal. Some
- * leave a HEAD without an answer: it gets half of the time, the GET the rest.
+ * Reads the manifest by HEAD, or by GET when the registry rejects HEAD. Registries and proxies reject the method in
+ * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the response to a GET counts as a refusal.
+ * Some never answer a HEAD, so it gets half of the time and the GET the rest.
  */
 export async function headOrGetManifest(asked: Asked, authorization?: string): Promise<Answer> {
   const answer = asked.head.isWorthwhile ? await headManifest(asked, authorization) : null;
@@ -85,7 +85,7 @@ export async function headOrGetManifest(asked: Asked, authorization?: string): P
   return await manifest(asked, 'GET', authorization);
 }
 
-/** null: no answer came within half of the time that is left. */
+/** null: no response within half of the remaining time. */
 async function headManifest(asked: Asked, authorization?: string): Promise<Answer | null> {
   const half = AbortSignal.timeout(Math.max(1, Math.floor((asked.endsAt - performance.now()) / 2)));
   try {
@@ -100,19 +100,19 @@ async function headManifest(asked: Asked, authorization?: string): Promise<Answe
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-/** The digest that the registry states in a header; null: it states none that can be read. */
+/** The digest in the response header; null when it is missing or invalid. */
 export function statedDigest({ headers }: Answer): string | null {
   const stated = headers['docker-content-digest'];
   return typeof stated === 'string' && DIGEST.test(stated) ? stated : null;
 }
 
-/** The digest of a manifest in a body; null: the body holds no manifest, but an error page or nothing. */
+/** The digest of the manifest in the body; null when the body is not a manifest, such as an error page. */
 export function computedDigest({ body }: Answer): string | null {
   const isManifest = Object.keys(parsed(body)).length > 0;
   return isManifest ? `sha256:${createHash('sha256').update(body).digest('hex')}` : null;
 }
 
-/** What lies at a path below the repository. Credentials do not follow to another host. */
+/** Calls a path below the repository. Credentials are not sent to another host after a redirect. */
 export async function callRepository(
   asked: Asked,
   method: Call['method'],
@@ -138,7 +138,7 @@ export async function callRepository(
   throw new RegistryError('unsupported', `${asked.reference.host} redirects without end`);
 }
 
-/** Longest that a registry is believed when it asks for patience. */
+/** Upper limit for the Retry-After of a registry. */
 const MAX_PATIENCE_MS = 300_000;
 
 function patienceOf({ headers }: Answer): number | undefined {
@@ -146,7 +146,7 @@ function patienceOf({ headers }: Answer): number | undefined {
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, MAX_PATIENCE_MS) : undefined;
 }
 
-/** What a status means that is no answer. */
+/** The error for a response that is neither success nor "not found". */
 export function failureOf(answer: Answer, who: string): RegistryError {
   const { status } = answer;
   if (status === 401 || status === 403)
@@ -160,7 +160,7 @@ export function failureOf(answer: Answer, who: string): RegistryError {
     : new RegistryError('unsupported', message);
 }
 
-/** A body as an object; what is none is empty. */
+/** Parses a body as a JSON object; anything else yields an empty object. */
 export function parsed(body: Buffer): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
@@ -170,7 +170,10 @@ export function parsed(body: Buffer): Record<string, unknown> {
   }
 }
 
-/** A token to pull from the repository. The password goes to the realm that the registry names, and only encrypted. */
+/**
+ * Obtains a token to pull from the repository. The password is sent only to the realm that the registry names, and
+ * only over TLS.
+ */
 async function tokenFor(
   asked: Asked,
   { realm, service }: Extract<Challenge, { scheme: 'bearer' }>,
@@ -194,7 +197,7 @@ async function tokenFor(
   return given;
 }
 
-/** What a call has to carry, by what the registry asked for; null: it asks for what nobody has. */
+/** The authorization header that a challenge requires; null when no suitable credentials exist. */
 export async function authorizationFor(
   asked: Asked,
   unauthorized: Answer,

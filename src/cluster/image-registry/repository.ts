@@ -2,18 +2,21 @@ import { type Answer, type Call, call } from './call.ts';
 import { RegistryError } from './registry-error.ts';
 import { computedDigest, statedDigest } from './repository-call.ts';
 
-/** Looks into a repository of the platform's own registry, and removes images from it (OCI distribution specification). */
+/** Lists and deletes images in a repository of the platform's own registry (OCI distribution specification). */
 
 export interface RepositoryOptions {
   /** `registry/path`, without tag and digest. */
   readonly repository: string;
-  /** The registry is called by http. */
+  /** The registry is called over http. */
   readonly insecure: boolean;
-  /** A bearer token that lets pull and delete there, for each call: thousands take longer than one is valid. */
+  /**
+   * Returns a bearer token for pull and delete. Called for each request, because thousands of requests outlast one
+   * token.
+   */
   token(): string;
 }
 
-/** A tag, and the image that it stands for. */
+/** A tag and the digest that it points to. */
 export interface TaggedImage {
   readonly tag: string;
   readonly digest: string;
@@ -71,7 +74,7 @@ function tagsOf(body: Buffer): string[] {
   }
 }
 
-/** The digest of a tag, by HEAD, or by GET where HEAD does not tell it; null: the tag is gone. */
+/** The digest of a tag, by HEAD, or by GET when the HEAD does not state it; null when the tag no longer exists. */
 async function digestOfTag(
   options: RepositoryOptions,
   tag: string,
@@ -89,7 +92,7 @@ async function digestOfTag(
 }
 
 /**
- * The tags of the repository that `isAsked` takes, with their images; none where there is no such repository.
+ * The tags of the repository that `isAsked` selects, with their digests; empty when the repository does not exist.
  * @throws RegistryError; the signal's reason
  */
 export async function taggedImages(
@@ -117,8 +120,8 @@ export async function taggedImages(
 }
 
 /**
- * Removes an image with all its tags; one that is gone already is no error.
- * @throws RegistryError: `unsupported` where the registry deletes nothing; the signal's reason
+ * Deletes an image with all its tags. An image that is already gone is not an error.
+ * @throws RegistryError: `unsupported` when the registry does not allow deletion; the signal's reason
  */
 export async function removeImage(
   options: RepositoryOptions,
