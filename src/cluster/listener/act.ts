@@ -13,11 +13,11 @@ import { runSender } from './report/sender.ts';
 import { fired } from './session/admission.ts';
 import type { Term } from './session/term.ts';
 
-/** Items that are under way at a time, of all tenants. */
+/** Work items that are processed at the same time, for all tenants together. */
 export const ITEMS_AT_ONCE = 16;
 const ITEM_DEADLINE_MS = 45_000;
 const INVENTORY_EVERY_MS = 600_000;
-/** On stop: work under way may finish, then reports are sent, then the lease is released; together below 10 s. */
+/** On stop: current work may finish, then reports are sent, then the lease is released; below 10 s in total. */
 const WORK_DRAIN_MS = 4000;
 const REPORT_DRAIN_MS = 3000;
 
@@ -32,7 +32,7 @@ async function takeInventories(
   }
 }
 
-/** One term: act until it is lost or the process stops, then end in order. */
+/** One term: acts until the lease is lost or the process stops, then shuts down in order. */
 export async function act(parts: ListenerParts, term: Term, stopping: AbortSignal): Promise<void> {
   const {
     options,

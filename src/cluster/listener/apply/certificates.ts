@@ -15,9 +15,10 @@ import type { Term } from '../session/term.ts';
 import type { EnvSecrets } from './env-secrets.ts';
 
 /**
- * Removes the certificate, with its key, of a host that a deployment has given up: another tenant may have it next.
- * cert-manager keeps the Secret when its Certificate goes. Whoever applies a change of the host notes it on the custom
- * resource; the note goes when it was seen that no such Secret is left, so a restart forgets none.
+ * Removes the certificate and key of a host that a deployment no longer uses, because another tenant may use the host
+ * next. cert-manager keeps the Secret when its Certificate is deleted. A host change is marked by an annotation on
+ * the custom resource. The annotation is removed only after the Secret is confirmed to be gone, so it survives
+ * restarts.
  */
 
 export interface CertificateOptions {
@@ -27,17 +28,17 @@ export interface CertificateOptions {
   readonly term: Pick<Term, 'isValid'>;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Fires: take no more. */
+  /** Fires: start no more work. */
   readonly signal: AbortSignal;
-  /** Fires: end what is under way. */
+  /** Fires: abort current work. */
   readonly abort: AbortSignal;
 }
 
-/** Until the garbage collector has taken the Certificate: before that, cert-manager would make the Secret again. */
+/** Time for the garbage collector to delete the Certificate: before that, cert-manager would recreate the Secret. */
 const PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 600_000;
 
-/** What is remembered between the looks at one resource. */
+/** State that is kept between the checks of one resource. */
 interface Look {
   readonly generation: number;
   /** ms on the clock. */
@@ -51,14 +52,14 @@ function isNoted({ metadata }: Resource): boolean {
   );
 }
 
-/** The operator has seen what is wanted, and no route leads anywhere else any more. */
+/** Whether the operator has processed the desired state and no route uses another host any more. */
 function isRouted({ spec, status, metadata }: Resource): boolean {
   if (status?.observedGeneration !== metadata.generation) return false;
   const { url } = status ?? {};
   return url === undefined || (URL.canParse(url) && new URL(url).hostname === wantedHost(spec));
 }
 
-/** One look at one resource. */
+/** Checks one resource. */
 async function look(
   resource: Resource,
   looks: Map<string, Look>,
@@ -101,14 +102,14 @@ async function look(
     });
     view.noteWrite(written);
   } catch (error) {
-    // It has changed meanwhile, which wakes us: perhaps its host.
+    // The resource changed meanwhile. That event queues it again, perhaps with another host.
     if (!isKubeError(error, 'conflict', 'not_found')) throw error;
   }
   looks.delete(key);
   return { kind: 'settled' };
 }
 
-/** Resolves when the signal has fired and nothing runs any more. */
+/** Resolves when the signal has fired and all work has ended. */
 export async function tidyCertificates(options: CertificateOptions): Promise<void> {
   const { view, logger, clock, signal, abort } = options;
   const queue = new WorkQueue({ clock });

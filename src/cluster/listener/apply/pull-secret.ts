@@ -10,18 +10,19 @@ import { beingDeleted, isOurs } from './env-secrets.ts';
 import { createSecret, deleteSecret } from './secret-writes.ts';
 
 /**
- * The Secret with which the cluster pulls a deployment's images from the registry of the platform: one a deployment,
- * made before the custom resource names it, and made anew when the hub gives another content, which is when it has
- * another key. It is removed by name with the deployment (purge.ts). The listener may not list Secrets.
+ * The Secret with which the cluster pulls a deployment's images from the platform's registry, one for each
+ * deployment. It is created before the custom resource refers to it, and replaced when the hub sends another content,
+ * which happens when the hub has a new key. It is deleted by name with the deployment (purge.ts). The listener may
+ * not list Secrets.
  */
 
 type PullSecret = NonNullable<ApplyWork['pull_secret']>;
 
-/** Key and type that Kubernetes knows. */
+/** Key and type of the Secret, as Kubernetes defines them. */
 const DOCKER_CONFIG = '.dockerconfigjson';
 const TYPE = 'kubernetes.io/dockerconfigjson';
 
-/** Bounds the memory of what is there; an entry that falls out costs one call. */
+/** Limits the cache of existing Secrets. An evicted entry costs one call. */
 const REMEMBERED = 20_000;
 
 interface StoredSecret extends KubeObject {
@@ -46,7 +47,7 @@ function secretObject(item: ApplyWork, { name, docker_config: config }: PullSecr
 
 export class PullSecrets {
   readonly #client: Pick<KubeClient, 'create' | 'find' | 'delete'>;
-  /** Hash of what is known to be there, by place. Only saves calls. */
+  /** Hash of the Secret that is known to exist, by namespace and name. Only saves calls. */
   readonly #there = new Map<string, string>();
 
   constructor(client: Pick<KubeClient, 'create' | 'find' | 'delete'>) {
@@ -54,12 +55,12 @@ export class PullSecrets {
   }
 
   /**
-   * Makes the one that the item brings, if any, or makes it anew where its content is another. Pods that start in
-   * between are tried again by the kubelet.
-   * @param repair look even at one that was there before
+   * Creates the Secret of the item, if any, or replaces it when its content differs. The kubelet retries pods that
+   * start in between.
+   * @param repair also check a Secret that existed before
    * @param guard called before each write
-   * @returns the name of the Secret where it did not exist before this call
-   * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
+   * @returns the name of the Secret if it did not exist before this call
+   * @throws Refusal Conflict when a Secret of another owner has the name; KubeError
    */
   async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<string[]> {
     const { pull_secret: secret } = item;
@@ -73,12 +74,12 @@ export class PullSecrets {
     return isNew ? [secret.name] : [];
   }
 
-  /** Believes no more that the one of this resource is there. */
+  /** Drops the cached knowledge that the Secret of this resource exists. */
   forget({ metadata: { namespace, name } }: Resource): void {
     this.#there.delete(`${namespace}/${pullSecretName(name)}`);
   }
 
-  /** @returns whether there was no Secret of this name before */
+  /** @returns whether no Secret of this name existed before */
   async #make(item: ApplyWork, secret: PullSecret, guard: () => void, signal: AbortSignal): Promise<boolean> {
     const wanted = secretObject(item, secret);
     guard();

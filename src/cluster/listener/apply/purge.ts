@@ -21,8 +21,9 @@ import type { IdentityRecords } from './identity-records.ts';
 import { leftPodHolds, namespaceHold, objectHolds, type PodSummary, podsIn } from './purge-holds.ts';
 
 /**
- * Removes everything of one deployment: first the custom resource and, before it, all that it owns; then what outlives
- * it. Each step can be repeated; only what carries the deployment's mark is touched, by uid. The namespace stays.
+ * Removes everything of one deployment: first the custom resource with all objects that it owns, then the objects
+ * that outlive it. Each step can be repeated. Only objects with the deployment's labels are deleted, by uid. The
+ * namespace stays.
  */
 
 export interface PurgeDeps {
@@ -30,25 +31,31 @@ export interface PurgeDeps {
   view: Pick<ResourceView, 'covers' | 'trouble' | 'refresh' | 'noteDelete'>;
   secrets: EnvSecrets;
   identities: IdentityRecords;
-  /** Absent: nothing is built in this cluster. */
+  /** Absent: this cluster builds no images. */
   builds?: BuildSecrets | undefined;
   guard: () => void;
-  /** For pods that should have ended; default: the system's clock. */
+  /** Time to compare with the deadline of terminating pods; default: the system's clock. */
   now?: () => Date;
 }
 
-/** Until the garbage collector is done: mostly within seconds. What another's finalizer holds is looked at less often. */
+/**
+ * Time for the garbage collector, which usually needs seconds. Objects with foreign finalizers are checked less
+ * often.
+ */
 const LOOK_MS = 500;
 const SOON_LOOKS = 10;
 const MOST_MS = 3000;
-/** A call that was refused is sent again less often than an object is read. */
+/** A rejected call is repeated less often than an object is read. */
 const MOST_REFUSED_MS = 15_000;
-/** So many looks without an end, and the custom resource itself says nothing: its operator may not run. */
+/** After so many checks, a custom resource without a reported hold is reported: its operator may not run. */
 const UNTOLD_LOOKS = 20;
-/** Kinds without owner, found by label. */
+/** Kinds without an owner reference, found by label. */
 const UNOWNED: readonly ResourceKind[] = [RESOURCES.PersistentVolumeClaim, RESOURCES.ControllerRevision];
 
-/** In a namespace that is being deleted, or gone, nothing is left to be taken over. */
+/**
+ * Records the identity of a deployment whose workloads are kept. Not needed when the namespace is gone or being
+ * deleted.
+ */
 async function recordLeft(item: PurgeWork, deps: PurgeDeps, signal: AbortSignal): Promise<void> {
   try {
     await deps.identities.put(item, 'left', deps.guard, signal);
@@ -74,12 +81,15 @@ async function deleteResource(
     await deps.client.delete(RESOURCES.ManagedDeployment, { namespace, name }, options);
     deps.view.noteDelete(live);
   } catch (error) {
-    // Gone, or another one of the name by now: the next look tells.
+    // It is gone, or another object has the name by now: the next check shows which.
     if (!isKubeError(error, 'not_found', 'conflict')) throw error;
   }
 }
 
-/** Secrets: the environments that the hub knows of, and the one that a leftover names; the credentials of database and registry. */
+/**
+ * Secrets to delete: the environments that the hub knows, the one that a leftover resource names, and the credentials
+ * of database and registry.
+ */
 function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
   const named = live?.spec?.revision?.envSecretName;
   return [
@@ -94,7 +104,7 @@ function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
   ];
 }
 
-/** @returns what was still there */
+/** @returns the objects that still existed */
 async function deleteUnowned(
   kind: ResourceKind,
   item: PurgeWork,
@@ -116,18 +126,21 @@ async function deleteUnowned(
   return ours.map((object) => ({ ...object, kind: kind.kind }));
 }
 
-/** Kept between the looks at one deployment: which Secret a custom resource named while it was there, and how many looks there were. */
+/**
+ * State between the checks of one deployment: the Secrets that its custom resource named while it existed, and the
+ * number of checks.
+ */
 export type PurgeMemory = Map<string, { names: readonly string[]; looks: number }>;
 
-/** What one look has found: objects that are still there, and what is known to block them. */
+/** The result of one check: objects that still exist, and what is known to block them. */
 interface Found {
   readonly left: KubeObject[];
   readonly holds: DeletionHold[];
-  /** The cluster has refused a call. */
+  /** The cluster has rejected a call. */
   refused: boolean;
 }
 
-/** Does one step; that the cluster refuses it is found, and keeps the other steps from nothing. */
+/** Runs one step. A rejection by the cluster is recorded and does not stop the other steps. */
 async function attempt(
   found: Found,
   namespace: string,
@@ -143,7 +156,10 @@ async function attempt(
   }
 }
 
-/** The custom resource goes first, and takes with it what it owns. What keeps it is mostly told by the operator in its status. */
+/**
+ * The custom resource is deleted first, together with the objects that it owns. The operator usually reports in the
+ * status what blocks it.
+ */
 function resourceHolds(live: Resource, looks: number): DeletionHold[] {
   const { metadata, status } = live;
   if (metadata.deletionTimestamp === undefined) return [];
@@ -159,7 +175,10 @@ function resourceHolds(live: Resource, looks: number): DeletionHold[] {
   return [{ reason: 'DependentsLeft', message }];
 }
 
-/** Pods of the deployment that run on without a custom resource: what controls them has lost its owner. */
+/**
+ * Pods of the deployment that still run after the custom resource is gone: the workload that controls them has lost
+ * its owner.
+ */
 async function leftPods(item: PurgeWork, { client }: PurgeDeps, signal: AbortSignal): Promise<PodSummary[]> {
   const { namespace, deployment_id: deploymentId } = item;
   const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
@@ -167,7 +186,7 @@ async function leftPods(item: PurgeWork, { client }: PurgeDeps, signal: AbortSig
   return pods.filter((pod) => !pod.ended && isOurs(pod, deploymentId));
 }
 
-/** Removes what outlives the custom resource. */
+/** Removes the objects that outlive the custom resource. */
 async function removeRest(
   item: PurgeWork,
   names: readonly string[],
@@ -191,7 +210,7 @@ async function removeRest(
   return found;
 }
 
-/** What blocks the objects that a look has found to be left. */
+/** What blocks the objects that still exist. */
 async function restHolds(
   { left, holds }: Found,
   item: PurgeWork,
@@ -203,7 +222,7 @@ async function restHolds(
   const now = deps.now?.() ?? new Date();
   const lasts = looks > SOON_LOOKS;
   const isProtected = left.some(({ kind }) => kind === RESOURCES.PersistentVolumeClaim.kind);
-  // A pod of anybody may use the claim.
+  // Any pod of the namespace may use the claim.
   const pods =
     lasts && isProtected ? await podsIn(deps.client, { namespace, signal }).catch(nothingIfRefused) : [];
   const own = left.filter((object): object is PodSummary => 'claims' in object);
@@ -221,7 +240,8 @@ function nothingIfRefused(error: unknown): PodSummary[] {
 }
 
 /**
- * One look at a deployment that is to go. `done`: nothing of it was left. `wait` says what blocks it, where that is known.
+ * Checks and continues the purge of one deployment. `done`: nothing is left. `wait` contains what blocks the purge,
+ * if known.
  * @throws Refusal, KubeError, what `guard` throws
  */
 export async function purgeItem(
@@ -254,7 +274,7 @@ export async function purgeItem(
     const present = live;
     if (present.metadata.deletionTimestamp === undefined) {
       await attempt(first, namespace, async () => {
-        // Before it goes: what it leaves must not be taken over by another resource of its name and id.
+        // Before the deletion: another resource with this name and id must not adopt the workloads that are kept.
         if (item.keep_workloads) await recordLeft(item, deps, signal);
         await deleteResource(present, item, deps, signal);
         return [];

@@ -8,7 +8,7 @@ import type { Resource, ResourceView } from '../resource-view.ts';
 import type { Term } from '../session/term.ts';
 import { type BuildSecrets, hasEnded } from './build-secrets.ts';
 
-/** Removes the credentials of builds as soon as they are over, and now and then whatever was left. */
+/** Removes the credentials of a build as soon as it ends, and removes leftover credentials at intervals. */
 
 export interface TidyingOptions {
   readonly builds: Pick<BuildSecrets, 'tidy'>;
@@ -16,26 +16,26 @@ export interface TidyingOptions {
   readonly term: Term;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Fires: take no more. */
+  /** Fires: start no more work. */
   readonly signal: AbortSignal;
-  /** Fires: end what is under way. */
+  /** Fires: abort current work. */
   readonly abort: AbortSignal;
 }
 
-/** All Secrets are looked at together: the one key of the queue. */
+/** All Secrets are checked together, so the queue has a single key. */
 const ALL = 'builds';
-/** Several builds that end at once are one look. */
+/** Several builds that end at the same time cause one check. */
 const GATHER_MS = 200;
 const PAUSE_MS = 600_000;
 
 /**
- * Which Secret each resource asked for when it was last told of. What comes before an update is no measure: the listener's
- * own write is in the view before it is told.
+ * The Secret that each resource requested at the last event. The previous state in the event is not suitable: the
+ * listener's own write is in the cache before its event is handled.
  */
 class AskedSecrets {
   readonly #names = new Map<string, string>();
 
-  /** @returns whether it asked for another one before */
+  /** @returns whether the resource requested another Secret before */
   note(resource: Resource): boolean {
     const key = keyOf(resource);
     const before = this.#names.get(key);
@@ -50,7 +50,7 @@ class AskedSecrets {
   }
 }
 
-/** Resolves when the signal has fired and nothing runs any more. */
+/** Resolves when the signal has fired and all work has ended. */
 export async function tidyBuilds(options: TidyingOptions): Promise<void> {
   const { builds, view, term, logger, clock, signal, abort } = options;
   const queue = new WorkQueue({ clock });

@@ -19,24 +19,27 @@ import type { Resource, ResourceView } from '../resource-view.ts';
 import { mergedDockerConfig } from './docker-config.ts';
 
 /**
- * What builds have in their namespace: the Secret with the credentials of each, made before the custom resource asks
- * for the build and removed when it has had its last word, when another takes its place, and with the deployment. That
- * namespace holds nothing but builds, so there the listener may list Secrets: what was left because a process ended in
- * between is found.
+ * The Secrets with the credentials of builds, in the build namespace. Each is created before the custom resource
+ * requests the build. It is removed when the build has reached a final status, when another build replaces it, and
+ * with the deployment. The build namespace contains only builds, so the listener may list its Secrets, and finds
+ * those that a terminated process left behind.
  */
 
 export interface BuildSecretOptions {
   readonly client: Pick<KubeClient, 'create' | 'apply' | 'find' | 'delete' | 'listAll'>;
-  /** Of builds. */
+  /** The build namespace. */
   readonly namespace: string;
-  /** Secret there by which base images are pulled. */
+  /** Secret in the build namespace with the credentials for base images. */
   readonly baseSecret?: string | undefined;
   readonly logger: Pick<Logger, 'warn'>;
 }
 
 type View = Pick<ResourceView, 'covers' | 'trouble' | 'get'>;
 
-/** Whether an unfinished build of this resource uses the Secret, under its name or the one that earlier versions gave it. */
+/**
+ * Whether an unfinished build of this resource uses the Secret, under its name or under the name that earlier
+ * versions used.
+ */
 function needs(resource: Resource | undefined, secret: KubeObject): boolean {
   const { build } = resource?.spec ?? {};
   if (resource === undefined || build === undefined || hasEnded(resource)) return false;
@@ -44,12 +47,12 @@ function needs(resource: Resource | undefined, secret: KubeObject): boolean {
   return names.includes(secret.metadata.name);
 }
 
-/** Name of the Secret that the item brings: derived here, because an older hub sends the former name. */
+/** Name of the item's Secret. It is derived here, because an older hub sends the former name. */
 function nameOf(item: ApplyWork, revisionId: string): string {
   return buildName({ namespace: item.namespace, name: item.name }, revisionId);
 }
 
-/** The build that the resource asks for has had its last word. */
+/** Whether the requested build has reached a final status. */
 export function hasEnded(resource: Resource | undefined): boolean {
   const { spec, status } = resource ?? {};
   if (spec?.build === undefined || status?.build?.revisionId !== spec.build.revisionId) return false;
@@ -58,7 +61,7 @@ export function hasEnded(resource: Resource | undefined): boolean {
 
 export class BuildSecrets {
   readonly #options: BuildSecretOptions;
-  /** Names of those whose custom resource is being written: it does not ask for them yet. */
+  /** Names of Secrets whose custom resource is being written and does not refer to them yet. */
   readonly #beingAsked = new Set<string>();
 
   constructor(options: BuildSecretOptions) {
@@ -66,9 +69,9 @@ export class BuildSecrets {
   }
 
   /**
-   * Writes the one that the item brings, if any; what is there already gets fresh credentials.
+   * Writes the Secret of the item, if any. An existing Secret receives fresh credentials.
    * @param guard called before the write
-   * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
+   * @throws Refusal Conflict when a Secret of another owner has the name; KubeError
    */
   async ensure(item: ApplyWork, guard: () => void, signal: AbortSignal): Promise<void> {
     const { build_secret: secret } = item;
@@ -90,7 +93,7 @@ export class BuildSecrets {
     else await this.#renew(object, found, signal);
   }
 
-  /** With the platform's credentials for base images; where these cannot be read, BuildKit says what it may not pull. */
+  /** Adds the platform's credentials for base images. If they cannot be read, BuildKit reports the failed pull. */
   async #withBases(data: Readonly<Record<string, string>>, signal: AbortSignal) {
     const { client, namespace, baseSecret: name, logger } = this.#options;
     const own = data[BUILD_SECRET_KEYS.dockerConfig];
@@ -104,7 +107,7 @@ export class BuildSecrets {
     return data;
   }
 
-  /** The custom resource of the item was written, or was not: what it asks for is seen. */
+  /** Called after the write of the item's custom resource, successful or not. */
   asked(item: ApplyWork): void {
     const { build_secret: secret } = item;
     if (secret !== undefined) this.#beingAsked.delete(nameOf(item, secret.revision_id));
@@ -136,8 +139,8 @@ export class BuildSecrets {
   }
 
   /**
-   * Removes every Secret that no build needs, and copies one that a version before has written to its present name. Of
-   * namespaces that this listener does not see, or has not read completely yet, nothing is touched.
+   * Removes every Secret that no build needs, and copies a Secret with a former name to its present name. Secrets of
+   * namespaces that the listener does not watch, or has not read completely yet, are kept.
    * @throws KubeError, what `guard` throws
    */
   async tidy(view: View, guard: () => void, signal: AbortSignal): Promise<void> {
@@ -159,7 +162,7 @@ export class BuildSecrets {
     }
   }
 
-  /** A build that was asked for before an upgrade and begins after it mounts the Secret under its present name. */
+  /** A build that was requested before an upgrade and starts after it mounts the Secret under its present name. */
   async #copy(former: string, name: string, guard: () => void, signal: AbortSignal): Promise<void> {
     const { client, namespace } = this.#options;
     const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name: former }, { signal });
@@ -179,7 +182,7 @@ export class BuildSecrets {
 
   /**
    * Removes the Secrets and Jobs of a deployment.
-   * @returns what was still there
+   * @returns the objects that still existed
    */
   async remove(deploymentId: string, guard: () => void, signal: AbortSignal): Promise<KubeObject[]> {
     const left: KubeObject[] = [];
@@ -200,7 +203,7 @@ export class BuildSecrets {
     const { items } = await client.listAll(kind, {
       namespace,
       labelSelector,
-      // The values are nobody's business here.
+      // Secret values are not needed here.
       transform: ({ apiVersion, kind: name, metadata }) => ({ apiVersion, kind: name, metadata }),
       signal,
     });
@@ -218,7 +221,7 @@ export class BuildSecrets {
       };
       await client.delete(kind, { namespace, name }, options);
     } catch (error) {
-      // Gone, or another one of the name by now.
+      // It is gone, or another object has the name by now.
       if (!isKubeError(error, 'not_found', 'conflict')) throw error;
     }
   }

@@ -30,7 +30,7 @@ export interface Finding {
   readonly check: Check;
   readonly outcome: Outcome;
   readonly message: string;
-  /** What to do; only of a warning or failure. */
+  /** What to do; only for a warning or failure. */
   readonly next?: string;
 }
 

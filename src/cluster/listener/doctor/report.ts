@@ -16,7 +16,7 @@ export function isHealthy(findings: readonly Finding[]): boolean {
 
 const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** A line a finding, with what to do below it, and a sum. */
+/** One line per finding, with its remedy below, and a summary. */
 export function asText(findings: readonly Finding[]): string {
   const width = Math.max(...Object.values(CHECKS).map((name) => name.length));
   const lines = findings.map(({ check, outcome, message, next }) => {
@@ -30,7 +30,7 @@ export function asText(findings: readonly Finding[]): string {
   return [...lines, '', sum].join('\n');
 }
 
-/** For programs: `{ok, findings: [{check, outcome, message, next?}]}`. */
+/** Output for programs: `{ok, findings: [{check, outcome, message, next?}]}`. */
 export function asJson(findings: readonly Finding[]): string {
   return JSON.stringify({ ok: isHealthy(findings), findings }, null, 2);
 }

@@ -12,33 +12,36 @@ import { type DeliveryOptions, LogDelivery, namesOf } from './log-delivery.ts';
 import { chooseContainers, LEFT_LINE, leftSentence } from './log-slots.ts';
 import { type LoggedContainer, loggedContainers, podSelector, type WorkloadPod } from './workload-pod.ts';
 
-/** Reads the logs of one deployment for one reader, who may follow them, and sends them in chunks. */
+/** Reads the logs of one deployment for one reader, optionally follows them, and sends them in chunks. */
 
 export interface ReadingOptions extends DeliveryOptions {
   readonly client: Pick<KubeClient, 'listAll' | 'readLog'>;
-  /** Fires: read no more. */
+  /** Fires: stop reading. */
   readonly signal: AbortSignal;
 }
 
-/** Pods that come and go while their logs are followed are looked for this often. */
+/** How often pods are listed while their logs are followed. */
 const LOOK_MS = 2000;
-/** Between two chunks: bounds what one reader costs. */
+/** Pause between two chunks. Limits the cost of one reader. */
 const CHUNK_PAUSE_MS = 200;
-/** A container that is left in so many looks in a row is told of: most that have ended make room at once. */
+/**
+ * A container that is skipped in so many consecutive polls is reported. Most containers that have ended free their
+ * slot at once.
+ */
 const LOOKS_LEFT = 3;
-/** A cluster that does not answer for so long is given up. */
+/** After this time without an answer of the cluster, the read ends. */
 const GIVE_UP_MS = 30_000;
 
-/** What is known of a container's log. */
+/** State of a container's log. */
 interface Tail {
-  /** Time of its last line that was read. */
+  /** Timestamp of the last line that was read. */
   at: string | undefined;
   isRunning: boolean;
   isDone: boolean;
   failures: number;
-  /** It was there when the reading began: of its newest lines alone as many as were asked for. */
+  /** The container existed when the read began. Only for such a container, the limit on the newest lines applies. */
   readonly isFirst: boolean;
-  /** Looks in a row in which there was no room for it. */
+  /** Number of consecutive polls without a slot for it. */
   left: number;
 }
 
@@ -73,7 +76,7 @@ export class LogReading {
     this.#delivery = new LogDelivery(options);
   }
 
-  /** Resolves when everything is told, the reader has gone, or the signal has fired. Never rejects. */
+  /** Resolves when everything is sent, the reader is gone, or the signal fires. Never rejects. */
   async run(): Promise<void> {
     const { signal } = this.#options;
     const stop = () => {
@@ -91,7 +94,10 @@ export class LogReading {
     }
   }
 
-  /** Reads until there is nothing more. @returns why there is not, as a sentence */
+  /**
+   * Reads until no more lines will come.
+   * @returns the reason, as a sentence
+   */
   async #read(): Promise<string> {
     const { request, clock } = this.#options;
     const { signal } = this.#ending;
@@ -122,7 +128,7 @@ export class LogReading {
     return `${ALL}${unread}${leftSentence(left)}`;
   }
 
-  /** Each that is left says so itself, once, among the lines of the others. */
+  /** Reports each skipped container once, with a line among those of the others. */
   #tellLeft(left: readonly LoggedContainer[]): void {
     const keys = new Set(left.map(({ key }) => key));
     for (const [key, tail] of this.#tails) if (!keys.has(key) && tail.left < LOOKS_LEFT) tail.left = 0;
@@ -136,7 +142,7 @@ export class LogReading {
     }
   }
 
-  /** As `#containers`; who follows gets over a cluster that does not answer for a moment. */
+  /** Like `#containers`; when following, a short outage of the cluster is tolerated. */
   async #look(): Promise<LoggedContainer[]> {
     const { clock, request } = this.#options;
     const { signal } = this.#ending;
@@ -165,7 +171,7 @@ export class LogReading {
     return all;
   }
 
-  /** Reads one log, unless that is done or under way. A stream that breaks off is taken up again with the next look. */
+  /** Reads one log, unless it is complete or being read. An interrupted stream is resumed with the next poll. */
   async #follow(container: LoggedContainer): Promise<void> {
     const { key, hasEnded } = container;
     const tail = this.#tails.get(key);
@@ -175,7 +181,7 @@ export class LogReading {
       await this.#tail(container, tail);
       tail.isDone = hasEnded;
     } catch (error) {
-      // It has just begun, or its pod has gone: the next look knows.
+      // The container has just started, or its pod is gone: the next poll shows which.
       const { logger, request } = this.#options;
       if (!isKubeError(error, 'bad_request', 'not_found', 'aborted') && !this.#ending.signal.aborted) {
         tail.failures += 1;
@@ -195,21 +201,21 @@ export class LogReading {
     const lines = client.readLog(pod, {
       container: source.container,
       since: from ?? since,
-      // Of a container that begins later, nothing is left out.
+      // A container that starts later is read completely.
       tail: from === undefined && isFirst ? limit : undefined,
       follow,
       previous,
       signal: this.#ending.signal,
     });
     for await (const { at, text } of lines) {
-      // Asked for to the second: what was read of it already comes again.
+      // The API filters by whole seconds, so some lines were read before.
       if (from !== undefined && at <= from) continue;
       if (!(await this.#buffer.add({ at, ...source, text }))) return;
       tail.at = at;
     }
   }
 
-  /** Sends what is read, and in between that there is nothing, until the end was sent or nobody reads. */
+  /** Sends lines, or a sign of life when there are none, until the end was sent or the reader is gone. */
   async #send(reading: Promise<string>): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#ending;
@@ -230,7 +236,7 @@ export class LogReading {
     }
   }
 
-  /** The listener is told to stop: the reader need not wait until it is missed. */
+  /** The listener stops: tells the reader, which then need not wait for a timeout. */
   async #tellStop(): Promise<void> {
     if (!this.#options.term.isValid()) return;
     const chunk = { seq: this.#seq + 1, lines: [], end: STOPPED };

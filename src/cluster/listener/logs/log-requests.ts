@@ -9,30 +9,36 @@ import { type HubClient, HubError } from '../session/hub-client.ts';
 import { namesOf } from './log-delivery.ts';
 import { LogReading } from './log-reading.ts';
 
-/** Asks the hub who wants to read logs of workloads, and reads for each until it has gone. */
+/** Polls the hub for requests to read logs of workloads, and serves each until its reader is gone. */
 
 export interface LogRequestsOptions extends HubFailureOptions {
   readonly client: KubeClient;
   readonly hub: Pick<HubClient, 'logRequests' | 'logChunk'>;
   readonly view: Pick<ResourceView, 'covers'>;
-  /** Fires: read no more. */
+  /** Fires: stop reading. */
   readonly signal: AbortSignal;
 }
 
 const RETRY = { baseMs: 300, capMs: 10_000 };
-/** A hub of before knows no such requests. */
+/** An older hub does not have this call. */
 const OLD_HUB_PAUSE_MS = 300_000;
-/** What a hub of before answers to a listener that says what it knows: it is asked without that, once. */
+/**
+ * Status of an older hub when the call carries the listener's capabilities. The call is then repeated once without
+ * them.
+ */
 const UNPROCESSABLE = 422;
-/** That once may reach a newer hub: whoever asks there for what the listener knows waits for so long. */
+/**
+ * The repeated call may reach a newer hub. A request there that depends on the listener's capabilities waits this
+ * long.
+ */
 const UNTOLD_WAIT_SECONDS = 4;
 
-/** Resolves when the signal has fired and nothing is read any more. */
+/** Resolves when the signal has fired and all reads have ended. */
 export async function serveLogRequests(options: LogRequestsOptions): Promise<void> {
   const { hub, term, signal, clock, logger } = options;
   const running = new Set<Promise<void>>();
   const begin = (request: LogRequest) => {
-    // The hub bounds readers too; it may be another one that does not.
+    // The hub limits readers, too, but another version may not.
     if (running.size >= 2 * MAX_LOG_REQUESTS || !options.view.covers(request.namespace)) return;
     const reading = new LogReading({ ...options, request })
       .run()

@@ -1,23 +1,23 @@
 import type { LoggedContainer } from './workload-pod.ts';
 
-/** Which of many containers are read, where not all can be at once. Pure. */
+/** Selects which containers are read when there are more than can be read at once. Pure. */
 
-/** Logs of one reader that are read at once. */
+/** Logs that are read at the same time for one reader. */
 export const MOST_CONTAINERS = 50;
-/** Pods that are named of those that were left. */
+/** Number of skipped pods that are named in a message. */
 const MOST_NAMED = 5;
 const NAMED_CHARACTERS = 600;
 
 export interface Chosen {
   readonly read: readonly LoggedContainer[];
-  /** There was no room for these. */
+  /** Containers without a slot. */
   readonly left: readonly LoggedContainer[];
 }
 
 /**
- * Those that are being read already go on, then running ones, then those that have ended: what these have to say stays
- * where it is, and they give their places back at once.
- * @param tail what is known of a container's log; those that are done need no place
+ * Containers that are being read keep their slot. Then running containers are selected, then those that have ended:
+ * their lines do not change, and they free their slots at once.
+ * @param tail state of a container's log; complete ones need no slot
  */
 export function chooseContainers(
   all: readonly LoggedContainer[],
@@ -28,7 +28,7 @@ export function chooseContainers(
   return { read: open.slice(0, MOST_CONTAINERS), left: open.slice(MOST_CONTAINERS) };
 }
 
-/** What was left, as a sentence; '': nothing was. */
+/** A sentence about the skipped containers; '' when there are none. */
 export function leftSentence(left: readonly LoggedContainer[]): string {
   if (left.length === 0) return '';
   const pods = [...new Set(left.map(({ pod }) => pod.name))];
@@ -37,5 +37,5 @@ export function leftSentence(left: readonly LoggedContainer[]): string {
   return ` The logs of ${left.length} more containers were not read, of the pods ${named}${more}: ask for one component.`;
 }
 
-/** A line in place of those of a container that is left while others are followed. */
+/** The line that replaces the log of a skipped container while others are followed. */
 export const LEFT_LINE = `Not followed by Berth: the logs of ${MOST_CONTAINERS} other containers are. Ask for one component.`;

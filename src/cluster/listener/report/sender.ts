@@ -21,22 +21,25 @@ export interface SenderOptions extends HubFailureOptions {
   draining: AbortSignal;
 }
 
-/** After a call: what comes of many deployments meanwhile goes with the next one, and costs the hub one transaction. */
+/** Pause after a call, so that reports that arrive meanwhile share the next call and one transaction of the hub. */
 const GATHER_MS = 40;
-/** Call after call, each carries more: it costs the hub a transaction and its disk a commit, however much is in it. */
+/**
+ * Rate limit of calls. Under load each call carries more reports: a call costs the hub one transaction and one
+ * commit, whatever its size.
+ */
 const PACE: Rate = { perSecond: 4, burst: 8 };
 /**
- * The word that an item was applied, and how far a rollout is, go along with what mostly follows, if that comes within this
- * time: told at once, they would take hub and disk just when the operator writes what somebody waits for.
+ * Reports that are not urgent wait this long for others to share a call with. Sent at once, they would load hub and
+ * database just when the operator writes the results that users wait for.
  */
 const COMPANY_MS = 250;
 const RETRY = { baseMs: 200, capMs: 10_000 };
-/** Then the hub is asked anew whether it knows more. */
+/** After this time, the sender tries again whether the hub accepts the current form of reports. */
 const AS_BEFORE_MS = 60_000;
 
 /**
- * Tells the hub, one call at a time: the inventory is then never older than a report that was sent before it, so the
- * hub cannot take a resource for missing that it was just told of.
+ * Sends reports with one call at a time. So the inventory is never older than a report that was sent before it, and
+ * the hub cannot consider a resource missing that was just reported.
  */
 export async function runSender(options: SenderOptions): Promise<void> {
   const { outbox, term, draining } = options;
@@ -67,15 +70,15 @@ export async function runSender(options: SenderOptions): Promise<void> {
 
 interface Waits extends Pick<SenderOptions, 'outbox' | 'clock'> {
   readonly pace: TokenBuckets;
-  /** Fires: there is no time to wait. */
+  /** Fires: stop waiting. */
   readonly ended: AbortSignal;
 }
 
-/** Resolves when what there is to tell has waited for company, and the pace allows a call. */
+/** Resolves when reports have waited long enough for others, and the rate limit allows a call. */
 async function untilDue({ outbox, clock, pace, ended }: Waits): Promise<void> {
   if (!ended.aborted) {
     const over = new AbortController();
-    // The end wakes the outbox.
+    // The end of the wait wakes the outbox.
     await Promise.race([outbox.waitForUrgent(), sleep(clock, COMPANY_MS, over.signal)]);
     over.abort();
   }
@@ -94,7 +97,7 @@ class Sender {
   readonly #options: SenderOptions;
   readonly #unknown = new Set<string>();
   #seq = 0;
-  /** Until then, on the monotonic clock, reports are as the version before has them. */
+  /** Until this time on the monotonic clock, reports are sent in the form of the previous version. */
   #asBeforeUntil = 0;
 
   constructor(options: SenderOptions) {
@@ -104,7 +107,8 @@ class Sender {
   async sendSome(): Promise<void> {
     const draft = this.#options.outbox.draft(MAX_REPORTS);
     if (draft !== null) await this.#sendReports(draft);
-    // What is there comes after how it fares: a hub that nobody had told takes that for seen with the inventory.
+    // Statuses are sent before the inventory: without a status, the hub would take a resource for observed with the
+    // inventory.
     if (draft === null || draft.reports.length < MAX_REPORTS) await this.#sendInventory();
   }
 
@@ -131,7 +135,7 @@ class Sender {
     if (answer.inventory_wanted === true) outbox.touchEverything();
   }
 
-  /** One report that the hub does not take must not keep back the others. */
+  /** A report that the hub rejects must not block the others. */
   async #sendOneByOne(reports: readonly Report[]): Promise<void> {
     for (const report of reports) {
       try {
@@ -144,7 +148,7 @@ class Sender {
     }
   }
 
-  /** During an upgrade the hub may be of the version before, for a while: what it knows of a report it takes. */
+  /** During an upgrade the hub may still run the previous version: send the part of the report that it knows. */
   async #postAsBefore(report: Report, refusal: unknown): Promise<void> {
     const before = asBefore(report);
     const isLater = Object.keys(before).length < Object.keys(report).length;
@@ -183,7 +187,7 @@ class Sender {
     }
   }
 
-  /** The line of now: what was edited may have been put back, what was gone may be there again. */
+  /** The current item: an edit may have been reverted, and a deleted resource may exist again. */
   #line(key: string, gone: InventoryItem | null): InventoryItem | null {
     const { namespace = '', name } = parseKey(key);
     const resource = this.#options.view.get(namespace, name);
