@@ -2,8 +2,8 @@ import type { KubeObject } from '../client/object.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 
 /**
- * What a reflector does with each object before it keeps it: its transform, else the managed fields go. A transform that
- * throws must not stop the stream: the object is then kept as it came.
+ * The transform that a reflector applies to each object before it caches it. By default it removes the managed
+ * fields. If a transform throws, the object is cached unchanged, because the stream must not stop.
  */
 export function slimming<T extends KubeObject>({
   transform = dropManagedFields,

@@ -1,25 +1,25 @@
 import { KubeError } from '../client/errors.ts';
 import { compareResourceVersions } from '../client/object.ts';
 
-/** So often a list older than what was seen is put down to a stale replica; then it is believed. */
+/** So many lists that are older than the known state are attributed to a lagging replica. The next one is accepted. */
 const STALE_LISTS_REFUSED = 3;
 
 /**
- * A list older than what was already seen comes from a replica that lags (try again) or, if it stays so, from a
- * server whose data was restored from a backup (believe it).
+ * A list that is older than the known state comes from a lagging replica (retry), or, if this persists, from a server
+ * whose data was restored from a backup (accept it).
  */
 export class StaleLists {
   readonly #plural: string;
   #refused = 0;
 
-  /** @param plural the kind's, for messages */
+  /** @param plural plural name of the kind, for messages */
   constructor(plural: string) {
     this.#plural = plural;
   }
 
   /**
-   * Whether the list of version `listed` is older than `seen` (undefined: nothing was seen) and to be believed.
-   * @throws KubeError when it is older and to be asked for again
+   * Whether the list of version `listed` is older than `seen` (undefined: no known state) and must be accepted.
+   * @throws KubeError when it is older and must be requested again
    */
   isRewritten(listed: string, seen: string | undefined): boolean {
     if (seen === undefined || compareResourceVersions(listed, seen) >= 0) {

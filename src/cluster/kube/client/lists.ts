@@ -9,7 +9,7 @@ import { streamedList } from './streamed-list.ts';
 const DEFAULT_PAGE_SIZE = 200;
 const GATEWAY_TIMEOUT = 504;
 
-/** What a client lists: a page, or everything, as a stream or page by page. */
+/** Lists objects: one page, or everything, as a stream or page by page. */
 export class Lists {
   readonly #http: HttpExecutor;
   readonly #ways = new ListWays();
@@ -54,7 +54,7 @@ export class Lists {
     return paged;
   }
 
-  /** undefined: the server has none. */
+  /** undefined: the server does not support it. */
   async #stream<T extends KubeObject>(
     resource: Resource,
     options: ListAllOptions<T>,
@@ -88,7 +88,7 @@ export class Lists {
       try {
         page = await this.page<T>(resource, { ...options, limit, continue: page?.continue });
       } catch (error) {
-        // The snapshot behind the page token was compacted away: take everything in one answer, as client-go does.
+        // The snapshot of the page token was compacted: request everything in one response, like client-go.
         if (page === undefined || !isKubeError(error, 'gone')) throw error;
         const whole = await this.page<T>(resource, { ...options, limit: undefined });
         return { ...whole, items: whole.items.map(transform) };
@@ -99,7 +99,10 @@ export class Lists {
   }
 }
 
-/** No head came, or the server's cache does not get as fresh as a stream has to be: pages need not wait for that. */
+/**
+ * The response did not begin, or the server's cache is not recent enough for a stream. Paged lists do not depend on
+ * that cache.
+ */
 function isLate(error: unknown): boolean {
   return isKubeError(error, 'timeout') || (isKubeError(error) && error.status === GATEWAY_TIMEOUT);
 }

@@ -91,7 +91,7 @@ export function objectHolds(
   return [...holds, ...used];
 }
 
-/** What blocks pods that are left although the custom resource is gone. */
+/** What blocks pods that remain after the custom resource is gone. */
 export function leftPodHolds(pods: readonly PodSummary[], now: Date): DeletionHold[] {
   return pods.map((pod) => {
     const why = whyPodStays(pod, now);
