@@ -105,10 +105,10 @@ function dockerfileFor(request: ContextRequest, config: string): string {
   const own = fileIn(source, path);
   if (own !== null) {
     const ignored = installCommand !== undefined || buildCommand !== undefined;
-    log(`using ${path}${ignored ? '; install_command and build_command have no effect beside it' : ''}`);
+    log(`using ${path}${ignored ? '; install_command and build_command have no effect with it' : ''}`);
     return readBounded(own, path, MOST_DOCKERFILE_BYTES);
   }
-  log(`no ${path}; writing one from ${configPath}`);
+  log(`no ${path}; generating one from ${configPath}`);
   const files = readdirSync(join(source, dirname(configPath)));
   const content = readBounded(config, configPath, MOST_CONFIG_BYTES);
   const parsed = parseWorkflowConfig(configPath, content);
@@ -117,7 +117,7 @@ function dockerfileFor(request: ContextRequest, config: string): string {
   const makesEntrypoint = !hasEntrypoint(join(source, dirname(configPath)), parsed);
   if (makesEntrypoint && !mayMakeFiles(input)) {
     const entrypoint = join(dirname(configPath), parsed.entrypoint ?? '');
-    const message = `${configPath} is not right: entrypoint: there is no file ${entrypoint} in the repository${elsewhere(source, entrypoint)}`;
+    const message = `${configPath} is invalid: entrypoint: there is no file ${entrypoint} in the repository${elsewhere(source, entrypoint)}`;
     throw new StepFailure('BuildConfigInvalid', message);
   }
   return dockerfileOf({ ...input, makesEntrypoint });

@@ -32,7 +32,7 @@ export interface CloneRequest {
 const MEGABYTE = 1024 * 1024;
 /** Timeout of git commands that do not call the host. A few objects can expand to an unlimited number of paths. */
 const LOCAL_MS = 120_000;
-const SLOW = 'reading and writing the files of the commit took longer than it may';
+const SLOW = 'reading and writing the files of the commit timed out';
 
 /** Total size of all files below a folder. Files that disappear during the scan are not counted. */
 function folderBytes(folder: string): number {
@@ -108,7 +108,7 @@ class Cloning {
       if (!(error instanceof GitEndedError)) throw error;
       if (error.message === tooLarge || ended !== null) throw new StepFailure('BuildTooLarge', error.message);
       if (!asksHost) throw new StepFailure('BuildTooLarge', SLOW);
-      throw new StepFailure('GitHostUnavailable', 'fetching the repository took longer than it may');
+      throw new StepFailure('GitHostUnavailable', 'fetching the repository timed out');
     }
   }
 
@@ -230,7 +230,7 @@ function unavailable(url: string, result: GitResult): StepFailure {
 /** A host with several servers may need a moment until each of them serves a new push. */
 function notOn(ref: string | undefined, commit: string): StepFailure {
   const where = ref === undefined ? 'the default branch' : ref;
-  const message = `commit ${commit} is not in the history of ${where}: it was forced away, or pushed elsewhere; push to the branch to build its newest commit`;
+  const message = `commit ${commit} is not in the history of ${where}: it was removed by a force push, or pushed to another branch; push to the branch to build its newest commit`;
   return new StepFailure('RefNotFound', message, { passing: true });
 }
 

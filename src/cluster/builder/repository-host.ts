@@ -108,11 +108,11 @@ const serviceUrl = (repository: URL) =>
 function redirected(from: URL, repository: URL, location: string | undefined): URL {
   const to = location !== undefined && URL.canParse(location, from.href) ? new URL(location, from) : null;
   if (to === null || !to.pathname.endsWith(SERVICE)) {
-    const message = `${repository.href} is no repository: its host leads elsewhere`;
+    const message = `${repository.href} is not a repository: its host redirects elsewhere`;
     throw new StepFailure('GitHostRefused', message);
   }
   if (to.origin !== repository.origin) {
-    const message = `${repository.href} has moved to another host, ${to.host}; set repo_url to where it is now`;
+    const message = `${repository.href} has moved to another host, ${to.host}; set repo_url to its new URL`;
     throw new StepFailure('GitHostRefused', message);
   }
   return new URL(to.pathname.slice(0, -SERVICE.length), to.origin);
@@ -124,8 +124,8 @@ function refusal(repository: URL, status: number, withToken: boolean): StepFailu
     return new StepFailure('GitHostUnavailable', message, { passing: true });
   }
   const who = withToken
-    ? 'the credentials of the integration do not open it, or there is no such repository'
-    : 'there is no such repository, or it is private and the deployment has no integration for its host';
+    ? 'the repository does not exist, or the credentials of the integration do not allow access'
+    : 'the repository does not exist, or it is private and the deployment has no integration for its host';
   return new StepFailure('GitHostRefused', `${repository.href}: ${who} (status ${status})`);
 }
 
@@ -149,7 +149,7 @@ export async function findRepository(repoUrl: string, settings: HostSettings): P
     else if (status === 401 && !withToken && settings.credentials !== null) withToken = true;
     else throw refusal(repository, status, withToken);
   }
-  throw new StepFailure('GitHostRefused', `${repoUrl} redirects without an end`);
+  throw new StepFailure('GitHostRefused', `${repoUrl} redirects too many times`);
 }
 
 function placeOf(repository: URL, addresses: readonly string[]): RepositoryPlace {

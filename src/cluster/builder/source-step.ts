@@ -61,7 +61,7 @@ function readCredentials(folder: string): Credentials | null {
   if (!username || !token || /[\r\n\0]/.test(`${username}${token}`)) {
     throw new StepFailure(
       'GitHostRefused',
-      'the credentials of the integration are empty or of more than one line',
+      'the credentials of the integration are empty or have more than one line',
     );
   }
   return { username, token, usernameFile, tokenFile };

@@ -30,17 +30,17 @@ const entrypoint = line(1024)
 
 export const workflowConfigSchema = z
   .strictObject({
-    language: z.enum(LANGUAGES).describe('What the application is written in.'),
-    version: versionSchema.describe('Version of the language: names the base image.'),
+    language: z.enum(LANGUAGES).describe('Language of the application.'),
+    version: versionSchema.describe('Version of the language. It selects the base image.'),
     entrypoint: entrypoint.optional().describe('File that starts the application.'),
     command: z
       .array(word)
       .min(1)
       .max(100)
       .optional()
-      .describe('Program and arguments that start it, in place of entrypoint.'),
-    install: command.optional().describe('Installs dependencies; install_command takes its place.'),
-    build: command.optional().describe('Builds the application; build_command takes its place.'),
+      .describe('Program and arguments that start the application, instead of entrypoint.'),
+    install: command.optional().describe('Installs dependencies; install_command overrides it.'),
+    build: command.optional().describe('Builds the application; build_command overrides it.'),
   })
   .superRefine(({ entrypoint, command }, ctx) => {
     if ((entrypoint === undefined) === (command === undefined)) {
@@ -61,7 +61,7 @@ export function parseWorkflowConfig(path: string, content: string): WorkflowConf
   // Nested aliases could expand a small file to a very large one, and no configuration needs them.
   const document = parseDocument(content, { prettyErrors: true, uniqueKeys: true });
   const [error] = document.errors;
-  if (error !== undefined) throw invalid(path, [error.message.split('\n')[0] ?? 'is no YAML']);
+  if (error !== undefined) throw invalid(path, [error.message.split('\n')[0] ?? 'is not YAML']);
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 0 });
@@ -78,5 +78,5 @@ export function parseWorkflowConfig(path: string, content: string): WorkflowConf
 
 function invalid(path: string, problems: readonly string[]): StepFailure {
   const told = problems.slice(0, MOST_PROBLEMS).join('; ');
-  return new StepFailure('BuildConfigInvalid', `${path} is not right: ${told}`);
+  return new StepFailure('BuildConfigInvalid', `${path} is invalid: ${told}`);
 }

@@ -67,7 +67,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
 function connectionError(error: unknown, host: string, answered: boolean): RegistryError {
   if (error instanceof RegistryError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'the connection failed';
-  if (answered) return new RegistryError('failing', `${host} does not end its answer (${code})`);
+  if (answered) return new RegistryError('failing', `${host} did not complete its response (${code})`);
   return new RegistryError('unavailable', `${host} cannot be reached (${code})`);
 }
 

@@ -74,7 +74,7 @@ async function read(
   if (isDigest) return { kind: 'found', digest: reference };
   const digest = statedDigest(answer) ?? (await digestOfBody(asked, answer, authorization));
   if (digest === null)
-    throw new RegistryError('unsupported', `${host} does not tell the digest of the image`);
+    throw new RegistryError('unsupported', `${host} does not report the digest of the image`);
   return { kind: 'found', digest };
 }
 
@@ -174,7 +174,7 @@ export async function lookUpImage(
   signal: AbortSignal,
 ): Promise<ImageAnswer> {
   const reference = registryReference(image);
-  if (reference === null) throw new RegistryError('unsupported', 'it is no image reference');
+  if (reference === null) throw new RegistryError('unsupported', 'it is not a valid image reference');
   const { host } = reference;
   const endsAt = performance.now() + options.timeoutMs;
   const box = AbortSignal.timeout(options.timeoutMs);
@@ -200,7 +200,7 @@ export async function lookUpImage(
     // The registry did answer, so the time went to this image or to the number of credentials. Both are the tenant's
     // choice.
     throw answered
-      ? new RegistryError('slow', `${host} did not answer all that was asked ${within}`)
+      ? new RegistryError('slow', `${host} responded, but the lookup did not finish ${within}`)
       : new RegistryError('unavailable', `${host} did not answer ${within}`);
   }
 }

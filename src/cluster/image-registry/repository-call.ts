@@ -56,7 +56,7 @@ function calledUrl(text: string, base: string | undefined, asked: Asked): URL {
   const url = URL.canParse(text, base) ? new URL(text, base) : null;
   const allowed = url?.protocol === 'https:' || (asked.insecure && url?.protocol === 'http:');
   if (url === null || !allowed) {
-    throw new RegistryError('unsupported', `${asked.reference.host} leads to a URL that is not https`);
+    throw new RegistryError('unsupported', `${asked.reference.host} refers to a URL that is not https`);
   }
   url.username = '';
   url.password = '';
@@ -135,7 +135,7 @@ export async function callRepository(
     if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
     url = calledUrl(location, url.href, asked);
   }
-  throw new RegistryError('unsupported', `${asked.reference.host} redirects without end`);
+  throw new RegistryError('unsupported', `${asked.reference.host} redirects too many times`);
 }
 
 /** Upper limit for the Retry-After of a registry. */
@@ -150,9 +150,9 @@ function patienceOf({ headers }: Answer): number | undefined {
 export function failureOf(answer: Answer, who: string): RegistryError {
   const { status } = answer;
   if (status === 401 || status === 403)
-    return new RegistryError('refused', `${who} refuses (status ${status})`);
+    return new RegistryError('refused', `${who} denies access (status ${status})`);
   if (status === 429) {
-    return new RegistryError('limited', `${who} takes no more requests for now`, patienceOf(answer));
+    return new RegistryError('limited', `${who} limits the rate of requests`, patienceOf(answer));
   }
   const message = `${who} answers with status ${status}`;
   return status >= 500
@@ -188,11 +188,11 @@ async function tokenFor(
     { method: 'GET', ...callOptions(asked, headers, MAX_TOKEN_BYTES) },
     asked.signal,
   );
-  if (answer.status !== 200) throw failureOf(answer, `${url.host}, which gives tokens for it,`);
+  if (answer.status !== 200) throw failureOf(answer, `its token server ${url.host}`);
   const { token, access_token: accessToken } = parsed(answer.body);
   const given = typeof token === 'string' && token !== '' ? token : accessToken;
   if (typeof given !== 'string' || !/^[\x21-\x7e]+$/.test(given)) {
-    throw new RegistryError('unsupported', `${url.host} gives no token that can be read`);
+    throw new RegistryError('unsupported', `${url.host} returned no valid token`);
   }
   return given;
 }

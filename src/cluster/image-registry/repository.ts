@@ -57,7 +57,7 @@ async function ask(
 
 function failure({ status }: Answer): RegistryError {
   if (status === 401 || status === 403) {
-    return new RegistryError('refused', `the registry refuses the hub (status ${status})`);
+    return new RegistryError('refused', `the registry denies access to the hub (status ${status})`);
   }
   return new RegistryError(
     status >= 500 ? 'failing' : 'unavailable',
@@ -70,7 +70,7 @@ function tagsOf(body: Buffer): string[] {
     const { tags } = JSON.parse(body.toString('utf8')) as { tags?: unknown };
     return Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string') : [];
   } catch {
-    throw new RegistryError('failing', 'the registry lists tags in a way that cannot be read');
+    throw new RegistryError('failing', 'the registry returned an invalid list of tags');
   }
 }
 
@@ -130,7 +130,7 @@ export async function removeImage(
 ): Promise<void> {
   const answer = await ask(options, 'DELETE', `manifests/${digest}`, signal);
   if (answer.status === 405) {
-    throw new RegistryError('unsupported', 'the registry deletes nothing (storage.delete.enabled)');
+    throw new RegistryError('unsupported', 'the registry does not allow deletion (storage.delete.enabled)');
   }
   if (answer.status !== 404 && (answer.status < 200 || answer.status >= 300)) throw failure(answer);
 }

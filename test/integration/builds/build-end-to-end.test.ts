@@ -311,6 +311,6 @@ describe('a build that fails', () => {
     const { id } = await berth.create(fromGit('bad', 'shop/bad'));
     const { revision } = await untilRevision({ id }, 'BUILD_FAILED');
     expect(revision).toMatchObject({ reason: 'BuildConfigInvalid', build: { step: 'source' } });
-    expect(revision.message).toContain('berth.yaml is not right: language:');
+    expect(revision.message).toContain('berth.yaml is invalid: language:');
   });
 });

@@ -279,7 +279,7 @@ test('a private registry is asked with the Secrets of image_pull_secrets, and wi
   expect(imageOf(await workload(without.id))).toBe(image);
   const told = await berth.until(without.id, 'unresolved', (now) => imageReady(now) === 'ImageUnresolved');
   const message = told.conditions.find(({ type }) => type === 'ImageReady')?.message;
-  expect(message).toMatch(/refuses \(status 401\)$/);
+  expect(message).toMatch(/denies access \(status 401\)$/);
   expect(await revisionOf(without.id, 1)).toMatchObject({ status: 'DEPLOYED', resolved_image: null });
 });
 

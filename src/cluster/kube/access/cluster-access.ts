@@ -34,7 +34,7 @@ export async function loadClusterAccess(options: AccessOptions): Promise<Cluster
   const environment = options.environment ?? {};
   if (options.inCluster) return inClusterAccess(environment, options.serviceAccountPath ?? SERVICE_ACCOUNT);
   if (!options.kubeconfigPath) {
-    throw new Error('failed to reach a cluster: no kubeconfig given, and not told to run in-cluster');
+    throw new Error('failed to reach a cluster: neither a kubeconfig nor in-cluster mode is configured');
   }
   const { cluster, user, namespace } = await readKubeconfig(options.kubeconfigPath, options.context);
   return accessOf(cluster, user, namespace, environment);

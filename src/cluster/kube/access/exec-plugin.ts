@@ -76,7 +76,7 @@ export class ExecPluginClient {
           if (error === null) return resolve(stdout);
           // The output of the plugin is not part of the message, because it may contain a token.
           const why =
-            error.code === 'ENOENT' ? `not found. ${installHint ?? ''}`.trim() : `ended with ${error.code}`;
+            error.code === 'ENOENT' ? `not found. ${installHint ?? ''}`.trim() : `exited with ${error.code}`;
           reject(new Error(`failed to get credentials: the kubeconfig's exec plugin ${command}: ${why}`));
         },
       ).stdin?.end();

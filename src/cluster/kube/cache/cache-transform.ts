@@ -15,7 +15,7 @@ export function slimming<T extends KubeObject>({
       return transform(object);
     } catch (error) {
       const fields = { err: error, kind: resource.kind };
-      logger.error(fields, 'failed to slim an object for the cache; kept whole');
+      logger.error(fields, 'failed to transform an object for the cache; it is kept unchanged');
       return dropManagedFields(object);
     }
   };

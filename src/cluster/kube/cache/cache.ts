@@ -204,7 +204,7 @@ export class ObjectCache<T extends KubeObject> {
       this.#handlerErrors += 1;
       this.#options.logger.error(
         { err: error, kind: this.#options.kind },
-        'a handler of cache events threw; going on',
+        'a handler of cache events threw an error; continuing',
       );
     }
   }

@@ -75,7 +75,7 @@ export class ReflectorHealth {
       return;
     }
     if (error.message === this.#lastError) this.#logger.debug(fields, 'list or watch failed again');
-    else this.#logger.warn(fields, 'list or watch failed; will go on trying');
+    else this.#logger.warn(fields, 'list or watch failed; will try again');
     this.#lastError = error.message;
   }
 

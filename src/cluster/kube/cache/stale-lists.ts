@@ -33,7 +33,7 @@ export class StaleLists {
     }
     throw new KubeError({
       kind: 'server',
-      message: `failed to list ${this.#plural}: the answer (version ${listed}) is older than what was seen (${seen})`,
+      message: `failed to list ${this.#plural}: the response (version ${listed}) is older than the known state (${seen})`,
     });
   }
 }

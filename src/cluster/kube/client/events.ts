@@ -75,7 +75,7 @@ const ORDINARY: Allowance = { burst: 25, refillMs: 60_000 };
 const IMPORTANT: Allowance = { burst: 50, refillMs: 20_000 };
 const LEFT_OUT = 'EventsLeftOut';
 const LEFT_OUT_MESSAGE =
-  'so many events about this object were left out: there were too many in a short time; its status tells how it stands';
+  'events about this object were dropped because there were too many in a short time; see its status for the current state';
 /** Interval between Events about dropped events. */
 const LEFT_OUT_PAUSE_MS = 60_000;
 /** The API server deletes Events after an hour. An older series than this starts over with a new Event. */

@@ -49,7 +49,7 @@ export async function streamedList<T extends KubeObject>(
       const { action } = call;
       const reading = { action, idleTimeoutMs: timeoutMs, ending, onEvent, needsObjects: true };
       if (await readEvents<T>(body, reading)) return;
-      const message = `failed to ${action}: the stream ended before all of it had come`;
+      const message = `failed to ${action}: the stream ended before the list was complete`;
       throw new KubeError({ kind: 'network', message });
     }),
   );

@@ -100,7 +100,7 @@ export function readEvents<T extends KubeObject>(body: Readable, reading: Readin
     const idle = setTimeout(
       () =>
         finish(
-          new KubeError({ kind: 'timeout', message: `failed to ${action}: silent for ${idleTimeoutMs} ms` }),
+          new KubeError({ kind: 'timeout', message: `failed to ${action}: no data for ${idleTimeoutMs} ms` }),
         ),
       idleTimeoutMs,
     );
@@ -142,7 +142,7 @@ function parseEvent<T extends KubeObject>(line: string, action: string): WatchEv
     throw statusError(action, status.code ?? 500, status);
   }
   if (typeof event.type !== 'string' || typeof event.object !== 'object' || event.object === null) {
-    throw new KubeError({ kind: 'network', message: `failed to ${action}: a line is no watch event` });
+    throw new KubeError({ kind: 'network', message: `failed to ${action}: a line is not a watch event` });
   }
   return event as WatchEvent<T>;
 }

@@ -55,7 +55,7 @@ export function whyApply(desired: KubeObject, live: KubeObject, annotation: stri
   if (live.metadata.annotations?.[annotation] === desiredHash(desired, annotation)) return drift;
   const noted = live.metadata.annotations?.[annotation];
   const path = `metadata.annotations[${annotation}]`;
-  return [differenceOf(path, 'what is wanted has changed', undefined, noted), ...drift];
+  return [differenceOf(path, 'desired state changed', undefined, noted), ...drift];
 }
 
 /** A copy of `desired` with its own hash as an annotation. */
@@ -112,13 +112,13 @@ function diffFields(desired: Fields, live: Fields, place: Place, found: Differen
     for (const field of PROGRAM_FIELDS) {
       const present = live[field];
       if (desired[field] !== undefined || present === undefined || present === null) continue;
-      found.push(differenceOf(pathOf(inside(place, field)), 'is not wanted', undefined, present));
+      found.push(differenceOf(pathOf(inside(place, field)), 'is not in the desired state', undefined, present));
     }
   }
   if (!place.atomic) return;
   for (const [field, present] of Object.entries(live)) {
     if (desired[field] !== undefined || present === null || isAbsence(present, field)) continue;
-    found.push(differenceOf(pathOf(inside(place, field)), 'is not wanted', undefined, present));
+    found.push(differenceOf(pathOf(inside(place, field)), 'is not in the desired state', undefined, present));
   }
 }
 
@@ -129,10 +129,10 @@ function diffValue(desired: unknown, live: unknown, place: Place, found: Differe
       found.push(differenceOf(pathOf(place), 'is missing', desired, undefined));
   } else if (Array.isArray(desired)) {
     if (Array.isArray(live)) diffList(desired, live, place, found);
-    else found.push(differenceOf(pathOf(place), 'is no list', desired, live));
+    else found.push(differenceOf(pathOf(place), 'is not a list', desired, live));
   } else if (isFields(desired)) {
     if (isFields(live)) diffFields(desired, live, place, found);
-    else found.push(differenceOf(pathOf(place), 'is no object', desired, live));
+    else found.push(differenceOf(pathOf(place), 'is not an object', desired, live));
   } else if (!isSameScalar(desired, live, place)) {
     found.push(differenceOf(pathOf(place), describe(desired, live, place), desired, live));
   }

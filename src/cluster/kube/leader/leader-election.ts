@@ -116,7 +116,7 @@ export class LeaderElector {
   async #lead(signal: AbortSignal): Promise<void> {
     const { logger, lease, identity, onStoppedLeading } = this.#options;
     const term = new AbortController();
-    const stop = () => term.abort(new Error('leadership ended: told to stop'));
+    const stop = () => term.abort(new Error('leadership ended: the process is stopping'));
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
     logger.info({ lease, identity }, 'leading');
@@ -141,7 +141,7 @@ export class LeaderElector {
       await onStartedLeading(term.signal);
     } catch (error) {
       if (term.signal.aborted) return;
-      logger.error({ err: error, lease }, 'the work of the leader failed; giving leadership up');
+      logger.error({ err: error, lease }, 'the work of the leader failed; releasing leadership');
       term.abort(error);
     }
   }
@@ -170,7 +170,7 @@ export class LeaderElector {
       const { logger, lease } = this.#options;
       logger.warn(
         { lease, error: toKubeError(error).message },
-        'failed to release the lease; it will run out',
+        'failed to release the lease; it will expire',
       );
       return false;
     }

@@ -75,7 +75,7 @@ async function work(options: WorkersOptions): Promise<void> {
     try {
       onOutcome?.({ key, outcome, durationMs: performance.now() - began });
     } catch (error) {
-      logger.error({ err: error, object: key }, 'the observer of outcomes threw; going on');
+      logger.error({ err: error, object: key }, 'the observer of outcomes threw an error; continuing');
     }
     // A reconcile without calls does not yield to the event loop, and after a start there are thousands of them.
     // Without this pause, timers and responses would wait for all of them, including the renewal of the lease.
@@ -130,7 +130,7 @@ function settle(queue: WorkQueue, key: string, outcome: Outcome, { logger, abort
       queue.forget(key);
       logger.warn(
         { object: key, error: messageOf(outcome.error) },
-        'failed, and will until the object changes',
+        'failed; no retry until the object changes',
       );
       return;
     case 'retry': {
@@ -145,7 +145,7 @@ function settle(queue: WorkQueue, key: string, outcome: Outcome, { logger, abort
         failures: queue.failures(key),
       };
       // A conflict is the normal way to learn that the object has changed. An unknown error may be a bug.
-      if (isKubeError(error, 'conflict')) logger.debug(fields, 'the object changed meanwhile; looking again');
+      if (isKubeError(error, 'conflict')) logger.debug(fields, 'the object changed meanwhile; reconciling again');
       else if (isKubeError(error)) logger.warn(fields, 'failed; will try again');
       else logger.warn({ ...fields, err: error }, 'failed; will try again');
     }

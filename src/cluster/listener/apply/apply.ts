@@ -141,7 +141,7 @@ function noteWritten(written: Resource, item: ApplyWork, { view, logger }: Apply
   if (specHashOf(written) === item.spec_hash) return;
   logger.error(
     { deploymentId: item.deployment_id, name: item.name, namespace: item.namespace },
-    'the API server stored another spec than was applied: are crds/ of another version installed?',
+    'the API server stored a different spec than was applied; check that the installed CRDs (crds/) have the version of Berth',
   );
 }
 

@@ -90,7 +90,7 @@ async function look(
     wantedHost(resource.spec),
   );
   if (removed) {
-    logger.info({ namespace, secret }, 'removed the certificate of a host that was given up');
+    logger.info({ namespace, secret }, 'removed the certificate of a host that is no longer used');
     return pause(Math.min(2 * last.pauseMs, LONGEST_PAUSE_MS));
   }
   guard();

@@ -125,7 +125,7 @@ export class EnvSecrets {
     }
     if (found.metadata.labels?.[LABELS.revisionId] === secret.revision_id) return false;
     const fields = { deploymentId: item.deployment_id, name: secret.name, revisionId: secret.revision_id };
-    this.#options.logger.warn(fields, 'an environment is of another revision with this number; made anew');
+    this.#options.logger.warn(fields, 'replaced the environment of another revision that had the same number');
     guard();
     await this.#delete(at, found.metadata.uid, signal);
     guard();

@@ -33,7 +33,7 @@ export const ITEMS_OF_ONE_TENANT = 12;
 
 const NO_HOLD = {
   reason: 'BeingDeleted',
-  message: 'what is left is being deleted',
+  message: 'the remaining objects are being deleted',
 } as const satisfies { reason: Reason; message: string };
 
 const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
@@ -178,7 +178,7 @@ export class WorkTable {
       return { kind: 'requeue', afterMs: result.ms };
     }
     const { outbox } = this.#options;
-    logger.info({ kind: item.kind, result: result.kind }, 'did a work item');
+    logger.info({ kind: item.kind, result: result.kind }, 'processed a work item');
     if (result.kind === 'late') {
       // The item was not applied, so it is not reported as applied: the hub sees the later generation, and gives its
       // desired state a generation above it.

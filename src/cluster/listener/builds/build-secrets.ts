@@ -103,7 +103,7 @@ export class BuildSecrets {
     const merged = mergedDockerConfig(own, Buffer.from(encoded, 'base64').toString('utf8'));
     if (merged !== null) return { ...data, [BUILD_SECRET_KEYS.dockerConfig]: merged };
     const message = 'the Secret for base images (BERTH_BUILD_BASE_SECRET) is missing or cannot be read';
-    logger.warn({ namespace, secret: name }, `${message}; builds pull as strangers`);
+    logger.warn({ namespace, secret: name }, `${message}; builds pull base images without credentials`);
     return data;
   }
 

@@ -42,7 +42,7 @@ export async function serveLogRequests(options: LogRequestsOptions): Promise<voi
     if (running.size >= 2 * MAX_LOG_REQUESTS || !options.view.covers(request.namespace)) return;
     const reading = new LogReading({ ...options, request })
       .run()
-      .catch((error) => logger.error({ ...namesOf(request), err: error }, 'failed to read logs for somebody'))
+      .catch((error) => logger.error({ ...namesOf(request), err: error }, 'failed to serve a log request'))
       .finally(() => running.delete(reading));
     running.add(reading);
   };

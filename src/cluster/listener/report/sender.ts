@@ -143,7 +143,7 @@ class Sender {
       } catch (error) {
         if (!isRefused(error)) throw error;
         const fields = { deploymentId: report.deployment_id, kind: report.kind, err: error.message };
-        this.#options.logger.error(fields, 'the hub refused a report; it is dropped');
+        this.#options.logger.error(fields, 'the hub rejected a report; it is dropped');
       }
     }
   }
@@ -155,7 +155,7 @@ class Sender {
     if (!isRefused(refusal) || !isLater || performance.now() < this.#asBeforeUntil) throw refusal;
     await this.#post([before]);
     this.#asBeforeUntil = performance.now() + AS_BEFORE_MS;
-    this.#options.logger.info({}, 'the hub is of an earlier version: reports are as it knows them');
+    this.#options.logger.info({}, 'the hub has an earlier version; sending reports in its format');
   }
 
   async #sendInventory(): Promise<void> {
@@ -200,7 +200,7 @@ class Sender {
       this.#unknown.add(deploymentId);
       this.#options.logger.warn(
         { deploymentId },
-        'the cluster holds a ManagedDeployment with an id that the hub does not know; it is left alone',
+        'the cluster holds a ManagedDeployment with an id that the hub does not know; it is not changed',
       );
     }
   }

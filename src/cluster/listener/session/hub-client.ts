@@ -162,7 +162,7 @@ export function createHubClient(options: {
     try {
       return schema.parse(JSON.parse(answer.body));
     } catch {
-      throw new HubError('unavailable', `failed to ${action}: the answer is not one of a hub`, answer.status);
+      throw new HubError('unavailable', `failed to ${action}: the response is not from a hub`, answer.status);
     }
   }
 
@@ -185,7 +185,7 @@ export function createHubClient(options: {
         if (parsed.success) return [parsed.data as WorkItem];
         logger.error(
           { issues: parsed.error.issues.map(({ path: at, code }) => `${at.join('.')}: ${code}`) },
-          'passed over a work item that this version does not understand',
+          'skipped a work item that this version does not understand',
         );
         return [];
       });

@@ -170,7 +170,7 @@ async function serve(options: TermOptions, lease: Lease, signal: AbortSignal): P
   const ended = new AbortController();
   const lose = (why: string) => {
     if (losing.signal.aborted) return;
-    logger.warn({ epoch: lease.epoch, why }, 'lost the lease; acting no more');
+    logger.warn({ epoch: lease.epoch, why }, 'lost the lease; no longer acting');
     losing.abort(new Error(`the lease was lost: ${why}`));
     ended.abort();
   };
@@ -197,7 +197,7 @@ async function release(options: TermOptions, lease: Lease): Promise<void> {
   try {
     await claim(options, { epoch: lease.epoch, release: true }, AbortSignal.timeout(RELEASE_TIMEOUT_MS));
   } catch (error) {
-    options.logger.warn({ err: String(error) }, 'failed to release the lease; it runs out by itself');
+    options.logger.warn({ err: String(error) }, 'failed to release the lease; it will expire');
   }
 }
 
@@ -226,7 +226,7 @@ export async function runTerms(options: TermOptions, signal: AbortSignal): Promi
     } catch (error) {
       options.logger.error(
         { err: error, epoch: lease.epoch },
-        'a term ended with an error; seeking the lease anew',
+        'a term ended with an error; requesting the lease again',
       );
       await sleep(options.clock, fullJitter(1, RETRY, options.random), signal);
     }

@@ -317,7 +317,7 @@ describe('a stale epoch', () => {
         async () => (await logOf()).includes('intruder holds it'),
         { timeoutMs: 30_000 },
       );
-      expect(await logOf()).toContain('lost the lease; acting no more');
+      expect(await logOf()).toContain('lost the lease; no longer acting');
       expect(process.isRunning()).toBe(true);
       expect(images(await remote.objectsOf('mdep', id))).not.toContain('web:3.0.0');
       expect(await leaseState()).toMatchObject({ holder: 'intruder', epoch: intruder.epoch, held: true });

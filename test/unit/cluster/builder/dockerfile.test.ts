@@ -118,11 +118,11 @@ describe('a configuration that is not right', () => {
     ['language: node\nversion: "24"\nentrypoint: a\nports: 1', 'ports'],
     ['language: node\nlanguage: python', 'unique'],
     ['a: &x 1\nb: *x', 'must not contain aliases'],
-    ['{', 'is not right'],
-    ['', 'is not right'],
+    ['{', 'is invalid'],
+    ['', 'is invalid'],
   ])('%j names file and field', (content, message) => {
     expect(() => parseWorkflowConfig('deploy/berth.yaml', content)).toThrowError(
-      /^deploy\/berth.yaml is not right: /,
+      /^deploy\/berth.yaml is invalid: /,
     );
     expect(() => parseWorkflowConfig('deploy/berth.yaml', content)).toThrowError(message);
   });

@@ -178,7 +178,7 @@ describe('what is fetched', () => {
       'Dockerfile',
       'berth.yaml',
     ]);
-    expect(lines.join('\n')).toContain('install_command and build_command have no effect beside it');
+    expect(lines.join('\n')).toContain('install_command and build_command have no effect with it');
   });
 });
 
@@ -251,7 +251,7 @@ describe('what is refused', () => {
     const error = await failure({ repository: 'team/typo' });
     expect(error.reason).toBe('BuildConfigInvalid');
     expect(error.message).toBe(
-      'berth.yaml is not right: entrypoint: there is no file server.js in the repository; there is Server.js',
+      'berth.yaml is invalid: entrypoint: there is no file server.js in the repository; there is Server.js',
     );
     // One that the build is to make is looked for when it is over.
     await host.commitFiles('team/typo', { 'berth.yaml': `${CONFIG}build: npm run build\n` });
@@ -272,7 +272,7 @@ describe('what is refused', () => {
     const away = await host.commitFiles('team/forced', { 'server.js': '// away\n' });
     await host.git('team/forced', 'update-ref', 'refs/heads/main', before);
     const error = await failure({ repository: 'team/forced', ref: 'main', commit: away });
-    expect(error.message).toContain('it was forced away, or pushed elsewhere');
+    expect(error.message).toContain('it was removed by a force push, or pushed to another branch');
   });
 
   it('a token that is not the right one', async () => {

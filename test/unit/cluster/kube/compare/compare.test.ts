@@ -227,7 +227,7 @@ describe('fields that are applied as one', () => {
     const live = policy({ ...pods({ a: '1', added: '2' }), more: 'x' });
     live.metadata.labels = { ...live.metadata.labels, theirs: 'z' } as never;
     expect(subsetDiff(desired, live)).toEqual([
-      { path: 'spec.podSelector.matchLabels.added', why: 'is not wanted' },
+      { path: 'spec.podSelector.matchLabels.added', why: 'is not in the desired state' },
     ]);
   });
 
@@ -246,7 +246,7 @@ describe('hash', () => {
     expect(whyApply(desired, desired, ANNOTATION)).toEqual([]);
     expect(whyApply(deployment({ env: [{ name: 'A', value: '1' }] }), desired, ANNOTATION)).toEqual([]);
     expect(whyApply(deployment({}), desired, ANNOTATION)).toEqual([
-      { path: `metadata.annotations[${ANNOTATION}]`, why: 'what is wanted has changed' },
+      { path: `metadata.annotations[${ANNOTATION}]`, why: 'desired state changed' },
     ]);
   });
 
@@ -345,7 +345,7 @@ describe('a field that is applied as one', () => {
 
   test('differs by a key that somebody added', () => {
     expect(subsetDiff(service({ app: 'a' }), service({ app: 'a', x: 'y' }))).toEqual([
-      { path: 'spec.selector.x', why: 'is not wanted' },
+      { path: 'spec.selector.x', why: 'is not in the desired state' },
     ]);
     expect(subsetDiff(service({ app: 'a' }), service({ app: 'a' }))).toEqual([]);
   });
@@ -359,7 +359,7 @@ describe('a field that is applied as one', () => {
     });
     const ours = { podSelector: { matchLabels: { c: 'd' } } };
     expect(subsetDiff(policy(ours), policy({ ...ours, namespaceSelector: {} }))).toEqual([
-      { path: 'spec.ingress[0].from[0].namespaceSelector', why: 'is not wanted' },
+      { path: 'spec.ingress[0].from[0].namespaceSelector', why: 'is not in the desired state' },
     ]);
     expect(subsetDiff(policy(ours), policy(ours))).toEqual([]);
   });
