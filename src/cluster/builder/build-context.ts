@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { BUILD_FILES } from '../../contract/resource/build.ts';
-import { type BaseImages, DOCKERIGNORE, dockerfileOf, mayMakeFiles } from './dockerfile.ts';
+import { type BaseImages, DOCKERIGNORE, dockerfileOf, canCreateFiles } from './dockerfile.ts';
 import { hasEntrypoint } from './entrypoint.ts';
 import { INSTALL_MANIFEST } from './install-manifest.ts';
 import { StepFailure } from './step-failure.ts';
@@ -115,7 +115,7 @@ function dockerfileFor(request: ContextRequest, config: string): string {
   const manifest = manifestFor(source, join(dirname(configPath), INSTALL_MANIFEST[parsed.language]));
   const input = { config: parsed, baseImages, installCommand, buildCommand, files, manifest };
   const makesEntrypoint = !hasEntrypoint(join(source, dirname(configPath)), parsed);
-  if (makesEntrypoint && !mayMakeFiles(input)) {
+  if (makesEntrypoint && !canCreateFiles(input)) {
     const entrypoint = join(dirname(configPath), parsed.entrypoint ?? '');
     const message = `${configPath} is invalid: entrypoint: there is no file ${entrypoint} in the repository${elsewhere(source, entrypoint)}`;
     throw new StepFailure('BuildConfigInvalid', message);

@@ -82,7 +82,7 @@ function commandsOf({ config, files, installCommand, buildCommand }: DockerfileI
 }
 
 /** Whether a command of the build can create files of the application. */
-export function mayMakeFiles(input: DockerfileInput): boolean {
+export function canCreateFiles(input: DockerfileInput): boolean {
   const { own, install, build } = commandsOf(input);
   return own !== undefined || build !== null || (install !== null && !installsAlone(input));
 }

@@ -1,4 +1,4 @@
-import { canonicalHost } from './reference.ts';
+import { canonicalRegistryHost } from './reference.ts';
 
 /** Registry credentials in Secrets: `.dockerconfigjson`, and the older `.dockercfg`. */
 
@@ -24,7 +24,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 function placeOf(key: string): Pick<Entry, 'host' | 'path'> {
   const [host = '', ...parts] = key.replace(/^https?:\/\//, '').split('/');
   const path = parts.join('/').replace(/\/+$/, '');
-  return { host: canonicalHost(host.toLowerCase()), path: /^v[12]$/.test(path) ? '' : path };
+  return { host: canonicalRegistryHost(host.toLowerCase()), path: /^v[12]$/.test(path) ? '' : path };
 }
 
 function credentialsOf(value: unknown): Credentials | null {

@@ -4,12 +4,12 @@ import type { Credentials } from './docker-config.ts';
 import { registryReference } from './reference.ts';
 import { RegistryError } from './registry-error.ts';
 import {
-  type Asked,
+  type LookupContext,
   authorizationFor,
   basic,
   callRepository,
   computedDigest,
-  failureOf,
+  registryFailure,
   headOrGetManifest,
   manifest,
   parsed,
@@ -38,7 +38,7 @@ const FIRST_PAUSE_MS = 250;
  * login, when the client was authenticated, or when the anonymous client can list tags of the repository.
  */
 async function absence(
-  asked: Asked,
+  asked: LookupContext,
   { body }: Answer,
   authorization: string | undefined,
   known: boolean,
@@ -51,7 +51,7 @@ async function absence(
 }
 
 /** Whether the repository lists any tag. A failure of this call does not affect the lookup. */
-async function showsTags(asked: Asked, authorization: string | undefined): Promise<boolean> {
+async function showsTags(asked: LookupContext, authorization: string | undefined): Promise<boolean> {
   try {
     const { status, body } = await callRepository(asked, 'GET', 'tags/list?n=1', authorization);
     const { tags } = parsed(body);
@@ -64,13 +64,13 @@ async function showsTags(asked: Asked, authorization: string | undefined): Promi
 
 async function read(
   answer: Answer,
-  asked: Asked,
+  asked: LookupContext,
   authorization: string | undefined,
   known: boolean,
 ): Promise<ImageAnswer> {
   const { host, reference, isDigest } = asked.reference;
   if (answer.status === 404) return await absence(asked, answer, authorization, known);
-  if (answer.status !== 200) throw failureOf(answer, host);
+  if (answer.status !== 200) throw registryFailure(answer, host);
   if (isDigest) return { kind: 'found', digest: reference };
   const digest = statedDigest(answer) ?? (await digestOfBody(asked, answer, authorization));
   if (digest === null)
@@ -83,7 +83,7 @@ async function read(
  * manifest.
  */
 async function digestOfBody(
-  asked: Asked,
+  asked: LookupContext,
   answer: Answer,
   authorization: string | undefined,
 ): Promise<string | null> {
@@ -97,7 +97,7 @@ function triesOf(all: readonly Credentials[]): (Credentials | null)[] {
   return different.size === 0 ? [null] : [...different.values()];
 }
 
-async function ask(asked: Asked, all: readonly Credentials[]): Promise<ImageAnswer> {
+async function ask(asked: LookupContext, all: readonly Credentials[]): Promise<ImageAnswer> {
   const first = await headOrGetManifest(asked);
   // The registry requires no login.
   if (first.status !== 401) return await read(first, asked, undefined, true);
@@ -114,7 +114,7 @@ async function ask(asked: Asked, all: readonly Credentials[]): Promise<ImageAnsw
     definite &&= !(answer instanceof RegistryError) && answer.kind === 'absent' && answer.definite;
   }
   if (absent !== null) return { kind: 'absent', definite };
-  throw refusal ?? failureOf(first, asked.reference.host);
+  throw refusal ?? registryFailure(first, asked.reference.host);
 }
 
 /**
@@ -122,13 +122,13 @@ async function ask(asked: Asked, all: readonly Credentials[]): Promise<ImageAnsw
  * @returns an error: the registry rejects them
  */
 async function askAs(
-  asked: Asked,
+  asked: LookupContext,
   unauthorized: Answer,
   credentials: Credentials | null,
 ): Promise<ImageAnswer | RegistryError> {
   try {
     const authorization = await authorizationFor(asked, unauthorized, credentials);
-    if (authorization === null) return failureOf(unauthorized, asked.reference.host);
+    if (authorization === null) return registryFailure(unauthorized, asked.reference.host);
     const answer = await headOrGetManifest(asked, authorization);
     return await read(answer, asked, authorization, credentials !== null);
   } catch (error) {
@@ -147,7 +147,7 @@ function pauseAfter(error: unknown, tried: number): number | null {
 }
 
 /** Retries transient failures by GET as long as time is left. */
-async function persist(asked: Asked, credentials: readonly Credentials[]): Promise<ImageAnswer> {
+async function persist(asked: LookupContext, credentials: readonly Credentials[]): Promise<ImageAnswer> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await ask(asked, credentials);
@@ -179,7 +179,7 @@ export async function lookUpImage(
   const endsAt = performance.now() + options.timeoutMs;
   const box = AbortSignal.timeout(options.timeoutMs);
   let answered = false;
-  const asked: Asked = {
+  const asked: LookupContext = {
     reference,
     insecure: options.insecureHosts.includes(host),
     mayBePrivate: options.privateHosts === 'any' || options.privateHosts.includes(host),

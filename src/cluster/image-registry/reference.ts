@@ -23,7 +23,7 @@ function isHost(part: string): boolean {
 }
 
 /** Other names of Docker Hub. */
-export function canonicalHost(host: string): string {
+export function canonicalRegistryHost(host: string): string {
   const known = ['index.docker.io', DOCKER_HUB_API, 'www.docker.io', 'hub.docker.com'];
   return known.includes(host) ? DOCKER_HUB : host;
 }
@@ -36,7 +36,7 @@ export function registryReference(image: string): RegistryReference | null {
   const slash = name.indexOf('/');
   const first = slash === -1 ? '' : name.slice(0, slash);
   const named = slash !== -1 && isHost(first);
-  const host = named ? canonicalHost(first) : DOCKER_HUB;
+  const host = named ? canonicalRegistryHost(first) : DOCKER_HUB;
   const path = named ? name.slice(slash + 1) : name;
   const isHub = host === DOCKER_HUB;
   return {

@@ -28,7 +28,7 @@ const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 const MAX_TOKEN_BYTES = 64 * 1024;
 const MAX_REDIRECTS = 3;
 /** Everything that the calls for one image share. */
-export interface Asked {
+export interface LookupContext {
   readonly reference: RegistryReference;
   readonly insecure: boolean;
   readonly mayBePrivate: boolean;
@@ -46,13 +46,13 @@ export interface Asked {
 export const basic = ({ username, password }: Credentials) =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 
-function callOptions(asked: Asked, headers: Call['headers'], maxBytes: number): Omit<Call, 'method'> {
+function callOptions(asked: LookupContext, headers: Call['headers'], maxBytes: number): Omit<Call, 'method'> {
   const { mayBePrivate, options, onAnswer } = asked;
   return { headers, maxBytes, mayBePrivate, ca: options.ca, onAnswer };
 }
 
 /** Parses a URL and checks its scheme: a registry with TLS must not lead to a URL without. */
-function calledUrl(text: string, base: string | undefined, asked: Asked): URL {
+function calledUrl(text: string, base: string | undefined, asked: LookupContext): URL {
   const url = URL.canParse(text, base) ? new URL(text, base) : null;
   const allowed = url?.protocol === 'https:' || (asked.insecure && url?.protocol === 'http:');
   if (url === null || !allowed) {
@@ -64,7 +64,7 @@ function calledUrl(text: string, base: string | undefined, asked: Asked): URL {
 }
 
 /** The manifest of the image. */
-export function manifest(asked: Asked, method: Call['method'], authorization?: string): Promise<Answer> {
+export function manifest(asked: LookupContext, method: Call['method'], authorization?: string): Promise<Answer> {
   return callRepository(asked, method, `manifests/${asked.reference.reference}`, authorization);
 }
 
@@ -79,14 +79,14 @@ const asksForCredentials = ({ status, headers }: Answer) =>
  * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the response to a GET counts as a refusal.
  * Some never answer a HEAD, so it gets half of the time and the GET the rest.
  */
-export async function headOrGetManifest(asked: Asked, authorization?: string): Promise<Answer> {
+export async function headOrGetManifest(asked: LookupContext, authorization?: string): Promise<Answer> {
   const answer = asked.head.isWorthwhile ? await headManifest(asked, authorization) : null;
   if (answer !== null && (SETTLED_BY_HEAD.has(answer.status) || asksForCredentials(answer))) return answer;
   return await manifest(asked, 'GET', authorization);
 }
 
 /** null: no response within half of the remaining time. */
-async function headManifest(asked: Asked, authorization?: string): Promise<Answer | null> {
+async function headManifest(asked: LookupContext, authorization?: string): Promise<Answer | null> {
   const half = AbortSignal.timeout(Math.max(1, Math.floor((asked.endsAt - performance.now()) / 2)));
   try {
     return await manifest({ ...asked, signal: AbortSignal.any([asked.signal, half]) }, 'HEAD', authorization);
@@ -114,7 +114,7 @@ export function computedDigest({ body }: Answer): string | null {
 
 /** Calls a path below the repository. Credentials are not sent to another host after a redirect. */
 export async function callRepository(
-  asked: Asked,
+  asked: LookupContext,
   method: Call['method'],
   path: string,
   authorization?: string,
@@ -147,7 +147,7 @@ function patienceOf({ headers }: Answer): number | undefined {
 }
 
 /** The error for a response that is neither success nor "not found". */
-export function failureOf(answer: Answer, who: string): RegistryError {
+export function registryFailure(answer: Answer, who: string): RegistryError {
   const { status } = answer;
   if (status === 401 || status === 403)
     return new RegistryError('refused', `${who} denies access (status ${status})`);
@@ -175,7 +175,7 @@ export function parsed(body: Buffer): Record<string, unknown> {
  * only over TLS.
  */
 async function tokenFor(
-  asked: Asked,
+  asked: LookupContext,
   { realm, service }: Extract<Challenge, { scheme: 'bearer' }>,
   credentials: Credentials | null,
 ): Promise<string> {
@@ -188,7 +188,7 @@ async function tokenFor(
     { method: 'GET', ...callOptions(asked, headers, MAX_TOKEN_BYTES) },
     asked.signal,
   );
-  if (answer.status !== 200) throw failureOf(answer, `its token server ${url.host}`);
+  if (answer.status !== 200) throw registryFailure(answer, `its token server ${url.host}`);
   const { token, access_token: accessToken } = parsed(answer.body);
   const given = typeof token === 'string' && token !== '' ? token : accessToken;
   if (typeof given !== 'string' || !/^[\x21-\x7e]+$/.test(given)) {
@@ -199,7 +199,7 @@ async function tokenFor(
 
 /** The authorization header that a challenge requires; null when no suitable credentials exist. */
 export async function authorizationFor(
-  asked: Asked,
+  asked: LookupContext,
   unauthorized: Answer,
   credentials: Credentials | null,
 ): Promise<string | null> {

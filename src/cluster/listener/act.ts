@@ -1,9 +1,9 @@
 import { sleep } from '../kube/client/clock.ts';
 import { runWorkers } from '../kube/queue/controller.ts';
-import { tidyCertificates } from './apply/certificates.ts';
+import { cleanUpCertificates } from './apply/certificates.ts';
 import { pullWork } from './apply/puller.ts';
 import { WorkTable } from './apply/work-table.ts';
-import { tidyBuilds } from './builds/build-cleanup.ts';
+import { cleanUpBuilds } from './builds/build-cleanup.ts';
 import { followBuildLogs } from './builds/build-logs.ts';
 import type { ListenerParts } from './listener-parts.ts';
 import { serveLogRequests } from './logs/log-requests.ts';
@@ -87,8 +87,8 @@ export async function act(parts: ListenerParts, term: Term, stopping: AbortSigna
   view.onLateSync(() => outbox.touchEverything(), ending);
   const taking = takeInventories(outbox, parts, ending);
   const tidied = { view, term, logger, clock, signal: ending, abort: cut.signal };
-  const tidying = builds && tidyBuilds({ ...tidied, builds });
-  const certificates = tidyCertificates({ ...tidied, client, secrets });
+  const tidying = builds && cleanUpBuilds({ ...tidied, builds });
+  const certificates = cleanUpCertificates({ ...tidied, client, secrets });
   const namespace = options.buildNamespace;
   const logging =
     namespace === undefined ? undefined : followBuildLogs({ ...tidied, client, hub, namespace });

@@ -4,7 +4,7 @@ import type { TellSpan } from '../../domain/core/span.ts';
 import type { ReflectorStats } from '../kube/cache/reflector.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Clock } from '../kube/client/clock.ts';
-import type { Outcome } from '../kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../kube/queue/controller.ts';
 import type { WorkQueue } from '../kube/queue/work-queue.ts';
 import type { HubClient } from './session/hub-client.ts';
 
@@ -41,7 +41,7 @@ export interface ListenerOptions {
   /** State for metrics, read when they are collected: the queue of a term and the caches. */
   onTerm?: (term: { queue: WorkQueue; watches: () => { kind: string; stats: ReflectorStats }[] }) => void;
   /** Called with the result of each attempt at a work item. */
-  onOutcome?: (result: { outcome: Outcome; durationMs: number }) => void;
+  onOutcome?: (result: { outcome: ReconcileOutcome; durationMs: number }) => void;
   /** Receives a span for each attempt at a work item. */
   span?: TellSpan;
   logger: Logger;

@@ -19,12 +19,12 @@ export function workRights(): Right[] {
 /**
  * Rights in Berth's own namespace: only reading the Lease of the operators, which shows whether the cluster responds.
  */
-export function leaseRights(): Right[] {
+export function listenerLeaseRights(): Right[] {
   return rightsOn('Lease', ['get']);
 }
 
 /** Rights in the build namespace, which contains only builds. */
-export function buildRights(): Right[] {
+export function listenerBuildRights(): Right[] {
   return [
     // The credentials of a build: created, renewed, and found when they were left behind.
     ...rightsOn('Secret', ['get', 'list', 'create', 'patch', 'delete']),

@@ -2,7 +2,7 @@ import type { ManagedDeploymentStatus } from '../../contract/resource/managed-de
 import { withFields } from '../../domain/core/logger.ts';
 import { isKubeError, type KubeError } from '../kube/client/errors.ts';
 import type { KubeObject } from '../kube/client/object.ts';
-import type { Outcome } from '../kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../kube/queue/controller.ts';
 import { foreignReferences } from './access/foreign-references.ts';
 import { hostRefusal } from './access/host-claims.ts';
 import { checkIdentity } from './access/identity-check.ts';
@@ -42,7 +42,7 @@ const ERRORS_BEFORE_TELLING = 3;
  */
 export function createReconciler(
   shared: ReconcilerOptions,
-): (key: string, signal: AbortSignal, reconcileId?: string) => Promise<Outcome> {
+): (key: string, signal: AbortSignal, reconcileId?: string) => Promise<ReconcileOutcome> {
   const { view, client, config, clock } = shared;
   const patience: Patience = {
     ...DEFAULT_PATIENCE,
@@ -73,7 +73,7 @@ export function createReconciler(
     signal: AbortSignal,
     reconcileId: string | undefined,
     posts: Posts,
-  ): Promise<Outcome> => {
+  ): Promise<ReconcileOutcome> => {
     const remembered = memory.of(key);
     if (view.resource(key) !== undefined && lags(remembered)) {
       return { kind: 'requeue', afterMs: CATCH_UP_MS };
@@ -149,7 +149,7 @@ export function createReconciler(
 
   return async (key, signal, reconcileId) => {
     const posts = new Posts(shared.mayAct);
-    let outcome: Outcome;
+    let outcome: ReconcileOutcome;
     try {
       outcome = await look(key, signal, reconcileId, posts);
     } catch (error) {
@@ -161,7 +161,7 @@ export function createReconciler(
 }
 
 /** References that are forbidden are checked again: no event tells that their objects were made or deleted. */
-function withReferences(outcome: Outcome, { references }: Remembered): Outcome {
+function withReferences(outcome: ReconcileOutcome, { references }: Remembered): ReconcileOutcome {
   const pauseMs = references?.pauseMs ?? null;
   if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
   const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, pauseMs) : pauseMs;
@@ -169,7 +169,7 @@ function withReferences(outcome: Outcome, { references }: Remembered): Outcome {
 }
 
 /** What was made without an owner is looked at again, unless the look has seen its custom resource afterwards. */
-async function secondLook(posts: Posts): Promise<Outcome | undefined> {
+async function secondLook(posts: Posts): Promise<ReconcileOutcome | undefined> {
   try {
     await posts.lookAgain();
     return undefined;

@@ -2,7 +2,7 @@ import type { ManagedDeploymentStatus } from '../../contract/resource/managed-de
 import { isSecretWitness } from '../../workloads/objects/secret-sentinel.ts';
 import { KubeError } from '../kube/client/errors.ts';
 import type { KubeObject } from '../kube/client/object.ts';
-import type { Outcome } from '../kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../kube/queue/controller.ts';
 import { secretsCheckDue, secretsCheckId } from './access/secrets-check.ts';
 import type { Acted } from './act/act.ts';
 import type { Decision } from './decide/decide.ts';
@@ -44,19 +44,19 @@ interface Looked {
 const MOVED_ON = 'the cluster has moved on since it was looked at';
 
 /** Look again, soon. */
-export function staleOutcome(error = new KubeError({ kind: 'conflict', message: MOVED_ON })): Outcome {
+export function staleOutcome(error = new KubeError({ kind: 'conflict', message: MOVED_ON })): ReconcileOutcome {
   return { kind: 'retry', error };
 }
 
 /** When to look again because not everything could be done; undefined: all was done that was decided. */
-function afterUnfinished({ leaving, error, stale }: Acted): Outcome | undefined {
+function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | undefined {
   if (leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
   if (error !== undefined) return { kind: 'retry', error };
   return stale ? staleOutcome() : undefined;
 }
 
 /** When to look again, if nothing happens before. */
-export function nextLook({ observed, decision, acted, reported, status, remembered, time }: Looked): Outcome {
+export function nextLook({ observed, decision, acted, reported, status, remembered, time }: Looked): ReconcileOutcome {
   const now = time.date;
   const { plan, housekeeping, target, verdict, turnsAt } = decision;
   const unfinished = afterUnfinished(acted);

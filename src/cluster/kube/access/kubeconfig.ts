@@ -142,7 +142,9 @@ function refuseUnsupported(files: string, cluster: KubeconfigCluster, user: Kube
   if (!cluster?.server)
     throw new Error(`failed to read kubeconfig ${files}: its cluster has no server address`);
   if (cluster['proxy-url']) {
-    throw new Error(`failed to read kubeconfig ${files}: proxy-url is not supported; run Berth where it reaches the API server directly`);
+    throw new Error(
+      `failed to read kubeconfig ${files}: proxy-url is not supported; run Berth where it reaches the API server directly`,
+    );
   }
   if (user['auth-provider']) {
     throw new Error(

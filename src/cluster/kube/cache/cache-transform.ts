@@ -5,7 +5,7 @@ import type { ReflectorOptions } from './reflector-options.ts';
  * The transform that a reflector applies to each object before it caches it. By default it removes the managed
  * fields. If a transform throws, the object is cached unchanged, because the stream must not stop.
  */
-export function slimming<T extends KubeObject>({
+export function cacheTransform<T extends KubeObject>({
   transform = dropManagedFields,
   logger,
   resource,

@@ -60,7 +60,7 @@ interface Entry<T> extends ObjectVersion {
  * in the same pack. Without `most`, nothing is compressed. After decompression an object is a new one with equal
  * content.
  */
-export class PackedObjects<T extends Versioned> {
+export class CompressedStore<T extends Versioned> {
   readonly #most: number;
   readonly #entries = new Map<string, Entry<T>>();
   /** Uncompressed objects, the least recently used first. */

@@ -6,7 +6,7 @@ import { matchesLabelSelector } from '../client/label-selector.ts';
 import { type KubeObject, keyOf, type ObjectName } from '../client/object.ts';
 import type { Resource } from '../client/resources.ts';
 import { ObjectCache, type ReflectorHandlers } from './cache.ts';
-import { slimming } from './cache-transform.ts';
+import { cacheTransform } from './cache-transform.ts';
 import { FirstSync } from './first-sync.ts';
 import { ReflectorHealth } from './reflector-health.ts';
 import type { ReflectorOptions, ReflectorStats } from './reflector-options.ts';
@@ -70,7 +70,7 @@ export class Reflector<T extends KubeObject> {
       logger: options.logger,
     });
     this.store = this.#cache.store;
-    this.#slim = slimming(options);
+    this.#slim = cacheTransform(options);
     this.#health = new ReflectorHealth({
       kind: options.resource.kind,
       logger: options.logger,

@@ -1,5 +1,5 @@
 import { type KubeObject, keyOf } from '../client/object.ts';
-import { type ObjectVersion, PackedObjects } from './compressed-store.ts';
+import { type ObjectVersion, CompressedStore } from './compressed-store.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
@@ -46,12 +46,12 @@ interface Index<T> {
 
 /** {@link Store} with its write side, which only the reflector uses. */
 export class IndexedStore<T extends KubeObject> implements Store<T> {
-  readonly #objects: PackedObjects<T>;
+  readonly #objects: CompressedStore<T>;
   readonly #indexes = new Map<string, Index<T>>();
 
   /** @param mostPlain number of objects that are kept uncompressed; default: all */
   constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}, mostPlain?: number) {
-    this.#objects = new PackedObjects(mostPlain);
+    this.#objects = new CompressedStore(mostPlain);
     for (const [name, file] of Object.entries(indexes)) {
       this.#indexes.set(name, { file, keysByValue: new Map() });
     }

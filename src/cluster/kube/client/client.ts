@@ -1,6 +1,6 @@
 import { loadClusterAccess } from '../access/cluster-access.ts';
 import { HttpExecutor } from '../transport/http-executor.ts';
-import { Limiter } from '../transport/limiter.ts';
+import { CallLimiter } from '../transport/limiter.ts';
 import { createTransport } from '../transport/negotiate.ts';
 import type { KubeClient, KubeClientOptions } from './client-types.ts';
 import { RestClient } from './rest-client.ts';
@@ -38,7 +38,7 @@ export async function createKubeClient(options: KubeClientOptions): Promise<Kube
     transport,
     userAgent: options.userAgent,
     timeoutMs: options.requestTimeoutMs,
-    writes: new Limiter({
+    writes: new CallLimiter({
       maxInFlight: options.maxWritesInFlight ?? DEFAULT_WRITES_IN_FLIGHT,
       ofGroup: WRITES_OF_ONE_TENANT,
     }),

@@ -13,7 +13,7 @@ interface Broken {
  * Decides whether a list is requested as a stream or in pages. Interruptions are counted separately for each `key`:
  * the same kind in two namespaces has two keys.
  */
-export class ListWays {
+export class ListStrategy {
   readonly #now: () => number;
   #noStreamsUntil = 0;
   readonly #broken = new Map<string, Broken>();

@@ -1,7 +1,7 @@
 import type { HttpExecutor } from '../transport/http-executor.ts';
 import type { ListAllOptions, ListOptions, ObjectList } from './client-types.ts';
 import { isKubeError } from './errors.ts';
-import { ListWays } from './list-strategy.ts';
+import { ListStrategy } from './list-strategy.ts';
 import type { KubeObject } from './object.ts';
 import { apiVersionOf, type Resource, resourcePath } from './resources.ts';
 import { streamedList } from './streamed-list.ts';
@@ -12,7 +12,7 @@ const GATEWAY_TIMEOUT = 504;
 /** Lists objects: one page, or everything, as a stream or page by page. */
 export class Lists {
   readonly #http: HttpExecutor;
-  readonly #ways = new ListWays();
+  readonly #ways = new ListStrategy();
 
   constructor(http: HttpExecutor) {
     this.#http = http;

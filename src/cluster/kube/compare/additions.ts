@@ -12,13 +12,13 @@ export interface Addition {
   /** The path without the keys of entries: `spec.template.spec.containers[].env[]`, `metadata.labels.*`. */
   readonly pattern: string;
   /** The path as names of fields and keys of entries. Null: the field is in a list that is replaced as a whole. */
-  readonly steps: readonly Step[] | null;
+  readonly steps: readonly PathStep[] | null;
   readonly value: unknown;
   /** The live list entry (a container) that contains the field. */
   readonly entry: Fields | undefined;
 }
 
-export type Step = string | Fields;
+export type PathStep = string | Fields;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -38,7 +38,7 @@ export interface FoundValue {
 interface Here {
   readonly place: Place;
   readonly pattern: string;
-  readonly steps: readonly Step[] | null;
+  readonly steps: readonly PathStep[] | null;
   readonly entry: Fields | undefined;
 }
 

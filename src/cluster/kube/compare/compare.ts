@@ -112,7 +112,9 @@ function diffFields(desired: Fields, live: Fields, place: Place, found: Differen
     for (const field of PROGRAM_FIELDS) {
       const present = live[field];
       if (desired[field] !== undefined || present === undefined || present === null) continue;
-      found.push(differenceOf(pathOf(inside(place, field)), 'is not in the desired state', undefined, present));
+      found.push(
+        differenceOf(pathOf(inside(place, field)), 'is not in the desired state', undefined, present),
+      );
     }
   }
   if (!place.atomic) return;

@@ -6,7 +6,7 @@ import { onBehalfOf } from '../transport/flow-context.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** How a reconcile ended. */
-export type Outcome =
+export type ReconcileOutcome =
   | { kind: 'settled' }
   /** Reconcile again after this time, without counting as a failure. */
   | { kind: 'requeue'; afterMs: number }
@@ -22,7 +22,7 @@ export interface WorkersOptions {
    * Reconciles one key, on behalf of its group. An error counts as `retry`. The signal fires at the deadline and with
    * `abort`. The id is on every log line of this reconcile.
    */
-  reconcile: (key: string, signal: AbortSignal, reconcileId: string) => Promise<Outcome>;
+  reconcile: (key: string, signal: AbortSignal, reconcileId: string) => Promise<ReconcileOutcome>;
   workers: number;
   /** Deadline of one reconcile in ms, default 60 s. */
   deadlineMs?: number;
@@ -31,7 +31,7 @@ export interface WorkersOptions {
   signal: AbortSignal;
   /** Fires: abort current ones, too (leadership lost). */
   abort?: AbortSignal;
-  onOutcome?: (result: { key: string; outcome: Outcome; durationMs: number }) => void;
+  onOutcome?: (result: { key: string; outcome: ReconcileOutcome; durationMs: number }) => void;
 }
 
 /** Distinguishes reconciles of this process from those of others. */
@@ -84,7 +84,7 @@ async function work(options: WorkersOptions): Promise<void> {
 }
 
 /** One reconcile with its deadline. Never throws. */
-async function attempt(key: string, reconcileId: string, options: WorkersOptions): Promise<Outcome> {
+async function attempt(key: string, reconcileId: string, options: WorkersOptions): Promise<ReconcileOutcome> {
   const { reconcile, abort, logger, deadlineMs = DEADLINE_MS } = options;
   const ending = new AbortController();
   let overdue: NodeJS.Timeout | undefined;
@@ -117,7 +117,7 @@ async function attempt(key: string, reconcileId: string, options: WorkersOptions
   }
 }
 
-function settle(queue: WorkQueue, key: string, outcome: Outcome, { logger, abort }: WorkersOptions): void {
+function settle(queue: WorkQueue, key: string, outcome: ReconcileOutcome, { logger, abort }: WorkersOptions): void {
   switch (outcome.kind) {
     case 'settled':
       queue.forget(key);
@@ -145,7 +145,8 @@ function settle(queue: WorkQueue, key: string, outcome: Outcome, { logger, abort
         failures: queue.failures(key),
       };
       // A conflict is the normal way to learn that the object has changed. An unknown error may be a bug.
-      if (isKubeError(error, 'conflict')) logger.debug(fields, 'the object changed meanwhile; reconciling again');
+      if (isKubeError(error, 'conflict'))
+        logger.debug(fields, 'the object changed meanwhile; reconciling again');
       else if (isKubeError(error)) logger.warn(fields, 'failed; will try again');
       else logger.warn({ ...fields, err: error }, 'failed; will try again');
     }

@@ -14,6 +14,6 @@ export function onBehalfOf<T>(group: string, task: () => T): T {
 }
 
 /** The group of the current code; NOBODY: no particular group. */
-export function presentGroup(): string {
+export function currentGroup(): string {
   return present.getStore() ?? NOBODY;
 }

@@ -4,7 +4,7 @@ import type { RequestObserver } from '../client/client-types.ts';
 import { isKubeError, KubeError, toKubeError } from '../client/errors.ts';
 import { withDeadline } from './deadline.ts';
 import { failOnStatus } from './failed-response.ts';
-import type { Limiter } from './limiter.ts';
+import type { CallLimiter } from './limiter.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 
 export interface ExecutorOptions {
@@ -12,7 +12,7 @@ export interface ExecutorOptions {
   transport: Transport;
   userAgent: string;
   timeoutMs: number;
-  writes: Limiter;
+  writes: CallLimiter;
   observer?: RequestObserver;
 }
 

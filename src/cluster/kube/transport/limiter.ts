@@ -1,7 +1,7 @@
 import { Turns, type TurnsOptions } from '../../../domain/scheduling/turns.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
 import { isKubeError } from '../client/errors.ts';
-import { presentGroup } from './flow-context.ts';
+import { currentGroup } from './flow-context.ts';
 
 /** So many consecutive rejections, without a success in between, mean that the server is overloaded, not one object. */
 const REFUSALS_IN_A_ROW = 3;
@@ -22,7 +22,7 @@ export interface LimiterOptions {
  * rejections does the limiter hold back new calls until Retry-After has passed. So one rejected object never slows
  * down the others.
  */
-export class Limiter {
+export class CallLimiter {
   readonly #turns: Turns;
   readonly #clock: Clock;
   readonly #groupOf: () => string;
@@ -30,7 +30,7 @@ export class Limiter {
   #pausedUntil = 0;
   #resumeScheduled = false;
 
-  constructor({ maxInFlight, ofGroup = {}, clock = systemClock, groupOf = presentGroup }: LimiterOptions) {
+  constructor({ maxInFlight, ofGroup = {}, clock = systemClock, groupOf = currentGroup }: LimiterOptions) {
     this.#clock = clock;
     this.#groupOf = groupOf;
     this.#turns = new Turns({

@@ -7,7 +7,7 @@ import type { Clock } from '../../kube/client/clock.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import { keyOf } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import { type Outcome, runWorkers } from '../../kube/queue/controller.ts';
+import { type ReconcileOutcome, runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { TermOver } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
@@ -65,14 +65,14 @@ async function look(
   looks: Map<string, Look>,
   options: CertificateOptions,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<ReconcileOutcome> {
   const { client, secrets, view, term, logger, clock } = options;
   const key = keyOf(resource);
   const { generation = 0, namespace, name, resourceVersion } = resource.metadata;
   const now = clock.now();
   const known = looks.get(key);
   const last = known?.generation === generation ? known : undefined;
-  const pause = (pauseMs: number): Outcome => {
+  const pause = (pauseMs: number): ReconcileOutcome => {
     looks.set(key, { generation, notBefore: now + pauseMs, pauseMs });
     return { kind: 'requeue', afterMs: pauseMs };
   };
@@ -110,7 +110,7 @@ async function look(
 }
 
 /** Resolves when the signal has fired and all work has ended. */
-export async function tidyCertificates(options: CertificateOptions): Promise<void> {
+export async function cleanUpCertificates(options: CertificateOptions): Promise<void> {
   const { view, logger, clock, signal, abort } = options;
   const queue = new WorkQueue({ clock });
   const looks = new Map<string, Look>();

@@ -36,7 +36,7 @@ const CERTIFICATE_HOSTS = 'cert-manager.io/alt-names';
 /** Limits the cache of existing Secrets. An evicted entry costs one call. */
 const REMEMBERED = 20_000;
 
-export function isOurs(object: KubeObject, deploymentId: string): boolean {
+export function isOwnSecret(object: KubeObject, deploymentId: string): boolean {
   const { labels = {} } = object.metadata;
   return labels[LABELS.managedBy] === MANAGED_BY && labels[LABELS.deploymentId] === deploymentId;
 }
@@ -67,7 +67,7 @@ function secretObject(item: ApplyWork, { name, revision_id: revisionId, data }: 
 }
 
 /** @param found the object with this name; undefined: it was deleted just now, or never read */
-export function beingDeleted(name: string, found?: KubeObject): Refusal {
+export function secretBeingDeleted(name: string, found?: KubeObject): Refusal {
   const hold = found === undefined ? null : finalizerHold({ ...found, kind: 'Secret' });
   const message = hold?.message ?? `the Secret ${name} is being deleted`;
   return new Refusal(hold?.reason ?? 'ApplyRefused', message, true);
@@ -118,19 +118,22 @@ export class EnvSecrets {
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
-      throw beingDeleted(secret.name, found);
+      throw secretBeingDeleted(secret.name, found);
     }
-    if (!isOurs(found, item.deployment_id)) {
+    if (!isOwnSecret(found, item.deployment_id)) {
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     }
     if (found.metadata.labels?.[LABELS.revisionId] === secret.revision_id) return false;
     const fields = { deploymentId: item.deployment_id, name: secret.name, revisionId: secret.revision_id };
-    this.#options.logger.warn(fields, 'replaced the environment of another revision that had the same number');
+    this.#options.logger.warn(
+      fields,
+      'replaced the environment of another revision that had the same number',
+    );
     guard();
     await this.#delete(at, found.metadata.uid, signal);
     guard();
     if (await this.#create(item, secret, signal)) return false;
-    throw beingDeleted(secret.name);
+    throw secretBeingDeleted(secret.name);
   }
 
   /** @returns false: a Secret of this name exists */
@@ -160,7 +163,7 @@ export class EnvSecrets {
       const at = { namespace: owner.namespace, name };
       this.#there.delete(`${owner.namespace}/${name}`);
       const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
-      if (found === undefined || !isOurs(found, owner.deployment_id)) continue;
+      if (found === undefined || !isOwnSecret(found, owner.deployment_id)) continue;
       if ((found.metadata.finalizers ?? []).length > 0) kept.push(found);
       if (found.metadata.deletionTimestamp !== undefined) continue;
       guard();

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { Refusal } from '../refusal.ts';
 import type { Resource } from '../resource-view.ts';
-import { beingDeleted, isOurs } from './env-secrets.ts';
+import { secretBeingDeleted, isOwnSecret } from './env-secrets.ts';
 import { createSecret, deleteSecret } from './secret-writes.ts';
 
 /**
@@ -86,7 +86,7 @@ export class PullSecrets {
     if (await createSecret(this.#client, wanted, signal)) return true;
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#client.find<StoredSecret>(RESOURCES.Secret, at, { signal });
-    if (found !== undefined && !isOurs(found, item.deployment_id))
+    if (found !== undefined && !isOwnSecret(found, item.deployment_id))
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined;
     if (isThere && found.type === TYPE && found.data?.[DOCKER_CONFIG] === wanted.data?.[DOCKER_CONFIG])
@@ -97,6 +97,6 @@ export class PullSecrets {
       guard();
       if (await createSecret(this.#client, wanted, signal)) return false;
     }
-    throw beingDeleted(secret.name, found);
+    throw secretBeingDeleted(secret.name, found);
   }
 }

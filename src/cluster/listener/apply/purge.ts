@@ -16,7 +16,7 @@ import type { BuildSecrets } from '../builds/build-secrets.ts';
 import { checkNamespace } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
 import type { StepResult } from './apply.ts';
-import { type EnvSecrets, isOurs } from './env-secrets.ts';
+import { type EnvSecrets, isOwnSecret } from './env-secrets.ts';
 import type { IdentityRecords } from './identity-records.ts';
 import { leftPodHolds, namespaceHold, objectHolds, type PodSummary, podsIn } from './purge-holds.ts';
 
@@ -114,7 +114,7 @@ async function deleteUnowned(
   const { namespace, deployment_id: deploymentId } = item;
   const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
   const { items } = await deps.client.listAll(kind, { namespace, labelSelector, signal });
-  const ours = items.filter((object) => isOurs(object, deploymentId));
+  const ours = items.filter((object) => isOwnSecret(object, deploymentId));
   for (const { metadata } of ours) {
     if (metadata.deletionTimestamp !== undefined) continue;
     deps.guard();
@@ -183,7 +183,7 @@ async function leftPods(item: PurgeWork, { client }: PurgeDeps, signal: AbortSig
   const { namespace, deployment_id: deploymentId } = item;
   const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
   const pods = await podsIn(client, { namespace, labelSelector, signal });
-  return pods.filter((pod) => !pod.ended && isOurs(pod, deploymentId));
+  return pods.filter((pod) => !pod.ended && isOwnSecret(pod, deploymentId));
 }
 
 /** Removes the objects that outlive the custom resource. */

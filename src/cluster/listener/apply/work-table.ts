@@ -5,7 +5,7 @@ import type { TellSpan } from '../../../domain/core/span.ts';
 import type { DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
 import type { Clock } from '../../kube/client/clock.ts';
 import { keyOf } from '../../kube/client/object.ts';
-import type { Outcome } from '../../kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { Refusal, refusalOf, refusedReport, TermOver } from '../refusal.ts';
 import { observedReport } from '../report/observe.ts';
@@ -122,7 +122,7 @@ export class WorkTable {
   }
 
   /** Processes the item of a deployment. Never throws. */
-  async reconcile(key: string, signal: AbortSignal, reconcileId?: string): Promise<Outcome> {
+  async reconcile(key: string, signal: AbortSignal, reconcileId?: string): Promise<ReconcileOutcome> {
     const item = this.#items.get(key);
     if (item === undefined) return { kind: 'settled' };
     this.#resting.delete(key);
@@ -170,7 +170,7 @@ export class WorkTable {
     return applyItem(item, repair, deps, signal);
   }
 
-  #finish(item: WorkItem, result: StepResult, logger: Logger): Outcome {
+  #finish(item: WorkItem, result: StepResult, logger: Logger): ReconcileOutcome {
     const { deployment_id, generation } = item;
     if (result.kind === 'wait') {
       if (item.kind === 'purge') this.#tellHold(item, result.hold);
@@ -214,7 +214,7 @@ export class WorkTable {
     });
   }
 
-  #fail(item: WorkItem, error: unknown, logger: Logger): Outcome {
+  #fail(item: WorkItem, error: unknown, logger: Logger): ReconcileOutcome {
     const { term, outbox } = this.#options;
     // The current lease holder processes the item.
     if (error instanceof TermOver || !term.isValid()) return { kind: 'settled' };

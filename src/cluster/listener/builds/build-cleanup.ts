@@ -6,11 +6,11 @@ import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { TermOver } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
 import type { Term } from '../session/term.ts';
-import { type BuildSecrets, hasEnded } from './build-secrets.ts';
+import { type BuildSecrets, buildHasEnded } from './build-secrets.ts';
 
 /** Removes the credentials of a build as soon as it ends, and removes leftover credentials at intervals. */
 
-export interface TidyingOptions {
+export interface BuildCleanupOptions {
   readonly builds: Pick<BuildSecrets, 'tidy'>;
   readonly view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'addHandlers'>;
   readonly term: Term;
@@ -32,7 +32,7 @@ const PAUSE_MS = 600_000;
  * The Secret that each resource requested at the last event. The previous state in the event is not suitable: the
  * listener's own write is in the cache before its event is handled.
  */
-class AskedSecrets {
+class RequestedSecrets {
   readonly #names = new Map<string, string>();
 
   /** @returns whether the resource requested another Secret before */
@@ -51,19 +51,19 @@ class AskedSecrets {
 }
 
 /** Resolves when the signal has fired and all work has ended. */
-export async function tidyBuilds(options: TidyingOptions): Promise<void> {
+export async function cleanUpBuilds(options: BuildCleanupOptions): Promise<void> {
   const { builds, view, term, logger, clock, signal, abort } = options;
   const queue = new WorkQueue({ clock });
   const wake = () => queue.addAfter(ALL, GATHER_MS);
-  const asked = new AskedSecrets();
+  const asked = new RequestedSecrets();
   const unfollow = view.addHandlers({
     added: (resource) => {
       asked.note(resource);
-      if (hasEnded(resource)) wake();
+      if (buildHasEnded(resource)) wake();
     },
     updated: (resource, old) => {
       const another = asked.note(resource);
-      if (another || (hasEnded(resource) && !hasEnded(old))) wake();
+      if (another || (buildHasEnded(resource) && !buildHasEnded(old))) wake();
     },
     deleted: (resource) => {
       asked.forget(resource);

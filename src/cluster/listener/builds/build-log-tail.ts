@@ -9,7 +9,7 @@ import { isKubeError } from '../../kube/client/errors.ts';
 import type { LogLine } from '../../kube/client/log-lines.ts';
 import { CursorWalk, type LogCursor, START } from '../logs/log-cursor.ts';
 import type { HubClient } from '../session/hub-client.ts';
-import { type BuildPod, buildOf, hasEnded, stepAfter, stepLog } from './build-pod.ts';
+import { type BuildPod, buildOf, podHasEnded, stepAfter, stepLog } from './build-pod.ts';
 
 /**
  * Sends the log of one build attempt to the hub, piece by piece. The lines of all steps are numbered consecutively.
@@ -24,7 +24,7 @@ export interface TailOptions {
 }
 
 /** How a turn ended. `done`: no more lines will come. `more`: more lines are available now. `news`: lines were sent. */
-export type Turn = 'done' | 'more' | 'news' | 'quiet';
+export type TurnResult = 'done' | 'more' | 'news' | 'quiet';
 
 const LOST = '… the rest of this log is lost: the pod of the build has gone';
 const [FIRST_STEP] = BUILD_STEP_NAMES;
@@ -92,7 +92,7 @@ export class BuildLogTail {
    * @param gone the pod no longer exists
    * @throws HubError, KubeError: nothing is lost, the next turn repeats the work
    */
-  async turn(pod: BuildPod, gone: boolean, signal: AbortSignal): Promise<Turn> {
+  async turn(pod: BuildPod, gone: boolean, signal: AbortSignal): Promise<TurnResult> {
     const build = buildOf(pod);
     if (build === null) return 'done';
     if (this.#next === null && (await this.#send(pod, [], false, signal))) return 'done';
@@ -110,7 +110,7 @@ export class BuildLogTail {
   }
 
   /** The pod was deleted before its log was read to the end. */
-  async #lose(pod: BuildPod, signal: AbortSignal): Promise<Turn> {
+  async #lose(pod: BuildPod, signal: AbortSignal): Promise<TurnResult> {
     const line = { at: new Date().toISOString(), step: this.#at.step, text: LOST };
     await this.#send(pod, [line], true, signal);
     return 'done';
@@ -146,7 +146,7 @@ export class BuildLogTail {
       const { step } = piece.at;
       const state = stepLog(pod, step);
       // A pod that has ended starts no further step.
-      if (state === 'absent') return hasEnded(pod) ? 'end' : 'now';
+      if (state === 'absent') return podHasEnded(pod) ? 'end' : 'now';
       const grows = state === 'grows';
       const isWhole = await this.#readStep(pod, piece, grows, signal);
       if (!isWhole) return 'full';

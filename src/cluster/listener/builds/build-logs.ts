@@ -6,13 +6,13 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/client/clock.ts';
 import { keyOf } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import { type Outcome, runWorkers } from '../../kube/queue/controller.ts';
+import { type ReconcileOutcome, runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { ResourceView } from '../resource-view.ts';
 import { type HubClient, HubError } from '../session/hub-client.ts';
 import type { Term } from '../session/term.ts';
-import { BuildLogTail, type Turn } from './build-log-tail.ts';
-import { type BuildPod, slimBuildPod } from './build-pod.ts';
+import { BuildLogTail, type TurnResult } from './build-log-tail.ts';
+import { type BuildPod, trimBuildPod } from './build-pod.ts';
 
 /** Sends the logs of builds to the hub: of each pod in the build namespace, with turns between tenants. */
 
@@ -35,7 +35,7 @@ export interface BuildLogsOptions {
 const WORKERS = 4;
 const TURN_MS = 30_000;
 /** Pause before the next read, for a log with new lines and for a quiet one. */
-const PAUSE_MS: Readonly<Record<Exclude<Turn, 'done'>, number>> = { more: 0, news: 1000, quiet: 2000 };
+const PAUSE_MS: Readonly<Record<Exclude<TurnResult, 'done'>, number>> = { more: 0, news: 1000, quiet: 2000 };
 /** An older hub does not accept logs. */
 const OLD_HUB_PAUSE_MS = 300_000;
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
@@ -68,7 +68,7 @@ class BuildLogs {
       resource: RESOURCES.Pod,
       namespace,
       labelSelector: `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${BUILD_COMPONENT}`,
-      transform: slimBuildPod,
+      transform: trimBuildPod,
       logger,
       clock,
     });
@@ -119,7 +119,7 @@ class BuildLogs {
     this.#queue.add(uid);
   }
 
-  async #turn(key: string, signal: AbortSignal): Promise<Outcome> {
+  async #turn(key: string, signal: AbortSignal): Promise<ReconcileOutcome> {
     const followed = this.#followed.get(key);
     const { term } = this.#options;
     if (followed === undefined || !term.isValid()) return { kind: 'settled' };
@@ -134,7 +134,7 @@ class BuildLogs {
     }
   }
 
-  #failed(error: unknown): Outcome {
+  #failed(error: unknown): ReconcileOutcome {
     if (error instanceof HubError && error.kind === 'conflict') {
       this.#options.term.end(error.message);
       return { kind: 'settled' };

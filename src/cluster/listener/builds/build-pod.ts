@@ -28,7 +28,7 @@ export function buildOf({ metadata }: BuildPod): { revisionId: string; attempt: 
   return { revisionId, attempt };
 }
 
-export function hasEnded({ status, metadata }: BuildPod): boolean {
+export function podHasEnded({ status, metadata }: BuildPod): boolean {
   return (
     status?.phase === 'Succeeded' || status?.phase === 'Failed' || metadata.deletionTimestamp !== undefined
   );
@@ -50,7 +50,7 @@ export function stepAfter(step: BuildStep): BuildStep | undefined {
 }
 
 /** The part of a pod that the cache keeps. */
-export function slimBuildPod(pod: BuildPod): BuildPod {
+export function trimBuildPod(pod: BuildPod): BuildPod {
   const { name, namespace, uid, labels, annotations, deletionTimestamp, resourceVersion } = pod.metadata;
   const attempt = annotations?.[ANNOTATIONS.buildAttempt];
   return {

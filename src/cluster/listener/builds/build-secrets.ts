@@ -13,7 +13,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject, UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES, type Resource as ResourceKind } from '../../kube/client/resources.ts';
-import { isOurs } from '../apply/env-secrets.ts';
+import { isOwnSecret } from '../apply/env-secrets.ts';
 import { Refusal } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
 import { mergedDockerConfig } from './docker-config.ts';
@@ -42,7 +42,7 @@ type View = Pick<ResourceView, 'covers' | 'trouble' | 'get'>;
  */
 function needs(resource: Resource | undefined, secret: KubeObject): boolean {
   const { build } = resource?.spec ?? {};
-  if (resource === undefined || build === undefined || hasEnded(resource)) return false;
+  if (resource === undefined || build === undefined || buildHasEnded(resource)) return false;
   const names = [buildName, formerBuildName].map((nameOf) => nameOf(resource.metadata, build.revisionId));
   return names.includes(secret.metadata.name);
 }
@@ -53,7 +53,7 @@ function nameOf(item: ApplyWork, revisionId: string): string {
 }
 
 /** Whether the requested build has reached a final status. */
-export function hasEnded(resource: Resource | undefined): boolean {
+export function buildHasEnded(resource: Resource | undefined): boolean {
   const { spec, status } = resource ?? {};
   if (spec?.build === undefined || status?.build?.revisionId !== spec.build.revisionId) return false;
   return status.build.phase === 'Succeeded' || status.build.phase === 'Failed';
@@ -80,7 +80,7 @@ export class BuildSecrets {
     this.#beingAsked.add(name);
     const { client, namespace } = this.#options;
     const found = await client.find(RESOURCES.Secret, { namespace, name }, { signal });
-    if (found !== undefined && !isOurs(found, item.deployment_id)) {
+    if (found !== undefined && !isOwnSecret(found, item.deployment_id)) {
       throw new Refusal(
         'Conflict',
         `a Secret named ${name} exists in ${namespace} that Berth did not make`,

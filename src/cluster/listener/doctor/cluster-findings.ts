@@ -11,7 +11,7 @@ import { kubernetesAtLeast } from '../../../workloads/cluster-support.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError, toKubeError } from '../../kube/client/errors.ts';
 import { describeRight, missingRights, type Right } from '../../kube/client/rights.ts';
-import { buildRights, leaseRights, namespaceRights, workRights } from '../rights.ts';
+import { listenerBuildRights, listenerLeaseRights, namespaceRights, workRights } from '../rights.ts';
 import { kubernetesVersion } from '../session/cluster-facts.ts';
 import { type Check, complete, type Finding, failed, ok, warning } from './finding.ts';
 
@@ -137,11 +137,11 @@ async function rights(context: ClusterContext, signal: AbortSignal): Promise<Fin
       where: namespace === undefined ? ' in all namespaces' : ` in ${namespace}`,
     })),
     { rights: namespaceRights(hosting), namespace: undefined, where: '' },
-    { rights: leaseRights(), namespace: ownNamespace, where: ` in ${ownNamespace}` },
+    { rights: listenerLeaseRights(), namespace: ownNamespace, where: ` in ${ownNamespace}` },
   ];
   if (buildNamespace != null) {
     const where = ` in ${buildNamespace} (the profile cloud)`;
-    wanted.push({ rights: buildRights(), namespace: buildNamespace, where });
+    wanted.push({ rights: listenerBuildRights(), namespace: buildNamespace, where });
   }
   const next =
     'grant the account of the listener its rights: run helm upgrade, or kubectl apply with the manifests that were rendered for this installation (docs/install.md); if it has rights only in some namespaces, list these in BERTH_NAMESPACES';

@@ -11,7 +11,7 @@ import { networkTrouble } from './network-trouble.ts';
  * Findings from one call of the hub for the state of the lease: about the connection, the key and the listener. Pure.
  */
 
-export type HubLook =
+export type HubProbeResult =
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
   | {
       readonly kind: 'answer';
@@ -225,7 +225,7 @@ function rendering(context: HubContext, reported: RenderConfig | null): Finding 
 
 /** The findings of the hub, and the lease if the hub returned it. */
 export function hubFindings(
-  look: HubLook,
+  look: HubProbeResult,
   context: HubContext,
 ): { findings: Finding[]; lease: LeaseState | null } {
   const url = new URL(context.hubUrl);

@@ -1,8 +1,8 @@
-import { CHECKS, type Finding, type Outcome } from './finding.ts';
+import { CHECKS, type Finding, type CheckOutcome } from './finding.ts';
 
 /** How findings are printed. */
 
-const WORDS: Readonly<Record<Outcome, string>> = {
+const WORDS: Readonly<Record<CheckOutcome, string>> = {
   ok: 'ok',
   warning: 'warning',
   failed: 'FAILED',
@@ -23,7 +23,7 @@ export function asText(findings: readonly Finding[]): string {
     const line = `${WORDS[outcome].padEnd(8)} ${CHECKS[check].padEnd(width)}  ${message}`;
     return next === undefined ? line : `${line}\n${' '.repeat(width + 11)}next: ${next}`;
   });
-  const count = (outcome: Outcome) => findings.filter((finding) => finding.outcome === outcome).length;
+  const count = (outcome: CheckOutcome) => findings.filter((finding) => finding.outcome === outcome).length;
   const sum = isHealthy(findings)
     ? `Nothing failed, ${plural(count('warning'), 'warning')}.`
     : `${count('failed')} failed, ${plural(count('warning'), 'warning')}, ${count('skipped')} not checked.`;

@@ -9,7 +9,7 @@ import { isKubeError } from '../../kube/client/errors.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { LogBuffer } from './log-buffer.ts';
 import { type DeliveryOptions, LogDelivery, namesOf } from './log-delivery.ts';
-import { chooseContainers, LEFT_LINE, leftSentence } from './log-slots.ts';
+import { selectContainers, SKIPPED_LINE, skippedSentence } from './log-slots.ts';
 import { type LoggedContainer, loggedContainers, podSelector, type WorkloadPod } from './workload-pod.ts';
 
 /** Reads the logs of one deployment for one reader, optionally follows them, and sends them in chunks. */
@@ -105,7 +105,7 @@ export class LogReading {
       for (let looks = 0; !signal.aborted; looks += 1) {
         const all = await this.#look();
         for (const { key } of all) if (!this.#tails.has(key)) this.#tails.set(key, newTail(looks === 0));
-        const { read, left } = chooseContainers(all, (key) => this.#tails.get(key));
+        const { read, left } = selectContainers(all, (key) => this.#tails.get(key));
         const reading = read.map((container) => this.#follow(container));
         if (!request.query.follow) {
           await Promise.all(reading);
@@ -125,7 +125,7 @@ export class LogReading {
   #sum(found: number, left: readonly LoggedContainer[]): string {
     if (found === 0) return this.#options.request.query.previous ? NO_FORMER : NO_PODS;
     const unread = this.#unread === 0 ? '' : ` The logs of ${this.#unread} containers could not be read.`;
-    return `${ALL}${unread}${leftSentence(left)}`;
+    return `${ALL}${unread}${skippedSentence(left)}`;
   }
 
   /** Reports each skipped container once, with a line among those of the others. */
@@ -138,7 +138,7 @@ export class LogReading {
       tail.left += 1;
       if (tail.left !== LOOKS_LEFT) continue;
       const at = this.#options.clock.date().toISOString();
-      void this.#buffer.add({ at, ...source, text: LEFT_LINE });
+      void this.#buffer.add({ at, ...source, text: SKIPPED_LINE });
     }
   }
 

@@ -3,7 +3,7 @@ import type { LoggedContainer } from './workload-pod.ts';
 /** Selects which containers are read when there are more than can be read at once. Pure. */
 
 /** Logs that are read at the same time for one reader. */
-export const MOST_CONTAINERS = 50;
+export const MAX_CONTAINERS = 50;
 /** Number of skipped pods that are named in a message. */
 const MOST_NAMED = 5;
 const NAMED_CHARACTERS = 600;
@@ -19,17 +19,17 @@ export interface Chosen {
  * their lines do not change, and they free their slots at once.
  * @param tail state of a container's log; complete ones need no slot
  */
-export function chooseContainers(
+export function selectContainers(
   all: readonly LoggedContainer[],
   tail: (key: string) => { readonly isRunning: boolean; readonly isDone: boolean } | undefined,
 ): Chosen {
   const rank = ({ key, hasEnded }: LoggedContainer) => (tail(key)?.isRunning ? 0 : hasEnded ? 2 : 1);
   const open = all.filter(({ key }) => tail(key)?.isDone !== true).sort((a, b) => rank(a) - rank(b));
-  return { read: open.slice(0, MOST_CONTAINERS), left: open.slice(MOST_CONTAINERS) };
+  return { read: open.slice(0, MAX_CONTAINERS), left: open.slice(MAX_CONTAINERS) };
 }
 
 /** A sentence about the skipped containers; '' when there are none. */
-export function leftSentence(left: readonly LoggedContainer[]): string {
+export function skippedSentence(left: readonly LoggedContainer[]): string {
   if (left.length === 0) return '';
   const pods = [...new Set(left.map(({ pod }) => pod.name))];
   const named = pods.slice(0, MOST_NAMED).join(', ').slice(0, NAMED_CHARACTERS);
@@ -38,4 +38,4 @@ export function leftSentence(left: readonly LoggedContainer[]): string {
 }
 
 /** The line that replaces the log of a skipped container while others are followed. */
-export const LEFT_LINE = `Not followed by Berth: the logs of ${MOST_CONTAINERS} other containers are. Ask for one component.`;
+export const SKIPPED_LINE = `Not followed by Berth: the logs of ${MAX_CONTAINERS} other containers are. Ask for one component.`;

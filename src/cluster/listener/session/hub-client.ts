@@ -71,7 +71,7 @@ export class HubError extends Error {
   }
 }
 
-export interface CallOptions {
+export interface HubCallOptions {
   signal?: AbortSignal;
 }
 
@@ -91,14 +91,14 @@ export interface LogRequestsQuery extends Omit<WorkQuery, 'limit' | 'lost'> {
  * The API of the hub for a listener. Every method fails with a HubError, or with the signal's reason when that fires.
  */
 export interface HubClient {
-  lease(request: LeaseRequest, options?: CallOptions): Promise<LeaseResponse>;
-  work(query: WorkQuery, options?: CallOptions): Promise<WorkItem[]>;
-  reports(request: ReportsRequest, options?: CallOptions): Promise<ReportsResponse>;
-  inventory(request: InventoryRequest, options?: CallOptions): Promise<InventoryResponse>;
-  buildLogs(request: BuildLogsRequest, options?: CallOptions): Promise<BuildLogsResponse>;
+  lease(request: LeaseRequest, options?: HubCallOptions): Promise<LeaseResponse>;
+  work(query: WorkQuery, options?: HubCallOptions): Promise<WorkItem[]>;
+  reports(request: ReportsRequest, options?: HubCallOptions): Promise<ReportsResponse>;
+  inventory(request: InventoryRequest, options?: HubCallOptions): Promise<InventoryResponse>;
+  buildLogs(request: BuildLogsRequest, options?: HubCallOptions): Promise<BuildLogsResponse>;
   /** @param query `knows`: the capabilities of the listener; absent for older hubs */
-  logRequests(query: LogRequestsQuery, options?: CallOptions): Promise<LogRequest[]>;
-  logChunk(requestId: string, chunk: LogChunk, options?: CallOptions): Promise<LogChunkResponse>;
+  logRequests(query: LogRequestsQuery, options?: HubCallOptions): Promise<LogRequest[]>;
+  logChunk(requestId: string, chunk: LogChunk, options?: HubCallOptions): Promise<LogChunkResponse>;
 }
 
 /** Two attempts fit into the time in which the holder may rely on the lease. */

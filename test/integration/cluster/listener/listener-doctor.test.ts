@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { diagnose } from '../../../../src/cli/doctor-command.ts';
-import type { Check, Finding, Outcome } from '../../../../src/cluster/listener/doctor/finding.ts';
+import type { Check, Finding, CheckOutcome } from '../../../../src/cluster/listener/doctor/finding.ts';
 import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
 import { freePorts } from '../../../cluster/ports.ts';
 import { waitFor } from '../../../cluster/wait.ts';
@@ -180,7 +180,7 @@ interface Row {
   /** Settings beside the good ones; '' is as unset. */
   settings: () => Settings | Promise<Settings>;
   check: Check;
-  outcome: Outcome;
+  outcome: CheckOutcome;
   message: RegExp;
   next: RegExp;
 }
@@ -190,7 +190,7 @@ const row = (
   settings: Row['settings'],
   check: Check,
   [message, next]: readonly [RegExp, RegExp],
-  outcome: Outcome = 'failed',
+  outcome: CheckOutcome = 'failed',
 ): Row => ({ what, settings, check, outcome, message, next });
 
 const ROWS: Row[] = [

@@ -13,12 +13,12 @@ import {
   ok,
   warning,
 } from '../../../../src/cluster/listener/doctor/finding.ts';
-import { type HubLook, hubFindings } from '../../../../src/cluster/listener/doctor/hub-findings.ts';
+import { type HubProbeResult, hubFindings } from '../../../../src/cluster/listener/doctor/hub-findings.ts';
 import { networkTrouble } from '../../../../src/cluster/listener/doctor/network-trouble.ts';
 import { asJson, asText, isHealthy } from '../../../../src/cluster/listener/doctor/report.ts';
 import {
-  buildRights,
-  leaseRights,
+  listenerBuildRights,
+  listenerLeaseRights,
   namespaceRights,
   workRights,
 } from '../../../../src/cluster/listener/rights.ts';
@@ -45,14 +45,14 @@ const context = (hubUrl = 'https://hub.example.com') => ({
   version: '0.1.0',
   rendering,
 });
-const answer = (status: number, body: unknown, date: Date | undefined = NOW): HubLook => ({
+const answer = (status: number, body: unknown, date: Date | undefined = NOW): HubProbeResult => ({
   kind: 'answer',
   status,
   body: JSON.stringify(body),
   date,
   now: NOW,
 });
-const look = (found: HubLook, hubUrl?: string) => hubFindings(found, context(hubUrl)).findings;
+const look = (found: HubProbeResult, hubUrl?: string) => hubFindings(found, context(hubUrl)).findings;
 const at = (findings: ReturnType<typeof look>, check: Check) =>
   findings.find((finding) => finding.check === check);
 
@@ -142,7 +142,7 @@ describe('why there was no answer', () => {
     const next = 'the port seems to use https: put https:// into BERTH_HUB_URL';
     expect(networkTrouble('hub:443', true, 'ECONNRESET', 'socket hang up')).toMatchObject({ next });
     expect(networkTrouble('hub:443', false, 'ECONNRESET', '').next).not.toBe(next);
-    const answered = look({ ...answer(400, ''), body: '<html>' } as HubLook, 'http://hub:443');
+    const answered = look({ ...answer(400, ''), body: '<html>' } as HubProbeResult, 'http://hub:443');
     expect(at(answered, 'hub_answer')).toMatchObject({ outcome: 'failed', next });
   });
 
@@ -240,13 +240,13 @@ describe('the rights that are checked', () => {
     "%s: in Berth's own namespace the manifests grant exactly what it asks whether the cluster answers by",
     (profile) => {
       const lease = grantedRights(profile, 'Role', 'berth-listener-lease');
-      expect(lease).toEqual(leaseRights().map(describeRight));
+      expect(lease).toEqual(listenerLeaseRights().map(describeRight));
     },
   );
 
   it('the rights in the namespace of builds are exactly those that manifests/ grants', () => {
     const builds = grantedRights('cloud', 'Role', 'berth-listener-builds');
-    expect(builds.sort()).toEqual(buildRights().map(describeRight).sort());
+    expect(builds.sort()).toEqual(listenerBuildRights().map(describeRight).sort());
   });
 });
 

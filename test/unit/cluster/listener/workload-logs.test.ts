@@ -4,7 +4,7 @@ import { KubeError } from '../../../../src/cluster/kube/client/errors.ts';
 import type { LogLine } from '../../../../src/cluster/kube/client/log-lines.ts';
 import { LogBuffer } from '../../../../src/cluster/listener/logs/log-buffer.ts';
 import { LogReading, type ReadingOptions } from '../../../../src/cluster/listener/logs/log-reading.ts';
-import { chooseContainers, leftSentence } from '../../../../src/cluster/listener/logs/log-slots.ts';
+import { selectContainers, skippedSentence } from '../../../../src/cluster/listener/logs/log-slots.ts';
 import {
   loggedContainers,
   podSelector,
@@ -129,21 +129,21 @@ describe('more containers than are read at once', () => {
   const running = pods('runs', 13, { running: {} }).flatMap((one) => loggedContainers(one));
 
   test('running ones are read before ended ones; what is left is named', () => {
-    const { read, left } = chooseContainers([...ended, ...running], unknown);
+    const { read, left } = selectContainers([...ended, ...running], unknown);
     expect(read).toHaveLength(50);
     expect(read.slice(0, 13)).toEqual(running);
     expect(left).toEqual(ended.slice(37));
-    expect(leftSentence(left)).toBe(
+    expect(skippedSentence(left)).toBe(
       ' The logs of 15 more containers were not read, of the pods ended37, ended38, ended39, ended40, ended41 and others: ask for one component.',
     );
-    expect(leftSentence([])).toBe('');
+    expect(skippedSentence([])).toBe('');
   });
 
   test('what is being read goes on, and what was read to its end needs no place', () => {
     const tail = (isRunning: boolean, isDone: boolean) => ({ isRunning, isDone });
     const known = (key: string) =>
       key === 'ended51/app/0' ? tail(true, false) : key.startsWith('ended') ? tail(false, true) : undefined;
-    expect(chooseContainers([...ended, ...running], known)).toEqual({
+    expect(selectContainers([...ended, ...running], known)).toEqual({
       read: [ended[51], ...running],
       left: [],
     });

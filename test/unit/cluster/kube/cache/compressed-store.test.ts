@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PackedObjects } from '../../../../../src/cluster/kube/cache/compressed-store.ts';
+import { CompressedStore } from '../../../../../src/cluster/kube/cache/compressed-store.ts';
 
 interface Thing {
   metadata: { uid: string; resourceVersion: string };
@@ -25,7 +25,7 @@ describe('objects of which most are packed', () => {
         fc.integer({ min: 0, max: 4 }),
         fc.array(step, { maxLength: 200, size: 'max' }),
         (most, steps) => {
-          const objects = new PackedObjects<Thing>(most);
+          const objects = new CompressedStore<Thing>(most);
           const model = new Map<string, Thing>();
           for (const [version, each] of steps.entries()) {
             if (each.kind === 'set') {
@@ -50,7 +50,7 @@ describe('objects of which most are packed', () => {
   });
 
   test('the last ones that were asked for stay as they are', () => {
-    const objects = new PackedObjects<Thing>(2);
+    const objects = new CompressedStore<Thing>(2);
     const [a, b, c] = [thing('a', 1, 'x'), thing('b', 1, 'ü€𝄞'), thing('c', 1, null)];
     objects.set('a', a);
     objects.set('b', b);
@@ -67,7 +67,7 @@ describe('objects of which most are packed', () => {
   });
 
   test('without a bound none is packed', () => {
-    const objects = new PackedObjects<Thing>();
+    const objects = new CompressedStore<Thing>();
     const all = Array.from({ length: 100 }, (_, index) => thing(`t-${index}`, 1, index));
     for (const [index, each] of all.entries()) objects.set(`t-${index}`, each);
     expect(all.every((each, index) => objects.get(`t-${index}`) === each)).toBe(true);

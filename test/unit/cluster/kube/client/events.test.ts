@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { type EventObject, EventRecorder } from '../../../../../src/cluster/kube/client/events.ts';
-import { onBehalfOf, presentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { onBehalfOf, currentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
 import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
 import { FakeClock, fakeServer, recordingLogger } from '../support.ts';
 
@@ -149,7 +149,7 @@ test('failures stay inside', async () => {
 test('events are sent on behalf of nobody: one tenant has those of all others not wait behind its writes', async () => {
   const groups: string[] = [];
   const create = async <T>(sent: T): Promise<T> => {
-    groups.push(presentGroup());
+    groups.push(currentGroup());
     return sent;
   };
   const client = { create, patch: () => Promise.reject(new Error('no patch is expected')) };

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Reflector, type ReflectorOptions } from '../../../../../src/cluster/kube/cache/reflector.ts';
 import type { ObservedRequest } from '../../../../../src/cluster/kube/client/client-types.ts';
-import { ListWays } from '../../../../../src/cluster/kube/client/list-strategy.ts';
+import { ListStrategy } from '../../../../../src/cluster/kube/client/list-strategy.ts';
 import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
 import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
 import { fakeServer, followed, recordingLogger, watching } from '../support.ts';
@@ -220,7 +220,7 @@ describe('the way in which a list is asked for', () => {
   const HOUR_MS = 3_600_000;
   const ways = () => {
     let now = 1000;
-    return { ways: new ListWays(() => now), pass: (ms: number) => (now += ms) };
+    return { ways: new ListStrategy(() => now), pass: (ms: number) => (now += ms) };
   };
 
   test('is pages after a break, of that list alone', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
-import { type Outcome, runWorkers } from '../../../../../src/cluster/kube/queue/controller.ts';
+import { type ReconcileOutcome, runWorkers } from '../../../../../src/cluster/kube/queue/controller.ts';
 import { WorkQueue } from '../../../../../src/cluster/kube/queue/work-queue.ts';
-import { presentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { currentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
 import { FakeClock, recordingLogger } from '../support.ts';
 
 function setUp(
-  reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>,
+  reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileOutcome>,
   extra: { abort?: AbortSignal; deadlineMs?: number } = {},
 ) {
   const clock = new FakeClock();
@@ -34,7 +34,7 @@ test('a look is on behalf of the group of its key', async () => {
     queue,
     reconcile: async (key) => {
       await Promise.resolve();
-      groups.push(`${key}: ${presentGroup()}`);
+      groups.push(`${key}: ${currentGroup()}`);
       return { kind: 'settled' };
     },
     workers: 1,
@@ -83,7 +83,7 @@ describe('outcomes', () => {
       new KubeError({ kind: 'too_many_requests', message: 'busy', retryAfterMs: 9_000 }),
       new TypeError('a bug'),
     ];
-    const s = setUp(async (key): Promise<Outcome> => {
+    const s = setUp(async (key): Promise<ReconcileOutcome> => {
       const error = errors.shift();
       if (error instanceof KubeError) return { kind: 'retry', error };
       if (error !== undefined) throw error;
@@ -134,7 +134,7 @@ describe('ending', () => {
   test('abort and the deadline reach the reconcile through its signal', async () => {
     const abort = new AbortController();
     const untilAborted = (_key: string, signal: AbortSignal) =>
-      new Promise<Outcome>((_resolve, reject) =>
+      new Promise<ReconcileOutcome>((_resolve, reject) =>
         signal.addEventListener('abort', () => reject(signal.reason)),
       );
     const lost = setUp(untilAborted, { abort: abort.signal });

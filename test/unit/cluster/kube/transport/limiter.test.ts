@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
-import { onBehalfOf, presentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
-import { Limiter } from '../../../../../src/cluster/kube/transport/limiter.ts';
+import { onBehalfOf, currentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { CallLimiter } from '../../../../../src/cluster/kube/transport/limiter.ts';
 import { FakeClock } from '../support.ts';
 
 const forever = new AbortController().signal;
@@ -13,7 +13,7 @@ function refusal(retryAfterMs: number): () => Promise<never> {
 }
 
 test('no more than so many at once, in the order of arrival', async () => {
-  const limiter = new Limiter({ maxInFlight: 2 });
+  const limiter = new CallLimiter({ maxInFlight: 2 });
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const begun: number[] = [];
   const all = gates.map((gate, index) =>
@@ -39,7 +39,7 @@ test('no more than so many at once, in the order of arrival', async () => {
 
 /** A limiter with one place, taken until `open`; notes in which order the calls begin that wait for it. */
 function oneTaken(groupOf?: () => string) {
-  const limiter = new Limiter({ maxInFlight: 1, ...(groupOf === undefined ? {} : { groupOf }) });
+  const limiter = new CallLimiter({ maxInFlight: 1, ...(groupOf === undefined ? {} : { groupOf }) });
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
   const all = [limiter.run(() => gate.promise, forever)];
@@ -70,7 +70,7 @@ test('groups take turns, however many calls of one wait already', async () => {
 
 test('one group leaves room for what others begin meanwhile', async () => {
   let group = 'crowd';
-  const limiter = new Limiter({ maxInFlight: 3, ofGroup: { maxOfGroup: 2 }, groupOf: () => group });
+  const limiter = new CallLimiter({ maxInFlight: 3, ofGroup: { maxOfGroup: 2 }, groupOf: () => group });
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
   const call = (name: string) =>
@@ -91,7 +91,7 @@ test('one group leaves room for what others begin meanwhile', async () => {
 
 test('a group that has called without a pause has its share under way', async () => {
   const clock = new FakeClock();
-  const limiter = new Limiter({
+  const limiter = new CallLimiter({
     maxInFlight: 4,
     ofGroup: { maxOfGroup: 2, share: { atOnce: 1 } },
     clock,
@@ -132,13 +132,13 @@ test('the group is the one on whose behalf the call is made, however deep', asyn
     });
   const all = [deep('crowd', 'a'), deep('crowd', 'b'), deep('crowd', 'c'), deep('other', 'x')];
   await Promise.resolve();
-  expect(presentGroup()).toBe('');
+  expect(currentGroup()).toBe('');
   expect(await open()).toEqual(['a', 'x', 'b', 'c']);
   await Promise.all(all);
 });
 
 test('a call whose time runs out while it waits is never begun, and frees its place in the line', async () => {
-  const limiter = new Limiter({ maxInFlight: 1 });
+  const limiter = new CallLimiter({ maxInFlight: 1 });
   const gate = Promise.withResolvers<void>();
   const first = limiter.run(() => gate.promise, forever);
   const deadline = new AbortController();
@@ -156,7 +156,7 @@ test('a call whose time runs out while it waits is never begun, and frees its pl
 
 test('one refused object holds nobody else back', async () => {
   const clock = new FakeClock();
-  const limiter = new Limiter({ maxInFlight: 1, clock });
+  const limiter = new CallLimiter({ maxInFlight: 1, clock });
   for (let n = 0; n < 5; n += 1) {
     await expect(limiter.run(refusal(60_000), forever)).rejects.toThrow('busy');
     await limiter.run(async () => 'fine', forever);
@@ -166,7 +166,7 @@ test('one refused object holds nobody else back', async () => {
 
 test('refusal after refusal pauses new calls for as long as the server asks', async () => {
   const clock = new FakeClock();
-  const limiter = new Limiter({ maxInFlight: 1, clock });
+  const limiter = new CallLimiter({ maxInFlight: 1, clock });
   for (let n = 0; n < 3; n += 1) await expect(limiter.run(refusal(5_000), forever)).rejects.toThrow('busy');
   let done = false;
   const next = limiter.run(async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ReflectorHandlers } from '../../../../../src/cluster/kube/cache/reflector.ts';
 import type { KubeClient } from '../../../../../src/cluster/kube/client/client.ts';
-import { tidyCertificates } from '../../../../../src/cluster/listener/apply/certificates.ts';
+import { cleanUpCertificates } from '../../../../../src/cluster/listener/apply/certificates.ts';
 import { EnvSecrets } from '../../../../../src/cluster/listener/apply/env-secrets.ts';
 import type { Resource } from '../../../../../src/cluster/listener/resource-view.ts';
 import { FakeClock, recordingLogger } from '../../kube/support.ts';
@@ -71,7 +71,7 @@ beforeEach(async () => {
       return object as never;
     },
   };
-  running = tidyCertificates({
+  running = cleanUpCertificates({
     client: patching,
     secrets: new EnvSecrets({ client, logger: recordingLogger() }),
     view: {

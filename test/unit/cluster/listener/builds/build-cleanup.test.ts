@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ReflectorHandlers } from '../../../../../src/cluster/kube/cache/reflector.ts';
-import { tidyBuilds } from '../../../../../src/cluster/listener/builds/build-cleanup.ts';
+import { cleanUpBuilds } from '../../../../../src/cluster/listener/builds/build-cleanup.ts';
 import type { Resource } from '../../../../../src/cluster/listener/resource-view.ts';
 import { FakeClock, recordingLogger } from '../../kube/support.ts';
 import { fakeTerm, NAME, NAMESPACE, settle, specOf } from '../fixtures.ts';
@@ -15,7 +15,7 @@ beforeEach(async () => {
   clock = new FakeClock();
   ending = new AbortController();
   looks = 0;
-  running = tidyBuilds({
+  running = cleanUpBuilds({
     builds: {
       tidy: async () => {
         looks += 1;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
 import type { LogLine } from '../../../../../src/cluster/kube/client/log-lines.ts';
-import { BuildLogTail, type Turn } from '../../../../../src/cluster/listener/builds/build-log-tail.ts';
+import { BuildLogTail, type TurnResult } from '../../../../../src/cluster/listener/builds/build-log-tail.ts';
 import type { BuildPod } from '../../../../../src/cluster/listener/builds/build-pod.ts';
 import type { BuildLogsRequest } from '../../../../../src/contract/protocol/log-protocol.ts';
 import { ANNOTATIONS, LABELS } from '../../../../../src/contract/resource/names.ts';
@@ -99,7 +99,7 @@ function world() {
 }
 
 /** Turns until nothing more comes at once. */
-async function turns(tail: BuildLogTail, of: BuildPod, gone = false): Promise<Turn> {
+async function turns(tail: BuildLogTail, of: BuildPod, gone = false): Promise<TurnResult> {
   for (let count = 0; count < 100; count += 1) {
     const turn = await tail.turn(of, gone, never);
     if (turn !== 'more') return turn;
