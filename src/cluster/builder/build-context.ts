@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { BUILD_FILES } from '../../contract/resource/build.ts';
-import { type BaseImages, DOCKERIGNORE, dockerfileOf, canCreateFiles } from './dockerfile.ts';
+import { type BaseImages, canCreateFiles, DOCKERIGNORE, dockerfileOf } from './dockerfile.ts';
 import { hasEntrypoint } from './entrypoint.ts';
 import { INSTALL_MANIFEST } from './install-manifest.ts';
 import { StepFailure } from './step-failure.ts';
@@ -20,10 +20,10 @@ import { parseWorkflowConfig } from './workflow-config.ts';
 /** Turns the files of a commit into the input of BuildKit: a build context and a Dockerfile. */
 
 const DOCKERFILE = 'Dockerfile';
-const MOST_CONFIG_BYTES = 64 * 1024;
+const MAX_CONFIG_BYTES = 64 * 1024;
 const CONFIG_NAMES = /^berth\.(ya?ml|json)$/;
-const MOST_DOCKERFILE_BYTES = 1024 * 1024;
-const MOST_MANIFEST_BYTES = 1024 * 1024;
+const MAX_DOCKERFILE_BYTES = 1024 * 1024;
+const MAX_MANIFEST_BYTES = 1024 * 1024;
 
 /** Paths of the files that the steps of a build pass on to each other. */
 export type Workspace = Readonly<Record<keyof typeof BUILD_FILES, string>>;
@@ -59,10 +59,10 @@ function fileIn(source: string, path: string): string | null {
   throw new StepFailure('BuildConfigInvalid', `${path} is not a file`);
 }
 
-function readBounded(file: string, path: string, most: number): string {
+function readBounded(file: string, path: string, maxBytes: number): string {
   const { size } = lstatSync(file);
-  if (size <= most) return readFileSync(file, 'utf8');
-  throw new StepFailure('BuildConfigInvalid', `${path} has ${size} bytes; at most ${most} are read`);
+  if (size <= maxBytes) return readFileSync(file, 'utf8');
+  throw new StepFailure('BuildConfigInvalid', `${path} has ${size} bytes; at most ${maxBytes} are read`);
 }
 
 /** Names of the files in a folder of the repository; empty when it is not a folder, or lies outside the repository. */
@@ -106,11 +106,11 @@ function dockerfileFor(request: ContextRequest, config: string): string {
   if (own !== null) {
     const ignored = installCommand !== undefined || buildCommand !== undefined;
     log(`using ${path}${ignored ? '; install_command and build_command have no effect with it' : ''}`);
-    return readBounded(own, path, MOST_DOCKERFILE_BYTES);
+    return readBounded(own, path, MAX_DOCKERFILE_BYTES);
   }
   log(`no ${path}; generating one from ${configPath}`);
   const files = readdirSync(join(source, dirname(configPath)));
-  const content = readBounded(config, configPath, MOST_CONFIG_BYTES);
+  const content = readBounded(config, configPath, MAX_CONFIG_BYTES);
   const parsed = parseWorkflowConfig(configPath, content);
   const manifest = manifestFor(source, join(dirname(configPath), INSTALL_MANIFEST[parsed.language]));
   const input = { config: parsed, baseImages, installCommand, buildCommand, files, manifest };
@@ -126,7 +126,7 @@ function dockerfileFor(request: ContextRequest, config: string): string {
 /** Text of the dependency manifest; undefined when it is missing, is a link, or exceeds the size limit. */
 function manifestFor(source: string, path: string): string | undefined {
   const found = lstatSync(join(source, path), { throwIfNoEntry: false });
-  if (found?.isFile() !== true || found.size > MOST_MANIFEST_BYTES) return undefined;
+  if (found?.isFile() !== true || found.size > MAX_MANIFEST_BYTES) return undefined;
   return readFileSync(join(source, path), 'utf8');
 }
 

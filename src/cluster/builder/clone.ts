@@ -66,7 +66,7 @@ const isMissingRef = ({ stderr }: GitResult) =>
   /couldn't find remote ref|not our ref|unadvertised object|no such ref/i.test(stderr);
 
 /** The last lines of git's output, which contain the cause. */
-function lastWords({ stderr }: GitResult): string {
+function lastLines({ stderr }: GitResult): string {
   const lines = stderr
     .split(/[\r\n]+/)
     .map((line) => line.trim())
@@ -115,7 +115,7 @@ class Cloning {
   /** Like `git`, but throws when the command fails. */
   async must(what: string, args: readonly string[]): Promise<string> {
     const result = await this.git(args);
-    if (result.code !== 0) throw new Error(`failed to ${what}: ${lastWords(result)}`);
+    if (result.code !== 0) throw new Error(`failed to ${what}: ${lastLines(result)}`);
     return result.stdout.trim();
   }
 
@@ -209,7 +209,7 @@ class Cloning {
       const isTooMuch = bytes > limits.bytes || files > limits.files || folders > limits.files;
       return isTooMuch ? `the commit is too large: ${most}` : null;
     });
-    if (result.code !== 0) throw new Error(`failed to read the commit: ${lastWords(result)}`);
+    if (result.code !== 0) throw new Error(`failed to read the commit: ${lastLines(result)}`);
     log(`${files} files, ${Math.ceil(bytes / 1024)} KiB`);
     if (submodules > 0) log(`submodules are not fetched: ${submodules}`);
   }
@@ -222,7 +222,7 @@ function missing(name: string | undefined): StepFailure {
 }
 
 function unavailable(url: string, result: GitResult): StepFailure {
-  return new StepFailure('GitHostUnavailable', `fetching ${url} failed: ${lastWords(result)}`, {
+  return new StepFailure('GitHostUnavailable', `fetching ${url} failed: ${lastLines(result)}`, {
     passing: true,
   });
 }

@@ -18,6 +18,6 @@ export function hasEntrypoint(folder: string, { language, entrypoint }: Workflow
 /** A step of the Dockerfile that fails if the build did not create the entrypoint, before the image is pushed. */
 export function entrypointCheck({ language, entrypoint = '' }: WorkflowConfig): string {
   const tests = ENDINGS[language].map((ending) => `test -e "$0${ending}"`).join(' || ');
-  const told = 'echo "entrypoint: neither the repository nor the build has the file $0" >&2';
-  return `RUN ${JSON.stringify(['/bin/sh', '-ec', `${tests} || { ${told}; exit 1; }`, entrypoint])}`;
+  const report = 'echo "entrypoint: neither the repository nor the build has the file $0" >&2';
+  return `RUN ${JSON.stringify(['/bin/sh', '-ec', `${tests} || { ${report}; exit 1; }`, entrypoint])}`;
 }

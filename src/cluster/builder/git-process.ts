@@ -99,7 +99,7 @@ export interface GitRun {
 /** The run was stopped by the timeout, by `watch` or by `onOutput`. */
 export class GitEndedError extends Error {}
 
-const MOST_OUTPUT = 64 * 1024;
+const MAX_OUTPUT = 64 * 1024;
 const WATCH_EVERY_MS = 500;
 
 export type Git = (args: readonly string[], run: GitRun) => Promise<GitResult>;
@@ -154,10 +154,10 @@ function runGit(args: readonly string[], env: Record<string, string>, run: GitRu
       if (run.onOutput !== undefined) {
         const why = ended === null ? run.onOutput(chunk) : null;
         if (why !== null) end(why);
-      } else stdout = (stdout + chunk.toString('utf8')).slice(-MOST_OUTPUT);
+      } else stdout = (stdout + chunk.toString('utf8')).slice(-MAX_OUTPUT);
     });
     child.stderr.on('data', (chunk: Buffer) => {
-      stderr = (stderr + chunk.toString('utf8')).slice(-MOST_OUTPUT);
+      stderr = (stderr + chunk.toString('utf8')).slice(-MAX_OUTPUT);
     });
     child.once('error', (cause) => {
       settle();

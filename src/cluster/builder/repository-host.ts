@@ -33,7 +33,7 @@ export interface RepositoryPlace {
 }
 
 const ANSWER_MS = 30_000;
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 
 const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
 
@@ -141,7 +141,7 @@ export async function findRepository(repoUrl: string, settings: HostSettings): P
   }
   const addresses = await addressesOf(repository, settings.allowPrivate);
   let withToken = false;
-  for (let asked = 0; asked <= MOST_REDIRECTS; asked += 1) {
+  for (let asked = 0; asked <= MAX_REDIRECTS; asked += 1) {
     const url = serviceUrl(repository);
     const { status, headers } = await ask(url, addresses, settings, withToken);
     if (status === 200) return placeOf(repository, addresses);
@@ -155,10 +155,10 @@ export async function findRepository(repoUrl: string, settings: HostSettings): P
 function placeOf(repository: URL, addresses: readonly string[]): RepositoryPlace {
   const { hostname, port, origin, href } = repository;
   const literal = isIP(bare(hostname)) !== 0;
-  const told = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
+  const addressList = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
   return {
     url: href,
     host: origin,
-    resolve: literal ? null : `${hostname}:${port === '' ? 443 : port}:${told}`,
+    resolve: literal ? null : `${hostname}:${port === '' ? 443 : port}:${addressList}`,
   };
 }

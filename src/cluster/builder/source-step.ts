@@ -36,7 +36,7 @@ export interface SourceRequest {
   readonly limits: { readonly bytes: number; readonly timeoutMs: number };
 }
 
-const MOST_FILES = 200_000;
+const MAX_FILES = 200_000;
 const ATTEMPTS = 3;
 const PAUSE_MS = 2_000;
 
@@ -73,7 +73,7 @@ function withoutSecrets(credentials: Credentials | null, text: string): string {
   const { username, token } = credentials;
   const basic = Buffer.from(`${username}:${token}`).toString('base64');
   return [basic, encodeURIComponent(token), token].reduce(
-    (told, secret) => told.replaceAll(secret, '**********'),
+    (text, secret) => text.replaceAll(secret, '**********'),
     text,
   );
 }
@@ -109,9 +109,9 @@ export async function sourceStep(
   log: (line: string) => void,
 ): Promise<void> {
   const credentials = readCredentials(request.credentials);
-  const told = (line: string) => log(withoutSecrets(credentials, line));
+  const safeLog = (line: string) => log(withoutSecrets(credentials, line));
   try {
-    await prepare(request, settings, credentials, told);
+    await prepare(request, settings, credentials, safeLog);
   } catch (error) {
     if (error instanceof StepFailure)
       throw new StepFailure(error.reason, withoutSecrets(credentials, error.message));
@@ -145,7 +145,7 @@ async function prepare(
         commit: request.commit,
         gitDir: join(own, 'repository'),
         into: source,
-        limits: { ...request.limits, timeoutMs, files: MOST_FILES },
+        limits: { ...request.limits, timeoutMs, files: MAX_FILES },
         log,
       });
     },

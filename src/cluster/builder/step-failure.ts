@@ -16,8 +16,8 @@ export class StepFailure extends Error {
 }
 
 /** Kubernetes truncates a longer termination message. */
-const MOST_BYTES = 4096;
-const MOST_CHARACTERS = 3000;
+const MAX_BYTES = 4096;
+const MAX_CHARACTERS = 3000;
 
 /** Keeps the end, which contains the cause of the failure. Half a surrogate pair is dropped. */
 function shortened(message: string, characters: number): string {
@@ -27,10 +27,10 @@ function shortened(message: string, characters: number): string {
 
 /** A failure in the form of a termination message: JSON of at most 4096 bytes. */
 export function failureText(reason: Reason, message: string): string {
-  for (let most = MOST_CHARACTERS; ; most = Math.floor(most / 2)) {
+  for (let most = MAX_CHARACTERS; ; most = Math.floor(most / 2)) {
     const failure: BuildFailure = { reason, message: shortened(message, most).toWellFormed() };
     const text = JSON.stringify(failure);
-    if (Buffer.byteLength(text) <= MOST_BYTES) {
+    if (Buffer.byteLength(text) <= MAX_BYTES) {
       buildFailureSchema.parse(failure);
       return text;
     }

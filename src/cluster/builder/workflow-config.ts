@@ -50,7 +50,7 @@ export const workflowConfigSchema = z
   });
 export type WorkflowConfig = z.infer<typeof workflowConfigSchema>;
 
-const MOST_PROBLEMS = 5;
+const MAX_PROBLEMS = 5;
 
 /**
  * Parses a configuration in YAML or JSON (which is valid YAML).
@@ -77,6 +77,6 @@ export function parseWorkflowConfig(path: string, content: string): WorkflowConf
 }
 
 function invalid(path: string, problems: readonly string[]): StepFailure {
-  const told = problems.slice(0, MOST_PROBLEMS).join('; ');
-  return new StepFailure('BuildConfigInvalid', `${path} is invalid: ${told}`);
+  const shown = problems.slice(0, MAX_PROBLEMS).join('; ');
+  return new StepFailure('BuildConfigInvalid', `${path} is invalid: ${shown}`);
 }

@@ -113,15 +113,15 @@ export function plainObjects(
 /** Names of all Secrets that the pod specs refer to. The export does not contain their values. */
 export function secretNames(objects: readonly object[]): string[] {
   const found = new Set<string>();
-  const look = (value: unknown, key: string): void => {
-    if (Array.isArray(value)) for (const item of value) look(item, key);
+  const visit = (value: unknown, key: string): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item, key);
     if (typeof value !== 'object' || value === null) return;
     const { name, secretName } = value as { name?: unknown; secretName?: unknown };
     if (typeof secretName === 'string') found.add(secretName);
     const refers = ['secretRef', 'secretKeyRef', 'imagePullSecrets'].includes(key) || key === 'secret';
     if (refers && typeof name === 'string' && !Array.isArray(value)) found.add(name);
-    for (const [member, beneath] of Object.entries(value)) look(beneath, member);
+    for (const [member, beneath] of Object.entries(value)) visit(beneath, member);
   };
-  look(objects, '');
+  visit(objects, '');
   return [...found].sort(compareText);
 }

@@ -4,16 +4,16 @@ import type { Credentials } from './docker-config.ts';
 import { registryReference } from './reference.ts';
 import { RegistryError } from './registry-error.ts';
 import {
-  type LookupContext,
   authorizationFor,
   basic,
   callRepository,
   computedDigest,
-  registryFailure,
   headOrGetManifest,
+  type LookupContext,
   manifest,
   parsed,
   type RegistryOptions,
+  registryFailure,
   statedDigest,
 } from './repository-call.ts';
 
@@ -38,7 +38,7 @@ const FIRST_PAUSE_MS = 250;
  * login, when the client was authenticated, or when the anonymous client can list tags of the repository.
  */
 async function absence(
-  asked: LookupContext,
+  context: LookupContext,
   { body }: Answer,
   authorization: string | undefined,
   known: boolean,
@@ -47,13 +47,13 @@ async function absence(
   const codes: unknown[] = Array.isArray(errors) ? errors.map((error) => error?.code) : [];
   const isManifest = codes.some((code) => NO_MANIFEST.includes(code));
   if (known) return { kind: 'absent', definite: isManifest || codes.includes(NO_REPOSITORY) };
-  return { kind: 'absent', definite: isManifest && (await showsTags(asked, authorization)) };
+  return { kind: 'absent', definite: isManifest && (await showsTags(context, authorization)) };
 }
 
 /** Whether the repository lists any tag. A failure of this call does not affect the lookup. */
-async function showsTags(asked: LookupContext, authorization: string | undefined): Promise<boolean> {
+async function showsTags(context: LookupContext, authorization: string | undefined): Promise<boolean> {
   try {
-    const { status, body } = await callRepository(asked, 'GET', 'tags/list?n=1', authorization);
+    const { status, body } = await callRepository(context, 'GET', 'tags/list?n=1', authorization);
     const { tags } = parsed(body);
     return status === 200 && Array.isArray(tags) && tags.length > 0;
   } catch (error) {
@@ -64,15 +64,15 @@ async function showsTags(asked: LookupContext, authorization: string | undefined
 
 async function read(
   answer: Answer,
-  asked: LookupContext,
+  context: LookupContext,
   authorization: string | undefined,
   known: boolean,
 ): Promise<ImageAnswer> {
-  const { host, reference, isDigest } = asked.reference;
-  if (answer.status === 404) return await absence(asked, answer, authorization, known);
+  const { host, reference, isDigest } = context.reference;
+  if (answer.status === 404) return await absence(context, answer, authorization, known);
   if (answer.status !== 200) throw registryFailure(answer, host);
   if (isDigest) return { kind: 'found', digest: reference };
-  const digest = statedDigest(answer) ?? (await digestOfBody(asked, answer, authorization));
+  const digest = statedDigest(answer) ?? (await digestOfBody(context, answer, authorization));
   if (digest === null)
     throw new RegistryError('unsupported', `${host} does not report the digest of the image`);
   return { kind: 'found', digest };
@@ -83,11 +83,11 @@ async function read(
  * manifest.
  */
 async function digestOfBody(
-  asked: LookupContext,
+  context: LookupContext,
   answer: Answer,
   authorization: string | undefined,
 ): Promise<string | null> {
-  const read = answer.body.length > 0 ? answer : await manifest(asked, 'GET', authorization);
+  const read = answer.body.length > 0 ? answer : await manifest(context, 'GET', authorization);
   return read.status === 200 ? (statedDigest(read) ?? computedDigest(read)) : null;
 }
 
@@ -97,40 +97,40 @@ function triesOf(all: readonly Credentials[]): (Credentials | null)[] {
   return different.size === 0 ? [null] : [...different.values()];
 }
 
-async function ask(asked: LookupContext, all: readonly Credentials[]): Promise<ImageAnswer> {
-  const first = await headOrGetManifest(asked);
+async function attempt(context: LookupContext, all: readonly Credentials[]): Promise<ImageAnswer> {
+  const first = await headOrGetManifest(context);
   // The registry requires no login.
-  if (first.status !== 401) return await read(first, asked, undefined, true);
+  if (first.status !== 401) return await read(first, context, undefined, true);
   const tries = triesOf(all);
   let refusal: RegistryError | null = null;
   let absent: ImageAnswer | null = null;
   // Another account may see an image that this one does not. The kubelet tries all of them, too.
   let definite = tries.length <= MAX_CREDENTIALS;
   for (const credentials of tries.slice(0, MAX_CREDENTIALS)) {
-    const answer = await askAs(asked, first, credentials);
+    const answer = await attemptWith(context, first, credentials);
     if (answer instanceof RegistryError) refusal = answer;
     else if (answer.kind === 'found') return answer;
     else absent = answer;
     definite &&= !(answer instanceof RegistryError) && answer.kind === 'absent' && answer.definite;
   }
   if (absent !== null) return { kind: 'absent', definite };
-  throw refusal ?? registryFailure(first, asked.reference.host);
+  throw refusal ?? registryFailure(first, context.reference.host);
 }
 
 /**
  * Looks up the image with these credentials.
  * @returns an error: the registry rejects them
  */
-async function askAs(
-  asked: LookupContext,
+async function attemptWith(
+  context: LookupContext,
   unauthorized: Answer,
   credentials: Credentials | null,
 ): Promise<ImageAnswer | RegistryError> {
   try {
-    const authorization = await authorizationFor(asked, unauthorized, credentials);
-    if (authorization === null) return registryFailure(unauthorized, asked.reference.host);
-    const answer = await headOrGetManifest(asked, authorization);
-    return await read(answer, asked, authorization, credentials !== null);
+    const authorization = await authorizationFor(context, unauthorized, credentials);
+    if (authorization === null) return registryFailure(unauthorized, context.reference.host);
+    const answer = await headOrGetManifest(context, authorization);
+    return await read(answer, context, authorization, credentials !== null);
   } catch (error) {
     if (error instanceof RegistryError && error.kind === 'refused') return error;
     throw error;
@@ -138,25 +138,25 @@ async function askAs(
 }
 
 /** Pause before the next attempt, in milliseconds; null: do not retry. */
-function pauseAfter(error: unknown, tried: number): number | null {
+function pauseAfter(error: unknown, attempts: number): number | null {
   if (!(error instanceof RegistryError)) return null;
   // A rate-limited client must not send more requests, unless the registry says when.
   if (error.kind === 'limited') return error.retryAfterMs ?? null;
   if (error.kind !== 'unavailable' && error.kind !== 'failing') return null;
-  return error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (tried - 1);
+  return error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (attempts - 1);
 }
 
 /** Retries transient failures by GET as long as time is left. */
-async function persist(asked: LookupContext, credentials: readonly Credentials[]): Promise<ImageAnswer> {
-  for (let tried = 1; ; tried += 1) {
+async function persist(context: LookupContext, credentials: readonly Credentials[]): Promise<ImageAnswer> {
+  for (let attempts = 1; ; attempts += 1) {
     try {
-      return await ask(asked, credentials);
+      return await attempt(context, credentials);
     } catch (error) {
-      const pause = pauseAfter(error, tried);
-      if (pause === null || performance.now() + pause >= asked.endsAt) throw error;
+      const pause = pauseAfter(error, attempts);
+      if (pause === null || performance.now() + pause >= context.endsAt) throw error;
       // Some registries fail or cut a HEAD but answer a GET. Under a rate limit, a GET would cost more.
-      if (!(error instanceof RegistryError && error.kind === 'limited')) asked.head.isWorthwhile = false;
-      await sleep(pause, undefined, { signal: asked.signal });
+      if (!(error instanceof RegistryError && error.kind === 'limited')) context.head.isWorthwhile = false;
+      await sleep(pause, undefined, { signal: context.signal });
     }
   }
 }
@@ -177,14 +177,14 @@ export async function lookUpImage(
   if (reference === null) throw new RegistryError('unsupported', 'it is not a valid image reference');
   const { host } = reference;
   const endsAt = performance.now() + options.timeoutMs;
-  const box = AbortSignal.timeout(options.timeoutMs);
+  const timeout = AbortSignal.timeout(options.timeoutMs);
   let answered = false;
-  const asked: LookupContext = {
+  const context: LookupContext = {
     reference,
     insecure: options.insecureHosts.includes(host),
     mayBePrivate: options.privateHosts === 'any' || options.privateHosts.includes(host),
     options,
-    signal: AbortSignal.any([signal, box]),
+    signal: AbortSignal.any([signal, timeout]),
     endsAt,
     head: { isWorthwhile: true },
     onAnswer: () => {
@@ -192,10 +192,10 @@ export async function lookUpImage(
     },
   };
   try {
-    return await persist(asked, credentials);
+    return await persist(context, credentials);
   } catch (error) {
     signal.throwIfAborted();
-    if (!box.aborted) throw error;
+    if (!timeout.aborted) throw error;
     const within = `within ${options.timeoutMs / 1000} s`;
     // The registry did answer, so the time went to this image or to the number of credentials. Both are the tenant's
     // choice.

@@ -46,17 +46,21 @@ export interface LookupContext {
 export const basic = ({ username, password }: Credentials) =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 
-function callOptions(asked: LookupContext, headers: Call['headers'], maxBytes: number): Omit<Call, 'method'> {
-  const { mayBePrivate, options, onAnswer } = asked;
+function callOptions(
+  context: LookupContext,
+  headers: Call['headers'],
+  maxBytes: number,
+): Omit<Call, 'method'> {
+  const { mayBePrivate, options, onAnswer } = context;
   return { headers, maxBytes, mayBePrivate, ca: options.ca, onAnswer };
 }
 
 /** Parses a URL and checks its scheme: a registry with TLS must not lead to a URL without. */
-function calledUrl(text: string, base: string | undefined, asked: LookupContext): URL {
+function calledUrl(text: string, base: string | undefined, context: LookupContext): URL {
   const url = URL.canParse(text, base) ? new URL(text, base) : null;
-  const allowed = url?.protocol === 'https:' || (asked.insecure && url?.protocol === 'http:');
+  const allowed = url?.protocol === 'https:' || (context.insecure && url?.protocol === 'http:');
   if (url === null || !allowed) {
-    throw new RegistryError('unsupported', `${asked.reference.host} refers to a URL that is not https`);
+    throw new RegistryError('unsupported', `${context.reference.host} refers to a URL that is not https`);
   }
   url.username = '';
   url.password = '';
@@ -64,8 +68,12 @@ function calledUrl(text: string, base: string | undefined, asked: LookupContext)
 }
 
 /** The manifest of the image. */
-export function manifest(asked: LookupContext, method: Call['method'], authorization?: string): Promise<Answer> {
-  return callRepository(asked, method, `manifests/${asked.reference.reference}`, authorization);
+export function manifest(
+  context: LookupContext,
+  method: Call['method'],
+  authorization?: string,
+): Promise<Answer> {
+  return callRepository(context, method, `manifests/${context.reference.reference}`, authorization);
 }
 
 /** Statuses of a HEAD that a GET would also return: the result is known, or another call would not help now. */
@@ -79,21 +87,25 @@ const asksForCredentials = ({ status, headers }: Answer) =>
  * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the response to a GET counts as a refusal.
  * Some never answer a HEAD, so it gets half of the time and the GET the rest.
  */
-export async function headOrGetManifest(asked: LookupContext, authorization?: string): Promise<Answer> {
-  const answer = asked.head.isWorthwhile ? await headManifest(asked, authorization) : null;
+export async function headOrGetManifest(context: LookupContext, authorization?: string): Promise<Answer> {
+  const answer = context.head.isWorthwhile ? await headManifest(context, authorization) : null;
   if (answer !== null && (SETTLED_BY_HEAD.has(answer.status) || asksForCredentials(answer))) return answer;
-  return await manifest(asked, 'GET', authorization);
+  return await manifest(context, 'GET', authorization);
 }
 
 /** null: no response within half of the remaining time. */
-async function headManifest(asked: LookupContext, authorization?: string): Promise<Answer | null> {
-  const half = AbortSignal.timeout(Math.max(1, Math.floor((asked.endsAt - performance.now()) / 2)));
+async function headManifest(context: LookupContext, authorization?: string): Promise<Answer | null> {
+  const half = AbortSignal.timeout(Math.max(1, Math.floor((context.endsAt - performance.now()) / 2)));
   try {
-    return await manifest({ ...asked, signal: AbortSignal.any([asked.signal, half]) }, 'HEAD', authorization);
+    return await manifest(
+      { ...context, signal: AbortSignal.any([context.signal, half]) },
+      'HEAD',
+      authorization,
+    );
   } catch (error) {
-    asked.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     if (!half.aborted) throw error;
-    asked.head.isWorthwhile = false;
+    context.head.isWorthwhile = false;
     return null;
   }
 }
@@ -114,28 +126,28 @@ export function computedDigest({ body }: Answer): string | null {
 
 /** Calls a path below the repository. Credentials are not sent to another host after a redirect. */
 export async function callRepository(
-  asked: LookupContext,
+  context: LookupContext,
   method: Call['method'],
   path: string,
   authorization?: string,
 ): Promise<Answer> {
-  const { apiHost, repository } = asked.reference;
-  const first = `${asked.insecure ? 'http' : 'https'}://${apiHost}/v2/${repository}/${path}`;
-  let url = calledUrl(first, undefined, asked);
+  const { apiHost, repository } = context.reference;
+  const first = `${context.insecure ? 'http' : 'https'}://${apiHost}/v2/${repository}/${path}`;
+  let url = calledUrl(first, undefined, context);
   const { origin } = url;
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     const own = url.origin === origin && authorization !== undefined;
     const headers = { accept: ACCEPT, ...(own ? { authorization } : {}) };
     const answer = await call(
       url,
-      { method, ...callOptions(asked, headers, MAX_MANIFEST_BYTES) },
-      asked.signal,
+      { method, ...callOptions(context, headers, MAX_MANIFEST_BYTES) },
+      context.signal,
     );
     const { location } = answer.headers;
     if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
-    url = calledUrl(location, url.href, asked);
+    url = calledUrl(location, url.href, context);
   }
-  throw new RegistryError('unsupported', `${asked.reference.host} redirects too many times`);
+  throw new RegistryError('unsupported', `${context.reference.host} redirects too many times`);
 }
 
 /** Upper limit for the Retry-After of a registry. */
@@ -175,18 +187,18 @@ export function parsed(body: Buffer): Record<string, unknown> {
  * only over TLS.
  */
 async function tokenFor(
-  asked: LookupContext,
+  context: LookupContext,
   { realm, service }: Extract<Challenge, { scheme: 'bearer' }>,
   credentials: Credentials | null,
 ): Promise<string> {
-  const url = calledUrl(realm, undefined, asked);
+  const url = calledUrl(realm, undefined, context);
   if (service !== null) url.searchParams.set('service', service);
-  url.searchParams.set('scope', `repository:${asked.reference.repository}:pull`);
+  url.searchParams.set('scope', `repository:${context.reference.repository}:pull`);
   const headers: Call['headers'] = credentials === null ? {} : { authorization: basic(credentials) };
   const answer = await call(
     url,
-    { method: 'GET', ...callOptions(asked, headers, MAX_TOKEN_BYTES) },
-    asked.signal,
+    { method: 'GET', ...callOptions(context, headers, MAX_TOKEN_BYTES) },
+    context.signal,
   );
   if (answer.status !== 200) throw registryFailure(answer, `its token server ${url.host}`);
   const { token, access_token: accessToken } = parsed(answer.body);
@@ -199,12 +211,12 @@ async function tokenFor(
 
 /** The authorization header that a challenge requires; null when no suitable credentials exist. */
 export async function authorizationFor(
-  asked: LookupContext,
+  context: LookupContext,
   unauthorized: Answer,
   credentials: Credentials | null,
 ): Promise<string | null> {
   const challenge = parseChallenge(unauthorized.headers['www-authenticate']);
   if (challenge === null) return null;
-  if (challenge.scheme === 'bearer') return `Bearer ${await tokenFor(asked, challenge, credentials)}`;
+  if (challenge.scheme === 'bearer') return `Bearer ${await tokenFor(context, challenge, credentials)}`;
   return credentials === null ? null : basic(credentials);
 }

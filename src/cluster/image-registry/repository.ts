@@ -40,17 +40,17 @@ async function ask(
 ): Promise<Answer> {
   const slash = repository.indexOf('/');
   const base = `${insecure ? 'http' : 'https'}://${repository.slice(0, slash)}/v2/${repository.slice(slash + 1)}`;
-  const box = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
   const headers = { accept: ACCEPT, authorization: `Bearer ${token()}` };
   try {
     return await call(
       new URL(`${base}/${path}`),
       { method, headers, maxBytes: MAX_BYTES, mayBePrivate: true },
-      box,
+      deadline,
     );
   } catch (error) {
     signal.throwIfAborted();
-    if (!box.aborted) throw error;
+    if (!deadline.aborted) throw error;
     throw new RegistryError('unavailable', 'the registry did not answer in time');
   }
 }
@@ -97,7 +97,7 @@ async function digestOfTag(
  */
 export async function taggedImages(
   options: RepositoryOptions,
-  isAsked: (tag: string) => boolean,
+  isSelected: (tag: string) => boolean,
   signal: AbortSignal,
 ): Promise<TaggedImage[]> {
   const tags: string[] = [];
@@ -112,7 +112,7 @@ export async function taggedImages(
     last = page.at(-1);
   }
   const images: TaggedImage[] = [];
-  for (const tag of tags.filter(isAsked)) {
+  for (const tag of tags.filter(isSelected)) {
     const digest = await digestOfTag(options, tag, signal);
     if (digest !== null) images.push({ tag, digest });
   }

@@ -44,7 +44,9 @@ interface Looked {
 const MOVED_ON = 'the cluster has moved on since it was looked at';
 
 /** Look again, soon. */
-export function staleOutcome(error = new KubeError({ kind: 'conflict', message: MOVED_ON })): ReconcileOutcome {
+export function staleOutcome(
+  error = new KubeError({ kind: 'conflict', message: MOVED_ON }),
+): ReconcileOutcome {
   return { kind: 'retry', error };
 }
 
@@ -56,7 +58,15 @@ function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | u
 }
 
 /** When to look again, if nothing happens before. */
-export function nextLook({ observed, decision, acted, reported, status, remembered, time }: Looked): ReconcileOutcome {
+export function nextLook({
+  observed,
+  decision,
+  acted,
+  reported,
+  status,
+  remembered,
+  time,
+}: Looked): ReconcileOutcome {
   const now = time.date;
   const { plan, housekeeping, target, verdict, turnsAt } = decision;
   const unfinished = afterUnfinished(acted);

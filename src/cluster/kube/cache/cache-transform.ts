@@ -3,7 +3,7 @@ import type { ReflectorOptions } from './reflector-options.ts';
 
 /**
  * The transform that a reflector applies to each object before it caches it. By default it removes the managed
- * fields. If a transform throws, the object is cached unchanged, because the stream must not stop.
+ * fields. If a transform throws, only these are removed, because the stream must not stop.
  */
 export function cacheTransform<T extends KubeObject>({
   transform = dropManagedFields,
@@ -15,7 +15,10 @@ export function cacheTransform<T extends KubeObject>({
       return transform(object);
     } catch (error) {
       const fields = { err: error, kind: resource.kind };
-      logger.error(fields, 'failed to transform an object for the cache; it is kept unchanged');
+      logger.error(
+        fields,
+        'failed to transform an object for the cache; only its managed fields are removed',
+      );
       return dropManagedFields(object);
     }
   };

@@ -19,7 +19,7 @@ export interface ReflectorHandlers<T> {
 export interface CacheOptions<T extends KubeObject> {
   kind: string;
   /** Number of objects that are kept uncompressed. Default: all. */
-  mostPlain?: number | undefined;
+  maxUncompressed?: number | undefined;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
   /** Whether list and watch return such an object. Others must not be added from the response to a write. */
   isInView: (object: T) => boolean;
@@ -43,7 +43,7 @@ export class ObjectCache<T extends KubeObject> {
 
   constructor(options: CacheOptions<T>) {
     this.#options = options;
-    this.#store = new IndexedStore(options.indexes, options.mostPlain);
+    this.#store = new IndexedStore(options.indexes, options.maxUncompressed);
     this.#pending = new PendingWrites(options.clock);
   }
 
@@ -168,7 +168,7 @@ export class ObjectCache<T extends KubeObject> {
     }
     if (old === undefined) {
       this.#store.set(object);
-      this.#tell((handlers) => handlers.added?.(object));
+      this.#notify((handlers) => handlers.added?.(object));
       return;
     }
     const order = compareResourceVersions(object.metadata.resourceVersion, old.metadata.resourceVersion);
@@ -176,7 +176,7 @@ export class ObjectCache<T extends KubeObject> {
     const confirmed = this.#unechoed.delete(key);
     if (order === 0 && origin !== 'event' && !confirmed) return;
     this.#store.set(object);
-    this.#tell((handlers) => handlers.updated?.(object, old));
+    this.#notify((handlers) => handlers.updated?.(object, old));
   }
 
   /** @param last the last state to report: a DELETED event may have a newer one than the cache. */
@@ -185,7 +185,7 @@ export class ObjectCache<T extends KubeObject> {
     this.#store.delete(key);
     this.#unechoed.delete(key);
     this.#pending.observedDelete(key, known.metadata.uid);
-    this.#tell((handlers) => handlers.deleted?.(last));
+    this.#notify((handlers) => handlers.deleted?.(last));
   }
 
   #advance(resourceVersion: string | undefined): void {
@@ -193,7 +193,7 @@ export class ObjectCache<T extends KubeObject> {
       this.#streamVersion = resourceVersion;
   }
 
-  #tell(call: (handlers: ReflectorHandlers<T>) => void): void {
+  #notify(call: (handlers: ReflectorHandlers<T>) => void): void {
     for (const handlers of this.#handlers) this.#guard(() => call(handlers));
   }
 

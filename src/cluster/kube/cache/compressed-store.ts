@@ -5,7 +5,7 @@ const WINDOW = { windowBits: 14, memLevel: 6 } as const;
 /** A fifth smaller than level 1, in the same time. */
 const LEVEL = 3;
 /** The window size of deflate. */
-const MOST_DICTIONARY = 2 ** WINDOW.windowBits;
+const MAX_DICTIONARY = 2 ** WINDOW.windowBits;
 
 /** Identity and version of an object, available without decompressing it. */
 export interface ObjectVersion {
@@ -31,12 +31,12 @@ interface Versioned {
  * Objects that are compressed together. This costs a third of compressing them one by one: the fixed cost of a zlib
  * call dominates.
  */
-const TOGETHER = 8;
+const PACK_SIZE = 8;
 /**
  * When only this number of a pack's objects is left, they are packed again with others. Otherwise they would keep the
  * bytes of the whole pack in memory.
  */
-const FEWEST = 2;
+const MIN_PACK_SIZE = 2;
 
 /** Objects that are compressed together. */
 interface Pack<T> {
@@ -54,25 +54,25 @@ interface Entry<T> extends ObjectVersion {
 }
 
 /**
- * Objects by key. Only the `most` recently used are kept as they are. The others are compressed to between a fiftieth
+ * Objects by key. Only the `maxUncompressed` most recently used are kept as they are. The others are compressed to between a fiftieth
  * and a fifth of their size: objects of one kind are similar, and the first compressed object is the dictionary for
  * all. Compression takes about 10 µs per object, and decompression about 20 µs, or less when the previous object was
- * in the same pack. Without `most`, nothing is compressed. After decompression an object is a new one with equal
+ * in the same pack. Without `maxUncompressed`, nothing is compressed. After decompression an object is a new one with equal
  * content.
  */
 export class CompressedStore<T extends Versioned> {
-  readonly #most: number;
+  readonly #maxUncompressed: number;
   readonly #entries = new Map<string, Entry<T>>();
   /** Uncompressed objects, the least recently used first. */
-  readonly #plain = new Set<Entry<T>>();
+  readonly #uncompressed = new Set<Entry<T>>();
   /** Objects that are compressed as soon as there are enough of them. */
   readonly #toPack = new Set<Entry<T>>();
   #dictionary: Buffer | undefined;
   /** The pack that was decompressed last: lists and reconciles access neighbouring names one after the other. */
   #open: { readonly pack: Pack<T>; readonly lines: readonly string[] } | undefined;
 
-  constructor(most = Number.POSITIVE_INFINITY) {
-    this.#most = most;
+  constructor(maxUncompressed = Number.POSITIVE_INFINITY) {
+    this.#maxUncompressed = maxUncompressed;
   }
 
   get size(): number {
@@ -93,7 +93,7 @@ export class CompressedStore<T extends Versioned> {
     if (entry === undefined) return undefined;
     entry.object ??= this.#unpacked(entry);
     const { object } = entry;
-    this.#asked(entry);
+    this.#touch(entry);
     return object;
   }
 
@@ -103,7 +103,7 @@ export class CompressedStore<T extends Versioned> {
     const before = this.#entries.get(key);
     const entry = { uid, resourceVersion, isLeaving, object, pack: undefined };
     this.#entries.set(key, entry);
-    this.#asked(entry);
+    this.#touch(entry);
     this.#forget(before);
   }
 
@@ -113,21 +113,21 @@ export class CompressedStore<T extends Versioned> {
     this.#forget(before);
   }
 
-  #asked(entry: Entry<T>): void {
-    if (!Number.isFinite(this.#most)) return;
+  #touch(entry: Entry<T>): void {
+    if (!Number.isFinite(this.#maxUncompressed)) return;
     this.#toPack.delete(entry);
-    this.#plain.delete(entry);
-    this.#plain.add(entry);
-    if (this.#plain.size <= this.#most) return;
-    const [oldest = entry] = this.#plain;
-    this.#plain.delete(oldest);
+    this.#uncompressed.delete(entry);
+    this.#uncompressed.add(entry);
+    if (this.#uncompressed.size <= this.#maxUncompressed) return;
+    const [oldest = entry] = this.#uncompressed;
+    this.#uncompressed.delete(oldest);
     if (oldest.pack === undefined) this.#packSoon(oldest);
     else oldest.object = undefined;
   }
 
   #packSoon(entry: Entry<T>): void {
     this.#toPack.add(entry);
-    if (this.#toPack.size < TOGETHER) return;
+    if (this.#toPack.size < PACK_SIZE) return;
     const entries = [...this.#toPack];
     this.#toPack.clear();
     const pack = { bytes: this.#packed(entries.map(({ object }) => JSON.stringify(object))), entries };
@@ -140,23 +140,23 @@ export class CompressedStore<T extends Versioned> {
   /** The object is gone, or was replaced. */
   #forget(entry: Entry<T> | undefined): void {
     if (entry === undefined) return;
-    this.#plain.delete(entry);
+    this.#uncompressed.delete(entry);
     this.#toPack.delete(entry);
     const { pack } = entry;
     if (pack === undefined) return;
     pack.entries[pack.entries.indexOf(entry)] = undefined;
     const left = pack.entries.filter((each) => each !== undefined);
-    if (left.length > FEWEST) return;
+    if (left.length > MIN_PACK_SIZE) return;
     for (const each of left) {
       each.object ??= this.#unpacked(each);
       each.pack = undefined;
-      if (!this.#plain.has(each)) this.#packSoon(each);
+      if (!this.#uncompressed.has(each)) this.#packSoon(each);
     }
   }
 
   #packed(lines: readonly string[]): string {
     // A copy, because a small buffer is a slice of a larger block of memory.
-    this.#dictionary ??= Buffer.from(Buffer.from(lines[0] ?? '').subarray(-MOST_DICTIONARY));
+    this.#dictionary ??= Buffer.from(Buffer.from(lines[0] ?? '').subarray(-MAX_DICTIONARY));
     const options = { ...WINDOW, level: LEVEL, dictionary: this.#dictionary };
     return deflateRawSync(Buffer.from(lines.join('\n')), options).toString('latin1');
   }

@@ -19,7 +19,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   transform?: (object: T) => T;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
   /** Number of most recently used objects that are kept uncompressed. Default: all. */
-  mostPlain?: number;
+  maxUncompressed?: number;
   /** Page size of paged lists, default 200. */
   pageSize?: number;
   /** A watch lasts a random time in this range; default 300–600 s. */

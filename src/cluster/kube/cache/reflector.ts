@@ -45,7 +45,7 @@ export class Reflector<T extends KubeObject> {
   readonly #random: () => number;
   readonly #cache: ObjectCache<T>;
   readonly #health: ReflectorHealth;
-  readonly #slim: (object: T) => T;
+  readonly #transform: (object: T) => T;
   readonly #stopping = new AbortController();
   readonly #sync = new FirstSync();
   readonly #staleLists: StaleLists;
@@ -64,13 +64,13 @@ export class Reflector<T extends KubeObject> {
     this.#cache = new ObjectCache({
       kind: options.resource.kind,
       indexes: options.indexes,
-      mostPlain: options.mostPlain,
+      maxUncompressed: options.maxUncompressed,
       isInView: (object) => this.#isInView(object),
       clock: this.#clock,
       logger: options.logger,
     });
     this.store = this.#cache.store;
-    this.#slim = cacheTransform(options);
+    this.#transform = cacheTransform(options);
     this.#health = new ReflectorHealth({
       kind: options.resource.kind,
       logger: options.logger,
@@ -117,7 +117,7 @@ export class Reflector<T extends KubeObject> {
   /** Records the response to an own write: adds it to the cache if newer, and `isCurrent` waits for it. */
   noteWrite(written: T): void {
     // A shallow copy, because the transform removes fields, and the caller needs the full response.
-    this.#cache.noteWrite(this.#slim({ ...written, metadata: { ...written.metadata } }));
+    this.#cache.noteWrite(this.#transform({ ...written, metadata: { ...written.metadata } }));
   }
 
   /** Records an own delete: `isCurrent` is false until the object with this uid is gone or marked as being deleted. */
@@ -138,7 +138,7 @@ export class Reflector<T extends KubeObject> {
     const key = keyOf(at);
     const before = this.store.get(key);
     const found = await this.#options.client.find<T>(this.resource, at, options);
-    this.#cache.noteRead(key, before, found === undefined ? undefined : this.#slim(found));
+    this.#cache.noteRead(key, before, found === undefined ? undefined : this.#transform(found));
     return this.store.get(key);
   }
 
@@ -173,7 +173,7 @@ export class Reflector<T extends KubeObject> {
     const isFirst = this.#cache.streamVersion === undefined;
     // Pages of an interrupted first list are in the cache. The server may have been restored since, so this list
     // replaces them.
-    const isAnew = isFirst && this.#hasBegun;
+    const isRestarted = isFirst && this.#hasBegun;
     this.#hasBegun = true;
     const list = await client.listAll<T>(this.resource, {
       namespace,
@@ -188,7 +188,7 @@ export class Reflector<T extends KubeObject> {
     signal.throwIfAborted();
     const rewritten = this.#staleLists.isRewritten(list.resourceVersion, this.#cache.streamVersion);
     const items = new Map(list.items.map((item) => [keyOf(item), held.has(item) ? null : item]));
-    this.#cache.replace(items, list.resourceVersion, rewritten || isAnew);
+    this.#cache.replace(items, list.resourceVersion, rewritten || isRestarted);
     this.#health.listed();
     this.#needsList = false;
     this.#refusals = 0;
@@ -201,7 +201,7 @@ export class Reflector<T extends KubeObject> {
    * Otherwise a list of unchanged objects would dominate memory use.
    */
   #fromList(object: T, held: WeakSet<T>): T {
-    const slim = this.#slim(object);
+    const slim = this.#transform(object);
     if (this.#cache.streamVersion === undefined) this.#cache.listed(slim);
     if (!this.#cache.holds(slim)) return slim;
     const { namespace, name } = slim.metadata;
@@ -255,7 +255,7 @@ export class Reflector<T extends KubeObject> {
       this.#cache.bookmark(event.object.metadata.resourceVersion);
       return;
     }
-    const object = this.#slim(event.object);
+    const object = this.#transform(event.object);
     if (event.type === 'DELETED') this.#cache.observedDelete(object);
     else this.#cache.observed(object);
   }

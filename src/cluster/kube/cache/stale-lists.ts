@@ -2,7 +2,7 @@ import { KubeError } from '../client/errors.ts';
 import { compareResourceVersions } from '../client/object.ts';
 
 /** So many lists that are older than the known state are attributed to a lagging replica. The next one is accepted. */
-const STALE_LISTS_REFUSED = 3;
+const MAX_STALE_LISTS = 3;
 
 /**
  * A list that is older than the known state comes from a lagging replica (retry), or, if this persists, from a server
@@ -27,7 +27,7 @@ export class StaleLists {
       return false;
     }
     this.#refused += 1;
-    if (this.#refused > STALE_LISTS_REFUSED) {
+    if (this.#refused > MAX_STALE_LISTS) {
       this.#refused = 0;
       return true;
     }

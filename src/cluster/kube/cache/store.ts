@@ -1,5 +1,5 @@
 import { type KubeObject, keyOf } from '../client/object.ts';
-import { type ObjectVersion, CompressedStore } from './compressed-store.ts';
+import { CompressedStore, type ObjectVersion } from './compressed-store.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
@@ -49,9 +49,9 @@ export class IndexedStore<T extends KubeObject> implements Store<T> {
   readonly #objects: CompressedStore<T>;
   readonly #indexes = new Map<string, Index<T>>();
 
-  /** @param mostPlain number of objects that are kept uncompressed; default: all */
-  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}, mostPlain?: number) {
-    this.#objects = new CompressedStore(mostPlain);
+  /** @param maxUncompressed number of objects that are kept uncompressed; default: all */
+  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}, maxUncompressed?: number) {
+    this.#objects = new CompressedStore(maxUncompressed);
     for (const [name, file] of Object.entries(indexes)) {
       this.#indexes.set(name, { file, keysByValue: new Map() });
     }

@@ -160,7 +160,7 @@ function kindOf(code: number, { reason, details }: Status): KubeErrorKind {
  * Messages of the API server itself about a Secret: rights, quotas, missing objects. Admission plugins use other
  * texts.
  */
-const OWN_WORDS =
+const SERVER_MESSAGES =
   /^(secrets( "[^"]*")? is forbidden: (User "[^"]*" cannot [a-z]+ resource |exceeded quota: |unable to create new content in namespace )|(namespaces|secrets) "[^"]*" (not found|already exists)$)/;
 
 /** Messages of the chart's ValidatingAdmissionPolicy about the listener's writes: they quote only the namespace. */
@@ -171,8 +171,8 @@ const LISTENER_POLICY =
  * The text that may be shown for a confidential call. An admission rule or a webhook may quote the object that it
  * denies.
  */
-function tellable(kind: KubeErrorKind, code: number, { message = '' }: Status): string {
-  if (OWN_WORDS.test(message) || LISTENER_POLICY.test(message)) return message;
+function textToShow(kind: KubeErrorKind, code: number, { message = '' }: Status): string {
+  if (SERVER_MESSAGES.test(message) || LISTENER_POLICY.test(message)) return message;
   if (kind === 'server') return `HTTP ${code}`;
   return kind === 'bad_request' ? 'the server could not read the object' : kind;
 }
@@ -213,7 +213,7 @@ export function statusError(
     resource,
     status: code,
     reason: status.reason,
-    message: `failed to ${action}: ${confidential ? tellable(kind, code, status) : said}`,
+    message: `failed to ${action}: ${confidential ? textToShow(kind, code, status) : said}`,
     said,
     causes: confidential ? causes.map(withoutText) : causes,
     retryAfterMs: retryAfterMs ?? (seconds ? seconds * 1000 : undefined),

@@ -61,9 +61,9 @@ interface Budget {
 }
 
 /** Dropped events of one object. */
-interface LeftOut {
+interface DroppedEvents {
   count: number;
-  toldAt: number;
+  reportedAt: number;
 }
 
 const MAX_MESSAGE = 1024;
@@ -73,11 +73,11 @@ const MAX_QUEUED = 1000;
 const ORDINARY: Allowance = { burst: 25, refillMs: 60_000 };
 /** Warnings and other important events have their own budget, which ordinary events cannot use up. */
 const IMPORTANT: Allowance = { burst: 50, refillMs: 20_000 };
-const LEFT_OUT = 'EventsLeftOut';
-const LEFT_OUT_MESSAGE =
+const DROPPED = 'EventsLeftOut';
+const DROPPED_MESSAGE =
   'events about this object were dropped because there were too many in a short time; see its status for the current state';
 /** Interval between Events about dropped events. */
-const LEFT_OUT_PAUSE_MS = 60_000;
+const DROPPED_INTERVAL_MS = 60_000;
 /** The API server deletes Events after an hour. An older series than this starts over with a new Event. */
 const SERIES_TTL_MS = 10 * 60_000;
 
@@ -91,7 +91,7 @@ export class EventRecorder {
   readonly #clock: Clock;
   readonly #series = new Map<string, Series>();
   readonly #budgets = new Map<string, Budget>();
-  readonly #leftOut = new Map<string, LeftOut>();
+  readonly #dropped = new Map<string, DroppedEvents>();
   readonly #queue: Series[] = [];
   #sending: Promise<void> | undefined;
   #serial = 0;
@@ -110,7 +110,7 @@ export class EventRecorder {
         { kind: object.kind, reason },
         'too many events about one object; dropping one',
       );
-      this.#leaveOut(object);
+      this.#drop(object);
       return;
     }
     this.#count(this.#seriesOf(object, type, reason, text), 1);
@@ -138,16 +138,16 @@ export class EventRecorder {
   }
 
   /** Reports the number of dropped events as the count of one Event: at once, then at most once a minute. */
-  #leaveOut(object: KubeObject): void {
+  #drop(object: KubeObject): void {
     const id = identityOf(object);
     const now = this.#clock.now();
-    const before = this.#leftOut.get(id) ?? { count: 0, toldAt: Number.NEGATIVE_INFINITY };
+    const before = this.#dropped.get(id) ?? { count: 0, reportedAt: Number.NEGATIVE_INFINITY };
     const count = before.count + 1;
-    const isDue = now - before.toldAt >= LEFT_OUT_PAUSE_MS;
-    this.#leftOut.delete(id);
-    this.#leftOut.set(id, isDue ? { count: 0, toldAt: now } : { ...before, count });
-    dropOldest(this.#leftOut, MAX_SERIES);
-    if (isDue) this.#count(this.#seriesOf(object, 'Warning', LEFT_OUT, LEFT_OUT_MESSAGE), count);
+    const isDue = now - before.reportedAt >= DROPPED_INTERVAL_MS;
+    this.#dropped.delete(id);
+    this.#dropped.set(id, isDue ? { count: 0, reportedAt: now } : { ...before, count });
+    dropOldest(this.#dropped, MAX_SERIES);
+    if (isDue) this.#count(this.#seriesOf(object, 'Warning', DROPPED, DROPPED_MESSAGE), count);
   }
 
   /** The current series of this event, or a new one. */

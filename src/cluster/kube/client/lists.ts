@@ -12,7 +12,7 @@ const GATEWAY_TIMEOUT = 504;
 /** Lists objects: one page, or everything, as a stream or page by page. */
 export class Lists {
   readonly #http: HttpExecutor;
-  readonly #ways = new ListStrategy();
+  readonly #strategy = new ListStrategy();
 
   constructor(http: HttpExecutor) {
     this.#http = http;
@@ -47,10 +47,10 @@ export class Lists {
     if (!streamed) return await this.#pages<T>(resource, options);
     const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
     const key = [resource.group, resource.plural, namespace, labelSelector, fieldSelector].join(' ');
-    const list = this.#ways.mayStream(key) ? await this.#stream<T>(resource, options, key) : undefined;
+    const list = this.#strategy.mayStream(key) ? await this.#stream<T>(resource, options, key) : undefined;
     if (list !== undefined) return list;
     const paged = await this.#pages<T>(resource, options);
-    this.#ways.paged(key);
+    this.#strategy.paged(key);
     return paged;
   }
 
@@ -65,14 +65,14 @@ export class Lists {
       const list = await streamedList<T>(this.#http, resource, options, () => {
         isOpen = true;
       });
-      this.#ways.streamed(key);
+      this.#strategy.streamed(key);
       return list;
     } catch (error) {
       if (!isOpen && isKubeError(error, 'invalid', 'bad_request')) {
-        this.#ways.refused();
+        this.#strategy.refused();
         return undefined;
       }
-      if (!isKubeError(error, 'aborted') && (isOpen || isLate(error))) this.#ways.broke(key);
+      if (!isKubeError(error, 'aborted') && (isOpen || isLate(error))) this.#strategy.broke(key);
       throw error;
     }
   }

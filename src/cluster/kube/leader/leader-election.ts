@@ -85,14 +85,14 @@ export class LeaderElector {
   /** Seeks leadership until the signal fires. Then ends the term, releases the lease and resolves. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      if ((await this.#look()) === 'mine') await this.#lead(signal);
+      if ((await this.#attempt()) === 'mine') await this.#lead(signal);
       // Less than the retry period, so that a released lease is taken within it. Jitter spreads the candidates.
       await sleep(this.#clock, this.#retryPeriodMs * (0.4 + 0.4 * this.#random()), signal);
     }
   }
 
   /** One attempt at the lease: taken or renewed (`mine`), held by another process, or unknown (the call failed). */
-  async #look(): Promise<'mine' | 'other' | 'unknown'> {
+  async #attempt(): Promise<'mine' | 'other' | 'unknown'> {
     const sent: Moment = { at: this.#clock.now(), date: this.#clock.date().getTime() };
     try {
       const mine = await this.#lock.acquireOrRenew(
@@ -150,7 +150,7 @@ export class LeaderElector {
     while (!drained.aborted) {
       await sleep(this.#clock, Math.max(0, Math.min(this.#retryPeriodMs, this.#timeLeft())), drained);
       if (drained.aborted) return;
-      const taken = this.isLeader() && (await this.#look()) === 'other';
+      const taken = this.isLeader() && (await this.#attempt()) === 'other';
       if (taken) this.#renewedAt = undefined;
       if (this.isLeader()) continue;
       term.abort(

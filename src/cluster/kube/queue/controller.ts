@@ -36,11 +36,11 @@ export interface WorkersOptions {
 
 /** Distinguishes reconciles of this process from those of others. */
 const PROCESS = randomBytes(4).toString('hex');
-let looks = 0;
+let reconciles = 0;
 
 function nextReconcileId(): string {
-  looks += 1;
-  return `${PROCESS}-${looks.toString(36)}`;
+  reconciles += 1;
+  return `${PROCESS}-${reconciles.toString(36)}`;
 }
 
 const DEADLINE_MS = 60_000;
@@ -68,9 +68,9 @@ async function work(options: WorkersOptions): Promise<void> {
     const began = performance.now();
     const reconcileId = nextReconcileId();
     const logger = withFields(options.logger, { reconcileId });
-    const look = { ...options, logger };
-    const outcome = await onBehalfOf(queue.groupOf(key), () => attempt(key, reconcileId, look));
-    settle(queue, key, outcome, look);
+    const attemptOptions = { ...options, logger };
+    const outcome = await onBehalfOf(queue.groupOf(key), () => attempt(key, reconcileId, attemptOptions));
+    settle(queue, key, outcome, attemptOptions);
     queue.done(key);
     try {
       onOutcome?.({ key, outcome, durationMs: performance.now() - began });
@@ -117,7 +117,12 @@ async function attempt(key: string, reconcileId: string, options: WorkersOptions
   }
 }
 
-function settle(queue: WorkQueue, key: string, outcome: ReconcileOutcome, { logger, abort }: WorkersOptions): void {
+function settle(
+  queue: WorkQueue,
+  key: string,
+  outcome: ReconcileOutcome,
+  { logger, abort }: WorkersOptions,
+): void {
   switch (outcome.kind) {
     case 'settled':
       queue.forget(key);

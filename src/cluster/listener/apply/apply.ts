@@ -83,7 +83,7 @@ function desired(item: ApplyWork, live?: Resource): Resource {
 }
 
 /** No field that the hub sets differs, so no write is needed. */
-function isAsWanted(live: Resource, item: ApplyWork): boolean {
+function isUpToDate(live: Resource, item: ApplyWork): boolean {
   const { labels = {}, annotations = {} } = live.metadata;
   return (
     specHashOf(live) === item.spec_hash &&
@@ -193,7 +193,7 @@ async function writeResource(item: ApplyWork, deps: ApplyDeps, signal: AbortSign
       if (isOfAnother(live, item)) throw new NameTaken(name);
       if (live.metadata.deletionTimestamp !== undefined) return { kind: 'wait', ms: DELETION_WAIT_MS };
       if (isLate(live, item)) return { kind: 'late' };
-      if (isAsWanted(live, item)) return DONE;
+      if (isUpToDate(live, item)) return DONE;
       return await update(live, item, deps, signal);
     } catch (error) {
       if (!isKubeError(error, 'conflict', 'already_exists') || conflicts >= CONFLICTS_TAKEN) throw error;

@@ -39,7 +39,7 @@ const PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 600_000;
 
 /** State that is kept between the checks of one resource. */
-interface Look {
+interface CheckState {
   readonly generation: number;
   /** ms on the clock. */
   readonly notBefore: number;
@@ -60,9 +60,9 @@ function isRouted({ spec, status, metadata }: Resource): boolean {
 }
 
 /** Checks one resource. */
-async function look(
+async function checkCertificate(
   resource: Resource,
-  looks: Map<string, Look>,
+  checks: Map<string, CheckState>,
   options: CertificateOptions,
   signal: AbortSignal,
 ): Promise<ReconcileOutcome> {
@@ -70,10 +70,10 @@ async function look(
   const key = keyOf(resource);
   const { generation = 0, namespace, name, resourceVersion } = resource.metadata;
   const now = clock.now();
-  const known = looks.get(key);
+  const known = checks.get(key);
   const last = known?.generation === generation ? known : undefined;
   const pause = (pauseMs: number): ReconcileOutcome => {
-    looks.set(key, { generation, notBefore: now + pauseMs, pauseMs });
+    checks.set(key, { generation, notBefore: now + pauseMs, pauseMs });
     return { kind: 'requeue', afterMs: pauseMs };
   };
   if (last === undefined) return pause(PAUSE_MS);
@@ -105,7 +105,7 @@ async function look(
     // The resource changed meanwhile. That event queues it again, perhaps with another host.
     if (!isKubeError(error, 'conflict', 'not_found')) throw error;
   }
-  looks.delete(key);
+  checks.delete(key);
   return { kind: 'settled' };
 }
 
@@ -113,14 +113,14 @@ async function look(
 export async function cleanUpCertificates(options: CertificateOptions): Promise<void> {
   const { view, logger, clock, signal, abort } = options;
   const queue = new WorkQueue({ clock });
-  const looks = new Map<string, Look>();
+  const checks = new Map<string, CheckState>();
   const wake = (resource: Resource) => {
     if (isNoted(resource) && isRouted(resource)) queue.add(keyOf(resource));
   };
   const unfollow = view.addHandlers({
     added: wake,
     updated: wake,
-    deleted: (resource) => looks.delete(keyOf(resource)),
+    deleted: (resource) => checks.delete(keyOf(resource)),
   });
   try {
     await runWorkers({
@@ -129,8 +129,8 @@ export async function cleanUpCertificates(options: CertificateOptions): Promise<
         const [namespace = '', name = ''] = key.split('/');
         const resource = view.get(namespace, name);
         if (resource !== undefined && isNoted(resource) && isRouted(resource))
-          return await look(resource, looks, options, ending);
-        looks.delete(key);
+          return await checkCertificate(resource, checks, options, ending);
+        checks.delete(key);
         return { kind: 'settled' };
       },
       workers: 1,

@@ -34,9 +34,9 @@ const CERTIFICATE_NAME = 'cert-manager.io/certificate-name';
 const CERTIFICATE_HOSTS = 'cert-manager.io/alt-names';
 
 /** Limits the cache of existing Secrets. An evicted entry costs one call. */
-const REMEMBERED = 20_000;
+const MAX_CACHED = 20_000;
 
-export function isOwnSecret(object: KubeObject, deploymentId: string): boolean {
+export function belongsToDeployment(object: KubeObject, deploymentId: string): boolean {
   const { labels = {} } = object.metadata;
   return labels[LABELS.managedBy] === MANAGED_BY && labels[LABELS.deploymentId] === deploymentId;
 }
@@ -95,7 +95,7 @@ export class EnvSecrets {
       const key = `${item.namespace}/${secret.name}`;
       if (!repair && this.#there.get(key) === secret.revision_id) continue;
       if (await this.#make(item, secret, guard, signal)) created.push(secret.name);
-      if (this.#there.size >= REMEMBERED) this.#there.clear();
+      if (this.#there.size >= MAX_CACHED) this.#there.clear();
       this.#there.set(key, secret.revision_id);
     }
     return created;
@@ -120,7 +120,7 @@ export class EnvSecrets {
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
       throw secretBeingDeleted(secret.name, found);
     }
-    if (!isOwnSecret(found, item.deployment_id)) {
+    if (!belongsToDeployment(found, item.deployment_id)) {
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     }
     if (found.metadata.labels?.[LABELS.revisionId] === secret.revision_id) return false;
@@ -163,7 +163,7 @@ export class EnvSecrets {
       const at = { namespace: owner.namespace, name };
       this.#there.delete(`${owner.namespace}/${name}`);
       const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
-      if (found === undefined || !isOwnSecret(found, owner.deployment_id)) continue;
+      if (found === undefined || !belongsToDeployment(found, owner.deployment_id)) continue;
       if ((found.metadata.finalizers ?? []).length > 0) kept.push(found);
       if (found.metadata.deletionTimestamp !== undefined) continue;
       guard();

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { Refusal } from '../refusal.ts';
 import type { Resource } from '../resource-view.ts';
-import { secretBeingDeleted, isOwnSecret } from './env-secrets.ts';
+import { belongsToDeployment, secretBeingDeleted } from './env-secrets.ts';
 import { createSecret, deleteSecret } from './secret-writes.ts';
 
 /**
@@ -23,7 +23,7 @@ const DOCKER_CONFIG = '.dockerconfigjson';
 const TYPE = 'kubernetes.io/dockerconfigjson';
 
 /** Limits the cache of existing Secrets. An evicted entry costs one call. */
-const REMEMBERED = 20_000;
+const MAX_CACHED = 20_000;
 
 interface StoredSecret extends KubeObject {
   type?: string;
@@ -69,7 +69,7 @@ export class PullSecrets {
     const hash = contentHash([item.deployment_id, secret.docker_config]);
     if (!repair && this.#there.get(key) === hash) return [];
     const isNew = await this.#make(item, secret, guard, signal);
-    if (this.#there.size >= REMEMBERED) this.#there.clear();
+    if (this.#there.size >= MAX_CACHED) this.#there.clear();
     this.#there.set(key, hash);
     return isNew ? [secret.name] : [];
   }
@@ -86,7 +86,7 @@ export class PullSecrets {
     if (await createSecret(this.#client, wanted, signal)) return true;
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#client.find<StoredSecret>(RESOURCES.Secret, at, { signal });
-    if (found !== undefined && !isOwnSecret(found, item.deployment_id))
+    if (found !== undefined && !belongsToDeployment(found, item.deployment_id))
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined;
     if (isThere && found.type === TYPE && found.data?.[DOCKER_CONFIG] === wanted.data?.[DOCKER_CONFIG])

@@ -23,8 +23,8 @@ export interface PullerOptions extends HubFailureOptions {
 const PORTION = 16;
 const FEWEST = 4;
 const FEW_EVERY_MS = 50;
-const MOST_BUSY = 3 * PORTION;
-const MOST_ITEMS = 200;
+const MAX_BUSY = 3 * PORTION;
+const MAX_ITEMS = 200;
 const UNREACHABLE_PAUSE_MS = 1000;
 const RETRY = { baseMs: 300, capMs: 10_000 };
 
@@ -47,13 +47,13 @@ export async function pullWork(options: PullerOptions): Promise<void> {
     over.abort();
   };
   while (!signal.aborted) {
-    const room = MOST_BUSY - table.busy;
+    const room = MAX_BUSY - table.busy;
     const pauseMs = pauseFor(room);
     if (pauseMs > 0) {
       await waitForRoom(pauseMs);
       continue;
     }
-    if (table.size > MOST_ITEMS - PORTION) {
+    if (table.size > MAX_ITEMS - PORTION) {
       // Items that hang must not keep other tenants from being served.
       if (!table.putBack()) await table.waitForRoom();
       continue;
@@ -63,7 +63,7 @@ export async function pullWork(options: PullerOptions): Promise<void> {
       continue;
     }
     try {
-      const limit = Math.min(room, MOST_ITEMS - table.size);
+      const limit = Math.min(room, MAX_ITEMS - table.size);
       const query = { epoch: term.epoch, waitSeconds: MAX_WAIT_SECONDS, limit, lost };
       for (const item of await hub.work(query, { signal })) table.add(item);
       answeredAt = clock.now();

@@ -16,7 +16,7 @@ import type { BuildSecrets } from '../builds/build-secrets.ts';
 import { checkNamespace } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
 import type { StepResult } from './apply.ts';
-import { type EnvSecrets, isOwnSecret } from './env-secrets.ts';
+import { belongsToDeployment, type EnvSecrets } from './env-secrets.ts';
 import type { IdentityRecords } from './identity-records.ts';
 import { leftPodHolds, namespaceHold, objectHolds, type PodSummary, podsIn } from './purge-holds.ts';
 
@@ -42,13 +42,13 @@ export interface PurgeDeps {
  * Time for the garbage collector, which usually needs seconds. Objects with foreign finalizers are checked less
  * often.
  */
-const LOOK_MS = 500;
-const SOON_LOOKS = 10;
-const MOST_MS = 3000;
+const CHECK_MS = 500;
+const FREQUENT_CHECKS = 10;
+const MAX_CHECK_MS = 3000;
 /** A rejected call is repeated less often than an object is read. */
-const MOST_REFUSED_MS = 15_000;
+const MAX_REJECTED_MS = 15_000;
 /** After so many checks, a custom resource without a reported hold is reported: its operator may not run. */
-const UNTOLD_LOOKS = 20;
+const MAX_SILENT_CHECKS = 20;
 /** Kinds without an owner reference, found by label. */
 const UNOWNED: readonly ResourceKind[] = [RESOURCES.PersistentVolumeClaim, RESOURCES.ControllerRevision];
 
@@ -114,7 +114,7 @@ async function deleteUnowned(
   const { namespace, deployment_id: deploymentId } = item;
   const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
   const { items } = await deps.client.listAll(kind, { namespace, labelSelector, signal });
-  const ours = items.filter((object) => isOwnSecret(object, deploymentId));
+  const ours = items.filter((object) => belongsToDeployment(object, deploymentId));
   for (const { metadata } of ours) {
     if (metadata.deletionTimestamp !== undefined) continue;
     deps.guard();
@@ -130,14 +130,14 @@ async function deleteUnowned(
  * State between the checks of one deployment: the Secrets that its custom resource named while it existed, and the
  * number of checks.
  */
-export type PurgeMemory = Map<string, { names: readonly string[]; looks: number }>;
+export type PurgeMemory = Map<string, { names: readonly string[]; checks: number }>;
 
 /** The result of one check: objects that still exist, and what is known to block them. */
 interface Found {
   readonly left: KubeObject[];
   readonly holds: DeletionHold[];
   /** The cluster has rejected a call. */
-  refused: boolean;
+  rejected: boolean;
 }
 
 /** Runs one step. A rejection by the cluster is recorded and does not stop the other steps. */
@@ -152,7 +152,7 @@ async function attempt(
     const hold = refusedHold(error, namespace);
     if (hold === null) throw error;
     found.holds.push(hold);
-    found.refused = true;
+    found.rejected = true;
   }
 }
 
@@ -160,17 +160,17 @@ async function attempt(
  * The custom resource is deleted first, together with the objects that it owns. The operator usually reports in the
  * status what blocks it.
  */
-function resourceHolds(live: Resource, looks: number): DeletionHold[] {
+function resourceHolds(live: Resource, checks: number): DeletionHold[] {
   const { metadata, status } = live;
   if (metadata.deletionTimestamp === undefined) return [];
-  const told = status?.conditions?.find(({ type }) => type === 'Ready');
-  if (told !== undefined && isHoldReason(told.reason)) {
-    return [{ reason: told.reason, message: told.message }];
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready !== undefined && isHoldReason(ready.reason)) {
+    return [{ reason: ready.reason, message: ready.message }];
   }
   const object = { ...live, kind: RESOURCES.ManagedDeployment.kind };
   const held = finalizerHold(object);
   if (held !== null) return [held];
-  if (looks <= UNTOLD_LOOKS) return [];
+  if (checks <= MAX_SILENT_CHECKS) return [];
   const message = `ManagedDeployment ${metadata.name} is being deleted and waits for objects that it owns`;
   return [{ reason: 'DependentsLeft', message }];
 }
@@ -183,7 +183,7 @@ async function leftPods(item: PurgeWork, { client }: PurgeDeps, signal: AbortSig
   const { namespace, deployment_id: deploymentId } = item;
   const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
   const pods = await podsIn(client, { namespace, labelSelector, signal });
-  return pods.filter((pod) => !pod.ended && isOwnSecret(pod, deploymentId));
+  return pods.filter((pod) => !pod.ended && belongsToDeployment(pod, deploymentId));
 }
 
 /** Removes the objects that outlive the custom resource. */
@@ -195,7 +195,7 @@ async function removeRest(
 ): Promise<Found> {
   const { namespace, name, deployment_id: deploymentId } = item;
   const { secrets, guard } = deps;
-  const found: Found = { left: [], holds: [], refused: false };
+  const found: Found = { left: [], holds: [], rejected: false };
   const ofKind = (kind: string) => (object: KubeObject) => ({ ...object, kind });
   await attempt(found, namespace, async () => {
     const kept = await secrets.remove(item, names, guard, signal);
@@ -214,13 +214,13 @@ async function removeRest(
 async function restHolds(
   { left, holds }: Found,
   item: PurgeWork,
-  looks: number,
+  checks: number,
   deps: PurgeDeps,
   signal: AbortSignal,
 ): Promise<DeletionHold[]> {
   const { namespace } = item;
   const now = deps.now?.() ?? new Date();
-  const lasts = looks > SOON_LOOKS;
+  const lasts = checks > FREQUENT_CHECKS;
   const isProtected = left.some(({ kind }) => kind === RESOURCES.PersistentVolumeClaim.kind);
   // Any pod of the namespace may use the claim.
   const pods =
@@ -253,23 +253,23 @@ export async function purgeItem(
   const { namespace, name, deployment_id: deploymentId } = item;
   checkNamespace(deps.view, namespace);
   const known = memory.get(deploymentId);
-  const looks = (known?.looks ?? 0) + 1;
-  const later = async (holds: readonly DeletionHold[], refused = false): Promise<StepResult> => {
-    const ms = refused ? 2 * LOOK_MS * looks : LOOK_MS * Math.max(1, looks - SOON_LOOKS);
-    const lasts = looks > SOON_LOOKS && holds.length > 0;
+  const checks = (known?.checks ?? 0) + 1;
+  const later = async (holds: readonly DeletionHold[], rejected = false): Promise<StepResult> => {
+    const ms = rejected ? 2 * CHECK_MS * checks : CHECK_MS * Math.max(1, checks - FREQUENT_CHECKS);
+    const lasts = checks > FREQUENT_CHECKS && holds.length > 0;
     const ofNamespace = lasts ? await namespaceHold(deps.client, namespace, signal) : null;
     const hold = combinedHold(ofNamespace === null ? holds : [...holds, ofNamespace]);
-    const wait = { kind: 'wait', ms: Math.min(ms, refused ? MOST_REFUSED_MS : MOST_MS) } as const;
+    const wait = { kind: 'wait', ms: Math.min(ms, rejected ? MAX_REJECTED_MS : MAX_CHECK_MS) } as const;
     return hold === undefined ? wait : { ...wait, hold };
   };
-  const first: Found = { left: [], holds: [], refused: false };
+  const first: Found = { left: [], holds: [], rejected: false };
   let live: Resource | undefined;
   await attempt(first, namespace, async () => {
     live = await deps.view.refresh(namespace, name, signal);
     return [];
   });
   const names = [...new Set([...(known?.names ?? []), ...secretNames(item, live)])];
-  memory.set(deploymentId, { names, looks });
+  memory.set(deploymentId, { names, checks });
   if (live?.spec?.deploymentId === deploymentId) {
     const present = live;
     if (present.metadata.deletionTimestamp === undefined) {
@@ -280,9 +280,9 @@ export async function purgeItem(
         return [];
       });
     }
-    return later([...first.holds, ...resourceHolds(present, looks)], first.refused);
+    return later([...first.holds, ...resourceHolds(present, checks)], first.rejected);
   }
-  if (first.refused) return later(first.holds, true);
+  if (first.rejected) return later(first.holds, true);
   if (item.keep_workloads) {
     await recordLeft(item, deps, signal);
     await deps.builds?.remove(deploymentId, deps.guard, signal);
@@ -291,8 +291,8 @@ export async function purgeItem(
   }
   const found = await removeRest(item, names, deps, signal);
   if (found.left.length === 0) await attempt(found, namespace, () => leftPods(item, deps, signal));
-  if (found.refused || found.left.length > 0) {
-    return later(await restHolds(found, item, looks, deps, signal), found.refused);
+  if (found.rejected || found.left.length > 0) {
+    return later(await restHolds(found, item, checks, deps, signal), found.rejected);
   }
   memory.delete(deploymentId);
   return { kind: 'done' };

@@ -102,9 +102,9 @@ export class WorkTable {
    * @returns false when no purge rests
    */
   putBack(): boolean {
-    const looks = (key: string) => this.#memory.get(key)?.looks ?? 0;
+    const checks = (key: string) => this.#memory.get(key)?.checks ?? 0;
     const purges = [...this.#resting].filter((key) => this.#items.get(key)?.kind === 'purge');
-    const [key] = purges.toSorted((a, b) => looks(b) - looks(a));
+    const [key] = purges.toSorted((a, b) => checks(b) - checks(a));
     if (key === undefined) return false;
     this.#items.delete(key);
     this.#resting.delete(key);
@@ -173,7 +173,7 @@ export class WorkTable {
   #finish(item: WorkItem, result: StepResult, logger: Logger): ReconcileOutcome {
     const { deployment_id, generation } = item;
     if (result.kind === 'wait') {
-      if (item.kind === 'purge') this.#tellHold(item, result.hold);
+      if (item.kind === 'purge') this.#reportHold(item, result.hold);
       this.#rest(item);
       return { kind: 'requeue', afterMs: result.ms };
     }
@@ -191,7 +191,7 @@ export class WorkTable {
       const gone = result.gone?.length ? { gone_env_revisions: [...result.gone] } : {};
       const version = item.work_version === undefined ? {} : { work_version: item.work_version };
       outbox.addOutcome({ kind: 'applied', deployment_id, generation, ...version, ...gone });
-      this.#tellStatusAgain(item);
+      this.#resendStatus(item);
     } else {
       this.#applied.delete(deployment_id);
       this.#holds.delete(deployment_id);
@@ -202,7 +202,7 @@ export class WorkTable {
   }
 
   /** Reports what blocks a purge, only when that changes. The item is kept. */
-  #tellHold(item: WorkItem, hold: DeletionHold | undefined): void {
+  #reportHold(item: WorkItem, hold: DeletionHold | undefined): void {
     const before = this.#holds.get(item.deployment_id);
     if (hold === undefined && before === undefined) return;
     const { reason, message } = hold ?? NO_HOLD;
@@ -234,7 +234,7 @@ export class WorkTable {
   }
 
   /** With the refusal, the hub discards the reported status. The status is sent again even if it is unchanged. */
-  #tellStatusAgain(item: WorkItem): void {
+  #resendStatus(item: WorkItem): void {
     if (!this.#refused.delete(item.deployment_id)) return;
     const resource = this.#options.deps.view.get(item.namespace, item.name);
     const report = resource === undefined ? null : observedReport(resource);

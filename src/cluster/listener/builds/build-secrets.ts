@@ -13,7 +13,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject, UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES, type Resource as ResourceKind } from '../../kube/client/resources.ts';
-import { isOwnSecret } from '../apply/env-secrets.ts';
+import { belongsToDeployment } from '../apply/env-secrets.ts';
 import { Refusal } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
 import { mergedDockerConfig } from './docker-config.ts';
@@ -80,7 +80,7 @@ export class BuildSecrets {
     this.#beingAsked.add(name);
     const { client, namespace } = this.#options;
     const found = await client.find(RESOURCES.Secret, { namespace, name }, { signal });
-    if (found !== undefined && !isOwnSecret(found, item.deployment_id)) {
+    if (found !== undefined && !belongsToDeployment(found, item.deployment_id)) {
       throw new Refusal(
         'Conflict',
         `a Secret named ${name} exists in ${namespace} that Berth did not make`,

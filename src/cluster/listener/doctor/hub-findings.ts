@@ -210,9 +210,9 @@ function rendering(context: HubContext, reported: RenderConfig | null): Finding 
       'start the listener: it reports the settings with the lease',
     );
   }
-  const { kubernetesVersion: _, ...told } = reported;
+  const { kubernetesVersion: _, ...settings } = reported;
   const own: Record<string, unknown> = context.rendering;
-  const differing = Object.entries(told)
+  const differing = Object.entries(settings)
     .filter(([name, value]) => canonicalJson(value) !== canonicalJson(own[name]))
     .map(([name]) => name);
   if (differing.length === 0) return ok('rendering', 'equal to those of this process');
@@ -225,21 +225,21 @@ function rendering(context: HubContext, reported: RenderConfig | null): Finding 
 
 /** The findings of the hub, and the lease if the hub returned it. */
 export function hubFindings(
-  look: HubProbeResult,
+  probe: HubProbeResult,
   context: HubContext,
 ): { findings: Finding[]; lease: LeaseState | null } {
   const url = new URL(context.hubUrl);
-  if (look.kind === 'error') {
-    const trouble = networkTrouble(hostOf(url), url.protocol === 'http:', look.code, look.message);
+  if (probe.kind === 'error') {
+    const trouble = networkTrouble(hostOf(url), url.protocol === 'http:', probe.code, probe.message);
     return { findings: complete([...way(url, trouble.check), trouble], ALL), lease: null };
   }
-  const state = look.status === 200 ? leaseStateSchema.safeParse(parsed(look.body)).data : undefined;
-  const time = clock(look.date, look.now);
+  const state = probe.status === 200 ? leaseStateSchema.safeParse(parsed(probe.body)).data : undefined;
+  const time = clock(probe.date, probe.now);
   if (state === undefined) {
     const trouble = refusal(
       { ...context, hubUrl: `${url.origin}${url.pathname}` },
-      look.status,
-      sentence(look.body),
+      probe.status,
+      sentence(probe.body),
     );
     const atAnswer = trouble.check === 'hub_answer';
     const before = atAnswer

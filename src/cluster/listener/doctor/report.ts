@@ -1,4 +1,4 @@
-import { CHECKS, type Finding, type CheckOutcome } from './finding.ts';
+import { CHECKS, type CheckOutcome, type Finding } from './finding.ts';
 
 /** How findings are printed. */
 

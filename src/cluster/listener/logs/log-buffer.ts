@@ -3,7 +3,7 @@ import type { WorkloadLogLine } from '../../../domain/core/log-query.ts';
 /** A bounded buffer of lines that were read and not sent yet. Adding to a full buffer waits. */
 
 /** The buffer is full from this number of characters on. */
-const MOST_CHARACTERS = 256 * 1024;
+const MAX_CHARACTERS = 256 * 1024;
 
 export class LogBuffer {
   readonly #lines: WorkloadLogLine[] = [];
@@ -14,7 +14,7 @@ export class LogBuffer {
 
   /** @returns false: the reader is gone */
   async add(line: WorkloadLogLine): Promise<boolean> {
-    while (this.#characters >= MOST_CHARACTERS && !this.#closed) await this.#room.promise;
+    while (this.#characters >= MAX_CHARACTERS && !this.#closed) await this.#room.promise;
     if (this.#closed) return false;
     this.#lines.push(line);
     this.#characters += line.text.length;

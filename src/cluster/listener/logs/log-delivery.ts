@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 2500;
 const GIVE_UP_MS = 30_000;
 const RETRY_MS = 1000;
 /** HTTP status of the hub when the reader is gone. */
-const NOBODY = 404;
+const READER_GONE = 404;
 
 type Chunk = Omit<LogChunk, 'epoch'>;
 
@@ -80,7 +80,7 @@ export class LogDelivery {
     if (signal.aborted) return false;
     if (!(error instanceof HubError)) throw error;
     if (error.kind === 'conflict') term.end(error.message);
-    if (error.kind !== 'unavailable' || error.status === NOBODY) return false;
+    if (error.kind !== 'unavailable' || error.status === READER_GONE) return false;
     logger.warn({ ...namesOf(request), err: error.message }, 'failed to send lines of a log; will try again');
     return Math.max(error.retryAfterMs ?? 0, RETRY_MS);
   }

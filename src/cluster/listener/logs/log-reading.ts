@@ -9,7 +9,7 @@ import { isKubeError } from '../../kube/client/errors.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { LogBuffer } from './log-buffer.ts';
 import { type DeliveryOptions, LogDelivery, namesOf } from './log-delivery.ts';
-import { selectContainers, SKIPPED_LINE, skippedSentence } from './log-slots.ts';
+import { SKIPPED_LINE, selectContainers, skippedSentence } from './log-slots.ts';
 import { type LoggedContainer, loggedContainers, podSelector, type WorkloadPod } from './workload-pod.ts';
 
 /** Reads the logs of one deployment for one reader, optionally follows them, and sends them in chunks. */
@@ -21,14 +21,14 @@ export interface ReadingOptions extends DeliveryOptions {
 }
 
 /** How often pods are listed while their logs are followed. */
-const LOOK_MS = 2000;
+const POLL_MS = 2000;
 /** Pause between two chunks. Limits the cost of one reader. */
 const CHUNK_PAUSE_MS = 200;
 /**
  * A container that is skipped in so many consecutive polls is reported. Most containers that have ended free their
  * slot at once.
  */
-const LOOKS_LEFT = 3;
+const MAX_SKIPPED_POLLS = 3;
 /** After this time without an answer of the cluster, the read ends. */
 const GIVE_UP_MS = 30_000;
 
@@ -90,7 +90,7 @@ export class LogReading {
     } finally {
       stop();
       signal.removeEventListener('abort', stop);
-      if (signal.aborted) await this.#tellStop();
+      if (signal.aborted) await this.#reportStop();
     }
   }
 
@@ -102,17 +102,17 @@ export class LogReading {
     const { request, clock } = this.#options;
     const { signal } = this.#ending;
     try {
-      for (let looks = 0; !signal.aborted; looks += 1) {
-        const all = await this.#look();
-        for (const { key } of all) if (!this.#tails.has(key)) this.#tails.set(key, newTail(looks === 0));
+      for (let polls = 0; !signal.aborted; polls += 1) {
+        const all = await this.#poll();
+        for (const { key } of all) if (!this.#tails.has(key)) this.#tails.set(key, newTail(polls === 0));
         const { read, left } = selectContainers(all, (key) => this.#tails.get(key));
         const reading = read.map((container) => this.#follow(container));
         if (!request.query.follow) {
           await Promise.all(reading);
           return this.#sum(all.length, left);
         }
-        this.#tellLeft(left);
-        await sleep(clock, LOOK_MS, signal);
+        this.#reportSkipped(left);
+        await sleep(clock, POLL_MS, signal);
       }
       return ALL;
     } catch (error) {
@@ -129,21 +129,21 @@ export class LogReading {
   }
 
   /** Reports each skipped container once, with a line among those of the others. */
-  #tellLeft(left: readonly LoggedContainer[]): void {
+  #reportSkipped(left: readonly LoggedContainer[]): void {
     const keys = new Set(left.map(({ key }) => key));
-    for (const [key, tail] of this.#tails) if (!keys.has(key) && tail.left < LOOKS_LEFT) tail.left = 0;
+    for (const [key, tail] of this.#tails) if (!keys.has(key) && tail.left < MAX_SKIPPED_POLLS) tail.left = 0;
     for (const { key, source } of left) {
       const tail = this.#tails.get(key);
       if (tail === undefined) continue;
       tail.left += 1;
-      if (tail.left !== LOOKS_LEFT) continue;
+      if (tail.left !== MAX_SKIPPED_POLLS) continue;
       const at = this.#options.clock.date().toISOString();
       void this.#buffer.add({ at, ...source, text: SKIPPED_LINE });
     }
   }
 
   /** Like `#containers`; when following, a short outage of the cluster is tolerated. */
-  async #look(): Promise<LoggedContainer[]> {
+  async #poll(): Promise<LoggedContainer[]> {
     const { clock, request } = this.#options;
     const { signal } = this.#ending;
     const until = clock.now() + GIVE_UP_MS;
@@ -153,7 +153,7 @@ export class LogReading {
       } catch (error) {
         const mayPass = isKubeError(error) && error.retryable && error.kind !== 'forbidden';
         if (!request.query.follow || !mayPass || signal.aborted || clock.now() > until) throw error;
-        await sleep(clock, LOOK_MS, signal);
+        await sleep(clock, POLL_MS, signal);
       }
     }
   }
@@ -237,7 +237,7 @@ export class LogReading {
   }
 
   /** The listener stops: tells the reader, which then need not wait for a timeout. */
-  async #tellStop(): Promise<void> {
+  async #reportStop(): Promise<void> {
     if (!this.#options.term.isValid()) return;
     const chunk = { seq: this.#seq + 1, lines: [], end: STOPPED };
     await this.#delivery.post(chunk, AbortSignal.timeout(STOP_MS)).catch(() => undefined);

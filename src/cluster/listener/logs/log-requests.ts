@@ -31,7 +31,7 @@ const UNPROCESSABLE = 422;
  * The repeated call may reach a newer hub. A request there that depends on the listener's capabilities waits this
  * long.
  */
-const UNTOLD_WAIT_SECONDS = 4;
+const LEGACY_WAIT_SECONDS = 4;
 
 /** Resolves when the signal has fired and all reads have ended. */
 export async function serveLogRequests(options: LogRequestsOptions): Promise<void> {
@@ -47,18 +47,19 @@ export async function serveLogRequests(options: LogRequestsOptions): Promise<voi
     running.add(reading);
   };
   let failures = 0;
-  let tells = true;
+  let sendsCapabilities = true;
   while (!signal.aborted) {
     try {
-      const told = tells
+      const query = sendsCapabilities
         ? { waitSeconds: MAX_WAIT_SECONDS, knows: LOG_ABILITIES }
-        : { waitSeconds: UNTOLD_WAIT_SECONDS };
-      for (const request of await hub.logRequests({ epoch: term.epoch, ...told }, { signal })) begin(request);
+        : { waitSeconds: LEGACY_WAIT_SECONDS };
+      for (const request of await hub.logRequests({ epoch: term.epoch, ...query }, { signal }))
+        begin(request);
       failures = 0;
-      tells = true;
+      sendsCapabilities = true;
     } catch (error) {
       const answered = error instanceof HubError ? error : undefined;
-      if (answered?.status === UNPROCESSABLE && tells) tells = false;
+      if (answered?.status === UNPROCESSABLE && sendsCapabilities) sendsCapabilities = false;
       else if (answered?.isOfOlderHub) await sleep(clock, OLD_HUB_PAUSE_MS, signal);
       else {
         failures += 1;

@@ -5,7 +5,7 @@ import type { LoggedContainer } from './workload-pod.ts';
 /** Logs that are read at the same time for one reader. */
 export const MAX_CONTAINERS = 50;
 /** Number of skipped pods that are named in a message. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 const NAMED_CHARACTERS = 600;
 
 export interface Chosen {
@@ -32,8 +32,8 @@ export function selectContainers(
 export function skippedSentence(left: readonly LoggedContainer[]): string {
   if (left.length === 0) return '';
   const pods = [...new Set(left.map(({ pod }) => pod.name))];
-  const named = pods.slice(0, MOST_NAMED).join(', ').slice(0, NAMED_CHARACTERS);
-  const more = pods.length > MOST_NAMED ? ' and others' : '';
+  const named = pods.slice(0, MAX_NAMED).join(', ').slice(0, NAMED_CHARACTERS);
+  const more = pods.length > MAX_NAMED ? ' and others' : '';
   return ` The logs of ${left.length} more containers were not read, of the pods ${named}${more}: ask for one component.`;
 }
 

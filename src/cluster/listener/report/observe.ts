@@ -77,13 +77,13 @@ function symptomsOf({ symptoms = [] }: ManagedDeploymentStatus): Pick<ObservedRe
 const GI = 2n ** 30n * 10n ** 9n;
 
 /** PostgreSQL's largest integer. A storage provider may report any size. */
-const MOST_GI = 2 ** 31 - 1;
+const MAX_GI = 2 ** 31 - 1;
 
 /** Size of the volume. The hub accepts a db_storage_gi down to this size. */
 function volumeSize({ volume }: ManagedDeploymentStatus): Pick<ObservedReport, 'volume_gi'> {
   const size = parseQuantity(volume?.capacity ?? volume?.requested ?? '');
   if (size === undefined) return {};
-  return { volume_gi: Math.min(MOST_GI, Number((size + GI - 1n) / GI)) };
+  return { volume_gi: Math.min(MAX_GI, Number((size + GI - 1n) / GI)) };
 }
 
 /** Image digests of the revisions. Sent only when known: an older hub does not know the field. */

@@ -32,10 +32,10 @@ const PACE: Rate = { perSecond: 4, burst: 8 };
  * Reports that are not urgent wait this long for others to share a call with. Sent at once, they would load hub and
  * database just when the operator writes the results that users wait for.
  */
-const COMPANY_MS = 250;
+const BATCH_WAIT_MS = 250;
 const RETRY = { baseMs: 200, capMs: 10_000 };
 /** After this time, the sender tries again whether the hub accepts the current form of reports. */
-const AS_BEFORE_MS = 60_000;
+const LEGACY_FORMAT_MS = 60_000;
 
 /**
  * Sends reports with one call at a time. So the inventory is never older than a report that was sent before it, and
@@ -79,7 +79,7 @@ async function untilDue({ outbox, clock, pace, ended }: Waits): Promise<void> {
   if (!ended.aborted) {
     const over = new AbortController();
     // The end of the wait wakes the outbox.
-    await Promise.race([outbox.waitForUrgent(), sleep(clock, COMPANY_MS, over.signal)]);
+    await Promise.race([outbox.waitForUrgent(), sleep(clock, BATCH_WAIT_MS, over.signal)]);
     over.abort();
   }
   while (!ended.aborted) {
@@ -98,7 +98,7 @@ class Sender {
   readonly #unknown = new Set<string>();
   #seq = 0;
   /** Until this time on the monotonic clock, reports are sent in the form of the previous version. */
-  #asBeforeUntil = 0;
+  #legacyFormatUntil = 0;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -127,9 +127,9 @@ class Sender {
   async #post(reports: Report[]): Promise<void> {
     const { hub, term, outbox } = this.#options;
     this.#seq += 1;
-    const told = performance.now() < this.#asBeforeUntil ? reports.map(asBefore) : reports;
+    const sent = performance.now() < this.#legacyFormatUntil ? reports.map(asBefore) : reports;
     const answer = await hub.reports(
-      { epoch: term.epoch, seq: this.#seq, reports: told },
+      { epoch: term.epoch, seq: this.#seq, reports: sent },
       { signal: term.lost },
     );
     if (answer.inventory_wanted === true) outbox.touchEverything();
@@ -139,7 +139,7 @@ class Sender {
   async #sendOneByOne(reports: readonly Report[]): Promise<void> {
     for (const report of reports) {
       try {
-        await this.#post([report]).catch((error) => this.#postAsBefore(report, error));
+        await this.#post([report]).catch((error) => this.#postInLegacyFormat(report, error));
       } catch (error) {
         if (!isRefused(error)) throw error;
         const fields = { deploymentId: report.deployment_id, kind: report.kind, err: error.message };
@@ -149,12 +149,12 @@ class Sender {
   }
 
   /** During an upgrade the hub may still run the previous version: send the part of the report that it knows. */
-  async #postAsBefore(report: Report, refusal: unknown): Promise<void> {
+  async #postInLegacyFormat(report: Report, refusal: unknown): Promise<void> {
     const before = asBefore(report);
     const isLater = Object.keys(before).length < Object.keys(report).length;
-    if (!isRefused(refusal) || !isLater || performance.now() < this.#asBeforeUntil) throw refusal;
+    if (!isRefused(refusal) || !isLater || performance.now() < this.#legacyFormatUntil) throw refusal;
     await this.#post([before]);
-    this.#asBeforeUntil = performance.now() + AS_BEFORE_MS;
+    this.#legacyFormatUntil = performance.now() + LEGACY_FORMAT_MS;
     this.#options.logger.info({}, 'the hub has an earlier version; sending reports in its format');
   }
 
@@ -179,7 +179,7 @@ class Sender {
         { signal: term.lost },
       );
       if (due > 0) logger.info({ due }, 'the hub found differences in the inventory');
-      this.#tellUnknown(unknown);
+      this.#logUnknown(unknown);
     } catch (error) {
       if (everything) outbox.touchEverything();
       for (const [key, gone] of touched) outbox.touch(key, gone);
@@ -194,7 +194,7 @@ class Sender {
     return resource === undefined ? gone : inventoryItem(resource);
   }
 
-  #tellUnknown(unknown: readonly string[]): void {
+  #logUnknown(unknown: readonly string[]): void {
     for (const deploymentId of unknown) {
       if (this.#unknown.has(deploymentId)) continue;
       this.#unknown.add(deploymentId);

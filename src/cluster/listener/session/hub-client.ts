@@ -176,8 +176,8 @@ export function createHubClient(options: {
         signal,
       ),
     async work({ epoch, waitSeconds, limit, lost = false }, { signal } = {}) {
-      const told = lost ? '&lost=true' : '';
-      const path = `/work?epoch=${epoch}&wait_seconds=${waitSeconds}&limit=${limit}${told}`;
+      const parameter = lost ? '&lost=true' : '';
+      const path = `/work?epoch=${epoch}&wait_seconds=${waitSeconds}&limit=${limit}${parameter}`;
       const timeoutMs = waitSeconds * 1000 + WORK_GRACE_MS;
       const answer = await call('get work', { method: 'GET', path }, workAnswerSchema, timeoutMs, signal);
       return answer.items.flatMap((item) => {
@@ -215,8 +215,8 @@ export function createHubClient(options: {
         signal,
       ),
     async logRequests({ epoch, waitSeconds, knows }, { signal } = {}) {
-      const told = knows === undefined ? '' : `&knows=${knows.join(',')}`;
-      const path = `/log-requests?epoch=${epoch}&wait_seconds=${waitSeconds}${told}`;
+      const parameter = knows === undefined ? '' : `&knows=${knows.join(',')}`;
+      const path = `/log-requests?epoch=${epoch}&wait_seconds=${waitSeconds}${parameter}`;
       const timeoutMs = waitSeconds * 1000 + WORK_GRACE_MS;
       const request = { method: 'GET', path } as const;
       const what = 'get requests for logs';

@@ -98,13 +98,13 @@ function timeLeft({ validUntil, validUntilDate }: Lease, clock: Clock): number {
 }
 
 /** Logs each refusal of the lease once in a row; returns the wait time in milliseconds. */
-function refusalTeller({ logger, identity }: TermOptions): (refusal: HubError) => number {
-  let told: string | undefined;
+function refusalLogger({ logger, identity }: TermOptions): (refusal: HubError) => number {
+  let logged: string | undefined;
   return ({ message, isAnotherCluster }) => {
     const fields = { identity, why: message };
-    if (message !== told && isAnotherCluster) logger.error(fields, 'the hub refuses the lease');
-    else if (message !== told) logger.info(fields, 'waiting for the lease');
-    told = message;
+    if (message !== logged && isAnotherCluster) logger.error(fields, 'the hub refuses the lease');
+    else if (message !== logged) logger.info(fields, 'waiting for the lease');
+    logged = message;
     return isAnotherCluster ? REFUSED_RETRY_MS : HELD_RETRY_MS;
   };
 }
@@ -112,7 +112,7 @@ function refusalTeller({ logger, identity }: TermOptions): (refusal: HubError) =
 /** Takes the lease, and waits for it as long as necessary. undefined: the signal fired. */
 async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease | undefined> {
   const { logger, clock, random } = options;
-  const refused = refusalTeller(options);
+  const refused = refusalLogger(options);
   let failures = 0;
   while (!signal.aborted) {
     try {

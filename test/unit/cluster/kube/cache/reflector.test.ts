@@ -35,7 +35,7 @@ async function setUp(
     logger,
     backoff: { baseMs: 1, capMs: 5 },
     // Nearly everything is packed, so that each of these tests is one of that, too.
-    mostPlain: 1,
+    maxUncompressed: 1,
     ...options,
   });
   const told: Told = { added: [], updated: [], deleted: [] };

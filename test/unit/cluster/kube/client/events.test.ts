@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { type EventObject, EventRecorder } from '../../../../../src/cluster/kube/client/events.ts';
-import { onBehalfOf, currentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { currentGroup, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
 import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
 import { FakeClock, fakeServer, recordingLogger } from '../support.ts';
 

@@ -19,7 +19,7 @@ async function setUp(
     resource: RESOURCES.ConfigMap,
     logger: recordingLogger(),
     backoff: { baseMs: 1, capMs: 5 },
-    mostPlain: 1,
+    maxUncompressed: 1,
     ...options,
   });
   return { server, reflector, told: followed(reflector) };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
-import { onBehalfOf, currentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { currentGroup, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
 import { CallLimiter } from '../../../../../src/cluster/kube/transport/limiter.ts';
 import { FakeClock } from '../support.ts';
 

@@ -211,7 +211,9 @@ test('one that is slow is left alone by that namespace with those credentials, a
   const { looks, questions } = world();
   looks.lookOf('shop/web', asked());
   await settled();
-  questions[0]?.fail(new RegistryError('slow', 'r.example responded, but the lookup did not finish within 5 s'));
+  questions[0]?.fail(
+    new RegistryError('slow', 'r.example responded, but the lookup did not finish within 5 s'),
+  );
   await settled();
   looks.lookOf('shop/other', asked('r.example/other:1'));
   await settled();
