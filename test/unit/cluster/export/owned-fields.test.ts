@@ -7,7 +7,7 @@ const entry = (manager: string, fieldsV1: object, subresource?: string) => ({
   subresource,
 });
 
-test('of an object only what the managers set is kept: members, items by their keys, values of sets, whole subtrees', () => {
+test('keeps only the fields of the given managers: members, items by their keys, values of sets, whole subtrees', () => {
   const object = {
     metadata: {
       name: 'web',
@@ -51,7 +51,7 @@ test('of an object only what the managers set is kept: members, items by their k
   });
 });
 
-test('items keep the order that they have in the object', () => {
+test('keeps the order of items', () => {
   const containers = [
     { name: 'b', image: '2' },
     { name: 'a', image: '1' },
@@ -64,6 +64,6 @@ test('items keep the order that they have in the object', () => {
   });
 });
 
-test('an object of which the managers set nothing is empty', () => {
+test('returns an empty object when the managers own nothing', () => {
   expect(ownedFields({ metadata: {} }, ['m'])).toEqual({});
 });

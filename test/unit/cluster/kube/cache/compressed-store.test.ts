@@ -12,8 +12,8 @@ const thing = (key: string, version: number, value: unknown): Thing => ({
   value,
 });
 
-describe('objects of which most are packed', () => {
-  test('are, whatever is set, asked for and deleted, what a map would hold', () => {
+describe('a store that compresses most objects', () => {
+  test('holds the same objects as a map after any sequence of set, get and delete', () => {
     // More than are packed together, several times.
     const key = fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz');
     const step = fc.oneof(
@@ -49,7 +49,7 @@ describe('objects of which most are packed', () => {
     );
   });
 
-  test('the last ones that were asked for stay as they are', () => {
+  test('keeps the most recently used objects uncompressed', () => {
     const objects = new CompressedStore<Thing>(2);
     const [a, b, c] = [thing('a', 1, 'x'), thing('b', 1, 'ü€𝄞'), thing('c', 1, null)];
     objects.set('a', a);
@@ -66,7 +66,7 @@ describe('objects of which most are packed', () => {
     expect(objects.get('b')).toBe(unpacked);
   });
 
-  test('without a bound none is packed', () => {
+  test('compresses nothing without a limit', () => {
     const objects = new CompressedStore<Thing>();
     const all = Array.from({ length: 100 }, (_, index) => thing(`t-${index}`, 1, index));
     for (const [index, each] of all.entries()) objects.set(`t-${index}`, each);

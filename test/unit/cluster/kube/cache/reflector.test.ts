@@ -80,7 +80,7 @@ describe('list and watch', () => {
     expect(watch?.query.get('resourceVersion')).toBe(s.server.version);
   });
 
-  test('a page token that expired leads to one list without pages', async () => {
+  test('lists once without pages when a page token expires', async () => {
     const s = await setUp({ pageSize: 1 }, (server) => {
       server.put(bareObject('a'));
       server.put(bareObject('b'));
@@ -94,7 +94,7 @@ describe('list and watch', () => {
     expect(names(s.reflector.store.list())).toEqual(['a', 'b']);
   });
 
-  test('an ordinary end of the watch goes on from the last version, without a list', async () => {
+  test('continues from the last version without a list when the watch ends regularly', async () => {
     const s = await setUp();
     await watching(s);
     s.server.put(bareObject('a'));
@@ -106,7 +106,7 @@ describe('list and watch', () => {
     expect(s.reflector.stats()).toMatchObject({ watchRestarts: 1, lists: 1, errors: 0 });
   });
 
-  test('bookmarks move the version from which a watch goes on', async () => {
+  test('continues a watch from the version of the last bookmark', async () => {
     const s = await setUp();
     await watching(s);
     s.server.version = '500';
@@ -164,7 +164,7 @@ describe('faults of the watch', () => {
   test.each([
     ['as HTTP status', { kind: 'status', code: 410, reason: 'Expired' }],
     ['as ERROR event', { kind: 'error-event', code: 410, reason: 'Expired' }],
-  ] as const)('410 %s: lists again and tells what vanished and what came', async (_name, fault) => {
+  ] as const)('lists again after 410 %s, and reports deleted and new objects', async (_name, fault) => {
     const s = await setUp({}, (server) => {
       server.put(bareObject('stays'));
       server.put(bareObject('goes'));
@@ -195,7 +195,7 @@ describe('faults of the watch', () => {
     await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
   });
 
-  test('cut in the middle of a line: the event comes once, whole', async () => {
+  test('reports an event once when the stream is cut in the middle of its line', async () => {
     const s = await setUp();
     await watching(s);
     s.server.watchFaults.push({ kind: 'cut-mid-line' });
@@ -206,7 +206,7 @@ describe('faults of the watch', () => {
     expect(s.server.count('list')).toBe(1);
   });
 
-  test('a blackholed watch is noticed by its silence, and what it hid is told', async () => {
+  test('detects a blackholed watch by its silence, and reports the missed events', async () => {
     const s = await setUp({ idleTimeoutMs: 50 }, (server) => server.watchFaults.push({ kind: 'blackhole' }));
     await watching(s);
     s.server.put(bareObject('hidden'));
@@ -222,7 +222,7 @@ describe('faults of the watch', () => {
     ['503', { kind: 'status', code: 503, reason: 'ServiceUnavailable' }],
     ['an ERROR event of 500', { kind: 'error-event', code: 500, reason: 'InternalError' }],
     ['an end at once', { kind: 'end-at-once' }],
-  ] as const)('goes on after %s, however often', async (_name, fault) => {
+  ] as const)('continues after %s, however often', async (_name, fault) => {
     const s = await setUp({}, (server) => server.watchFaults.push(...Array.from({ length: 8 }, () => fault)));
     await s.reflector.waitForSync();
     await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
@@ -232,7 +232,7 @@ describe('faults of the watch', () => {
     expect(s.reflector.stats().lastError).toBeUndefined();
   });
 
-  test('a watch that is refused for long still learns by lists, now and then, with growing pauses', async () => {
+  test('lists at growing intervals while the watch is rejected', async () => {
     const s = await setUp({}, (server) => {
       server.watchFaults.push(...Array.from({ length: 10 }, () => ({ kind: 'status' as const, code: 403 })));
     });
@@ -258,7 +258,7 @@ describe('faults of the watch', () => {
     expect(s.logger.lines.find(({ level }) => level === 'warn')?.fields).toMatchObject({ delayMs: 200 });
   });
 
-  test('a line that is no JSON restarts the watch', async () => {
+  test('restarts the watch after a line that is not JSON', async () => {
     const s = await setUp();
     await watching(s);
     s.server.sendRaw('this is no event\n');
@@ -266,7 +266,7 @@ describe('faults of the watch', () => {
     await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
   });
 
-  test('handlers that throw are logged and stop neither each other nor the stream', async () => {
+  test('logs an error of a handler, and calls the other handlers', async () => {
     const s = await setUp();
     await watching(s);
     s.reflector.addHandlers({
@@ -283,7 +283,7 @@ describe('faults of the watch', () => {
     expect(s.logger.lines.filter(({ level }) => level === 'error')).toHaveLength(2);
   });
 
-  test('a transform that throws keeps the object whole', async () => {
+  test('keeps the whole object when the transform throws', async () => {
     const s = await setUp({
       transform: () => {
         throw new Error('a bug');
@@ -296,7 +296,7 @@ describe('faults of the watch', () => {
 });
 
 describe('faults of the list', () => {
-  test('keeps trying, says the same failure once, and syncs when the server is back', async () => {
+  test('keeps trying, logs the same failure once, and syncs when the server is back', async () => {
     let broken = true;
     const s = await setUp({}, (server) => {
       server.put(bareObject('a'));
@@ -313,7 +313,7 @@ describe('faults of the list', () => {
     expect(s.told.added).toEqual(['a']);
   });
 
-  test('a list older than what was seen is not believed at first', async () => {
+  test('does not accept a list that is older than the known state at first', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('b'));
@@ -335,7 +335,7 @@ describe('faults of the list', () => {
     expect(s.reflector.store.get('ns/b')?.metadata.uid).toBe(b?.metadata.uid);
   });
 
-  test('a server restored from a backup is believed in the end', async () => {
+  test('accepts the older list of a server that was restored from a backup after several attempts', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('lost'));
@@ -350,8 +350,8 @@ describe('faults of the list', () => {
   });
 });
 
-describe('a list of what is known', () => {
-  test('of later lists only names are held of what has not changed, and nothing is told of it', async () => {
+describe('a repeated list', () => {
+  test('keeps only the names of unchanged objects, and reports nothing about them', async () => {
     const s = await setUp({ relistEveryMs: 0, pageSize: 2 }, (server) => {
       for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name));
     });
@@ -366,7 +366,7 @@ describe('a list of what is known', () => {
     expect(s.reflector.store.get('ns/a')).toEqual(s.server.objects.get('ns/a'));
   });
 
-  test('a first list that breaks off after a page is begun anew; what is gone by then is told as deleted', async () => {
+  test('starts over when the first list is interrupted after a page, and reports objects that are gone as deleted', async () => {
     let lists = 0;
     const s = await setUp({ pageSize: 2 }, (server) => {
       for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name));
@@ -383,7 +383,7 @@ describe('a list of what is known', () => {
   });
 });
 
-test('a server that was restored while a first list had broken off is believed at once', async () => {
+test('accepts at once the list of a server that was restored while the first list was interrupted', async () => {
   let lists = 0;
   const s = await setUp({ pageSize: 2 }, (server) => {
     for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name, { data: { of: 'before' } }));
@@ -405,7 +405,7 @@ test('a server that was restored while a first list had broken off is believed a
 });
 
 describe('start and stop', () => {
-  test('handlers added late are told of everything known', async () => {
+  test('sends every known object to handlers that are added late', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     const late: string[] = [];
@@ -417,7 +417,7 @@ describe('start and stop', () => {
     expect(late).toEqual(['a']);
   });
 
-  test('stop ends the watch; whoever waits for the sync learns of it', async () => {
+  test('ends the watch on stop, and rejects the waits for the sync', async () => {
     const s = await setUp({}, (server) => {
       server.intercept = () => true;
     });
@@ -427,7 +427,7 @@ describe('start and stop', () => {
     await stopped;
   });
 
-  test('waiting for the sync ends with the signal', async () => {
+  test('ends a wait for the sync when the signal fires', async () => {
     const s = await setUp({}, (server) => {
       server.intercept = () => true;
     });
@@ -436,7 +436,7 @@ describe('start and stop', () => {
     });
   });
 
-  test('relists when the watch ends, if told to', async () => {
+  test('relists when the watch ends, if configured', async () => {
     const s = await setUp({ relistEveryMs: 0 });
     await watching(s);
     s.server.put(bareObject('lost-event'), { silently: true });
@@ -447,8 +447,8 @@ describe('start and stop', () => {
   });
 });
 
-describe('an event that the server has lost', () => {
-  test('is made up for by a list, when the watch ends and the last list is half an hour old', async () => {
+describe('a lost event', () => {
+  test('is compensated by a list when the watch ends and the last list is half an hour old', async () => {
     let later = 0;
     const s = await setUp({ clock: { ...systemClock, now: () => systemClock.now() + later } });
     await watching(s);
@@ -467,7 +467,7 @@ describe('an event that the server has lost', () => {
 });
 
 describe('own writes', () => {
-  test('the answer to a write is in the cache at once; its event comes as an echo', async () => {
+  test('adds the response to a write to the cache at once, and recognizes its event', async () => {
     const s = await setUp();
     await watching(s);
     const echoes: boolean[] = [];
@@ -482,7 +482,7 @@ describe('own writes', () => {
     expect(s.told.added.length + echoes.length).toBe(1);
   });
 
-  test('a cache that has not seen the write, and may not take it over, says so', async () => {
+  test('is not current when it has not seen a write that it may not add', async () => {
     const s = await setUp({ labelSelector: 'app=x' });
     await watching(s);
     const inView = {
@@ -498,7 +498,7 @@ describe('own writes', () => {
     await vi.waitFor(() => expect(s.reflector.isCurrent('ns/outside')).toBe(true));
   });
 
-  test('an answer that comes after its event, and after the end of the object, changes nothing', async () => {
+  test('ignores a response that arrives after its event and after the deletion of the object', async () => {
     const s = await setUp();
     await watching(s);
     const written = s.server.put(bareObject('mine'));
@@ -509,7 +509,7 @@ describe('own writes', () => {
     expect(s.reflector.isCurrent('ns/mine')).toBe(true);
   });
 
-  test('a list from before the write does not remove what was written', async () => {
+  test('keeps a written object that an earlier list lacks', async () => {
     const s = await setUp();
     await watching(s);
     s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
@@ -527,7 +527,7 @@ describe('own writes', () => {
     expect(s.reflector.store.get('ns/mine')).toBeDefined();
   });
 
-  test('a deleted object is not current until it is gone', async () => {
+  test('is not current for a deleted object until the object is gone', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     const uid = s.reflector.store.get('ns/a')?.metadata.uid ?? '';
@@ -540,7 +540,7 @@ describe('own writes', () => {
     expect(s.reflector.isCurrent('ns/a')).toBe(true);
   });
 
-  test('a live read heals an event that was lost', async () => {
+  test('recovers from a lost event with a live read', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('a', { data: { seen: 'no' } }), { silently: true });

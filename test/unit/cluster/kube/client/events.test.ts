@@ -25,7 +25,7 @@ const object = {
 };
 const stored = (server: FakeApiServer) => [...server.objects.values()] as EventObject[];
 
-test('an event says about what, what, why and who', async () => {
+test('an event contains object, reason, message and component', async () => {
   const { server, recorder } = await setUp();
   recorder.record(object, 'Warning', 'RolloutFailed', 'the image does not exist');
   await recorder.flush();
@@ -53,7 +53,7 @@ test('an event says about what, what, why and who', async () => {
   ]);
 });
 
-test('the same again counts up; while it waits to be sent, without a further call', async () => {
+test('a repeated event increases the count, without a further call while it waits to be sent', async () => {
   const { server, clock, recorder } = await setUp();
   recorder.record(object, 'Normal', 'Applied', 'x');
   await recorder.flush();
@@ -66,7 +66,7 @@ test('the same again counts up; while it waits to be sent, without a further cal
   expect({ posts: server.count('POST'), patches: server.count('PATCH') }).toEqual({ posts: 1, patches: 1 });
 });
 
-test('other messages are other events; cluster-scoped objects have theirs in default', async () => {
+test('other messages create other events, and cluster-scoped objects have theirs in default', async () => {
   const { server, recorder } = await setUp();
   recorder.record(object, 'Normal', 'Applied', 'x');
   recorder.record(object, 'Normal', 'Applied', 'y');
@@ -75,7 +75,7 @@ test('other messages are other events; cluster-scoped objects have theirs in def
   expect(stored(server).map(({ metadata }) => metadata.namespace)).toEqual(['ns', 'ns', 'default']);
 });
 
-test('an event that the server has forgotten is said anew', async () => {
+test('an event that the server has deleted is created again', async () => {
   const { server, recorder } = await setUp();
   recorder.record(object, 'Normal', 'Applied', 'x');
   await recorder.flush();
@@ -101,7 +101,7 @@ test.each([
   expect(told()).toHaveLength(burst + 1);
 });
 
-test('ordinary news never take the place of warnings and of what is important', async () => {
+test('ordinary events do not use up the budget of warnings and important events', async () => {
   const { server, recorder } = await setUp();
   for (let n = 0; n < 100; n += 1) recorder.record(object, 'Normal', 'Progressing', `step ${n}`);
   recorder.record(object, 'Warning', 'RolloutFailed', 'it crashes');
@@ -114,7 +114,7 @@ test('ordinary news never take the place of warnings and of what is important', 
   expect(reasons.filter((reason) => reason === 'Progressing')).toHaveLength(25);
 });
 
-test('how many were left out is told: at once, then once a minute', async () => {
+test('the number of dropped events is reported at once, then once a minute', async () => {
   const { server, clock, recorder } = await setUp();
   const leftOut = () => stored(server).filter(({ reason }) => reason === 'EventsLeftOut');
   for (let n = 0; n < 25; n += 1) recorder.record(object, 'Normal', 'Progressing', `step ${n}`);
@@ -134,7 +134,7 @@ test('how many were left out is told: at once, then once a minute', async () => 
   expect(leftOut()).toMatchObject([{ count: 12 }]);
 });
 
-test('failures stay inside', async () => {
+test('failures are not passed to the caller', async () => {
   const { server, logger, recorder } = await setUp();
   server.intercept = (_request, response) => {
     sendStatus(response, 403, 'Forbidden');
@@ -146,7 +146,7 @@ test('failures stay inside', async () => {
   expect(server.requests[0]?.body).toMatchObject({ message: expect.stringMatching(/^x{1023}…$/) });
 });
 
-test('events are sent on behalf of nobody: one tenant has those of all others not wait behind its writes', async () => {
+test('events are sent on behalf of no tenant, so that no tenant waits for the writes of another', async () => {
   const groups: string[] = [];
   const create = async <T>(sent: T): Promise<T> => {
     groups.push(currentGroup());

@@ -22,7 +22,7 @@ test.each([
   expect(parseQuantity(a)).toBeDefined();
 });
 
-test.each(['', 'm', '1 Gi', '1gi', 'one', '1Kii', '.', '1e', '--1', '0x10'])('%j is none', (text) => {
+test.each(['', 'm', '1 Gi', '1gi', 'one', '1Kii', '.', '1e', '--1', '0x10'])('%j is not a quantity', (text) => {
   expect(parseQuantity(text)).toBeUndefined();
 });
 

@@ -41,8 +41,8 @@ const three = (server: FakeApiServer) => {
 };
 const names = ({ reflector }: Setup) => reflector.store.list().map(({ metadata }) => metadata.name);
 
-describe('a list that is streamed', () => {
-  test('is one request for the most recent state, from whose end the watch goes on', async () => {
+describe('a streamed list', () => {
+  test('is one request for the most recent state, and the watch continues from its end', async () => {
     const s = await setUp(three, { labelSelector: 'app=x', namespace: 'ns' });
     await watching(s);
     expect(names(s)).toEqual(['a', 'b', 'c']);
@@ -62,7 +62,7 @@ describe('a list that is streamed', () => {
     await vi.waitFor(() => expect(s.told).toEqual(['+a', '+b', '+c', '-b']));
   });
 
-  test('takes in what changes while it comes', async () => {
+  test('includes changes that happen while it is sent', async () => {
     const s = await setUp((server) => {
       three(server);
       server.beforeStreamEnd = (send) => {
@@ -80,7 +80,7 @@ describe('a list that is streamed', () => {
     expect(s.told).toEqual(['+a', '+b', '+c', '~a', '+d', '-b']);
   });
 
-  test('told again, is told of where it differs', async () => {
+  test('reports only differences when it is repeated', async () => {
     const s = await setUp(three);
     await watching(s);
     s.server.remove('ns/b', { silently: true });
@@ -91,7 +91,7 @@ describe('a list that is streamed', () => {
     expect(s.server.count('list')).toBe(0);
   });
 
-  test('takes in that an object is another one by its end', async () => {
+  test('includes an object that was replaced before its end', async () => {
     const again = (server: FakeApiServer) => {
       server.beforeStreamEnd = (send) => {
         server.beforeStreamEnd = () => {};
@@ -114,7 +114,7 @@ describe('a list that is streamed', () => {
     expect(s.reflector.store.get('ns/b')).toMatchObject({ metadata: { uid }, data: { second: 'one' } });
   });
 
-  test('ends at its bookmark: what comes behind it is for the watch', async () => {
+  test('ends at its bookmark, and later events belong to the watch', async () => {
     const s = await setUp((server) => {
       three(server);
       server.afterStreamEnd = (send) => send({ type: 'DELETED', object: server.objects.get('ns/a') ?? {} });
@@ -124,7 +124,7 @@ describe('a list that is streamed', () => {
   });
 
   test.each(['end', 'cut', 'silence', 'bookmarks', 'error'] as const)(
-    'that comes to nothing (%s) counts as none: the next one comes in pages, the one after as a stream',
+    'that fails (%s) is discarded: the next list is paged, and the one after it is streamed',
     async (fault) => {
       const s = await setUp(
         (server) => {
@@ -144,7 +144,7 @@ describe('a list that is streamed', () => {
     },
   );
 
-  test('that breaks off before the server is restored counts for nothing beside the pages after it', async () => {
+  test('that is interrupted before a restore of the server is overruled by the pages after it', async () => {
     const s = await setUp((server) => {
       three(server);
       server.streamFaults.push('cut');
@@ -161,7 +161,7 @@ describe('a list that is streamed', () => {
     expect(s.reflector.store.get('ns/a')).toMatchObject({ data: { restored: 'yes' } });
   });
 
-  test('is asked for once of a server that has none', async () => {
+  test('is requested once from a server without streamed lists', async () => {
     const s = await setUp((server) => {
       three(server);
       server.streams = false;
@@ -174,7 +174,7 @@ describe('a list that is streamed', () => {
     expect(s.server.count('list')).toBe(2);
   });
 
-  test.each([403, 429, 503])('that is refused with %i is asked for again as a stream', async (status) => {
+  test.each([403, 429, 503])('that is rejected with %i is requested as a stream again', async (status) => {
     let refused = 0;
     const s = await setUp((server) => {
       three(server);
@@ -191,7 +191,7 @@ describe('a list that is streamed', () => {
     expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([3, 0]);
   });
 
-  test('is observed when it is over, with how it ended', async () => {
+  test('is observed with its result when it has ended', async () => {
     const seen: ObservedRequest[] = [];
     const { server, client } = await fakeServer({ observer: (request) => seen.push(request) });
     server.streams = true;
@@ -204,7 +204,7 @@ describe('a list that is streamed', () => {
     expect(seen.map(({ verb, status }) => `${verb} ${status}`)).toEqual(['list 0', 'list 200', 'list 200']);
   });
 
-  test('ends with the reflector', async () => {
+  test('ends when the reflector stops', async () => {
     const s = await setUp((server) => {
       three(server);
       server.streamFaults.push('silence');
@@ -216,14 +216,14 @@ describe('a list that is streamed', () => {
   });
 });
 
-describe('the way in which a list is asked for', () => {
+describe('the strategy for a list', () => {
   const HOUR_MS = 3_600_000;
   const ways = () => {
     let now = 1000;
     return { ways: new ListStrategy(() => now), pass: (ms: number) => (now += ms) };
   };
 
-  test('is pages after a break, of that list alone', () => {
+  test('uses pages after an interruption, for that list only', () => {
     const { ways: way } = ways();
     way.broke('a');
     expect([way.mayStream('a'), way.mayStream('b')]).toEqual([false, true]);
@@ -231,7 +231,7 @@ describe('the way in which a list is asked for', () => {
     expect(way.mayStream('a')).toBe(true);
   });
 
-  test('stays pages for an hour after two breaks in a row', () => {
+  test('uses pages for an hour after two consecutive interruptions', () => {
     const { ways: way, pass } = ways();
     for (let breaks = 0; breaks < 2; breaks += 1) {
       way.broke('a');
@@ -246,7 +246,7 @@ describe('the way in which a list is asked for', () => {
     expect(way.mayStream('a')).toBe(true);
   });
 
-  test('is asked anew an hour after the server said that it has no streams', () => {
+  test('tries streams again an hour after the server said that it has none', () => {
     const { ways: way, pass } = ways();
     way.refused();
     expect(way.mayStream('a')).toBe(false);

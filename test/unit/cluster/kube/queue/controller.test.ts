@@ -26,7 +26,7 @@ function setUp(
   return { clock, queue, stop, logger, outcomes, finished };
 }
 
-test('a look is on behalf of the group of its key', async () => {
+test('a reconcile is on behalf of the group of its key', async () => {
   const groups: string[] = [];
   const stop = new AbortController();
   const queue = new WorkQueue({ groupOf: (key) => `tenant of ${key}` });
@@ -48,7 +48,7 @@ test('a look is on behalf of the group of its key', async () => {
   await finished;
 });
 
-test('looks that ask nobody let others have a turn: the lease has to be renewed meanwhile', async () => {
+test('reconciles without calls yield to the event loop, so that the lease can be renewed', async () => {
   const KEYS = 100;
   const s = setUp(async () => ({ kind: 'settled' }));
   let looksBefore = KEYS;
@@ -63,7 +63,7 @@ test('looks that ask nobody let others have a turn: the lease has to be renewed 
 });
 
 describe('outcomes', () => {
-  test('settled is left alone, requeue comes back after its time', async () => {
+  test('settled needs no further reconcile, and requeue comes back after its time', async () => {
     let looks = 0;
     const s = setUp(async () => {
       looks += 1;
@@ -78,7 +78,7 @@ describe('outcomes', () => {
     await s.finished;
   });
 
-  test('retry backs off, at least as long as the server asked; a throw is a retry', async () => {
+  test('retry backs off, at least as long as the server asked, and a thrown error is a retry', async () => {
     const errors = [
       new KubeError({ kind: 'too_many_requests', message: 'busy', retryAfterMs: 9_000 }),
       new TypeError('a bug'),
@@ -103,7 +103,7 @@ describe('outcomes', () => {
     await s.finished;
   });
 
-  test('terminal is not tried again', async () => {
+  test('terminal is not retried', async () => {
     const s = setUp(async () => ({ kind: 'terminal', error: new Error('invalid') }));
     s.queue.add('a');
     await vi.waitFor(() => expect(s.outcomes).toEqual(['a: terminal']));
@@ -114,7 +114,7 @@ describe('outcomes', () => {
 });
 
 describe('ending', () => {
-  test('stop lets what is under way finish and begins nothing new', async () => {
+  test('stop lets current reconciles finish and starts no new ones', async () => {
     const release = Promise.withResolvers<void>();
     const seen: boolean[] = [];
     const s = setUp(async (_key, signal) => {
@@ -152,7 +152,7 @@ describe('ending', () => {
     await slow.finished;
   });
 
-  test('an observer that throws stops nothing', async () => {
+  test('an error of the observer stops nothing', async () => {
     const queue = new WorkQueue();
     const stop = new AbortController();
     const keys: string[] = [];

@@ -12,7 +12,7 @@ function refusal(retryAfterMs: number): () => Promise<never> {
   };
 }
 
-test('no more than so many at once, in the order of arrival', async () => {
+test('runs calls up to the limit, in the order of arrival', async () => {
   const limiter = new CallLimiter({ maxInFlight: 2 });
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const begun: number[] = [];
@@ -56,7 +56,7 @@ function oneTaken(groupOf?: () => string) {
   return { limiter, call, open };
 }
 
-test('groups take turns, however many calls of one wait already', async () => {
+test('lets groups take turns, however many calls of one group wait', async () => {
   let group = 'crowd';
   const { limiter, call, open } = oneTaken(() => group);
   for (const name of ['a', 'b', 'c', 'd']) call(name);
@@ -68,7 +68,7 @@ test('groups take turns, however many calls of one wait already', async () => {
   expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
 });
 
-test('one group leaves room for what others begin meanwhile', async () => {
+test('leaves room for other groups', async () => {
   let group = 'crowd';
   const limiter = new CallLimiter({ maxInFlight: 3, ofGroup: { maxOfGroup: 2 }, groupOf: () => group });
   const gate = Promise.withResolvers<void>();
@@ -89,7 +89,7 @@ test('one group leaves room for what others begin meanwhile', async () => {
   expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
 });
 
-test('a group that has called without a pause has its share under way', async () => {
+test('gives a group with sustained calls its share', async () => {
   const clock = new FakeClock();
   const limiter = new CallLimiter({
     maxInFlight: 4,
@@ -108,7 +108,7 @@ test('a group that has called without a pause has its share under way', async ()
   expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 0, waiting: 0 });
 });
 
-test('a group whose only call gave up takes no turn', async () => {
+test('gives no turn to a group whose only call was cancelled', async () => {
   let group = 'crowd';
   const { limiter, call, open } = oneTaken(() => group);
   call('a');
@@ -123,7 +123,7 @@ test('a group whose only call gave up takes no turn', async () => {
   expect(await open()).toEqual(['a', 'z']);
 });
 
-test('the group is the one on whose behalf the call is made, however deep', async () => {
+test('uses the group on whose behalf the call is made, however deeply nested', async () => {
   const { call, open } = oneTaken();
   const deep = (group: string, name: string) =>
     onBehalfOf(group, async () => {
@@ -137,7 +137,7 @@ test('the group is the one on whose behalf the call is made, however deep', asyn
   await Promise.all(all);
 });
 
-test('a call whose time runs out while it waits is never begun, and frees its place in the line', async () => {
+test('does not start a call whose time runs out while it waits, and frees its place in the line', async () => {
   const limiter = new CallLimiter({ maxInFlight: 1 });
   const gate = Promise.withResolvers<void>();
   const first = limiter.run(() => gate.promise, forever);
@@ -154,7 +154,7 @@ test('a call whose time runs out while it waits is never begun, and frees its pl
   expect(begun).toBe(false);
 });
 
-test('one refused object holds nobody else back', async () => {
+test('does not delay other calls because of one rejected object', async () => {
   const clock = new FakeClock();
   const limiter = new CallLimiter({ maxInFlight: 1, clock });
   for (let n = 0; n < 5; n += 1) {
@@ -164,7 +164,7 @@ test('one refused object holds nobody else back', async () => {
   expect(clock.timers).toBe(0);
 });
 
-test('refusal after refusal pauses new calls for as long as the server asks', async () => {
+test('pauses new calls after consecutive rejections, for as long as the server asks', async () => {
   const clock = new FakeClock();
   const limiter = new CallLimiter({ maxInFlight: 1, clock });
   for (let n = 0; n < 3; n += 1) await expect(limiter.run(refusal(5_000), forever)).rejects.toThrow('busy');
