@@ -213,7 +213,7 @@ async function contentOf(image: string): Promise<string> {
 let deployed: DeploymentAnswer;
 
 describe('a deployment from a private repository', () => {
-  it('is built from its configuration, pushed, and runs by the digest of what was built; the token shows nowhere', async () => {
+  it('is built from its configuration, pushed, and runs by digest, without exposing the token', async () => {
     const head = (await parts.git.git('shop/node', 'rev-parse', 'main')).trim();
     const watched = await watchProcesses(
       (async () => {
@@ -244,7 +244,7 @@ describe('a deployment from a private repository', () => {
     expect(pods).toContain(revision.resolved_image);
   });
 
-  it('leaves the token in no log, custom resource, event, answer or file of the builder', async () => {
+  it('leaves the token in no log, custom resource, event, response or file of the builder', async () => {
     const ours = ['mdep', 'jobs', 'pods', 'events', 'configmaps'].join(',');
     const texts = [
       readFileSync(berth.process().logPath, 'utf8'),
@@ -256,7 +256,7 @@ describe('a deployment from a private repository', () => {
     for (const text of texts) expect(text.includes(TOKEN)).toBe(false);
   });
 
-  it('the image holds what was built, runs as a numeric user, and has neither the token nor git’s files in it', async () => {
+  it('has an image with the build results, a numeric user, and neither the token nor git’s files', async () => {
     const [{ resolved_image: image } = { resolved_image: '' }] = await revisionsOf(deployed.id);
     const content = await contentOf(image ?? '');
     expect(content).toContain('"User":"10001:10001"');
@@ -266,7 +266,7 @@ describe('a deployment from a private repository', () => {
     expect(content).not.toContain('app/.git/');
   });
 
-  it('a new revision builds the new commit, a tag and a commit build what they name', async () => {
+  it('builds the new commit for a new revision, and a given tag or commit', async () => {
     const first = (await parts.git.git('shop/node', 'rev-parse', 'main')).trim();
     const second = await parts.git.commitFiles('shop/node', { 'extra.txt': 'two' });
     await parts.git.git('shop/node', 'tag', 'v1', first);
@@ -285,8 +285,8 @@ describe('a deployment from a private repository', () => {
   });
 });
 
-describe('a repository with a Dockerfile of its own', () => {
-  it('is built as that says, from a branch', async () => {
+describe('a repository with its own Dockerfile', () => {
+  it('is built with that Dockerfile, from a branch', async () => {
     await parts.git.commitFiles('shop/python', parts.sample('python'), { branch: 'release' });
     const { id } = await berth.create(fromGit('python', 'shop/python', { repo_ref: 'release' }));
     const { revision } = await untilRevision({ id }, 'DEPLOYED');
@@ -295,7 +295,7 @@ describe('a repository with a Dockerfile of its own', () => {
 });
 
 describe('a build that fails', () => {
-  it('in the installation says the step, and the lines that tell why', async () => {
+  it('reports the step and the log lines with the cause when the installation fails', async () => {
     const { id } = await berth.create(
       fromGit('fails', 'shop/node', {}, { install_command: 'echo the-reason-is-this; exit 7' }),
     );
@@ -306,7 +306,7 @@ describe('a build that fails', () => {
     expect(revision.message).toContain('exit code: 7');
   });
 
-  it('before it begins names file and field', async () => {
+  it('reports file and field when the configuration is invalid', async () => {
     await parts.git.commitFiles('shop/bad', { 'berth.yaml': 'language: cobol\n' });
     const { id } = await berth.create(fromGit('bad', 'shop/bad'));
     const { revision } = await untilRevision({ id }, 'BUILD_FAILED');

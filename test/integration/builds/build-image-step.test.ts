@@ -104,7 +104,7 @@ function buildOnce(deployment: string, ...instructions: string[]): Promise<strin
 
 const CACHED = 'RUN --mount=type=cache,target=/var/cache/shop';
 
-test('what RUN leaves in a cache mount is there for the next build of its deployment, and for no other', async () => {
+test('a cache mount is kept for the next build of its deployment, and for no other', async () => {
   await build('one', `${CACHED} echo left by one > /var/cache/shop/file`);
   expect(await build('two', `${CACHED} echo "two: $(cat /var/cache/shop/file || echo nothing)"`)).toContain(
     'two: nothing',
@@ -114,7 +114,7 @@ test('what RUN leaves in a cache mount is there for the next build of its deploy
   );
 }, 120_000);
 
-test('what RUN comes to holds no credentials that BuildKit pulls and pushes with: no file, variable or process', async () => {
+test('a RUN step has no access to the credentials with which BuildKit pulls and pushes: no file, variable or process', async () => {
   const encoded = Buffer.from(`platform:${CANARY}`).toString('base64');
   // Words in brackets: the command itself is no find.
   const words = [CANARY, encoded].map((word) => `-e '[${word[0]}]${word.slice(1)}'`).join(' ');

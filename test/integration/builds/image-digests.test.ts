@@ -204,7 +204,7 @@ describe('a tag', () => {
     ]);
   });
 
-  test('that moves rolls nothing: a change of labels keeps the digest', async () => {
+  test('does not roll out when it moves, and a change of labels keeps the digest', async () => {
     await resolved(shop.id, 1, `${image}@${first}`);
     await tag('team/shop:stable', 'second');
     const { status, body } = await berth.call('PATCH', path(shop.id), {
@@ -221,7 +221,7 @@ describe('a tag', () => {
     expect(imageOf(api)).toBe(`${image}@${first}`);
   });
 
-  test('that has moved is taken by a new revision, and a rollback takes the former digest', async () => {
+  test('that has moved is used by a new revision, and a rollback uses the former digest', async () => {
     await again(shop.id);
     await resolved(shop.id, 2, `${image}@${second}`);
     await berth.ready(shop.id);
@@ -236,7 +236,7 @@ describe('a tag', () => {
     });
   });
 
-  test('whose former image was deleted is not rolled back to: the revision fails, and nothing is touched', async () => {
+  test('is not rolled back to a deleted image: the revision fails, and nothing changes', async () => {
     await crane(['delete', `${registry.host}/team/shop@${second}`]);
     const before = await workload(shop.id);
     await again(shop.id, `/${(await revisionOf(shop.id, 2)).id}/rollback`);
@@ -253,7 +253,7 @@ describe('a tag', () => {
   });
 });
 
-test('a private registry is asked with the Secrets of image_pull_secrets, and without them the tag is used', async () => {
+test('a private registry is called with the Secrets of image_pull_secrets, and without them the tag is used', async () => {
   const image = `${guarded.host}/team/secret:1`;
   const dockerConfig = writeDockerConfig(join(folder, 'guarded'), { [guarded.host]: PULLER });
   const { digest } = await pushBaseImage('static', guarded.host, {
@@ -283,7 +283,7 @@ test('a private registry is asked with the Secrets of image_pull_secrets, and wi
   expect(await revisionOf(without.id, 1)).toMatchObject({ status: 'DEPLOYED', resolved_image: null });
 });
 
-test('a registry that hangs holds up its own deployments for its time, and nobody else', async () => {
+test('a registry that hangs delays only its own deployments, for its timeout', async () => {
   await tag('team/quick:1', 'first');
   const image = `${silent.host}/team/slow`;
   const slow = await Promise.all(
@@ -311,7 +311,7 @@ test('a registry that hangs holds up its own deployments for its time, and nobod
   expect(events[0]?.message).toContain(`${silent.host} did not answer within 2 s`);
 });
 
-test('killed while the registry answers: the revision runs one digest, and the same from then on', async () => {
+test('a revision runs one digest, and keeps it, when the operator is killed while the registry responds', async () => {
   const image = `${told.host}/team/killed:1`;
   const digests = ['a', 'b', 'c'].map((character) => `sha256:${character.repeat(64)}`);
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();

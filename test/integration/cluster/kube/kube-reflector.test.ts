@@ -73,7 +73,7 @@ describe('through a proxy that misbehaves', () => {
     ['HTTP/2: swallows everything', 'auto', (proxy: TcpProxy) => proxy.swallow()],
     ['HTTP/2: cuts the connections', 'auto', (proxy: TcpProxy) => proxy.cut()],
     ['HTTP/1.1: cuts the connections', 'http1', (proxy: TcpProxy) => proxy.cut()],
-  ] as const)('%s: the cache catches up, without a list', async (name, protocol, misbehave) => {
+  ] as const)('%s: the cache catches up without a list', async (name, protocol, misbehave) => {
     const { proxy, client } = await throughProxy({ protocol });
     const { reflector, told } = follow(client);
     await reflector.waitForSync();
@@ -88,7 +88,7 @@ describe('through a proxy that misbehaves', () => {
     expect(reflector.stats().lists).toBe(1);
   });
 
-  test('a server that is away for a while', async () => {
+  test('a server that is away for a while is reconnected', async () => {
     const { proxy, client } = await throughProxy();
     const { reflector, told } = follow(client);
     await reflector.waitForSync();
@@ -107,7 +107,7 @@ describe('through a proxy that misbehaves', () => {
 });
 
 describe('own writes', () => {
-  test('are in the cache at once, and nothing is told twice', async () => {
+  test('are in the cache at once, and are reported once', async () => {
     const { reflector, told } = follow(admin);
     await reflector.waitForSync();
     const written = await admin.create(configMap('mine'));

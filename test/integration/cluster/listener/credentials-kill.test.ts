@@ -78,7 +78,7 @@ async function limit(kind: string, most: number | null): Promise<void> {
   );
 }
 
-test('killed between the copy and the Secret that the database reads: the one is made from the other', async () => {
+test('a kill between the copy and the Secret that the database reads: one is created from the other', async () => {
   const { length } = await world.names('secrets');
   await limit('secrets', length + 1);
   const first = await started('first');
@@ -97,7 +97,7 @@ test('killed between the copy and the Secret that the database reads: the one is
   expect(await inOrder('half')).toEqual(before);
 });
 
-test('killed between the Secrets and the volume: the volume is begun with the password that is there', async () => {
+test('a kill between the Secrets and the volume: the volume is initialized with the existing password', async () => {
   await limit('persistentvolumeclaims', (await world.names('pvc')).length);
   const first = await started('first');
   await shop('volumeless');
@@ -112,7 +112,7 @@ test('killed between the Secrets and the volume: the volume is begun with the pa
   expect(await inOrder('volumeless')).toEqual(before);
 });
 
-test('killed in the moment in which the witness is there: there is one, of Secrets that are as they were', async () => {
+test('a kill while the sentinel is created: there is one sentinel, and the Secrets are unchanged', async () => {
   const first = await started('first');
   const resource = RESOURCES.ControllerRevision;
   const killing = await killWhen(first, { client, namespace: world.namespace, resource }, ({ metadata }) =>
@@ -125,7 +125,7 @@ test('killed in the moment in which the witness is there: there is one, of Secre
   expect(await inOrder('witnessed')).toEqual(before);
 });
 
-test('one of the two and the witness lost while no operator runs: made again, the database runs on', async () => {
+test('a Secret and the sentinel lost while no operator runs are created again, and the database continues', async () => {
   const first = await started('first');
   const losses = [
     ['reader', 'reader-db'],
@@ -151,7 +151,7 @@ test('one of the two and the witness lost while no operator runs: made again, th
   expect(await states()).toEqual(before);
 });
 
-test('a witness whose labels somebody takes off has them again: a Secret that goes after that is seen to go', async () => {
+test('a sentinel without its labels gets them back, and a Secret that is deleted afterwards is noticed', async () => {
   await started('first');
   await shop('stripped');
   const before = await inOrder('stripped');
@@ -183,7 +183,7 @@ test('a witness whose labels somebody takes off has them again: a Secret that go
   expect(await inOrder('stripped')).toEqual(before);
 });
 
-test('Secrets that went before their witness was made: the garbage collector takes them out of it, or it with the last', async () => {
+test('Secrets deleted before their sentinel exists: the garbage collector removes their references, and the sentinel with the last one', async () => {
   const { namespace } = world;
   const there = await client.create<KubeObject>({
     apiVersion: 'v1',

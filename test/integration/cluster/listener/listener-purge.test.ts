@@ -93,7 +93,7 @@ describe('deletion', () => {
     expect(projects.map(({ name }) => name)).not.toContain('going');
   });
 
-  it('waits for a custom resource that takes its time, without keeping others waiting', async () => {
+  it('waits for a slow custom resource without delaying others', async () => {
     const record = await fixture.deploy('slow');
     await fixture.acknowledged(record.id);
     await fixture.kubectl(
@@ -120,13 +120,13 @@ describe('deletion', () => {
     await gone(record);
   });
 
-  it('of one that never reached the cluster ends clean', async () => {
+  it('of a deployment that never reached the cluster ends without leftovers', async () => {
     const record = await fixture.deploy('never', { namespace: fixture.namespace, appName: 'Not A Name' });
     await remove(record);
     await gone(record);
   });
 
-  it('and the same name at once: the new one is there, the old one goes', async () => {
+  it('with the same name created at once: the new one exists, the old one is removed', async () => {
     const old = await fixture.deploy('again');
     await fixture.acknowledged(old.id);
     await remove(old);
@@ -137,7 +137,7 @@ describe('deletion', () => {
     expect(await left(young.appName)).toHaveLength(1);
   });
 
-  it('of something that comes back after its end: found and removed again', async () => {
+  it('of an object that comes back afterwards is repeated', async () => {
     const record = await fixture.deploy('ghost');
     await fixture.acknowledged(record.id);
     const { metadata, spec } = (await fixture.mdep(record.appName)) ?? {};
@@ -158,7 +158,7 @@ describe('deletion', () => {
 });
 
 describe('a namespace of a tenant', () => {
-  it('is made with its level, policy and quota, and kept when the deployment goes', async () => {
+  it('is created with its level, policy and quota, and kept when the deployment is deleted', async () => {
     const namespace = `berth-${fixture.tenantId}`;
     await listener.stop();
     const cloud = await fixture.start({
@@ -208,7 +208,7 @@ describe('a namespace of a tenant', () => {
     listener = await fixture.start();
   });
 
-  it('that is somebody else’s is not used', async () => {
+  it('is not used when it belongs to another owner', async () => {
     const { tenantId } = fixture;
     const name = await createNamespace('foreign');
     const client = await createKubeClient({ ...environment(), userAgent: 'test', requestTimeoutMs: 5000 });
@@ -221,8 +221,8 @@ describe('a namespace of a tenant', () => {
   });
 });
 
-describe('what is sent is what stands in the cluster', () => {
-  it.each(['everything', 'shop', 'web-api', 'internal-image'])('sample %s', async (sample) => {
+describe('the sent resource equals the stored one', () => {
+  it.each(['everything', 'shop', 'web-api', 'internal-image'])('for sample %s', async (sample) => {
     const { source, source_config } = JSON.parse(readFileSync(`test/samples/${sample}.json`, 'utf8'));
     const template = await fixture.deploy(`template-${sample}`);
     const record = await fixture.deploy(sample, {

@@ -95,7 +95,7 @@ afterEach(async () => {
   await running;
 });
 
-test('goes once the route is away and cert-manager has had its time; the note goes when none is left', async () => {
+test('the certificate is removed once the route is gone and cert-manager has had time, and the mark once no certificate is left', async () => {
   certificate('a.example.com');
   put(null, 'https://a.example.com');
   await pass(60_000);
@@ -112,7 +112,7 @@ test('goes once the route is away and cert-manager has had its time; the note go
   expect(isNoted()).toBe(false);
 });
 
-test('one that cert-manager makes again goes again, later and later', async () => {
+test('a certificate that cert-manager creates again is removed again, at growing intervals', async () => {
   certificate('a.example.com');
   put(null, null);
   await pass(5_000);

@@ -53,7 +53,7 @@ async function followed(clock: FakeClock, failed: Error): Promise<() => number> 
   return () => told;
 }
 
-test('after a 404 of something on the way the hub is told a moment later', async () => {
+test('retries a moment later after a 404 of a proxy', async () => {
   const clock = new FakeClock();
   const told = await followed(clock, await hub404('<html>'));
   await vi.waitFor(() => {
@@ -62,7 +62,7 @@ test('after a 404 of something on the way the hub is told a moment later', async
   });
 });
 
-test('a hub that does not take logs is told again minutes later', async () => {
+test('retries minutes later when the hub does not accept logs', async () => {
   const clock = new FakeClock();
   const told = await followed(clock, await hub404(JSON.stringify({ detail: NOTHING_HERE })));
   for (let passed = 0; passed < 290_000; passed += 10_000) {
