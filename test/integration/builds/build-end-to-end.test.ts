@@ -1,6 +1,7 @@
 /**
- * Builds of git_host revisions for real: a POST, a clone from a git host that asks for a token, an image built by BuildKit
- * and pushed to a registry that asks the hub, and a revision that runs it by its digest. The steps run on a local builder.
+ * Builds of git_host revisions with real components: a POST, a clone from a git host that requires a token, an image
+ * that BuildKit builds and pushes to a registry that authenticates at the hub, and a revision that runs it by digest.
+ * The steps run on a local builder.
  */
 import {
   mkdirSync,
@@ -116,7 +117,7 @@ async function untilRevision(
   return { revision, seen };
 }
 
-/** What processes of this machine have among their arguments and in their environment. */
+/** Arguments and environment of all processes of this machine. */
 function processTexts(): string[] {
   return readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid) && pid !== String(process.pid))
@@ -132,7 +133,7 @@ function processTexts(): string[] {
     .filter((text) => text.includes('build-step') || text.includes('git') || text.includes('buildctl'));
 }
 
-/** What stands in a folder; nothing when it is none, or was tidied away: pods end while they are looked at. */
+/** The entries of a folder; empty when it does not exist or was removed: pods end during the test. */
 function entries(...path: readonly string[]): string[] {
   const at = join(...path);
   try {
@@ -143,7 +144,7 @@ function entries(...path: readonly string[]): string[] {
   }
 }
 
-/** What the steps of builds have printed until now. */
+/** The output of all build steps so far. */
 function stepLogs(): string {
   return entries(folder ?? '', `${node}-pods`)
     .flatMap((pod) => entries(pod, 'logs'))
@@ -159,15 +160,15 @@ function stepLogs(): string {
 
 interface Watched<T> {
   readonly result: T;
-  /** How often a git that fetches was looked at. */
+  /** How many running `git fetch` processes were observed. */
   readonly gits: number;
   /** Processes that had the token among their arguments or variables. */
   readonly found: readonly string[];
-  /** The longest that the logs of the steps were. */
+  /** The longest observed logs of the steps. */
   readonly logs: string;
 }
 
-/** Looks at processes and logs as long as the work takes. */
+/** Observes processes and logs while the work runs. */
 async function watchProcesses<T>(work: Promise<T>): Promise<Watched<T>> {
   const basic = Buffer.from(`oauth2:${TOKEN}`).toString('base64');
   const found: string[] = [];
@@ -188,7 +189,10 @@ async function watchProcesses<T>(work: Promise<T>): Promise<Watched<T>> {
   return { result: await result, gits, found, logs };
 }
 
-/** Everything that an image holds, as text: manifest, configuration and the files of its layers; read as the cluster reads it. */
+/**
+ * The whole content of an image as text: manifest, configuration and the files of its layers, read as the cluster
+ * reads it.
+ */
 async function contentOf(image: string): Promise<string> {
   const app = image.slice(image.lastIndexOf('/') + 1, image.indexOf('@'));
   const encoded = await kubectlAsAdmin([
@@ -204,7 +208,7 @@ async function contentOf(image: string): Promise<string> {
   writeFileSync(join(options.dockerConfig, 'config.json'), Buffer.from(encoded, 'base64'));
   const manifest = await crane(['manifest', image], options);
   const config = await crane(['config', image], options);
-  // More than a pipe's worth of text.
+  // Too large for the buffer of a pipe.
   const layers = join(folder ?? '', 'layers.tar');
   await crane(['export', image, layers], options);
   return `${manifest}${config}${readFileSync(layers, 'latin1')}`;

@@ -1,4 +1,4 @@
-/** Logs of builds on their way from pods, through the real API server, to whoever asks the API. */
+/** Logs of builds, from pods through the real API server to the client of the API. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { HubClient } from '../../../src/cluster/listener/session/hub-client.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../src/contract/resource/names.ts';
@@ -151,7 +151,7 @@ test('no line is lost or repeated when a listener stops in the middle or its hub
   pod.print('source', ...numbered(10, 10));
   await pod.set({ source: 'ended', image: 'runs', result: 'waits' });
   pod.print('image', 'a');
-  // Answers get lost, before and after the hub has taken what was sent.
+  // Responses get lost, before and after the hub has processed the request.
   let calls = 0;
   const flaky = (hub: HubClient): HubClient => ({
     ...hub,

@@ -1,4 +1,4 @@
-/** The local builder as a node: Kubernetes' own scheduler, Job controller and kubectl cannot tell it from a kubelet. */
+/** The local builder as a node: Kubernetes' own scheduler, Job controller and kubectl treat it like a kubelet. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
@@ -255,7 +255,7 @@ describe('a pod on the node of the local builder', () => {
     });
     await until('its log to be followed', async () => printed.includes('up\n') || undefined);
     await until('its processes', async () => isRunning(marker) || undefined);
-    // Its time is over now, whatever the machine's speed.
+    // Make the deadline pass, whatever the machine's speed.
     await kubectl('patch', 'job', job, '--type=merge', '-p', '{"spec":{"activeDeadlineSeconds":1}}');
     await until('the deadline', async () =>
       (await kubectl('get', 'job', job, '-o', 'jsonpath={.status.conditions}')).includes('DeadlineExceeded')

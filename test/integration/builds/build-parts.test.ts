@@ -126,7 +126,7 @@ describe('the parts together', () => {
     await Promise.all([registry.start(), buildkit.start()]);
 
     expect(await crane(['digest', ref])).toBe(digest);
-    // Only the cache can know what was drawn.
+    // Only the cache can contain this random value.
     expect(await build(context, ref)).toBe(digest);
   });
 

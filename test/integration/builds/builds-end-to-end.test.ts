@@ -1,4 +1,4 @@
-/** From the POST of a repository to pods of its image, through every part; the pod of the build is driven by the test. */
+/** From the POST of a repository to pods of its image, with all components; the test drives the pod of the build. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../cluster/wait.ts';
 import { type DeploymentAnswer, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
@@ -72,7 +72,10 @@ async function revisionsOf(id: string): Promise<Revision[]> {
   return answer.body.resources;
 }
 
-/** Changes of the revision's status in their order: what it was is over in a moment, its history stays. */
+/**
+ * Changes of the revision's status, in order. They are read from the history, because a status may last only a
+ * moment.
+ */
 async function waysOf(id: string, revisionId: string): Promise<string[]> {
   const { body } = await berth.call<{
     resources: { revision_id: string | null; details: { from?: string; to?: string } }[];
@@ -255,7 +258,7 @@ it('a build whose builder and credentials disappear gets its credentials again a
   await builds.set(job, { source: 'runs' });
   await until(id, 1, 'BUILDING', ({ build }) => build?.step === 'source');
   await builds.kubectl('delete', 'secret', job);
-  // As the local builder tells it when it starts again (src/cluster/build-node/pod-status.ts).
+  // As the local builder reports it after a restart (src/cluster/build-node/pod-status.ts).
   await builds.set(
     job,
     { source: { exitCode: 137, reason: 'ContainerStatusUnknown', message: 'lost' } },

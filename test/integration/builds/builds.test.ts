@@ -1,4 +1,4 @@
-/** Builds on the real API server: Jobs are made, ended and told of by the operator; their pods are driven by the test. */
+/** Builds on the real API server: the operator creates, ends and reports Jobs; the test drives their pods. */
 import type { ChildProcess } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
@@ -152,7 +152,7 @@ test('a build that takes too long fails, and reports its step', async () => {
   const { name, job } = await ask('slow');
   await builds.set(job, { source: { exitCode: 0 }, image: 'runs' });
   await world.until(name, 'at its image', ({ build }) => build?.step === 'image');
-  // Its time is over now, whatever the machine's speed.
+  // Make the deadline pass, whatever the machine's speed.
   await builds.kubectl('patch', 'job', job, '--type=merge', '-p', '{"spec":{"activeDeadlineSeconds":1}}');
   const { build } = await phase(name, 'Failed');
   expect(build).toMatchObject({ reason: 'BuildTimeout', step: 'image' });
@@ -173,7 +173,7 @@ test('twenty builds of three tenants take turns in two slots, whatever identity 
   const order: string[] = [];
   let most = 0;
   for (let ended = 0; ended < 20; ended += 1) {
-    // The one that began first ends first; none begins until one has ended.
+    // The build that began first ends first; none begins until one has ended.
     await waitFor(
       'two builds to run',
       async () => {
@@ -299,7 +299,7 @@ describe('the Job itself', () => {
     const baseline = await createNamespace('baseline');
     await kubectlAsAdmin(['label', 'namespace', baseline, 'pod-security.kubernetes.io/enforce=baseline']);
     const atBaseline = () => dryRun(baseline, podOf(baseline, null));
-    // The API server goes by a new label a moment later.
+    // The API server applies a new label a moment later.
     const isRefused = () =>
       atBaseline().then(
         () => false,
@@ -307,7 +307,7 @@ describe('the Job itself', () => {
       );
     await waitFor('the label to count', isRefused, { timeoutMs: 30_000 });
     await expect(atBaseline()).rejects.toThrow(/violates PodSecurity "baseline/);
-    // With a daemon elsewhere nothing of it needs more than restricted lets it have.
+    // With the daemon elsewhere, the step needs no more than `restricted` allows.
     await kubectlAsAdmin([
       'label',
       '--overwrite',

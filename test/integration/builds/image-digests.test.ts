@@ -1,6 +1,6 @@
 /**
- * Tags and digests, for real: registries with and without passwords, crane as it is, and a whole Berth whose revisions run
- * what a tag pointed to when they began.
+ * Tags and digests with real components: registries with and without passwords, an unmodified crane, and a whole
+ * Berth whose revisions run the digest that a tag had when they began.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -45,9 +45,9 @@ let folder: string;
 let berth: WholeBerth;
 let registry: LocalRegistry;
 let guarded: LocalRegistry;
-/** Begins to listen and says nothing. */
+/** Accepts connections and never responds. */
 let silent: { host: string; asked: string[] };
-/** Answers as the test says. */
+/** Responds as the test specifies. */
 let told: { host: string; answer: RequestListener };
 /** Digests of two images that a tag may point to. */
 let first: string;
@@ -63,7 +63,7 @@ async function serve(listener: RequestListener): Promise<string> {
 
 const PULLER = { username: 'puller', password: 'right' };
 
-/** A registry whose tokens are for whoever knows the password. */
+/** A registry that issues tokens to clients with the password. */
 async function startGuarded(): Promise<LocalRegistry> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const [key] = parseSigningKeys(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
@@ -117,7 +117,7 @@ afterAll(async () => {
 });
 
 const base = () => `${registry.host}/base/static:latest`;
-/** Has the tag point to the first or the second image. */
+/** Makes the tag point to the first or the second image. */
 const tag = (name: string, which: 'first' | 'second') =>
   crane([
     'copy',
@@ -125,7 +125,7 @@ const tag = (name: string, which: 'first' | 'second') =>
     `${registry.host}/${name}`,
   ]);
 
-/** A deployment whose database and cache are its owner's: its rollout is all that happens. */
+/** A deployment with its own database and cache, so that only the app rolls out. */
 const alone = (name: string, image: string) =>
   smallDeployment(name, {
     image,
@@ -145,7 +145,7 @@ const revisionOf = async (id: string, number: number): Promise<Revision> => {
   if (found === undefined) throw new Error(`there is no revision ${number}`);
   return found;
 };
-/** Waits for what is told of a revision by a report. */
+/** Waits for the state of a revision that a report produces. */
 const untilRevision = (id: string, number: number, check: (revision: Revision) => boolean) =>
   waitFor(
     `revision ${number}`,
@@ -296,7 +296,7 @@ test('a registry that hangs delays only its own deployments, for its timeout', a
     const ready = await berth.ready(id);
     expect(imageReady(ready)).toBe('ImageUnresolved');
   }
-  // The registry gets no request for the images that waited while others got no answer. An image takes a HEAD and a GET.
+  // The registry received no request for images that waited behind others. An image causes a HEAD and a GET.
   expect(new Set(silent.asked).size).toBeLessThan(slow.length);
   const [one] = slow;
   const events = await waitFor(

@@ -1,4 +1,4 @@
-/** The hub removes from a real registry, by tokens of its own, what no revision needs; and nothing else. */
+/** The hub removes exactly those images from a real registry that no revision needs, with its own tokens. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ let client: Client;
 let authority: ReturnType<typeof createRegistryAuthority>;
 
 beforeAll(async () => {
-  // Its address is part of what its tokens say.
+  // Its address is part of its tokens.
   registry = await startRegistry();
   await registry.halt();
   await registry.start(auth(registry.host));
@@ -94,7 +94,7 @@ async function tags(owner: Owner): Promise<string[]> {
   return (((await answer.json()) as { tags: string[] | null }).tags ?? []).sort();
 }
 
-/** A deployment of five revisions that are over, each with the image of its content; the last one is active. */
+/** A deployment with five finished revisions, each with an image of its own content; the last one is active. */
 async function built(contents = ['a', 'b', 'c', 'd', 'e']): Promise<Owner & { digests: string[] }> {
   const { id } = await create(client, {});
   const rows = await api.store.sql<{ appName: string }>(
@@ -181,7 +181,7 @@ describe('after a build', () => {
 
   test('the registry’s garbage collection of untagged images keeps every needed image and its layers', async () => {
     const owner = await built();
-    // Each build writes the cache anew: what was before has no tag any more.
+    // Each build rewrites the cache, so the previous cache has no tag any more.
     const before = await push(owner, 'buildcache', 'first');
     await push(owner, 'buildcache', 'second');
     await enqueue(owner.id);
@@ -233,7 +233,7 @@ test('an unreachable registry is retried later, and another process continues th
   expect(row).toMatchObject({ deployment_id: owner.id, attempts: 1 });
   expect(row?.seconds).toBeGreaterThan(30);
   await registry.start();
-  // Its time comes; one takes it and is killed.
+  // The clean-up is due; one process takes it and is killed.
   const due = () => api.store.sql('UPDATE repository_cleanings SET next_attempt_at = now()');
   await due();
   await platform().transaction((transaction) =>

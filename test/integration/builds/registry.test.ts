@@ -1,6 +1,6 @@
 /**
- * The platform's registry, for real: a registry that sends its clients to this hub for tokens, crane as they are, and a
- * whole Berth that deploys what was pushed.
+ * The platform's registry with real components: a registry that sends its clients to this hub for tokens, an
+ * unmodified crane, and a whole Berth that deploys the pushed images.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ let settings: Record<string, string>;
 const keysRegistry = async (more: Record<string, string>, ...args: string[]): Promise<MadeKey> =>
   JSON.parse(await runBerth(folder, ['keys', 'registry', '--json', ...args], { ...settings, ...more }));
 
-/** What the command prints for the registry is all that it is configured with. */
+/** The registry is configured only with the output of the command. */
 function authOf({ config, jwks }: MadeKey): TokenAuth {
   const { realm, service, issuer, signingalgorithms } = (
     parse(config) as { auth: { token: TokenAuth & { signingalgorithms: string[] } } }
@@ -98,7 +98,7 @@ beforeAll(async () => {
   const [port = 0, registryPort = 0] = await freePorts(2);
   settings = {
     BERTH_REGISTRY: `127.0.0.1:${registryPort}`,
-    // A name: crane sends no credential to a loopback address that a registry names.
+    // A host name, because crane sends no credentials to a loopback address that a registry names.
     BERTH_PUBLIC_URL: `http://localhost:${port}`,
   };
   key = await keysRegistry({});

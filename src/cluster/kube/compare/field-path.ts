@@ -1,8 +1,8 @@
 import { ATOMIC_FIELDS } from './compare-rules.ts';
 
 /**
- * A position in an object. Field names decide how values are compared. The path string is built only for a
- * difference, because usually there is none.
+ * A position in an object. Field names decide how values are compared. The path string is built only when
+ * there is a difference, which is rare.
  */
 export interface Place {
   /** undefined: the object itself. */

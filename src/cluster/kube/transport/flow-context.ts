@@ -13,7 +13,7 @@ export function onBehalfOf<T>(group: string, task: () => T): T {
   return present.run(group, task);
 }
 
-/** The group of the current code; NOBODY: no particular group. */
+/** The group of the current code. The default stands for no particular group. */
 export function currentGroup(): string {
   return present.getStore() ?? NOBODY;
 }

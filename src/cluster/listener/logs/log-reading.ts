@@ -215,7 +215,7 @@ export class LogReading {
     }
   }
 
-  /** Sends lines, or a sign of life when there are none, until the end was sent or the reader is gone. */
+  /** Sends lines, or an empty chunk as a sign of life, until the end was sent or the reader is gone. */
   async #send(reading: Promise<string>): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#ending;

@@ -28,7 +28,7 @@ export function selectContainers(
   return { read: open.slice(0, MAX_CONTAINERS), left: open.slice(MAX_CONTAINERS) };
 }
 
-/** A sentence about the skipped containers; '' when there are none. */
+/** A sentence about the skipped containers; '' when all were read. */
 export function skippedSentence(left: readonly LoggedContainer[]): string {
   if (left.length === 0) return '';
   const pods = [...new Set(left.map(({ pod }) => pod.name))];

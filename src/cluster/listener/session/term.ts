@@ -33,8 +33,8 @@ export interface TermOptions {
   /** Current facts about the cluster; read before each renewal. */
   clusterFacts: () => Promise<ClusterFacts>;
   /**
-   * Called with the first answer of the hub, whoever holds the lease: it then knows this listener's namespaces and
-   * cluster.
+   * Called with the first answer of the hub, also when another process holds the lease: it then knows this listener's
+   * namespaces and cluster.
    */
   onAnswer?: () => void;
   /** Acts until the term is lost or the process stops. An error ends the term. */

@@ -11,7 +11,10 @@ import { kill, killWhen, startVictim } from '../../harness/kill.ts';
 import { condition, type OperatorWorld, operatorWorld } from '../../harness/operator.ts';
 import { adminClient } from '../../harness/rollouts.ts';
 
-/** kill -9 while the database's password is being kept (decision 0023): it stays the same, and nobody is locked out. */
+/**
+ * kill -9 while the database password is being stored (decision 0023): the password stays the same, and no client is
+ * locked out.
+ */
 
 let world: OperatorWorld;
 let client: KubeClient;
@@ -44,7 +47,7 @@ const uidOf = async (kind: string, name: string) => (await world.get(kind, name)
 const witnessesOf = (name: string) =>
   world.names('controllerrevisions.apps', `app.kubernetes.io/instance=${name},berth.dev/witness`);
 
-/** Ready with both Secrets alike, a witness of them, and nothing said of lost ones. */
+/** Ready, with two equal Secrets, a sentinel for them, and no report of lost ones. */
 async function inOrder(name: string): Promise<unknown> {
   const status = await world.ready(name);
   expect(condition(status, 'DatabaseReady')).toBe('True DatabaseAvailable');
@@ -58,7 +61,7 @@ async function inOrder(name: string): Promise<unknown> {
   return data;
 }
 
-/** The most that the namespace takes of a kind; null: any number. */
+/** Limits the number of objects of a kind in the namespace; null: no limit. */
 async function limit(kind: string, most: number | null): Promise<void> {
   const name = 'limit';
   await world.kubectl('delete', 'resourcequota', name, '--ignore-not-found', '--wait=true');
@@ -70,7 +73,7 @@ async function limit(kind: string, most: number | null): Promise<void> {
     spec: { hard: { [`count/${kind}`]: String(most) } },
   };
   await kubectlAsAdmin(['apply', '-f', '-'], JSON.stringify(quota));
-  // Before it is counted for the first time everything is refused.
+  // Everything is rejected until the quota controller has counted for the first time.
   await waitFor(
     'the quota to be counted',
     async () => JSON.stringify((await world.get('resourcequota', name))?.['status'] ?? {}).includes('used'),
@@ -84,7 +87,7 @@ test('a kill between the copy and the Secret that the database reads: one is cre
   const first = await started('first');
   await shop('half');
   await waitFor('the copy', async () => (await dataOf('half-db-copy')) !== undefined, { timeoutMs: 60_000 });
-  // Refused, and told: the operator is past the one and before the other.
+  // Rejected and reported: the operator has done the first step, but not the second.
   await world.until('half', 'refused', ({ conditions = [] }) =>
     conditions.some(({ message }) => message.includes('refuses to create Secret')),
   );

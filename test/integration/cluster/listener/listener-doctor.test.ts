@@ -1,4 +1,7 @@
-/** `berth listener doctor`: every failure is produced for real, and the doctor names it, what to do, and nothing else. */
+/**
+ * `berth listener doctor`: every failure is produced for real, and the doctor reports it with its remedy, and nothing
+ * else.
+ */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
@@ -34,7 +37,7 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 let hub: WholeBerth;
 let bare: RemoteCluster;
 let kubeconfigs: { listener: string; operator: string };
-/** Settings with which nothing fails. */
+/** Settings without any failure. */
 let good: Settings;
 let healthy: Finding[];
 let keys: { listener: string; reader: string; stranger: string };
@@ -60,7 +63,7 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The hub, with something in its answers changed on the way. */
+/** The hub, with a modified response. */
 function tampering(change: { date?: (now: Date) => Date; body?: (text: string) => string }): Promise<string> {
   return serve((incoming, outgoing) => {
     const { method, url, headers } = incoming;
@@ -82,7 +85,7 @@ async function makeKey(tenant: string, scopes: string): Promise<string> {
   return (JSON.parse(await runBerth(hub.stateDir, args, hub.settings)) as { api_key: string }).api_key;
 }
 
-/** A kubeconfig as another, but for a change. */
+/** A copy of a kubeconfig with a change. */
 function changedKubeconfig(name: string, change: (config: Kubeconfig) => void): string {
   const config = JSON.parse(readFileSync(kubeconfigs.listener, 'utf8')) as Kubeconfig;
   change(config);
@@ -177,7 +180,7 @@ describe('a listener that is configured, and has not run yet', () => {
 
 interface Row {
   what: string;
-  /** Settings beside the good ones; '' is as unset. */
+  /** Settings in addition to the good ones; '' counts as unset. */
   settings: () => Settings | Promise<Settings>;
   check: Check;
   outcome: CheckOutcome;
@@ -409,7 +412,7 @@ const ROWS: Row[] = [
 
 const HUB_SIDE = (check: Check) => !/^(kubeconfig|cluster_|custom_resource|rights|namespaces)/.test(check);
 
-/** The findings with some settings changed, beside what is found when nothing is wrong. */
+/** The findings with some changed settings, in addition to those without a failure. */
 async function findingsWith(settings: Settings): Promise<Finding[]> {
   const findings = await diagnose(version, { ...good, ...settings });
   for (const key of Object.values(keys)) expect(JSON.stringify(findings)).not.toContain(key);
@@ -423,7 +426,7 @@ describe('the doctor reports the problem and its remedy', () => {
     expect(found.length, JSON.stringify(findings)).toBeGreaterThan(0);
     expect(found.map((finding) => finding.message).join()).toMatch(message);
     expect(found.map((finding) => finding.next).join()).toMatch(next);
-    // Nothing else has failed: what rests on this was not looked at, all the rest is as it was.
+    // Only this check has failed: checks that depend on it are skipped, and all others are unchanged.
     const others = findings.filter((finding) => finding.check !== check && finding.outcome === 'failed');
     expect(others).toEqual([]);
   });

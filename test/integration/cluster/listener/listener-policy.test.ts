@@ -12,9 +12,9 @@ import { createNamespace, deleteNamespace, kubectlAsAdmin } from '../../harness/
 const ENFORCE = 'pod-security.kubernetes.io/enforce';
 const folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-test-bounds-'));
 let listener: BoundedListener;
-/** Of a tenant. */
+/** Namespace of a tenant. */
 let tenant: string;
-/** Of another program. */
+/** Namespace of another program. */
 let foreign: string;
 
 const labelsOf = (id: string) => ({
@@ -28,7 +28,10 @@ const namespaceOf = (id: string, more: object = {}, metadata: object = {}) => ({
   metadata: { name: `berth-${id}`, labels: { ...labelsOf(id), ...more }, ...metadata },
 });
 
-/** As the listener: what the API server would do. @returns 'allowed', or what it says */
+/**
+ * Dry run with the listener's account.
+ * @returns 'allowed', or the message of the API server
+ */
 async function attempt(args: readonly string[], object?: object): Promise<string> {
   const input = object === undefined ? undefined : JSON.stringify(object);
   return listener.run([...args, '--dry-run=server'], input).then(
@@ -123,7 +126,7 @@ describe('with the rights of its ClusterRole the listener', () => {
       expect(await label(name, labels)).toMatch(POLICY);
       expect(await label(name, { a: 'b' })).toMatch(POLICY);
     }
-    // By apply, too, and of half the labels that are there already.
+    // Also by apply, and also when half of the labels exist already.
     expect(await apply({ ...namespaceOf('x'), metadata: { name: foreign, labels } })).toMatch(POLICY);
     await kubectlAsAdmin(['label', 'namespace', foreign, 'app.kubernetes.io/managed-by=berth']);
     expect(await label(foreign, labels)).toMatch(POLICY);
@@ -245,7 +248,7 @@ test('a deployment becomes READY and is deleted when the policy is in force', as
   }
 }, 400_000);
 
-/** Whatever RBAC may allow one day, or an administrator has added. */
+/** Rights that RBAC may grant one day, or that an administrator has added. */
 describe('with every right in the cluster the listener', () => {
   beforeAll(() => listener.giveEveryRight(), 60_000);
 

@@ -33,13 +33,16 @@ const remove = async (record: DeploymentRecord) => {
   );
   fixture.hub.hints.notifyAll();
 };
-/** The garbage collector looks for new kinds every 30 s only; until then it does not see custom resources go. */
+/**
+ * The garbage collector discovers new kinds only every 30 s. Until then it does not notice deletions of custom
+ * resources.
+ */
 const gone = (record: DeploymentRecord) =>
   waitFor(`${record.name} gone`, async () => ((await fixture.read(record.id)) === null ? true : undefined), {
     timeoutMs: 60_000,
   });
 
-/** What the operator would have made that outlives the custom resource. */
+/** Objects that the operator creates and that outlive the custom resource. */
 async function leftByOperator(
   { id, appName }: DeploymentRecord,
   namespace = fixture.namespace,
@@ -79,7 +82,7 @@ describe('deletion', () => {
     await fixture.acknowledged(other.id);
     await leftByOperator(record);
     await leftByOperator(other);
-    // Of the same name prefix, but nobody's mark: not ours to remove.
+    // Same name prefix, but without the deployment's label: it must be kept.
     await fixture.kubectl('create', 'secret', 'generic', `${record.appName}-env-9`);
     expect(await left(record.appName)).toHaveLength(7);
     await remove(record);
@@ -175,7 +178,7 @@ describe('a namespace of a tenant', () => {
     expect((await get('networkpolicy', 'berth-default-deny', '-n', namespace)).spec).toMatchObject({
       podSelector: {},
     });
-    // The API server writes quantities its own way: 512 cores, 1 TiB.
+    // The API server normalizes quantities: 512 cores, 1 TiB.
     const hard = {
       'requests.cpu': '512',
       'requests.memory': '1Ti',
@@ -189,7 +192,7 @@ describe('a namespace of a tenant', () => {
     expect(await quota()).toEqual(hard);
     const [limits] = (await get('limitrange', 'berth-container-defaults', '-n', namespace)).spec.limits;
     expect(limits).toMatchObject({ type: 'Container', default: { cpu: '1', memory: '1Gi' } });
-    // Another quota of the tenant's is there with its next work item.
+    // A changed quota of the tenant is applied with its next work item.
     await fixture.hub.store.sql('UPDATE tenants SET quotas = $2 WHERE id = $1', [
       fixture.tenantId,
       JSON.stringify({ cpu: 1000, storage_gi: null }),

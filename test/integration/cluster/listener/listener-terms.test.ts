@@ -39,7 +39,7 @@ describe('two processes of one listener', () => {
 
   it('a holder that lost the lease during a suspension writes no more', async () => {
     const first = await fixture.start({ identity: 'first' });
-    // As after a long stop of the process: the hub gave the lease to another meanwhile.
+    // As after a long suspension of the process: the hub has given the lease to another one meanwhile.
     await fixture.hub.store.sql(
       `UPDATE listeners SET lease_holder = 'other', lease_epoch = lease_epoch + 1, lease_expires_at = now() + interval '1 hour' WHERE lease_holder = 'first'`,
     );

@@ -1,6 +1,6 @@
 /**
- * A second cluster with a control plane of its own, served by `berth listener` and `berth operator` that know the hub's
- * URL, a listener key and their kubeconfigs, and nothing else. The hub speaks https there, with a private authority.
+ * A second cluster with its own control plane. Its `berth listener` and `berth operator` know only the hub's URL, a
+ * listener key and their kubeconfigs. The hub uses https with a private certificate authority.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { environment } from '../../harness/environment.ts';
 import { Link, startTlsFront, type TlsFront } from '../../harness/link.ts';
 import { objectsOf, type RemoteCluster, startRemoteCluster } from '../../harness/remote-cluster.ts';
 
-/** A listener that is not heard of for so long is lost; its lease may be taken after a quarter of it. */
+/** A listener without contact for this time is lost. Its lease may be taken after a quarter of it. */
 const LEASE_SECONDS = 16;
 const EVERY_KIND =
   'mdep,deployments,statefulsets,services,serviceaccounts,secrets,pvc,controllerrevisions.apps,networkpolicies,hpa,pdb,pods';
@@ -85,7 +85,7 @@ beforeAll(async () => {
   listener = { id: made.body.id, key: await makeKey('test') };
   const kubeconfigs = await remote.kubeconfigs();
   await remote.start('operator', { KUBECONFIG: kubeconfigs.operator, BERTH_METRICS_PORT: '0' });
-  // Looked for when it is needed: a control plane that starts meanwhile takes ports as well.
+  // Chosen late, because a control plane that starts meanwhile takes ports, too.
   [healthPort = 0] = await freePorts(1);
   process = await remote.start('listener', listenerSettings(kubeconfigs.listener));
 }, 240_000);
@@ -128,7 +128,7 @@ const leaseState = async () => {
 };
 const images = (objects: readonly KubeItem[]) => JSON.stringify(objects.map(({ spec }) => spec));
 
-/** Unobserved, as every reader of the deployment is told. */
+/** The state UNKNOWN, as every client of the API sees it. */
 const unknown = (id: string) =>
   hub.until(
     id,
@@ -281,7 +281,7 @@ describe('a stale epoch', () => {
     const { id } = await hub.create(there(SECOND, 'fenced'));
     await hub.ready(id);
     const old = await leaseState();
-    // Not a byte passes: the process cannot renew, and what it has sent arrives late.
+    // The connection hangs: the process cannot renew, and its requests arrive late.
     link.hold();
     const intruder = await waitFor(
       'the lease to be free',

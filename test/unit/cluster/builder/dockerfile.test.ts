@@ -53,7 +53,7 @@ CMD ["node","server.js"]
       'pip install --no-cache-dir -r requirements.txt',
       'COPY . .',
     ]);
-    // In doubt, and for a command of somebody's own, the sources come first.
+    // In doubt, and for a custom command, the sources are copied first.
     expect(stepsOf('node', lock, '{"scripts": {"postinstall": "node x.js"}}')?.[0]).toBe('COPY . .');
     expect(stepsOf('python', ['pyproject.toml'], '')?.[0]).toBe('COPY . .');
     expect(stepsOf('node', lock, '{}', { installCommand: 'npm ci' })?.slice(0, 2)).toEqual([

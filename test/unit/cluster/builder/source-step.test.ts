@@ -1,4 +1,7 @@
-/** The first step of a build against a real git server: what is fetched, what is refused, and that the token goes nowhere else. */
+/**
+ * The first step of a build against a real git server: what it fetches, what it rejects, and that the token is sent
+ * nowhere else.
+ */
 import {
   existsSync,
   mkdirSync,
@@ -75,7 +78,10 @@ interface Options {
   timeoutMs?: number;
 }
 
-/** Runs the step; gives the lines that it told. */
+/**
+ * Runs the step.
+ * @returns its log lines
+ */
 async function source(options: Options = {}): Promise<string[]> {
   const { repository = 'team/app', configPath = 'berth.yaml', allowPrivate = true } = options;
   const lines: string[] = [];
@@ -212,7 +218,7 @@ describe('the source step rejects', () => {
     expect(error.message).not.toContain(TOKEN);
   });
 
-  /** A commit of a few hundred bytes whose paths nobody can count: ten levels of ten times the same folder. */
+  /** A commit of a few hundred bytes with an astronomic number of paths: ten levels of ten times the same folder. */
   async function bomb(repository: string, mode: string, leaf: string): Promise<string> {
     let entry = Buffer.concat([Buffer.from(`${mode} x\0`), Buffer.from(leaf, 'hex')]);
     let tree = '';
@@ -253,7 +259,7 @@ describe('the source step rejects', () => {
     expect(error.message).toBe(
       'berth.yaml is invalid: entrypoint: there is no file server.js in the repository; there is Server.js',
     );
-    // One that the build is to make is looked for when it is over.
+    // An entrypoint that the build must create is checked after the build.
     await host.commitFiles('team/typo', { 'berth.yaml': `${CONFIG}build: npm run build\n` });
     await source({ repository: 'team/typo' });
     expect(left('dockerfile/Dockerfile')).toContain('neither the repository nor the build has the file');
@@ -340,7 +346,7 @@ describe('the source step rejects', () => {
 describe('the history of a branch', () => {
   it('does not count as a fault of the repository when it does not arrive in time', async () => {
     let visits = 0;
-    // To look for the repository, and for what is newest; the third one is for the history.
+    // The first two requests find the repository and the newest commit; the third is for the history.
     host.hang = ({ path }) => {
       if (path.includes('/info/refs')) visits += 1;
       return visits >= 3;

@@ -44,7 +44,7 @@ test('keeps only the fields of the given managers: members, items by their keys,
     metadata: { labels: { mine: 'a' }, finalizers: ['mine/x'] },
     spec: {
       selector: { app: 'web', more: { deep: true } },
-      // The default that the list's key needs is kept, what others set of the item is not.
+      // The default that the list key needs is kept; fields that others set on the item are not.
       ports: [{ port: 80, protocol: 'TCP' }],
       replicas: 3,
     },

@@ -63,7 +63,7 @@ describe('credentials of a Secret', () => {
     ['a list', { '.dockerconfigjson': base64('[1]') }],
     ['null', { '.dockerconfigjson': base64('null') }],
     ['auth without a colon', secret({ 'r.example': { auth: base64('ann') } })],
-    ['auth that is none', secret({ 'r.example': { auth: 5 } })],
+    ['an invalid auth', secret({ 'r.example': { auth: 5 } })],
     ['an empty entry', secret({ 'r.example': null })],
   ])('are empty when the Secret contains %s', (_, data) => {
     expect(users(data as Record<string, string>, 'r.example')).toEqual([]);

@@ -23,7 +23,7 @@ afterEach(() => {
   }
 });
 
-/** A server on loopback that answers as told; what it was asked is in `seen`. */
+/** A server on loopback with the given responses; `seen` contains the requests. */
 async function serve(handler: Handler): Promise<{ host: string; seen: Seen[] }> {
   const seen: Seen[] = [];
   const server = createServer((message: IncomingMessage, response) => {
@@ -55,7 +55,7 @@ const look = (
     new AbortController().signal,
   );
 
-/** Asks for a token, which `realm` gives for ann's password, and for no other. */
+/** Requires a token, which `realm` issues only for ann's password. */
 async function privateRegistry(inside: Handler = found) {
   const realm = await serve(({ authorization }, response) => {
     if (authorization === `Basic ${Buffer.from('ann:secret').toString('base64')}`)
@@ -152,7 +152,7 @@ describe('a missing image', () => {
 });
 
 describe('an anonymous token', () => {
-  /** A registry that gives strangers a token, and shows them `tags`. */
+  /** A registry that gives anonymous clients a token, and shows them `tags`. */
   async function open(tags: Handler, body = code('MANIFEST_UNKNOWN')) {
     const realm = await serve(answering(200, '{"token": "of-a-stranger"}'));
     return await serve((request, response) => {
@@ -186,7 +186,7 @@ describe('an anonymous token', () => {
 });
 
 describe('multiple credentials', () => {
-  /** Asks for Basic; tells each by its user what it is told to. */
+  /** Requires Basic authentication, and responds by user name. */
   const by = (users: Record<string, Handler>) =>
     serve((request, response) => {
       const [user = ''] = Buffer.from((request.authorization ?? '').slice(6), 'base64')
@@ -225,7 +225,7 @@ describe('multiple credentials', () => {
 });
 
 describe('a transient failure is retried within the timeout', () => {
-  /** Answers so many times otherwise before it finds. */
+  /** Responds with `handler` so many times before it responds normally. */
   const failing = (times: number, handler: Handler) => {
     let count = 0;
     return serve((request, response) => {
@@ -258,7 +258,7 @@ describe('a transient failure is retried within the timeout', () => {
 describe('a registry that rejects HEAD', () => {
   const MANIFEST = '{"schemaVersion": 2}';
   const COMPUTED = `sha256:${createHash('sha256').update(MANIFEST).digest('hex')}`;
-  /** Answers a HEAD and a GET differently. */
+  /** Responds differently to HEAD and GET. */
   const byMethod =
     (head: Handler, get: Handler): Handler =>
     (request, response) =>

@@ -227,7 +227,7 @@ describe('the rights that are checked', () => {
     const inCloud = [...workRights(), ...namespaceRights('cloud')].map(describeRight);
     expect(granted('cloud', 'ClusterRole')).toEqual(inCloud.sort());
     expect(namespaceRights('self_hosted')).toEqual([]);
-    // Beside what must be there: by the uid of a namespace the hub knows which cluster it is.
+    // In addition to the rights for work: the uid of a namespace identifies the cluster.
     const inOthers = [...workRights().map(describeRight), 'get namespaces'].sort();
     for (const profile of ['ha', 'single', 'remote-listener']) {
       expect(granted(profile, 'ClusterRole')).toEqual(inOthers);

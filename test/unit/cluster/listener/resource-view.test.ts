@@ -125,7 +125,7 @@ it('a namespace is not synced while its list is interrupted, even if some object
     }) as Resource;
   let lists = 0;
   const client = {
-    // As the streamed list of the client: each object passes through `transform` as it comes.
+    // Like the client's streamed list: each object passes through `transform` as it arrives.
     listAll: async (_kind: unknown, { transform }: { transform: (item: Resource) => Resource }) => {
       lists += 1;
       const first = transform(object('shop'));

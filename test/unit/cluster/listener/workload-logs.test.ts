@@ -185,7 +185,7 @@ describe('more containers than are read at once', () => {
   });
 });
 
-/** Whatever is waited for has come by the next turn of the event loop. */
+/** Everything awaited has arrived by the next turn of the event loop. */
 function quickClock(): Clock {
   let now = 0;
   return {

@@ -14,7 +14,7 @@ const thing = (key: string, version: number, value: unknown): Thing => ({
 
 describe('a store that compresses most objects', () => {
   test('holds the same objects as a map after any sequence of set, get and delete', () => {
-    // More than are packed together, several times.
+    // Enough keys for several packs.
     const key = fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz');
     const step = fc.oneof(
       fc.record({ kind: fc.constant('set' as const), key, value: fc.jsonValue() }),
@@ -58,7 +58,7 @@ describe('a store that compresses most objects', () => {
     objects.set('c', c);
     expect(objects.get('a')).toBe(a);
     expect(objects.get('c')).toBe(c);
-    // Others with which it is packed.
+    // Others that share its pack.
     for (const name of 'pqrstuvwxy') objects.set(name, thing(name, 1, name));
     const unpacked = objects.get('b');
     expect(unpacked).not.toBe(b);

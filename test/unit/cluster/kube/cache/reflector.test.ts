@@ -8,7 +8,7 @@ import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
 import { bareObject, type FakeApiServer } from '../fake-api-server.ts';
 import { fakeServer, recordingLogger, watching } from '../support.ts';
 
-interface Told {
+interface Reported {
   added: string[];
   updated: string[];
   deleted: string[];
@@ -18,7 +18,7 @@ interface Setup {
   server: FakeApiServer;
   client: KubeClient;
   reflector: Reflector<UntypedObject>;
-  told: Told;
+  reported: Reported;
   logger: ReturnType<typeof recordingLogger>;
 }
 
@@ -34,19 +34,19 @@ async function setUp(
     resource: RESOURCES.ConfigMap,
     logger,
     backoff: { baseMs: 1, capMs: 5 },
-    // Nearly everything is packed, so that each of these tests is one of that, too.
+    // Nearly everything is compressed, so that these tests cover that, too.
     maxUncompressed: 1,
     ...options,
   });
-  const told: Told = { added: [], updated: [], deleted: [] };
+  const reported: Reported = { added: [], updated: [], deleted: [] };
   reflector.addHandlers({
-    added: (object) => told.added.push(object.metadata.name),
-    updated: (object) => told.updated.push(object.metadata.name),
-    deleted: (object) => told.deleted.push(object.metadata.name),
+    added: (object) => reported.added.push(object.metadata.name),
+    updated: (object) => reported.updated.push(object.metadata.name),
+    deleted: (object) => reported.deleted.push(object.metadata.name),
   });
   reflector.start();
   onTestFinished(() => reflector.stop());
-  return { server, client, reflector, told, logger };
+  return { server, client, reflector, reported, logger };
 }
 
 const names = (objects: KubeObject[]) => objects.map((object) => object.metadata.name).sort();
@@ -64,9 +64,9 @@ describe('list and watch', () => {
     s.server.put(bareObject('f'));
     s.server.put(bareObject('a', { data: { changed: 'yes' } }));
     s.server.remove('ns/b');
-    await vi.waitFor(() => expect(s.told.deleted).toEqual(['b']));
-    expect(s.told.added.at(-1)).toBe('f');
-    expect(s.told.updated).toEqual(['a']);
+    await vi.waitFor(() => expect(s.reported.deleted).toEqual(['b']));
+    expect(s.reported.added.at(-1)).toBe('f');
+    expect(s.reported.updated).toEqual(['a']);
     expect(s.reflector.store.get('ns/b')).toBeUndefined();
   });
 
@@ -98,10 +98,10 @@ describe('list and watch', () => {
     const s = await setUp();
     await watching(s);
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
     s.server.endWatches();
     s.server.put(bareObject('b'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'b']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'b']));
     expect(s.server.count('list')).toBe(1);
     expect(s.reflector.stats()).toMatchObject({ watchRestarts: 1, lists: 1, errors: 0 });
   });
@@ -172,10 +172,10 @@ describe('faults of the watch', () => {
     });
     await watching(s);
     s.server.watchFaults.push(fault);
-    // Until it has listed anew nothing fails: the server has answered.
-    let told: string | undefined = 'nothing';
+    // No failure is reported until the next list, because the server has responded.
+    let reported: string | undefined = 'nothing';
     s.server.intercept = ({ query }) => {
-      if (query.get('watch') !== 'true') told = s.reflector.stats().lastError;
+      if (query.get('watch') !== 'true') reported = s.reflector.stats().lastError;
       return false;
     };
     const before = s.reflector.stats().lastEventAt;
@@ -186,12 +186,12 @@ describe('faults of the watch', () => {
     s.server.remove('ns/made-again', { silently: true });
     s.server.put(bareObject('made-again'), { silently: true });
     s.server.put(bareObject('came'), { silently: true });
-    await vi.waitFor(() => expect(s.told.added).toContain('came'));
-    expect(s.told.deleted.sort()).toEqual(['goes', 'made-again']);
-    expect(s.told.added.filter((name) => name === 'made-again')).toHaveLength(2);
-    expect(s.told.updated).toEqual([]);
+    await vi.waitFor(() => expect(s.reported.added).toContain('came'));
+    expect(s.reported.deleted.sort()).toEqual(['goes', 'made-again']);
+    expect(s.reported.added.filter((name) => name === 'made-again')).toHaveLength(2);
+    expect(s.reported.updated).toEqual([]);
     expect(s.reflector.stats().lists).toBe(2);
-    expect(told).toBeUndefined();
+    expect(reported).toBeUndefined();
     await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
   });
 
@@ -201,7 +201,7 @@ describe('faults of the watch', () => {
     s.server.watchFaults.push({ kind: 'cut-mid-line' });
     s.server.cutWatches();
     s.server.put(bareObject('a', { data: { text: 'é'.repeat(2000) } }));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
     expect(s.reflector.stats().errors).toBeGreaterThanOrEqual(1);
     expect(s.server.count('list')).toBe(1);
   });
@@ -210,7 +210,7 @@ describe('faults of the watch', () => {
     const s = await setUp({ idleTimeoutMs: 50 }, (server) => server.watchFaults.push({ kind: 'blackhole' }));
     await watching(s);
     s.server.put(bareObject('hidden'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['hidden']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['hidden']));
     expect(s.logger.lines.some(({ fields }) => JSON.stringify(fields).includes('silent for 50 ms'))).toBe(
       true,
     );
@@ -228,7 +228,7 @@ describe('faults of the watch', () => {
     await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
     expect(s.server.count('watch')).toBe(9);
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
     expect(s.reflector.stats().lastError).toBeUndefined();
   });
 
@@ -239,7 +239,7 @@ describe('faults of the watch', () => {
     await s.reflector.waitForSync();
     s.server.put(bareObject('a'), { silently: true });
     await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
-    expect(s.told.added).toEqual(['a']);
+    expect(s.reported.added).toEqual(['a']);
     expect(s.server.count('list')).toBe(4);
     await vi.waitFor(() => expect(s.reflector.stats().lastError).toBeUndefined(), { timeout: 3_000 });
   });
@@ -263,7 +263,7 @@ describe('faults of the watch', () => {
     await watching(s);
     s.server.sendRaw('this is no event\n');
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
   });
 
   test('logs an error of a handler, and calls the other handlers', async () => {
@@ -310,14 +310,14 @@ describe('faults of the list', () => {
     expect(s.logger.lines.filter(({ level }) => level === 'warn').length).toBeLessThan(3);
     broken = false;
     await s.reflector.waitForSync();
-    expect(s.told.added).toEqual(['a']);
+    expect(s.reported.added).toEqual(['a']);
   });
 
   test('does not accept a list that is older than the known state at first', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('b'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'b']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'b']));
     const b = s.server.objects.get('ns/b');
     let staleAnswers = 2;
     s.server.intercept = (request, response) => {
@@ -331,7 +331,7 @@ describe('faults of the list', () => {
     s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
     s.server.cutWatches();
     await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(2));
-    expect(s.told.deleted).toEqual([]);
+    expect(s.reported.deleted).toEqual([]);
     expect(s.reflector.store.get('ns/b')?.metadata.uid).toBe(b?.metadata.uid);
   });
 
@@ -339,14 +339,14 @@ describe('faults of the list', () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('lost'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'lost']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'lost']));
     s.server.objects.delete('ns/lost');
     s.server.version = '101';
     s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
     s.server.cutWatches();
-    await vi.waitFor(() => expect(s.told.deleted).toEqual(['lost']));
+    await vi.waitFor(() => expect(s.reported.deleted).toEqual(['lost']));
     s.server.put(bareObject('new'));
-    await vi.waitFor(() => expect(s.told.added).toContain('new'));
+    await vi.waitFor(() => expect(s.reported.added).toContain('new'));
   });
 });
 
@@ -356,13 +356,13 @@ describe('a repeated list', () => {
       for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name));
     });
     await watching(s);
-    expect(s.told.added).toEqual(['a', 'b', 'c', 'd']);
+    expect(s.reported.added).toEqual(['a', 'b', 'c', 'd']);
     s.server.put(bareObject('b', { data: { changed: 'yes' } }));
-    await vi.waitFor(() => expect(s.told.updated).toEqual(['b']));
+    await vi.waitFor(() => expect(s.reported.updated).toEqual(['b']));
     s.server.remove('ns/c', { silently: true });
     s.server.endWatches();
     await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(2));
-    expect(s.told).toEqual({ added: ['a', 'b', 'c', 'd'], updated: ['b'], deleted: ['c'] });
+    expect(s.reported).toEqual({ added: ['a', 'b', 'c', 'd'], updated: ['b'], deleted: ['c'] });
     expect(s.reflector.store.get('ns/a')).toEqual(s.server.objects.get('ns/a'));
   });
 
@@ -379,7 +379,7 @@ describe('a repeated list', () => {
     });
     await watching(s);
     expect(names(s.reflector.store.list())).toEqual(['b', 'c', 'd']);
-    expect(s.told).toMatchObject({ added: ['a', 'b', 'c', 'd'], deleted: ['a'] });
+    expect(s.reported).toMatchObject({ added: ['a', 'b', 'c', 'd'], deleted: ['a'] });
   });
 });
 
@@ -401,7 +401,7 @@ test('accepts at once the list of a server that was restored while the first lis
   await watching(s);
   expect(names(s.reflector.store.list())).toEqual(['b', 'c']);
   expect(s.reflector.store.get('ns/b')).toMatchObject({ data: { of: 'the backup' } });
-  expect(s.told.deleted).toContain('a');
+  expect(s.reported.deleted).toContain('a');
 });
 
 describe('start and stop', () => {
@@ -413,7 +413,7 @@ describe('start and stop', () => {
     expect(late).toEqual(['a']);
     remove();
     s.server.put(bareObject('b'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'b']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'b']));
     expect(late).toEqual(['a']);
   });
 
@@ -441,9 +441,9 @@ describe('start and stop', () => {
     await watching(s);
     s.server.put(bareObject('lost-event'), { silently: true });
     s.server.put(bareObject('seen'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['seen']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['seen']));
     s.server.endWatches();
-    await vi.waitFor(() => expect(s.told.added).toContain('lost-event'));
+    await vi.waitFor(() => expect(s.reported.added).toContain('lost-event'));
   });
 });
 
@@ -454,14 +454,14 @@ describe('a lost event', () => {
     await watching(s);
     s.server.put(bareObject('lost-event'), { silently: true });
     s.server.put(bareObject('seen'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['seen']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['seen']));
     later = 29 * 60_000;
     s.server.endWatches();
     await watching(s);
     expect(s.reflector.stats().lists).toBe(1);
     later = 31 * 60_000;
     s.server.endWatches();
-    await vi.waitFor(() => expect(s.told.added).toContain('lost-event'));
+    await vi.waitFor(() => expect(s.reported.added).toContain('lost-event'));
     expect(s.reflector.stats().lists).toBe(2);
   });
 });
@@ -479,7 +479,7 @@ describe('own writes', () => {
     expect(s.reflector.isCurrent('ns/mine')).toBe(true);
     expect(s.reflector.store.get('ns/mine')?.metadata.uid).toBe(written.metadata.uid);
     await vi.waitFor(() => expect(s.reflector.stats().events).toBe(1));
-    expect(s.told.added.length + echoes.length).toBe(1);
+    expect(s.reported.added.length + echoes.length).toBe(1);
   });
 
   test('is not current when it has not seen a write that it may not add', async () => {
@@ -503,7 +503,7 @@ describe('own writes', () => {
     await watching(s);
     const written = s.server.put(bareObject('mine'));
     s.server.remove('ns/mine');
-    await vi.waitFor(() => expect(s.told.deleted).toEqual(['mine']));
+    await vi.waitFor(() => expect(s.reported.deleted).toEqual(['mine']));
     s.reflector.noteWrite(written);
     expect(s.reflector.store.get('ns/mine')).toBeUndefined();
     expect(s.reflector.isCurrent('ns/mine')).toBe(true);
@@ -523,7 +523,7 @@ describe('own writes', () => {
     };
     s.server.cutWatches();
     await vi.waitFor(() => expect(s.reflector.stats().events).toBe(1));
-    expect(s.told.deleted).toEqual([]);
+    expect(s.reported.deleted).toEqual([]);
     expect(s.reflector.store.get('ns/mine')).toBeDefined();
   });
 
@@ -536,7 +536,7 @@ describe('own writes', () => {
     s.server.remove('ns/a');
     await vi.waitFor(() => expect(s.reflector.isCurrent('ns/a')).toBe(true));
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'a']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'a']));
     expect(s.reflector.isCurrent('ns/a')).toBe(true);
   });
 
@@ -549,6 +549,6 @@ describe('own writes', () => {
     expect(await s.reflector.refresh({ namespace: 'ns', name: 'b' })).toBeDefined();
     s.server.remove('ns/a', { silently: true });
     expect(await s.reflector.refresh({ namespace: 'ns', name: 'a' })).toBeUndefined();
-    expect(s.told).toEqual({ added: ['a', 'b'], updated: ['a'], deleted: ['a'] });
+    expect(s.reported).toEqual({ added: ['a', 'b'], updated: ['a'], deleted: ['a'] });
   });
 });

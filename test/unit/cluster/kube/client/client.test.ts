@@ -135,7 +135,7 @@ describe('failures', () => {
     const all = Promise.allSettled(names.map((name) => client.create(bareObject(name))));
     for (const index of names.keys()) {
       await vi.waitFor(() => expect(held).toHaveLength(index + 1), { interval: 5 });
-      // So slow that four of them take longer than one may.
+      // Four of these calls together exceed the deadline of one.
       await sleep(700);
       held[index]?.();
     }
@@ -188,7 +188,7 @@ describe('failures', () => {
 
   test.each([
     ['seconds', () => '3', 3_000],
-    // As seen from when it is answered: the tests before this one may take their time.
+    // Relative to the time of the response, because earlier tests may be slow.
     ['a date', () => new Date(Date.now() + 10_000).toUTCString(), expect.closeTo(10_000, -4)],
     ['longer than anybody should wait', () => '3600', 60_000],
     ['a word', () => 'soon', undefined],

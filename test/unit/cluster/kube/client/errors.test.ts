@@ -49,7 +49,7 @@ describe('error responses', () => {
     expect(statusError('x', 422, { reason: 'Invalid', details }).kind).toBe('conflict');
   });
 
-  // As Kubernetes 1.30 and later say it of a custom resource.
+  // The messages of Kubernetes 1.30 and later for a custom resource.
   test.each([
     [
       400,
@@ -117,7 +117,7 @@ describe('error responses about a Secret', () => {
     const error = refused(message, code, reason);
     expect(`${error.message} ${JSON.stringify(error)} ${String(error)}`).not.toContain('aHVudGVyMg==');
     expect(error.message).toContain('failed to create Secret a/b: ');
-    // What is decided by it still is.
+    // Decisions still have the full text.
     expect(error.said()).toBe(message);
   });
 

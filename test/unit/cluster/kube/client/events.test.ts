@@ -90,15 +90,15 @@ test.each([
   ['Normal', 25, 60_000],
 ] as const)('one object cannot flood the server with the type %s', async (type, burst, refillMs) => {
   const { server, clock, recorder } = await setUp();
-  const told = () => stored(server).filter(({ reason }) => reason === 'Failing');
+  const reported = () => stored(server).filter(({ reason }) => reason === 'Failing');
   for (let n = 0; n < 100; n += 1) recorder.record(object, type, 'Failing', `attempt ${n}`);
   await recorder.flush();
-  expect(told()).toHaveLength(burst);
+  expect(reported()).toHaveLength(burst);
   clock.advance(refillMs);
   recorder.record(object, type, 'Failing', 'later');
   recorder.record(object, type, 'Failing', 'and later');
   await recorder.flush();
-  expect(told()).toHaveLength(burst + 1);
+  expect(reported()).toHaveLength(burst + 1);
 });
 
 test('ordinary events do not use up the budget of warnings and important events', async () => {
@@ -128,7 +128,7 @@ test('the number of dropped events is reported at once, then once a minute', asy
   await recorder.flush();
   expect(leftOut()).toMatchObject([{ count: 1 }]);
   clock.advance(1);
-  // One is allowed again by now.
+  // The budget allows one again.
   for (const text of ['and', 'another']) recorder.record(object, 'Normal', 'Progressing', text);
   await recorder.flush();
   expect(leftOut()).toMatchObject([{ count: 12 }]);

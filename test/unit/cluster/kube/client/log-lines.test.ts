@@ -72,9 +72,9 @@ test('a very long line is split with marked cuts, without halving a character or
 
 test('a log without line ends does not accumulate in memory', () => {
   const lines = new LogLines(START);
-  let told = 0;
-  for (let index = 0; index < 1000; index += 1) told += lines.push(Buffer.alloc(LONGEST_LINE, 'a')).length;
-  expect(told).toBeGreaterThan(990);
+  let count = 0;
+  for (let index = 0; index < 1000; index += 1) count += lines.push(Buffer.alloc(LONGEST_LINE, 'a')).length;
+  expect(count).toBeGreaterThan(990);
 });
 
 test('a line of exactly the maximum length is not split', () => {

@@ -6,7 +6,7 @@ import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
 import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
 import { fakeServer, followed, recordingLogger, watching } from '../support.ts';
 
-/** A reflector before a server with streamed lists, and what its handlers are told. */
+/** A reflector for a server with streamed lists, and the calls of its handlers. */
 async function setUp(
   prepare: (server: FakeApiServer) => void,
   options: Partial<ReflectorOptions<ReturnType<typeof bareObject>>> = {},
@@ -22,12 +22,12 @@ async function setUp(
     maxUncompressed: 1,
     ...options,
   });
-  return { server, reflector, told: followed(reflector) };
+  return { server, reflector, calls: followed(reflector) };
 }
 
 type Setup = Awaited<ReturnType<typeof setUp>>;
 
-/** Everything is listed anew. */
+/** Causes a complete new list. */
 async function listedAgain(s: Setup): Promise<void> {
   const { lists } = s.reflector.stats();
   s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
@@ -59,7 +59,7 @@ describe('a streamed list', () => {
     expect(watch?.query.has('sendInitialEvents')).toBe(false);
     expect(s.reflector.stats()).toMatchObject({ lists: 1, errors: 0, objects: 3 });
     s.server.remove('ns/b');
-    await vi.waitFor(() => expect(s.told).toEqual(['+a', '+b', '+c', '-b']));
+    await vi.waitFor(() => expect(s.calls).toEqual(['+a', '+b', '+c', '-b']));
   });
 
   test('includes changes that happen while it is sent', async () => {
@@ -77,7 +77,7 @@ describe('a streamed list', () => {
     await watching(s);
     expect(names(s)).toEqual(['a', 'c', 'd']);
     expect(s.reflector.store.get('ns/a')).toMatchObject({ data: { now: 'so' } });
-    expect(s.told).toEqual(['+a', '+b', '+c', '~a', '+d', '-b']);
+    expect(s.calls).toEqual(['+a', '+b', '+c', '~a', '+d', '-b']);
   });
 
   test('reports only differences when it is repeated', async () => {
@@ -86,7 +86,7 @@ describe('a streamed list', () => {
     s.server.remove('ns/b', { silently: true });
     s.server.put(bareObject('c', { data: { now: 'so' } }), { silently: true });
     await listedAgain(s);
-    expect(s.told.slice(3)).toEqual(['~c', '-b']);
+    expect(s.calls.slice(3)).toEqual(['~c', '-b']);
     expect(s.server.count('streamed list')).toBe(2);
     expect(s.server.count('list')).toBe(0);
   });
@@ -106,10 +106,10 @@ describe('a streamed list', () => {
       again(server);
     });
     await watching(s);
-    expect(s.told).toEqual(['+a', '+b', '+c', '-b', '+b']);
+    expect(s.calls).toEqual(['+a', '+b', '+c', '-b', '+b']);
     again(s.server);
     await listedAgain(s);
-    expect(s.told.slice(5)).toEqual(['-b', '+b']);
+    expect(s.calls.slice(5)).toEqual(['-b', '+b']);
     const uid = s.server.objects.get('ns/b')?.metadata.uid;
     expect(s.reflector.store.get('ns/b')).toMatchObject({ metadata: { uid }, data: { second: 'one' } });
   });
@@ -131,7 +131,7 @@ describe('a streamed list', () => {
           three(server);
           server.streamFaults.push(fault);
         },
-        // Far longer than an answer takes beside other tests.
+        // Far longer than a response takes while other tests run.
         { listTimeoutMs: 500 },
       );
       await watching(s);
@@ -140,7 +140,7 @@ describe('a streamed list', () => {
       expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([1, 1]);
       await listedAgain(s);
       expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([2, 1]);
-      expect(s.told).toEqual(['+a', '+b', '+c']);
+      expect(s.calls).toEqual(['+a', '+b', '+c']);
     },
   );
 
@@ -209,7 +209,7 @@ describe('a streamed list', () => {
       three(server);
       server.streamFaults.push('silence');
     });
-    await vi.waitFor(() => expect(s.told).toHaveLength(3));
+    await vi.waitFor(() => expect(s.calls).toHaveLength(3));
     expect(s.reflector.hasSynced()).toBe(false);
     await s.reflector.stop();
     expect(s.server.count('list')).toBe(0);

@@ -19,7 +19,7 @@ function deployment(container: object, pod: object = {}): UntypedObject {
   };
 }
 
-/** What `desired.spec.template.spec.containers[0]` differs in from such a live container. */
+/** The differences between `desired.spec.template.spec.containers[0]` and a live container. */
 function containerDiff(desired: object, live: object): string[] {
   return subsetDiff(deployment(desired), deployment(live)).map(
     ({ path, why }) => `${path.replace('spec.template.spec.containers[name=app].', '')} ${why}`,

@@ -122,7 +122,7 @@ describe('a leader that cannot renew', () => {
     const first = contend(client, 'first');
     await vi.waitFor(leads(first));
     const second = contend(client, 'second');
-    // From now on the first one's calls find no server.
+    // From now on the calls of the first one fail.
     server.intercept = ({ body }, response) => {
       const mine = (body as Lease | undefined)?.spec?.holderIdentity === 'first';
       if (mine) sendStatus(response, 503, 'ServiceUnavailable');

@@ -1,4 +1,4 @@
-/** Whether the cluster answers, asked by a Lease. */
+/** The lease probe, which finds out whether the cluster responds. */
 import { expect, it } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
 import { leaseProbe } from '../../../../../src/cluster/kube/leader/lease-probe.ts';

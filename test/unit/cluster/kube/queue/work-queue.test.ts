@@ -71,7 +71,7 @@ describe('held keys', () => {
     expect(queue).toMatchObject({ depth: 4, oldestAgeMs: 500, delayed: 0 });
     groups['c'] = 'somebody';
     queue.release();
-    // The first worker waited all the time; the second one above, too.
+    // The first worker has waited all the time, and so has the second one above.
     expect([await waiting, queue.depth]).toEqual(['d', 2]);
     expect(await take(queue)).toBe('a');
     expect(await take(queue)).toBe('b');
@@ -307,7 +307,7 @@ describe('measures and shutdown', () => {
 });
 
 const key = fc.integer({ min: 0, max: 5 }).map(String);
-/** A step of a random life of the queue. */
+/** A step of a random sequence. */
 const step = fc.oneof(
   fc.record({ do: fc.constant('add' as const), key }),
   fc.record({ do: fc.constant('addAfter' as const), key, ms: fc.nat(3_000) }),
@@ -318,7 +318,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** A queue with its workers and its clock, and what must hold of them. */
+/** A queue with its workers and its clock, and its invariants. */
 class Model {
   readonly #clock = new FakeClock();
   readonly queue = new WorkQueue({
@@ -327,7 +327,7 @@ class Model {
     groupOf: (name) => String(Number(name) % 2),
   });
   readonly #held: string[] = [];
-  /** Keys that somebody has asked for since they were handed out last. */
+  /** Keys that were added since they were last handed out. */
   readonly owed = new Set<string>();
 
   async perform(action: Step): Promise<void> {
@@ -361,7 +361,7 @@ class Model {
     this.owed.delete(taken);
   }
 
-  /** Lets all time pass and all work be done. */
+  /** Advances the time until all work is done. */
   async runDry(): Promise<void> {
     for (let round = 0; round < 3; round += 1) {
       while (this.#held.length > 0) this.#done(0);

@@ -37,7 +37,7 @@ test('runs calls up to the limit, in the order of arrival', async () => {
   expect({ begun, inFlight: limiter.inFlight }).toEqual({ begun: [0, 1, 2, 3, 4], inFlight: 0 });
 });
 
-/** A limiter with one place, taken until `open`; notes in which order the calls begin that wait for it. */
+/** A limiter with one slot, which is taken until `open`; records the order in which waiting calls begin. */
 function oneTaken(groupOf?: () => string) {
   const limiter = new CallLimiter({ maxInFlight: 1, ...(groupOf === undefined ? {} : { groupOf }) });
   const gate = Promise.withResolvers<void>();

@@ -20,7 +20,7 @@ const live = () => cluster.get('ManagedDeployment', NAME) as unknown as Resource
 const isNoted = () => live()?.metadata.annotations?.[NOTE] === 'true';
 const isThere = () => cluster.get('Secret', SECRET) !== undefined;
 
-/** As the operator has seen it: `routed`, where its route leads. */
+/** The state that the operator has observed; `routed`: the host of the route. */
 function put(url: string | null, routed: string | null, more: { unseen?: boolean } = {}): void {
   const spec = specOf(1, { routing: url === null ? {} : { url } });
   const stored = cluster.put({
@@ -127,7 +127,7 @@ test('a certificate that cert-manager creates again is removed again, at growing
 
 test.each([
   ['of the present host stays', 'b.example.com', SECRET, true],
-  ['of the former host goes, for it is made anew', 'a.example.com', SECRET, false],
+  ['of the former host is removed, because it is created again', 'a.example.com', SECRET, false],
   ['of which the host is not known stays', null, SECRET, true],
   ['of another Certificate stays', 'a.example.com', 'somebody', true],
 ])('a certificate after a change of the host: %s', async (_name, hosts, name, stays) => {

@@ -35,7 +35,7 @@ const parts = () => {
 const ready = (reason: string) => ({ type: 'Ready', status: 'False', reason, message: `${reason}: by aaa` });
 const unknown = (reason: string) => ({ type: 'Serving', status: 'Unknown', reason, message: '' });
 
-/** The hub's resource as the operator tells of it. */
+/** The hub's resource with conditions of the operator. */
 function resource(conditions: object[]): Resource {
   return cluster.put({
     apiVersion: 'berth.dev/v1alpha1',

@@ -26,7 +26,7 @@ describe('the quota of a tenant’s namespace', () => {
         before: { ...none, deployments: 0, beingDeleted: 0 },
         demand: { parts: [], storageGi: 0 },
       }).length === 0;
-    // What is made and deleted in turn, as long as the API takes one more.
+    // Creates and deletes in turn, as long as the API accepts one more.
     let there = 0;
     while (fits(there)) there += 1;
     const hard = namespaceQuota(quotas);

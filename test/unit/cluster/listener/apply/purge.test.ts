@@ -24,7 +24,10 @@ function look(item = purgeWork({ env_secrets: [`${NAME}-env-1`] })) {
 const put = (apiVersion: string, kind: string, name: string, more: object = {}) =>
   cluster.put({ apiVersion, kind, metadata: { name, namespace: NAMESPACE, labels: OURS }, ...more });
 
-/** Looks until nothing is left; what is being deleted in the foreground goes between the looks. */
+/**
+ * Repeats the purge until nothing is left. Objects that are being deleted in the foreground disappear between the
+ * checks.
+ */
 async function purge(item?: ReturnType<typeof purgeWork>): Promise<number> {
   for (let looks = 1; looks < 20; looks += 1) {
     if ((await look(item)).kind === 'done') return looks;

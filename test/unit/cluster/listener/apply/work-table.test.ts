@@ -261,7 +261,7 @@ describe('pulling work', () => {
   it('pulls no more than can be processed soon, so that the hub’s fair order applies to the rest', async () => {
     const pulling = pull([portion('a'), portion('b'), portion('c'), portion('d')]);
     await settle();
-    // Each call is for all that there is room for: the hub looks through everything at each.
+    // Each call asks for all free room, because the hub searches all items for each call.
     expect([t.table.size, pulling.asked(), pulling.limits()]).toEqual([48, 3, [48, 32, 16]]);
     for (let i = 0; i < 15; i += 1) await t.table.reconcile(`a${i}`, signal);
     await settle();
@@ -284,7 +284,7 @@ describe('pulling work', () => {
     t.clock.advance(1);
     await settle();
     expect([t.table.busy, pulling.limits()]).toEqual([48, [48, 32, 16, 4]]);
-    // Few, and not few: as long as there are as many as workers need, others have the hub's order.
+    // A small portion, because workers still have enough items and the rest stays in the hub's order.
     t.clock.advance(1000);
     for (const key of ['a4', 'a5', 'a6']) await t.table.reconcile(key, signal);
     await settle();
@@ -383,7 +383,7 @@ describe('a purge that is blocked', () => {
       { kind: 'refused', waiting: true, retryable: true, reason: 'FinalizerBlocks' },
     ]);
     for (let looks = 0; looks < 5; looks += 1) await reconcile();
-    // The hub hands the item out again while it is not reported as done.
+    // The hub hands the item out again until it is reported as done.
     t.table.add(purgeWork());
     await reconcile();
     expect(t.told()).toEqual([]);

@@ -49,7 +49,7 @@ async function pass(): Promise<void> {
   await settle();
 }
 
-/** As it asks for the build of a revision, which is in a phase. */
+/** A resource that requests the build of a revision, which is in a phase. */
 const asking = (revisionId: string, phase?: string) =>
   ({
     apiVersion: 'berth.dev/v1alpha1',

@@ -43,13 +43,13 @@ function world() {
     calls,
     kept,
     fails: 0,
-    /** The hub forgets the newest lines. */
+    /** The hub loses the newest lines. */
     forget(lines: number) {
       kept.splice(-lines);
       log = { ...log, lines: kept.length };
     },
     print(step: string, ...texts: (string | LogLine)[]) {
-      // Three lines a second, as a node tells times: to the nanosecond.
+      // Three lines per second, with nanoseconds as the kubelet reports them.
       const time = (index: number) =>
         new Date(Date.UTC(2026, 10, 21, 10) + Math.floor(index / 3) * 1000 + (index % 3))
           .toISOString()
@@ -98,7 +98,7 @@ function world() {
   return world;
 }
 
-/** Turns until nothing more comes at once. */
+/** Runs turns until no more lines are available. */
 async function turns(tail: BuildLogTail, of: BuildPod, gone = false): Promise<TurnResult> {
   for (let count = 0; count < 100; count += 1) {
     const turn = await tail.turn(of, gone, never);

@@ -23,7 +23,7 @@ beforeEach(() => {
   builds = new BuildSecrets({ client: cluster.client, namespace: BUILDS, logger: recordingLogger() });
 });
 
-/** As hubs of this version and of the one before ask for a build. */
+/** A build request of this hub version or of the previous one. */
 function building(secretName: string, phase?: string): Resource {
   const build = {
     revisionId: REVISION,

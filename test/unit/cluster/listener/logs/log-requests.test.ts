@@ -33,7 +33,7 @@ test('the call is repeated without capabilities when the hub rejects them', asyn
     signal: ending.signal,
   } as unknown as LogRequestsOptions);
   expect(asked).toEqual([true, false, true, false]);
-  // A newer hub that is asked without it keeps readers waiting for no longer.
+  // A newer hub does not make readers wait longer after a call without capabilities.
   expect(waits).toEqual([25, 4, 25, 4]);
 });
 

@@ -132,7 +132,7 @@ describe('the report of a status', () => {
     ['without a status', resource()],
     ['whose operator has not seen it', resource({ status: { conditions: [] } })],
     ['without a record', resource({ status, spec: { deploymentId: undefined } })],
-    ['with an id of somebody’s own', resource({ status, spec: { deploymentId: 'by-hand' } })],
+    ['with an id that no hub issued', resource({ status, spec: { deploymentId: 'by-hand' } })],
   ])('is empty for %s', (_name, object) => {
     expect(observedReport(object)).toBeNull();
   });
@@ -196,7 +196,7 @@ describe('the report of a status', () => {
     const report = observedReport(resource({ status: { ...status, activeRevision, failedRevision } }));
     expect([report?.active_revision, report?.failed_revision]).toEqual([{ id: 'r1', number: 1 }, null]);
     expect(report?.in_place_failure).toEqual(failure);
-    // An earlier hub does not know the field.
+    // An older hub does not know the field.
     expect(observedReport(resource({ status: { ...status, activeRevision } }))).not.toHaveProperty(
       'in_place_failure',
     );
@@ -216,7 +216,7 @@ describe('the report of a status', () => {
     ]);
     if (report === null) throw new Error('there is no report');
     expect(reportSchema.safeParse({ ...report, deployment_id: ID }).success).toBe(true);
-    // An earlier hub does not know the field.
+    // An older hub does not know the field.
     expect(observedReport(resource({ status }))).not.toHaveProperty('symptoms');
     expect(asBefore(report)).not.toHaveProperty('symptoms');
   });
@@ -252,7 +252,7 @@ describe('the inventory item', () => {
     const { 'berth.dev/deployment-id': _gone, ...labels } = OWN_LABELS;
     const edited = { ...applied, metadata: { ...applied.metadata, labels } };
     expect(inventoryItem(edited)?.spec_hash).not.toBe(inventoryItem(applied)?.spec_hash);
-    // Its generation is a listener's word all the same: a hub that was restored has to catch up with it.
+    // A listener still wrote its generation, so a restored hub must catch up with it.
     expect(inventoryItem(edited)?.applied_hash).toBe(inventoryItem(edited)?.spec_hash);
     const both = { ...edited, spec: { ...edited.spec, suspend: true } };
     expect(inventoryItem(both)?.applied_hash).toBe(contentHash(specOf(4)));

@@ -146,10 +146,10 @@ describe('the outbox', () => {
   });
 
   it.each([
-    ['the word that an item was applied', 'can wait', applied('a', 1)],
-    ['how far a rollout is', 'can wait', { ...observed('a', 1), rollout_revision: { id: 'r1', number: 1 } }],
+    ['an applied item', 'can wait', applied('a', 1)],
+    ['the progress of a rollout', 'can wait', { ...observed('a', 1), rollout_revision: { id: 'r1', number: 1 } }],
     [
-      'trouble of a rollout',
+      'a problem of a rollout',
       'is urgent',
       {
         ...observed('a', 1),
@@ -157,7 +157,7 @@ describe('the outbox', () => {
         conditions: [ready('ImagePullFailed')],
       },
     ],
-    ['that nothing rolls', 'is urgent', observed('a', 1)],
+    ['the end of a rollout', 'is urgent', observed('a', 1)],
   ])('%s %s', (_, how, report) => {
     const outbox = new Outbox();
     if (report.kind === 'observed') outbox.addObserved(report);

@@ -44,10 +44,10 @@ const observed: ObservedReport = {
   rollout_revision: null,
   failed_revision: null,
 };
-/** As long as it gathers after a call. */
+/** Time for which it gathers reports after a call. */
 const GATHER_MS = 40;
-/** So long the word that an item was applied, or how far a rollout is, waits for what follows. */
-const COMPANY_MS = 250;
+/** Time for which reports that are not urgent wait for others. */
+const BATCH_WAIT_MS = 250;
 
 function setUp() {
   const calls: (({ kind: 'reports' } & ReportsRequest) | ({ kind: 'inventory' } & InventoryRequest))[] = [];
@@ -103,7 +103,7 @@ function setUp() {
     clock,
     logger,
     done,
-    /** Turns the hands. */
+    /** Advances the clock. */
     pass: async (ms: number) => {
       await settle();
       clock.advance(ms);
@@ -137,7 +137,7 @@ describe('the sender', () => {
 
   it('delays the report of an applied item until the status that follows', async () => {
     t.outbox.addOutcome(applied(1));
-    await t.pass(COMPANY_MS - 1);
+    await t.pass(BATCH_WAIT_MS - 1);
     expect(t.calls).toEqual([]);
     t.outbox.addObserved(observed);
     await settle();
@@ -147,20 +147,20 @@ describe('the sender', () => {
   it('delays the progress of a rollout until the next report, but sends its end at once', async () => {
     const rolling = { ...observed, rollout_revision: { id: 'r1', number: 1 } };
     t.outbox.addObserved(rolling);
-    await t.pass(COMPANY_MS - 1);
+    await t.pass(BATCH_WAIT_MS - 1);
     expect(t.calls).toEqual([]);
     t.outbox.addObserved({ ...observed, active_revision: { id: 'r1', number: 1 } });
     await settle();
     expect(t.calls).toMatchObject([{ reports: [rolling, { active_revision: { id: 'r1' } }] }]);
     t.outbox.addObserved(rolling);
     await t.pass(GATHER_MS);
-    await t.pass(COMPANY_MS);
+    await t.pass(BATCH_WAIT_MS);
     expect(t.calls.slice(1)).toMatchObject([{ reports: [rolling] }]);
   });
 
   it('does not delay reports forever, nor longer when more items are applied', async () => {
     t.outbox.addOutcome(applied(1));
-    await t.pass(COMPANY_MS - 1);
+    await t.pass(BATCH_WAIT_MS - 1);
     t.outbox.addOutcome(applied(1, 'b'));
     t.outbox.addObserved({ ...observed, rollout_revision: { id: 'r1', number: 1 } });
     await t.pass(1);
@@ -190,7 +190,7 @@ describe('the sender', () => {
     expect(t.calls.length).toBeLessThanOrEqual(SECONDS * PER_SECOND + BURST);
     await t.pass(1000 / PER_SECOND);
     expect(t.calls.flatMap((call) => (call.kind === 'reports' ? call.reports : []))).toHaveLength(told);
-    // After a rest it is as quick as before.
+    // After a pause it is as fast as before.
     await t.pass((BURST * 1000) / PER_SECOND);
     const before = t.calls.length;
     t.outbox.addOutcome(refused('late'));
@@ -203,10 +203,10 @@ describe('the sender', () => {
   it('sends failed reports again under the next seq after a pause, together with newer ones', async () => {
     t.failures.push(new HubError('unavailable', 'away', 503));
     t.outbox.addOutcome(applied(1));
-    await t.pass(COMPANY_MS);
+    await t.pass(BATCH_WAIT_MS);
     t.outbox.addOutcome(applied(2));
     await t.pass(60_000);
-    await t.pass(COMPANY_MS);
+    await t.pass(BATCH_WAIT_MS);
     expect(t.calls).toMatchObject([
       { seq: 1, reports: [applied(1)] },
       { seq: 2, reports: [applied(2)] },
@@ -228,7 +228,7 @@ describe('the sender', () => {
     const refusal = new HubError('refused', 'no', 422);
     t.failures.push(refusal, undefined, refusal, undefined);
     for (const id of ['a', 'b', 'c']) t.outbox.addOutcome(applied(1, id));
-    await t.pass(COMPANY_MS);
+    await t.pass(BATCH_WAIT_MS);
     expect(t.calls.slice(1)).toMatchObject(['a', 'b', 'c'].map((id) => ({ reports: [applied(1, id)] })));
     expect(t.logger.lines.filter(({ level }) => level === 'error')).toMatchObject([
       { fields: { deploymentId: 'b' } },

@@ -3,7 +3,7 @@ import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
 import { ClusterProbe } from '../../../../../src/cluster/listener/session/cluster-facts.ts';
 import { FakeClock, recordingLogger } from '../../kube/support.ts';
 
-/** @param ownNamespace null: it does not know where the Lease is */
+/** @param ownNamespace null: the namespace of the Lease is unknown */
 function setUp(ownNamespace: string | null = 'berth-system') {
   const clock = new FakeClock();
   let asked = 0;
@@ -92,7 +92,7 @@ describe('the reported facts of the cluster', () => {
       });
     t.lease.answer = 'none';
     expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
-    // It may have been away to be upgraded.
+    // It may have been upgraded while it was unreachable.
     expect(t.asked()).toBe(2);
   });
 

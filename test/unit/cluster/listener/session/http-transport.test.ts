@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** An https hub of an authority; tells how many connections it has taken. */
+/** An https hub with a certificate of the authority; counts its connections. */
 async function hub(ca: ReturnType<typeof authority>) {
   let connections = 0;
   const server = createServer(ca.issue(['127.0.0.1']), (_request, response) => response.end('{}'));
