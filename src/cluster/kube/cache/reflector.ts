@@ -201,11 +201,11 @@ export class Reflector<T extends KubeObject> {
    * Otherwise a list of unchanged objects would dominate memory use.
    */
   #fromList(object: T, held: WeakSet<T>): T {
-    const slim = this.#transform(object);
-    if (this.#cache.streamVersion === undefined) this.#cache.listed(slim);
-    if (!this.#cache.holds(slim)) return slim;
-    const { namespace, name } = slim.metadata;
-    const named = { apiVersion: slim.apiVersion, kind: slim.kind, metadata: { namespace, name } } as T;
+    const trimmed = this.#transform(object);
+    if (this.#cache.streamVersion === undefined) this.#cache.listed(trimmed);
+    if (!this.#cache.holds(trimmed)) return trimmed;
+    const { namespace, name } = trimmed.metadata;
+    const named = { apiVersion: trimmed.apiVersion, kind: trimmed.kind, metadata: { namespace, name } } as T;
     held.add(named);
     return named;
   }

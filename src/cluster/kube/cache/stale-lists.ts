@@ -10,7 +10,7 @@ const MAX_STALE_LISTS = 3;
  */
 export class StaleLists {
   readonly #plural: string;
-  #refused = 0;
+  #rejected = 0;
 
   /** @param plural plural name of the kind, for messages */
   constructor(plural: string) {
@@ -23,12 +23,12 @@ export class StaleLists {
    */
   isRewritten(listed: string, seen: string | undefined): boolean {
     if (seen === undefined || compareResourceVersions(listed, seen) >= 0) {
-      this.#refused = 0;
+      this.#rejected = 0;
       return false;
     }
-    this.#refused += 1;
-    if (this.#refused > MAX_STALE_LISTS) {
-      this.#refused = 0;
+    this.#rejected += 1;
+    if (this.#rejected > MAX_STALE_LISTS) {
+      this.#rejected = 0;
       return true;
     }
     throw new KubeError({

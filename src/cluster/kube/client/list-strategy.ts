@@ -34,7 +34,7 @@ export class ListStrategy {
   }
 
   /** Called when a stream was interrupted: the next list is paged, whatever the cause was. */
-  broke(key: string): void {
+  interrupted(key: string): void {
     const breaks = (this.#broken.get(key)?.breaks ?? 0) + 1;
     this.#broken.set(key, { breaks, pagesUntil: Number.POSITIVE_INFINITY });
   }

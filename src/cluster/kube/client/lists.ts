@@ -72,7 +72,7 @@ export class Lists {
         this.#strategy.refused();
         return undefined;
       }
-      if (!isKubeError(error, 'aborted') && (isOpen || isLate(error))) this.#strategy.broke(key);
+      if (!isKubeError(error, 'aborted') && (isOpen || isLate(error))) this.#strategy.interrupted(key);
       throw error;
     }
   }

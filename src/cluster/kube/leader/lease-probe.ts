@@ -16,16 +16,16 @@ export function leaseProbe(
   lease: ObjectName,
   clock: Pick<MonotonicClock, 'now'> = monotonicClock,
 ): () => Promise<string | null> {
-  let asked: { readonly at: number; readonly answer: Promise<string | null> } | undefined;
+  let last: { readonly at: number; readonly answer: Promise<string | null> } | undefined;
   return () => {
     const now = clock.now();
-    if (asked === undefined || now - asked.at >= ASK_EVERY_MS) {
+    if (last === undefined || now - last.at >= ASK_EVERY_MS) {
       const answer = client.find(RESOURCES.Lease, lease, { timeoutMs: TIMEOUT_MS }).then(
         () => null,
         () => 'the cluster does not answer',
       );
-      asked = { at: now, answer };
+      last = { at: now, answer };
     }
-    return asked.answer;
+    return last.answer;
   };
 }

@@ -55,7 +55,7 @@ const DONE: StepResult = { kind: 'done' };
 /** A custom resource that is being deleted is applied again once it is gone. */
 const DELETION_WAIT_MS = 500;
 /** The operator writes the status often, so the resource may change several times between read and write. */
-const CONFLICTS_TAKEN = 5;
+const MAX_CONFLICTS = 5;
 
 /** The host of the URL changes with this item, or changed earlier and its certificate may still exist. */
 function leavesHost(live: Resource | undefined, item: ApplyWork): boolean {
@@ -196,7 +196,7 @@ async function writeResource(item: ApplyWork, deps: ApplyDeps, signal: AbortSign
       if (isUpToDate(live, item)) return DONE;
       return await update(live, item, deps, signal);
     } catch (error) {
-      if (!isKubeError(error, 'conflict', 'already_exists') || conflicts >= CONFLICTS_TAKEN) throw error;
+      if (!isKubeError(error, 'conflict', 'already_exists') || conflicts >= MAX_CONFLICTS) throw error;
     }
     live = await deps.view.refresh(namespace, name, signal);
   }
@@ -208,7 +208,7 @@ async function writeWithBuild(item: ApplyWork, deps: ApplyDeps, signal: AbortSig
     await deps.builds?.ensure(item, deps.guard, signal);
     return await writeResource(item, deps, signal);
   } finally {
-    deps.builds?.asked(item);
+    deps.builds?.afterWrite(item);
   }
 }
 

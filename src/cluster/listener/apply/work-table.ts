@@ -127,13 +127,13 @@ export class WorkTable {
     if (item === undefined) return { kind: 'settled' };
     this.#resting.delete(key);
     const logger = withFields(this.#options.logger, { reconcileId, ...changeOf(item) });
-    const tell = this.#spanOf(item, reconcileId);
+    const endSpan = this.#spanOf(item, reconcileId);
     try {
       const result = await this.#step(item, logger, signal);
-      if (result.kind !== 'wait') tell();
+      if (result.kind !== 'wait') endSpan();
       return this.#finish(item, result, logger);
     } catch (error) {
-      tell(error);
+      endSpan(error);
       return this.#fail(item, error, logger);
     }
   }

@@ -55,18 +55,18 @@ export async function cleanUpBuilds(options: BuildCleanupOptions): Promise<void>
   const { builds, view, term, logger, clock, signal, abort } = options;
   const queue = new WorkQueue({ clock });
   const wake = () => queue.addAfter(ALL, GATHER_MS);
-  const asked = new RequestedSecrets();
+  const requested = new RequestedSecrets();
   const unfollow = view.addHandlers({
     added: (resource) => {
-      asked.note(resource);
+      requested.note(resource);
       if (buildHasEnded(resource)) wake();
     },
     updated: (resource, old) => {
-      const another = asked.note(resource);
+      const another = requested.note(resource);
       if (another || (buildHasEnded(resource) && !buildHasEnded(old))) wake();
     },
     deleted: (resource) => {
-      asked.forget(resource);
+      requested.forget(resource);
       if (resource.spec?.build !== undefined) wake();
     },
   });

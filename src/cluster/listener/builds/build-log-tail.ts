@@ -116,7 +116,7 @@ export class BuildLogTail {
     return 'done';
   }
 
-  /** @returns whether the hub wants no more lines */
+  /** @returns whether the hub needs no more lines */
   async #send(
     pod: BuildPod,
     lines: BuildLogPieceLine[],

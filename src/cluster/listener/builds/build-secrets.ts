@@ -62,7 +62,7 @@ export function buildHasEnded(resource: Resource | undefined): boolean {
 export class BuildSecrets {
   readonly #options: BuildSecretOptions;
   /** Names of Secrets whose custom resource is being written and does not refer to them yet. */
-  readonly #beingAsked = new Set<string>();
+  readonly #beingWritten = new Set<string>();
 
   constructor(options: BuildSecretOptions) {
     this.#options = options;
@@ -77,7 +77,7 @@ export class BuildSecrets {
     const { build_secret: secret } = item;
     if (secret === undefined) return;
     const name = nameOf(item, secret.revision_id);
-    this.#beingAsked.add(name);
+    this.#beingWritten.add(name);
     const { client, namespace } = this.#options;
     const found = await client.find(RESOURCES.Secret, { namespace, name }, { signal });
     if (found !== undefined && !belongsToDeployment(found, item.deployment_id)) {
@@ -108,9 +108,9 @@ export class BuildSecrets {
   }
 
   /** Called after the write of the item's custom resource, successful or not. */
-  asked(item: ApplyWork): void {
+  afterWrite(item: ApplyWork): void {
     const { build_secret: secret } = item;
-    if (secret !== undefined) this.#beingAsked.delete(nameOf(item, secret.revision_id));
+    if (secret !== undefined) this.#beingWritten.delete(nameOf(item, secret.revision_id));
   }
 
   #object(item: ApplyWork, { revision_id, data }: NonNullable<ApplyWork['build_secret']>) {
@@ -156,7 +156,7 @@ export class BuildSecrets {
         if (!names.has(present)) await this.#copy(name, present, guard, signal);
         continue;
       }
-      if (this.#beingAsked.has(name)) continue;
+      if (this.#beingWritten.has(name)) continue;
       guard();
       await this.#delete(RESOURCES.Secret, secret, signal);
     }

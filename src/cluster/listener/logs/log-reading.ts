@@ -45,9 +45,9 @@ interface Tail {
   left: number;
 }
 
-const NO_PODS = 'The deployment has no pod that has begun, of those asked for.';
-const NO_FORMER = 'No container has a run before the present one that is known, of those asked for.';
-const ALL = 'These are the lines that there are.';
+const NO_PODS = 'No requested pod of the deployment has started.';
+const NO_FORMER = 'No requested container has a previous run.';
+const ALL = 'All available lines were returned.';
 const FORBIDDEN = 'The listener of the cluster lacks the right to list pods or to read their logs.';
 const STOPPED = 'The listener of the cluster was stopped: ask again.';
 const STOP_MS = 1000;

@@ -63,7 +63,7 @@ export async function runSender(options: SenderOptions): Promise<void> {
       await sleep(options.clock, GATHER_MS, ended);
     } catch (error) {
       failures += 1;
-      await backOff('tell the hub', error, failures, RETRY, options, term.lost);
+      await backOff('send reports to the hub', error, failures, RETRY, options, term.lost);
     }
   }
 }

@@ -112,7 +112,7 @@ function refusalLogger({ logger, identity }: TermOptions): (refusal: HubError) =
 /** Takes the lease, and waits for it as long as necessary. undefined: the signal fired. */
 async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease | undefined> {
   const { logger, clock, random } = options;
-  const refused = refusalLogger(options);
+  const logRefusal = refusalLogger(options);
   let failures = 0;
   while (!signal.aborted) {
     try {
@@ -124,7 +124,7 @@ async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease
       if (error instanceof HubError && error.kind === 'conflict') {
         options.onAnswer?.();
         failures = 0;
-        await sleep(clock, refused(error) * (0.5 + random()), signal);
+        await sleep(clock, logRefusal(error) * (0.5 + random()), signal);
       } else {
         logger.warn({ err: String(error) }, 'failed to take the lease; will try again');
         failures += 1;

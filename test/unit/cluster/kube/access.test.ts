@@ -108,7 +108,7 @@ describe('kubeconfig', () => {
     const file = path.join(await temporaryFolder(), 'config');
     await writeFile(file, 'token: {secret');
     await expect(loadClusterAccess({ kubeconfigPath: file })).rejects.toThrow('it is not YAML');
-    await expect(loadClusterAccess({})).rejects.toThrow('no kubeconfig given');
+    await expect(loadClusterAccess({})).rejects.toThrow('neither a kubeconfig');
   });
 });
 
@@ -174,7 +174,7 @@ describe('exec plugins', () => {
   });
 
   test.each([
-    ['echo secret-token >&2; exit 3', 'ended with 3'],
+    ['echo secret-token >&2; exit 3', 'exited with 3'],
     ['echo no json', 'did not print JSON'],
     ['echo "{}"', 'printed no ExecCredential'],
   ])('%s', async (script, message) => {

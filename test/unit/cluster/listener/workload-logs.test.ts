@@ -275,7 +275,7 @@ describe('a read', () => {
     await the.read(request({ since: '2026-11-21T09:00:00Z' }));
     expect(the.texts.sort()).toEqual(['a', 'b', 'c']);
     expect(the.chunks.map(({ seq }) => seq)).toEqual(the.chunks.map((_, index) => index + 1));
-    expect(the.chunks.at(-1)?.end).toBe('These are the lines that there are.');
+    expect(the.chunks.at(-1)?.end).toBe('All available lines were returned.');
     expect(the.asked[0]).toMatchObject({ since: '2026-11-21T09:00:00Z', tail: 10, follow: false });
   });
 
@@ -285,7 +285,7 @@ describe('a read', () => {
     });
     await the.read(request());
     expect(the.chunks.at(-1)?.end).toBe(
-      'These are the lines that there are. The logs of 1 containers could not be read.',
+      'All available lines were returned. The logs of 1 containers could not be read.',
     );
   });
 

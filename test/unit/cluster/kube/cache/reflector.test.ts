@@ -211,7 +211,7 @@ describe('faults of the watch', () => {
     await watching(s);
     s.server.put(bareObject('hidden'));
     await vi.waitFor(() => expect(s.reported.added).toEqual(['hidden']));
-    expect(s.logger.lines.some(({ fields }) => JSON.stringify(fields).includes('silent for 50 ms'))).toBe(
+    expect(s.logger.lines.some(({ fields }) => JSON.stringify(fields).includes('no data for 50 ms'))).toBe(
       true,
     );
   });

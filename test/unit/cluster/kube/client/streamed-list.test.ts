@@ -225,7 +225,7 @@ describe('the strategy for a list', () => {
 
   test('uses pages after an interruption, for that list only', () => {
     const { ways: way } = ways();
-    way.broke('a');
+    way.interrupted('a');
     expect([way.mayStream('a'), way.mayStream('b')]).toEqual([false, true]);
     way.paged('a');
     expect(way.mayStream('a')).toBe(true);
@@ -234,14 +234,14 @@ describe('the strategy for a list', () => {
   test('uses pages for an hour after two consecutive interruptions', () => {
     const { ways: way, pass } = ways();
     for (let breaks = 0; breaks < 2; breaks += 1) {
-      way.broke('a');
+      way.interrupted('a');
       way.paged('a');
     }
     expect(way.mayStream('a')).toBe(false);
     pass(HOUR_MS);
     expect(way.mayStream('a')).toBe(true);
     way.streamed('a');
-    way.broke('a');
+    way.interrupted('a');
     way.paged('a');
     expect(way.mayStream('a')).toBe(true);
   });

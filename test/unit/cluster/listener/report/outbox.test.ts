@@ -147,7 +147,11 @@ describe('the outbox', () => {
 
   it.each([
     ['an applied item', 'can wait', applied('a', 1)],
-    ['the progress of a rollout', 'can wait', { ...observed('a', 1), rollout_revision: { id: 'r1', number: 1 } }],
+    [
+      'the progress of a rollout',
+      'can wait',
+      { ...observed('a', 1), rollout_revision: { id: 'r1', number: 1 } },
+    ],
     [
       'a problem of a rollout',
       'is urgent',
