@@ -327,7 +327,7 @@ describe('a read', () => {
     const none = world(() => [pod('p', { app: { running: {} } })], {});
     await none.read(request({ previous: true }));
     expect(none.asked).toEqual([]);
-    expect(none.chunks.at(-1)?.end).toMatch(/^No container has a run before/);
+    expect(none.chunks.at(-1)?.end).toMatch(/^No requested container has a previous run/);
   });
 
   test('sends the same chunk again to a slow reader, and ends when the reader is gone', async () => {
