@@ -4,7 +4,7 @@ import { clusterOptions } from '../app/cluster-access.ts';
 import { createKubeClient, type KubeClient } from '../cluster/kube/client/client.ts';
 import { clusterFindings, noCluster } from '../cluster/listener/doctor/cluster-findings.ts';
 import { complete, type Finding, failed, ok } from '../cluster/listener/doctor/finding.ts';
-import { type HubLook, hubFindings } from '../cluster/listener/doctor/hub-findings.ts';
+import { type HubProbeResult, hubFindings } from '../cluster/listener/doctor/hub-findings.ts';
 import { asJson, asText, isHealthy } from '../cluster/listener/doctor/report.ts';
 import { readClusterId } from '../cluster/listener/session/cluster-facts.ts';
 import { httpTransport } from '../cluster/listener/session/http-transport.ts';
@@ -93,7 +93,7 @@ function readSettings(environment: NodeJS.ProcessEnv | undefined): Settings | Fi
   return hubUrl === null || key === null || found.length > 0 ? found : { config, hubUrl, key };
 }
 
-async function lookAtHub({ config, hubUrl, key }: Settings): Promise<HubLook> {
+async function lookAtHub({ config, hubUrl, key }: Settings): Promise<HubProbeResult> {
   const { hubCaFile: caFile, clusterEnvironment: environment, listenerId } = config;
   const { transport, close } = httpTransport({ hubUrl, apiKey: key, caFile, environment });
   const signal = AbortSignal.timeout(TIMEOUT_MS);

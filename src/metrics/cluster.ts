@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ReflectorStats } from '../cluster/kube/cache/reflector-options.ts';
 import type { ObservedRequest } from '../cluster/kube/client/client-types.ts';
 import { isKubeError } from '../cluster/kube/client/errors.ts';
-import type { Outcome } from '../cluster/kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../cluster/kube/queue/controller.ts';
 import type { WorkQueue } from '../cluster/kube/queue/work-queue.ts';
 import { counterOf, gaugeOf, type Sample } from './collect-on-scrape.ts';
 
@@ -29,7 +29,7 @@ export interface ClusterMetrics {
   /** Counts the calls of a role to its API server. */
   requests(role: ClusterRole): (request: ObservedRequest) => void;
   /** Counts how looks at a key ended. */
-  reconciles(controller: Controller): (result: { outcome: Outcome; durationMs: number }) => void;
+  reconciles(controller: Controller): (result: { outcome: ReconcileOutcome; durationMs: number }) => void;
   /** The queue of this term; the one before is forgotten. */
   queue(controller: Controller, queue: Queue): void;
   /** The caches of this term; those before are forgotten. */
@@ -46,7 +46,7 @@ const RECONCILE_BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 const OUTCOMES = ['settled', 'requeue', 'retry', 'conflict', 'terminal'] as const;
 
 /** A conflict is no failure: the object has changed since it was looked at. */
-const outcomeOf = (outcome: Outcome): (typeof OUTCOMES)[number] =>
+const outcomeOf = (outcome: ReconcileOutcome): (typeof OUTCOMES)[number] =>
   outcome.kind === 'retry' && isKubeError(outcome.error, 'conflict') ? 'conflict' : outcome.kind;
 
 function queueGauges(registry: Registry, queues: ReadonlyMap<Controller, Queue>): void {

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
 
 /**
- * Who vouches for git hosts, in PEM: whom Node believes, which brings its own list, and those of a file. Berth asks a host
- * before git does, and git has to come to the same answer, whatever the image it runs in believes.
- * @param caFile null: none besides
+ * CA certificates, in PEM, that are trusted for git hosts: Node's own list, plus those of a file. Berth connects to a
+ * host before git does, and git must come to the same decision, whatever CA bundle its image has.
+ * @param caFile null: no further certificates
  */
 export function authorities(caFile: string | null): string[] {
   return [...getCACertificates('default'), ...(caFile === null ? [] : [readFileSync(caFile, 'utf8')])];

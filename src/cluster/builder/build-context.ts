@@ -11,21 +11,21 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { BUILD_FILES } from '../../contract/resource/build.ts';
-import { type BaseImages, DOCKERIGNORE, dockerfileOf, mayMakeFiles } from './dockerfile.ts';
+import { type BaseImages, canCreateFiles, DOCKERIGNORE, dockerfileOf } from './dockerfile.ts';
 import { hasEntrypoint } from './entrypoint.ts';
 import { INSTALL_MANIFEST } from './install-manifest.ts';
 import { StepFailure } from './step-failure.ts';
 import { parseWorkflowConfig } from './workflow-config.ts';
 
-/** From the files of a commit to what BuildKit is given: a context and a Dockerfile. */
+/** Turns the files of a commit into the input of BuildKit: a build context and a Dockerfile. */
 
 const DOCKERFILE = 'Dockerfile';
-const MOST_CONFIG_BYTES = 64 * 1024;
+const MAX_CONFIG_BYTES = 64 * 1024;
 const CONFIG_NAMES = /^berth\.(ya?ml|json)$/;
-const MOST_DOCKERFILE_BYTES = 1024 * 1024;
-const MOST_MANIFEST_BYTES = 1024 * 1024;
+const MAX_DOCKERFILE_BYTES = 1024 * 1024;
+const MAX_MANIFEST_BYTES = 1024 * 1024;
 
-/** Paths of what the steps of a build leave for one another. */
+/** Paths of the files that the steps of a build pass on to each other. */
 export type Workspace = Readonly<Record<keyof typeof BUILD_FILES, string>>;
 
 export function workspaceOf(folder: string): Workspace {
@@ -40,7 +40,10 @@ export function workspaceOf(folder: string): Workspace {
 const isMissing = (error: unknown) =>
   ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** The real file behind a path of the repository; null: there is none. @throws StepFailure where a link leads out of it */
+/**
+ * The real file behind a path of the repository; null when it does not exist.
+ * @throws StepFailure when a link leads out of the repository
+ */
 function fileIn(source: string, path: string): string | null {
   let real: string;
   try {
@@ -56,13 +59,13 @@ function fileIn(source: string, path: string): string | null {
   throw new StepFailure('BuildConfigInvalid', `${path} is not a file`);
 }
 
-function readBounded(file: string, path: string, most: number): string {
+function readBounded(file: string, path: string, maxBytes: number): string {
   const { size } = lstatSync(file);
-  if (size <= most) return readFileSync(file, 'utf8');
-  throw new StepFailure('BuildConfigInvalid', `${path} has ${size} bytes; at most ${most} are read`);
+  if (size <= maxBytes) return readFileSync(file, 'utf8');
+  throw new StepFailure('BuildConfigInvalid', `${path} has ${size} bytes; at most ${maxBytes} are read`);
 }
 
-/** Names of the files of a folder of the repository; empty: it is none, or leads out of it. */
+/** Names of the files in a folder of the repository; empty when it is not a folder, or lies outside the repository. */
 function namesIn(source: string, path: string): string[] {
   try {
     const real = realpathSync(join(source, path));
@@ -74,7 +77,7 @@ function namesIn(source: string, path: string): string[] {
   }
 }
 
-/** The given file's namesake in another place, for whoever mistyped a path. */
+/** Suggests files with a similar name, for users who mistyped a path. */
 function elsewhere(source: string, path: string, alsoNamed?: RegExp): string {
   const [name, folder] = [basename(path), dirname(path)];
   const alike = namesIn(source, folder).filter(
@@ -84,7 +87,7 @@ function elsewhere(source: string, path: string, alsoNamed?: RegExp): string {
 }
 
 export interface ContextRequest {
-  /** Folder with the files of the commit; its part that is the context is moved out of it. */
+  /** Folder with the files of the commit. The build context is moved out of it. */
   readonly source: string;
   readonly workspace: Workspace;
   /** workflow_config_path. */
@@ -95,39 +98,39 @@ export interface ContextRequest {
   readonly log: (line: string) => void;
 }
 
-/** The Dockerfile's text: the repository's own, else one written from the configuration. */
+/** The text of the Dockerfile: the one in the repository, otherwise one generated from the configuration. */
 function dockerfileFor(request: ContextRequest, config: string): string {
   const { source, configPath, installCommand, buildCommand, baseImages, log } = request;
   const path = join(dirname(configPath), DOCKERFILE);
   const own = fileIn(source, path);
   if (own !== null) {
     const ignored = installCommand !== undefined || buildCommand !== undefined;
-    log(`using ${path}${ignored ? '; install_command and build_command have no effect beside it' : ''}`);
-    return readBounded(own, path, MOST_DOCKERFILE_BYTES);
+    log(`using ${path}${ignored ? '; install_command and build_command have no effect with it' : ''}`);
+    return readBounded(own, path, MAX_DOCKERFILE_BYTES);
   }
-  log(`no ${path}; writing one from ${configPath}`);
+  log(`no ${path}; generating one from ${configPath}`);
   const files = readdirSync(join(source, dirname(configPath)));
-  const content = readBounded(config, configPath, MOST_CONFIG_BYTES);
+  const content = readBounded(config, configPath, MAX_CONFIG_BYTES);
   const parsed = parseWorkflowConfig(configPath, content);
   const manifest = manifestFor(source, join(dirname(configPath), INSTALL_MANIFEST[parsed.language]));
   const input = { config: parsed, baseImages, installCommand, buildCommand, files, manifest };
   const makesEntrypoint = !hasEntrypoint(join(source, dirname(configPath)), parsed);
-  if (makesEntrypoint && !mayMakeFiles(input)) {
+  if (makesEntrypoint && !canCreateFiles(input)) {
     const entrypoint = join(dirname(configPath), parsed.entrypoint ?? '');
-    const message = `${configPath} is not right: entrypoint: there is no file ${entrypoint} in the repository${elsewhere(source, entrypoint)}`;
+    const message = `${configPath} is invalid: entrypoint: there is no file ${entrypoint} in the repository${elsewhere(source, entrypoint)}`;
     throw new StepFailure('BuildConfigInvalid', message);
   }
   return dockerfileOf({ ...input, makesEntrypoint });
 }
 
-/** What names the dependencies; undefined: it is not there, is a link, or too large to be looked at. */
+/** Text of the dependency manifest; undefined when it is missing, is a link, or exceeds the size limit. */
 function manifestFor(source: string, path: string): string | undefined {
   const found = lstatSync(join(source, path), { throwIfNoEntry: false });
-  if (found?.isFile() !== true || found.size > MOST_MANIFEST_BYTES) return undefined;
+  if (found?.isFile() !== true || found.size > MAX_MANIFEST_BYTES) return undefined;
   return readFileSync(join(source, path), 'utf8');
 }
 
-/** Where the repository says nothing of what to leave out, we do. */
+/** The default .dockerignore applies when the repository has none; null: the repository has its own. */
 function dockerignoreFor({ source, configPath }: ContextRequest): string | null {
   const folder = dirname(configPath);
   const own = fileIn(source, join(folder, `${DOCKERFILE}.dockerignore`));
@@ -136,7 +139,7 @@ function dockerignoreFor({ source, configPath }: ContextRequest): string | null 
 }
 
 /**
- * Makes context and Dockerfile of a build. The context is the folder of the configuration.
+ * Creates the context and the Dockerfile of a build. The context is the folder of the configuration.
  * @throws StepFailure BuildConfigInvalid that names the file
  */
 export function prepareContext(request: ContextRequest): void {
@@ -153,7 +156,7 @@ export function prepareContext(request: ContextRequest): void {
   if (dockerignore !== null) {
     writeFileSync(join(workspace.dockerfile, `${DOCKERFILE}.dockerignore`), dockerignore);
   }
-  // The folder may be reached by links within the repository.
+  // The path to the folder may contain links within the repository.
   const folder = realpathSync(join(source, dirname(configPath)));
   log(`context: ${relative(realpathSync(source), folder) || '.'}`);
   renameSync(folder, workspace.context);

@@ -4,37 +4,37 @@ import { commitShaSchema } from '../../domain/builds/build.ts';
 import { type Git, GitEndedError, type GitResult } from './git-process.ts';
 import { StepFailure } from './step-failure.ts';
 
-/** One commit of a repository, as files: its history and git's own files stay outside of them. */
+/** Checks out one commit of a repository as plain files, without history and without git's own files. */
 
 export interface CloneLimits {
-  /** Most bytes that are fetched, and most that the files of the commit may have. */
+  /** Limit for the fetched bytes, and for the total size of the files of the commit. */
   readonly bytes: number;
   readonly files: number;
-  /** For all that the host is asked, in milliseconds. */
+  /** For all calls of the git host, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 export interface CloneRequest {
   readonly git: Git;
   readonly url: string;
-  /** Branch, tag, refs/… or commit; absent: what HEAD of the repository names. */
+  /** Branch, tag, refs/… or commit; absent: the HEAD of the repository. */
   readonly ref?: string | undefined;
-  /** Wins over ref, in whose history it must be: hosts give commits of a fork by their ids, too. */
+  /** Takes precedence over `ref`, but must be in its history: hosts also serve commits of forks by their ids. */
   readonly commit?: string | undefined;
   /** Folder for git's own files. */
   readonly gitDir: string;
-  /** Folder for the files of the commit; made here. */
+  /** Folder for the files of the commit. It is created here. */
   readonly into: string;
   readonly limits: CloneLimits;
   readonly log: (line: string) => void;
 }
 
 const MEGABYTE = 1024 * 1024;
-/** For what git does without the host, with as many files as are taken: a few objects may stand for no end of paths. */
+/** Timeout of git commands that do not call the host. A few objects can expand to an unlimited number of paths. */
 const LOCAL_MS = 120_000;
-const SLOW = 'reading and writing the files of the commit took longer than it may';
+const SLOW = 'reading and writing the files of the commit timed out';
 
-/** Bytes of all files below a folder; what vanishes meanwhile counts for nothing. */
+/** Total size of all files below a folder. Files that disappear during the scan are not counted. */
 function folderBytes(folder: string): number {
   let bytes = 0;
   for (const entry of existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []) {
@@ -49,21 +49,24 @@ function folderBytes(folder: string): number {
 
 const isCommit = (ref: string | undefined) => commitShaSchema.safeParse(ref).success;
 
-/** What to ask the server for, most likely first. A branch wins over a tag of the same name, as with git. */
+/**
+ * Names to request from the server, the most likely first. Like git, a branch takes precedence over a tag of the same
+ * name.
+ */
 function candidates(ref: string | undefined): string[] {
   if (ref === undefined) return ['HEAD'];
   if (isCommit(ref) || ref.startsWith('refs/')) return [ref];
   return [`refs/heads/${ref}`, `refs/tags/${ref}`];
 }
 
-/** How far back a commit is looked for in the history of its branch: most are among the newest. */
+/** Depths to which the history of a branch is searched for a commit. Most commits are among the newest. */
 const DEPTHS = [100, 10_000];
 
 const isMissingRef = ({ stderr }: GitResult) =>
   /couldn't find remote ref|not our ref|unadvertised object|no such ref/i.test(stderr);
 
-/** The end of what git says: the line with the cause. */
-function lastWords({ stderr }: GitResult): string {
+/** The last lines of git's output, which contain the cause. */
+function lastLines({ stderr }: GitResult): string {
   const lines = stderr
     .split(/[\r\n]+/)
     .map((line) => line.trim())
@@ -82,12 +85,12 @@ class Cloning {
 
   /**
    * Runs git in the repository.
-   * @param onOutput a text that it returns ends git: the commit is too large
-   * @throws StepFailure when a limit ends it
+   * @param onOutput a returned text stops git: the commit is too large
+   * @throws StepFailure when a limit stops git
    */
   async git(args: readonly string[], onOutput?: (chunk: Buffer) => string | null): Promise<GitResult> {
     const { git, gitDir, limits } = this.#request;
-    // Options of git itself may come before the command.
+    // Options of git itself may precede the command.
     const asksHost = args.includes('fetch');
     const tooLarge = `the repository is larger than a build may fetch (${limits.bytes / MEGABYTE} MiB)`;
     let ended: string | null = null;
@@ -105,18 +108,21 @@ class Cloning {
       if (!(error instanceof GitEndedError)) throw error;
       if (error.message === tooLarge || ended !== null) throw new StepFailure('BuildTooLarge', error.message);
       if (!asksHost) throw new StepFailure('BuildTooLarge', SLOW);
-      throw new StepFailure('GitHostUnavailable', 'fetching the repository took longer than it may');
+      throw new StepFailure('GitHostUnavailable', 'fetching the repository timed out');
     }
   }
 
-  /** As git, but a failure of git is one of the step. */
+  /** Like `git`, but throws when the command fails. */
   async must(what: string, args: readonly string[]): Promise<string> {
     const result = await this.git(args);
-    if (result.code !== 0) throw new Error(`failed to ${what}: ${lastWords(result)}`);
+    if (result.code !== 0) throw new Error(`failed to ${what}: ${lastLines(result)}`);
     return result.stdout.trim();
   }
 
-  /** Fetches what is to be built, without its history. @returns its id, or the name that it was fetched by */
+  /**
+   * Fetches the commit to build, without its history.
+   * @returns its id, or the name under which it was fetched
+   */
   async fetch(): Promise<string> {
     const { ref, commit } = this.#request;
     const name = await this.#fetchNewest(candidates(ref));
@@ -125,14 +131,14 @@ class Cloning {
     if (ref === commit || (await this.#newest()) === commit) return commit;
     if (isCommit(ref) || !(await this.#isInHistory(name, commit))) throw notOn(ref, commit);
     if ((await this.#fetchNewest([commit])) !== null) return commit;
-    // The server gives no commit by its id: the whole history of the ref.
+    // The server does not serve commits by id, so fetch the whole history of the ref.
     const whole = ['fetch', '--no-tags', '--unshallow', '--end-of-options', this.#request.url, name];
     const fetched = await this.git(whole);
     if (fetched.code !== 0) throw unavailable(this.#request.url, fetched);
     return commit;
   }
 
-  /** The newest commit of the first of the names that is there; null: none is. */
+  /** Fetches the newest commit of the first name that exists; null when none exists. */
   async #fetchNewest(names: readonly string[]): Promise<string | null> {
     const { url } = this.#request;
     for (const name of names) {
@@ -148,7 +154,10 @@ class Cloning {
     return result.stdout.trim();
   }
 
-  /** Whether the ref leads back to the commit. A repository of its own holds the history, without files if the server can. */
+  /**
+   * Whether the commit is in the history of the ref. A separate repository holds the history, without file contents
+   * if the server supports that.
+   */
   async #isInHistory(name: string, commit: string): Promise<boolean> {
     const { gitDir, url } = this.#request;
     const inHistory = `--git-dir=${join(gitDir, 'history')}`;
@@ -168,7 +177,7 @@ class Cloning {
     return false;
   }
 
-  /** By the list, not by the commit: to ask for one that is not there would fetch it. */
+  /** Searches the list of commits. A lookup by id would fetch a missing commit from the server. */
   async #isListed(inHistory: string, commit: string): Promise<boolean> {
     let [found, rest] = [false, ''];
     await this.git([inHistory, 'rev-list', 'FETCH_HEAD'], (chunk) => {
@@ -180,7 +189,7 @@ class Cloning {
     return found;
   }
 
-  /** Sizes of the files, before any is written: a small pack may hold much, and name it without end. */
+  /** Checks the sizes of the files before any is written: a small pack can expand to very large or very many files. */
   async check(commit: string): Promise<void> {
     const { limits, log } = this.#request;
     let [bytes, files, folders, submodules] = [0, 0, 0, 0];
@@ -200,7 +209,7 @@ class Cloning {
       const isTooMuch = bytes > limits.bytes || files > limits.files || folders > limits.files;
       return isTooMuch ? `the commit is too large: ${most}` : null;
     });
-    if (result.code !== 0) throw new Error(`failed to read the commit: ${lastWords(result)}`);
+    if (result.code !== 0) throw new Error(`failed to read the commit: ${lastLines(result)}`);
     log(`${files} files, ${Math.ceil(bytes / 1024)} KiB`);
     if (submodules > 0) log(`submodules are not fetched: ${submodules}`);
   }
@@ -213,15 +222,15 @@ function missing(name: string | undefined): StepFailure {
 }
 
 function unavailable(url: string, result: GitResult): StepFailure {
-  return new StepFailure('GitHostUnavailable', `fetching ${url} failed: ${lastWords(result)}`, {
+  return new StepFailure('GitHostUnavailable', `fetching ${url} failed: ${lastLines(result)}`, {
     passing: true,
   });
 }
 
-/** It may be a moment before every server of a host knows of a push. */
+/** A host with several servers may need a moment until each of them serves a new push. */
 function notOn(ref: string | undefined, commit: string): StepFailure {
   const where = ref === undefined ? 'the default branch' : ref;
-  const message = `commit ${commit} is not in the history of ${where}: it was forced away, or pushed elsewhere; push to the branch to build its newest commit`;
+  const message = `commit ${commit} is not in the history of ${where}: it was removed by a force push, or pushed to another branch; push to the branch to build its newest commit`;
   return new StepFailure('RefNotFound', message, { passing: true });
 }
 
@@ -236,13 +245,13 @@ export async function clone(request: CloneRequest): Promise<string> {
   await cloning.must('make a repository', ['init', '--quiet']);
   const revision = `${await cloning.fetch()}^{commit}`;
   const found = await cloning.git(['rev-parse', '--verify', '--quiet', '--end-of-options', revision]);
-  // A tag may name a file or a folder.
+  // A tag may point to a file or a folder.
   if (found.code !== 0) throw missing(commit ?? request.ref);
   const sha = found.stdout.trim();
   log(`commit ${sha}`);
   await cloning.check(sha);
   mkdirSync(into, { recursive: true });
-  // A volume's folder may give its group to all that is made in it: that would be in the image.
+  // The folder of a volume may pass its group permissions on to new files, and they would end up in the image.
   chmodSync(into, 0o755);
   await cloning.must('write the files', [
     `--work-tree=${into}`,

@@ -2,12 +2,12 @@ import { entrypointCheck } from './entrypoint.ts';
 import { INSTALL_MANIFEST, needsNoSources } from './install-manifest.ts';
 import type { Language, WorkflowConfig } from './workflow-config.ts';
 
-/** The Dockerfile of an application that brings none. The same input gives the same text, byte for byte. */
+/** Generates the Dockerfile of an application that has none. The same input produces the same text, byte for byte. */
 
-/** Image references with `{version}` where the version goes; the platform may have its own. */
+/** Image references with `{version}` as a placeholder for the version. The platform may configure its own images. */
 export type BaseImages = Readonly<Record<Language, string>>;
 
-/** What the application runs as: numeric, as `runAsNonRoot` needs it. */
+/** The user that the application runs as. `runAsNonRoot` requires a numeric id. */
 const USER = '10001:10001';
 /** Port of the api component (docs/image-contract.md). */
 const PORT = 8000;
@@ -15,27 +15,27 @@ const PORT = 8000;
 export interface DockerfileInput {
   readonly config: WorkflowConfig;
   readonly baseImages: BaseImages;
-  /** source_config.install_command and build_command: they take the place of the configuration's own. */
+  /** source_config.install_command and build_command. They replace those of the configuration. */
   readonly installCommand?: string | undefined;
   readonly buildCommand?: string | undefined;
-  /** Names of the files beside the configuration: they tell how dependencies are installed. */
+  /** Names of the files next to the configuration. They determine how dependencies are installed. */
   readonly files: readonly string[];
   /** Text of `package.json` or `requirements.txt`; absent: it was not read. */
   readonly manifest?: string | undefined;
-  /** The repository lacks the entrypoint: the build has to make it. Default: it has it. */
+  /** The repository does not contain the entrypoint, so the build must create it. Default: false. */
   readonly makesEntrypoint?: boolean;
 }
 
-/** In exec form, so that nothing in the command is the Dockerfile's: no backslash, no line end, no variable. */
+/** Exec form, so that the Dockerfile parser interprets nothing in the command: no backslash, line break or variable. */
 const run = (command: string) => `RUN ${JSON.stringify(['/bin/sh', '-ec', command])}`;
 
-/** Files that say what is installed. What is not there is passed over: BuildKit takes a pattern that nothing matches. */
+/** Files that list the dependencies. Missing files are skipped: BuildKit accepts patterns without a match. */
 const MANIFESTS: Readonly<Record<Language, string>> = {
   node: 'package*.json npm-shrinkwrap.json* .npmrc*',
   python: 'requirements.txt',
 };
 
-/** How dependencies are installed where nobody says so; null: there are none. */
+/** Default install command where none is configured; null: there are no dependencies. */
 const DEFAULT_INSTALL: Readonly<Record<Language, (files: readonly string[]) => string | null>> = {
   node: (files) => {
     if (files.includes('package-lock.json') || files.includes('npm-shrinkwrap.json')) return 'npm ci';
@@ -47,7 +47,7 @@ const DEFAULT_INSTALL: Readonly<Record<Language, (files: readonly string[]) => s
   },
 };
 
-/** What is only needed to build goes again; of other ways to install we do not know how. */
+/** Removes build-only dependencies. Not possible after a custom install command, whose tool is unknown. */
 function pruneCommand(language: Language, install: string | null, isOwn: boolean): string | null {
   return language === 'node' && install !== null && !isOwn
     ? 'npm prune --omit=dev --no-audit --no-fund'
@@ -60,8 +60,8 @@ function startCommand({ language, entrypoint, command }: WorkflowConfig): readon
 }
 
 /**
- * Dependencies can be installed before the rest is copied: their layer then holds until they change. A command of somebody's
- * own may need anything.
+ * Whether dependencies can be installed before the sources are copied, so that their layer stays cached until the
+ * manifest changes. A custom command may need any file.
  */
 function installsAlone({ config, files, manifest }: DockerfileInput): boolean {
   if (manifest === undefined || !files.includes(INSTALL_MANIFEST[config.language])) return false;
@@ -69,7 +69,7 @@ function installsAlone({ config, files, manifest }: DockerfileInput): boolean {
 }
 
 interface Commands {
-  /** Of somebody's own; undefined: Berth chooses how to install. */
+  /** The custom install command; undefined: Berth chooses the command. */
   readonly own: string | undefined;
   readonly install: string | null;
   readonly build: string | null;
@@ -81,8 +81,8 @@ function commandsOf({ config, files, installCommand, buildCommand }: DockerfileI
   return { own, install, build: buildCommand ?? config.build ?? null };
 }
 
-/** Whether what runs in the build may make files of the application. */
-export function mayMakeFiles(input: DockerfileInput): boolean {
+/** Whether a command of the build can create files of the application. */
+export function canCreateFiles(input: DockerfileInput): boolean {
   const { own, install, build } = commandsOf(input);
   return own !== undefined || build !== null || (install !== null && !installsAlone(input));
 }
@@ -93,7 +93,7 @@ interface Stages {
   readonly copies: readonly string[];
 }
 
-/** Dependencies of Python stand in a virtual environment, which is copied as a whole. */
+/** Python dependencies are installed in a virtual environment, which is copied as a whole. */
 const STAGES: Readonly<Record<Language, Stages>> = {
   node: {
     before: [],
@@ -107,7 +107,7 @@ const STAGES: Readonly<Record<Language, Stages>> = {
   },
 };
 
-/** The text of the Dockerfile: what builds stays in the first stage, the image is made of the second. */
+/** The text of the Dockerfile. The first stage builds; the second stage becomes the image. */
 export function dockerfileOf(input: DockerfileInput): string {
   const { config, baseImages, makesEntrypoint = false } = input;
   const base = baseImages[config.language].replaceAll('{version}', config.version);
@@ -139,7 +139,7 @@ export function dockerfileOf(input: DockerfileInput): string {
   ].join('\n');
 }
 
-/** What never belongs into an image; used where the repository says nothing of its own. */
+/** Files that never belong in an image. Used when the repository has no .dockerignore. */
 export const DOCKERIGNORE = ['.git', '**/.git', '**/node_modules', '**/__pycache__', '**/.venv', ''].join(
   '\n',
 );

@@ -3,31 +3,31 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { authorities } from './authorities.ts';
 
-/** The git command, with nothing of the machine's own configuration and nothing of the repository's that could run. */
+/** Runs git isolated from the configuration of the machine. No code of the repository (hooks, filters) can run. */
 
 export interface GitSettings {
-  /** Folder for git's home and configuration; nothing in it is a secret. */
+  /** Folder for git's home and configuration. It contains no secret. */
   readonly folder: string;
   /** PATH of the process. */
   readonly path: string;
-  /** PEM file of further authorities. */
+  /** PEM file of additional certificate authorities. */
   readonly caFile: string | null;
-  /** Base URL (`https://host:port`) that alone gets the credentials. */
+  /** Base URL (`https://host:port`). Only this host receives the credentials. */
   readonly host: string;
-  /** Files of user name and token; null: none are sent. */
+  /** Files with user name and token; null: no credentials are sent. */
   readonly credentials: { readonly usernameFile: string; readonly tokenFile: string } | null;
-  /** `host:port:address,…`: what the name resolves to, as it was checked; null: resolve it. */
+  /** `host:port:address,…`: the addresses that were checked for the name; null: git resolves the name. */
   readonly resolve: string | null;
 }
 
-/** Text in a configuration file of git, in quotes. */
+/** A quoted string in a git configuration file. */
 const quoted = (text: string) => `"${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
-/** A word of the shell. */
+/** A quoted word of the shell. */
 const word = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
- * Reads the files when git asks: the token is in a pipe between two processes and nowhere else. `printf` and `read` are
- * the shell's own, so no process has it among its arguments.
+ * git reads the files through this helper when it needs them: the token passes only through a pipe between two
+ * processes. `printf` and `read` are shell builtins, so no process has the token among its arguments.
  */
 function credentialHelper(usernameFile: string, tokenFile: string): string {
   const read = (name: string, file: string) => `IFS= read -r ${name} < ${word(file)} || [ -n "$${name}" ]`;
@@ -35,7 +35,7 @@ function credentialHelper(usernameFile: string, tokenFile: string): string {
   return `!f() { test "$1" = get || return 0; ${read('user', usernameFile)} && ${read('token', tokenFile)} && ${answer}; }; f`;
 }
 
-/** Only https, only this host's credentials, no hook, no filter, no redirect to wherever. */
+/** Allows only https, credentials only for this host, and no hooks, filters or redirects. */
 function configurationOf({ host, credentials, resolve }: GitSettings, authoritiesFile: string): string {
   const http = [
     'followRedirects = false',
@@ -72,7 +72,7 @@ function configurationOf({ host, credentials, resolve }: GitSettings, authoritie
     'fsckObjects = false',
     '[gc]',
     'auto = 0',
-    // Each thread keeps a cache of its own, and there would be as many as the node has processors.
+    // Each thread has its own cache, and by default git starts one thread per processor of the node.
     '[pack]',
     'threads = 1',
     ...helper,
@@ -83,28 +83,28 @@ function configurationOf({ host, credentials, resolve }: GitSettings, authoritie
 export interface GitResult {
   readonly code: number;
   readonly stdout: string;
-  /** Its end. */
+  /** The end of standard error. */
   readonly stderr: string;
 }
 
 export interface GitRun {
-  /** Milliseconds until it is killed, with all that it started. */
+  /** Timeout in milliseconds. Afterwards git is killed with all its child processes. */
   readonly timeoutMs: number;
-  /** Asked every half second; a text ends the run with this text as the reason. */
+  /** Called every half second. A returned text stops the run with this text as the reason. */
   readonly watch?: () => string | null;
-  /** Takes standard output in place of `stdout`; a text ends the run with this text as the reason. */
+  /** Receives standard output instead of `stdout`. A returned text stops the run with this text as the reason. */
   readonly onOutput?: (chunk: Buffer) => string | null;
 }
 
-/** The run was ended from outside: it took too long, or `watch` or `onOutput` said so. */
+/** The run was stopped by the timeout, by `watch` or by `onOutput`. */
 export class GitEndedError extends Error {}
 
-const MOST_OUTPUT = 64 * 1024;
+const MAX_OUTPUT = 64 * 1024;
 const WATCH_EVERY_MS = 500;
 
 export type Git = (args: readonly string[], run: GitRun) => Promise<GitResult>;
 
-/** Prepares the folder and returns the command. Its environment holds paths, and no secret. */
+/** Prepares the folder and returns the command. The environment of the command contains paths but no secrets. */
 export function gitOf(settings: GitSettings): Git {
   const home = join(settings.folder, 'home');
   mkdirSync(home, { recursive: true });
@@ -127,7 +127,7 @@ export function gitOf(settings: GitSettings): Git {
 
 function runGit(args: readonly string[], env: Record<string, string>, run: GitRun): Promise<GitResult> {
   return new Promise((resolve, reject) => {
-    // A group of its own: git-remote-https must not outlive it.
+    // A process group of its own, so that git-remote-https can be killed with it.
     const child = spawn('git', args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     let stderr = '';
@@ -138,7 +138,7 @@ function runGit(args: readonly string[], env: Record<string, string>, run: GitRu
       try {
         process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It has ended by itself meanwhile.
+        // It has exited by itself meanwhile.
       }
     };
     const late = setTimeout(() => end(`it took longer than ${run.timeoutMs / 1000} s`), run.timeoutMs);
@@ -154,10 +154,10 @@ function runGit(args: readonly string[], env: Record<string, string>, run: GitRu
       if (run.onOutput !== undefined) {
         const why = ended === null ? run.onOutput(chunk) : null;
         if (why !== null) end(why);
-      } else stdout = (stdout + chunk.toString('utf8')).slice(-MOST_OUTPUT);
+      } else stdout = (stdout + chunk.toString('utf8')).slice(-MAX_OUTPUT);
     });
     child.stderr.on('data', (chunk: Buffer) => {
-      stderr = (stderr + chunk.toString('utf8')).slice(-MOST_OUTPUT);
+      stderr = (stderr + chunk.toString('utf8')).slice(-MAX_OUTPUT);
     });
     child.once('error', (cause) => {
       settle();

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Language } from './workflow-config.ts';
 
-/** Whether dependencies can be installed from the files that name them alone. In doubt they cannot. */
+/** Decides whether dependencies can be installed from their manifest files alone. The answer is no in case of doubt. */
 
-/** The file of a language that names what is installed. */
+/** The dependency manifest of each language. */
 export const INSTALL_MANIFEST: Readonly<Record<Language, string>> = {
   node: 'package.json',
   python: 'requirements.txt',
@@ -18,7 +18,7 @@ const packageSchema = z.looseObject({
   optionalDependencies: names,
 });
 
-/** Scripts of the application itself that npm runs when it installs. */
+/** Scripts of the application itself that npm runs during an installation. */
 const SCRIPTS = [
   'preinstall',
   'install',
@@ -27,14 +27,14 @@ const SCRIPTS = [
   'preprepare',
   'prepare',
   'postprepare',
-  // After `npm install` and `npm ci`, of the root package.
+  // Runs after `npm install` and `npm ci`, for the root package.
   'dependencies',
 ];
-/** A version, a range, a tag, another package or a URL; not a path of the repository. */
+/** True for a path in the repository; false for a version, a range, a tag, another package or a URL. */
 const isLocal = (version: string) => /^(file:|link:|portal:|workspace:|[./~])/.test(version);
 
 function packageIsAlone(files: readonly string[], text: string): boolean {
-  // npm builds what has a binding.gyp; node_modules of the repository would be copied over what was installed.
+  // npm compiles a package with a binding.gyp. A committed node_modules would overwrite the installed one.
   if (files.includes('binding.gyp') || files.includes('node_modules')) return false;
   let content: unknown;
   try {
@@ -51,7 +51,7 @@ function packageIsAlone(files: readonly string[], text: string): boolean {
   return !SCRIPTS.some((script) => Object.hasOwn(scripts, script)) && !versions.some(isLocal);
 }
 
-/** `name`, `name[extra]==1`, `name @ https://…`, with a marker, a comment or a hash behind it. */
+/** `name`, `name[extra]==1`, `name @ https://…`, optionally followed by a marker, a comment or a hash. */
 const REQUIREMENT = /^[A-Za-z0-9][\w.-]*\s*(\[[^\]]*\])?\s*(@\s*(git\+)?https?:|[=<>!~;#\\(]|$)/;
 const OPTION =
   /^(--hash|--index-url|--extra-index-url|--trusted-host|--only-binary|--no-binary|--prefer-binary|-i)\b/;
@@ -65,9 +65,9 @@ function requirementsAreAlone(text: string): boolean {
 }
 
 /**
- * Whether the installation that Berth chooses needs nothing of the repository but what `package*.json` and `.npmrc`, or
- * `requirements.txt`, hold.
- * @param files names of the files beside the manifest
+ * Whether the default installation needs no other file of the repository than `package*.json` and `.npmrc`, or
+ * `requirements.txt`.
+ * @param files names of the files next to the manifest
  * @param manifest text of INSTALL_MANIFEST
  */
 export function needsNoSources(language: Language, files: readonly string[], manifest: string): boolean {

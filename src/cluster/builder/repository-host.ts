@@ -7,32 +7,33 @@ import { authorities } from './authorities.ts';
 import { StepFailure } from './step-failure.ts';
 
 /**
- * Where a repository really is: the name resolved once and checked, redirects of the host followed within the host. Git
- * itself then follows none and resolves nothing, so nothing moves between the check and the use.
+ * Finds the actual location of a repository: resolves its name once, checks the addresses, and follows redirects
+ * within the host. Git itself then follows no redirect and resolves no name, so the location cannot change between
+ * check and use.
  */
 
 export interface HostSettings {
   /** Private and loopback addresses may be called. */
   readonly allowPrivate: boolean;
-  /** PEM file of further authorities. */
+  /** PEM file of additional certificate authorities. */
   readonly caFile: string | null;
-  /** Sent once the host asks for it; null: never. */
+  /** Sent only when the host requests them; null: never sent. */
   readonly credentials: { readonly username: string; readonly token: string } | null;
-  /** Milliseconds for all of it. */
+  /** Timeout of the whole search, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 export interface RepositoryPlace {
   /** https URL to clone. */
   readonly url: string;
-  /** `https://host:port`, as git compares it. */
+  /** `https://host:port`, in the form that git compares. */
   readonly host: string;
-  /** For http.curloptResolve; null where the host is an address already. */
+  /** Value of http.curloptResolve; null when the host is an IP address. */
   readonly resolve: string | null;
 }
 
 const ANSWER_MS = 30_000;
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 
 const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
 
@@ -59,7 +60,7 @@ interface Answer {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Asks what git would ask first; the answer's body is not read. */
+/** Sends the first request that git would send. The response body is not read. */
 function ask(url: URL, addresses: readonly string[], settings: HostSettings, withToken: boolean) {
   const known = addresses.map((address) => ({ address, family: isIP(address) }));
   const pinned: LookupFunction = (_host, options, callback) => {
@@ -100,15 +101,18 @@ const SERVICE = '/info/refs';
 const serviceUrl = (repository: URL) =>
   new URL(`${repository.pathname.replace(/\/+$/, '')}${SERVICE}?service=git-upload-pack`, repository.origin);
 
-/** The repository that a redirect of its service leads to. @throws StepFailure when that is elsewhere */
+/**
+ * The repository that a redirect of its service points to.
+ * @throws StepFailure when it points elsewhere
+ */
 function redirected(from: URL, repository: URL, location: string | undefined): URL {
   const to = location !== undefined && URL.canParse(location, from.href) ? new URL(location, from) : null;
   if (to === null || !to.pathname.endsWith(SERVICE)) {
-    const message = `${repository.href} is no repository: its host leads elsewhere`;
+    const message = `${repository.href} is not a repository: its host redirects elsewhere`;
     throw new StepFailure('GitHostRefused', message);
   }
   if (to.origin !== repository.origin) {
-    const message = `${repository.href} has moved to another host, ${to.host}; set repo_url to where it is now`;
+    const message = `${repository.href} has moved to another host, ${to.host}; set repo_url to its new URL`;
     throw new StepFailure('GitHostRefused', message);
   }
   return new URL(to.pathname.slice(0, -SERVICE.length), to.origin);
@@ -120,15 +124,15 @@ function refusal(repository: URL, status: number, withToken: boolean): StepFailu
     return new StepFailure('GitHostUnavailable', message, { passing: true });
   }
   const who = withToken
-    ? 'the credentials of the integration do not open it, or there is no such repository'
-    : 'there is no such repository, or it is private and the deployment has no integration for its host';
+    ? 'the repository does not exist, or the credentials of the integration do not allow access'
+    : 'the repository does not exist, or it is private and the deployment has no integration for its host';
   return new StepFailure('GitHostRefused', `${repository.href}: ${who} (status ${status})`);
 }
 
 /**
- * Finds out where a repository is and that it can be read.
+ * Finds the location of a repository and checks that it can be read.
  * @param repoUrl https, without credentials
- * @throws StepFailure GitHostRefused, GitHostUnavailable (passing where another attempt may help)
+ * @throws StepFailure GitHostRefused, GitHostUnavailable (`passing` when another attempt may help)
  */
 export async function findRepository(repoUrl: string, settings: HostSettings): Promise<RepositoryPlace> {
   let repository = URL.canParse(repoUrl) ? new URL(repoUrl) : null;
@@ -137,7 +141,7 @@ export async function findRepository(repoUrl: string, settings: HostSettings): P
   }
   const addresses = await addressesOf(repository, settings.allowPrivate);
   let withToken = false;
-  for (let asked = 0; asked <= MOST_REDIRECTS; asked += 1) {
+  for (let asked = 0; asked <= MAX_REDIRECTS; asked += 1) {
     const url = serviceUrl(repository);
     const { status, headers } = await ask(url, addresses, settings, withToken);
     if (status === 200) return placeOf(repository, addresses);
@@ -145,16 +149,16 @@ export async function findRepository(repoUrl: string, settings: HostSettings): P
     else if (status === 401 && !withToken && settings.credentials !== null) withToken = true;
     else throw refusal(repository, status, withToken);
   }
-  throw new StepFailure('GitHostRefused', `${repoUrl} redirects without an end`);
+  throw new StepFailure('GitHostRefused', `${repoUrl} redirects too many times`);
 }
 
 function placeOf(repository: URL, addresses: readonly string[]): RepositoryPlace {
   const { hostname, port, origin, href } = repository;
   const literal = isIP(bare(hostname)) !== 0;
-  const told = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
+  const addressList = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
   return {
     url: href,
     host: origin,
-    resolve: literal ? null : `${hostname}:${port === '' ? 443 : port}:${told}`,
+    resolve: literal ? null : `${hostname}:${port === '' ? 443 : port}:${addressList}`,
   };
 }

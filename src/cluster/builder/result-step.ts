@@ -4,9 +4,9 @@ import { type BuildResult, buildResultSchema } from '../../contract/resource/bui
 import { workspaceOf } from './build-context.ts';
 import { StepFailure } from './step-failure.ts';
 
-/** The last step of a build: what was pushed, and of which commit. */
+/** The last step of a build: reports the pushed image and its commit. */
 
-/** The part of BuildKit's metadata file that is looked at. */
+/** The part of BuildKit's metadata file that Berth reads. */
 const metadataSchema = z.object({ 'containerimage.digest': z.string() });
 
 function digestOf(file: string): string {
@@ -14,8 +14,8 @@ function digestOf(file: string): string {
 }
 
 /**
- * Reads what the steps before left in the workspace.
- * @throws StepFailure BuildFailed when there is no complete answer
+ * Reads the files that the earlier steps left in the workspace.
+ * @throws StepFailure BuildFailed when the result is incomplete
  */
 export function resultStep(folder: string): BuildResult {
   const { commit, metadata } = workspaceOf(folder);
@@ -26,7 +26,7 @@ export function resultStep(folder: string): BuildResult {
     });
   } catch (cause) {
     const message =
-      'the image was built, but not its digest told: the builder left no readable metadata file';
+      'the image was built, but its digest is unknown: the builder left no readable metadata file';
     throw new StepFailure('BuildFailed', message, { cause });
   }
 }

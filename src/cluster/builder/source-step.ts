@@ -9,16 +9,16 @@ import { gitOf } from './git-process.ts';
 import { findRepository } from './repository-host.ts';
 import { StepFailure } from './step-failure.ts';
 
-/** The first step of a build: the repository's commit, its configuration, a Dockerfile. */
+/** The first step of a build: checks out the commit, reads its configuration and writes the Dockerfile. */
 
-/** What the platform sets for every build. */
+/** Settings of the platform that apply to every build. */
 export interface SourceSettings {
-  /** Git hosts may be on private addresses. */
+  /** Git hosts may have private addresses. */
   readonly allowPrivate: boolean;
-  /** PEM file of further authorities. */
+  /** PEM file of additional certificate authorities. */
   readonly caFile: string | null;
   readonly baseImages: BaseImages;
-  /** PATH of the processes that it starts. */
+  /** PATH of the processes that the step starts. */
   readonly path: string;
 }
 
@@ -36,7 +36,7 @@ export interface SourceRequest {
   readonly limits: { readonly bytes: number; readonly timeoutMs: number };
 }
 
-const MOST_FILES = 200_000;
+const MAX_FILES = 200_000;
 const ATTEMPTS = 3;
 const PAUSE_MS = 2_000;
 
@@ -47,7 +47,10 @@ interface Credentials {
   readonly tokenFile: string;
 }
 
-/** Null: the repository is read without. @throws StepFailure that names the file, never what is in it */
+/**
+ * null: the repository is read without credentials.
+ * @throws StepFailure that names the file, never its content
+ */
 function readCredentials(folder: string): Credentials | null {
   const usernameFile = join(folder, BUILD_SECRET_KEYS.gitUsername);
   const tokenFile = join(folder, BUILD_SECRET_KEYS.gitToken);
@@ -58,24 +61,24 @@ function readCredentials(folder: string): Credentials | null {
   if (!username || !token || /[\r\n\0]/.test(`${username}${token}`)) {
     throw new StepFailure(
       'GitHostRefused',
-      'the credentials of the integration are empty or of more than one line',
+      'the credentials of the integration are empty or have more than one line',
     );
   }
   return { username, token, usernameFile, tokenFile };
 }
 
-/** A host may send back what it was sent; it does not get into a message that way. */
+/** A host may echo what it received. This keeps the credentials out of messages. */
 function withoutSecrets(credentials: Credentials | null, text: string): string {
   if (credentials === null) return text;
   const { username, token } = credentials;
   const basic = Buffer.from(`${username}:${token}`).toString('base64');
   return [basic, encodeURIComponent(token), token].reduce(
-    (told, secret) => told.replaceAll(secret, '**********'),
+    (text, secret) => text.replaceAll(secret, '**********'),
     text,
   );
 }
 
-/** Tries again what may pass, while there is time; each attempt is told the milliseconds that are left. */
+/** Retries transient failures until the deadline. Each attempt receives the milliseconds that are left. */
 async function persist<T>(
   attempt: (timeoutMs: number) => Promise<T>,
   timeoutMs: number,
@@ -96,8 +99,8 @@ async function persist<T>(
 }
 
 /**
- * Brings the workspace to where an image can be built from it.
- * @param log gets lines for whoever owns the repository; no secret is in them
+ * Prepares the workspace so that an image can be built from it.
+ * @param log receives lines for the owner of the repository, without secrets
  * @throws StepFailure
  */
 export async function sourceStep(
@@ -106,13 +109,13 @@ export async function sourceStep(
   log: (line: string) => void,
 ): Promise<void> {
   const credentials = readCredentials(request.credentials);
-  const told = (line: string) => log(withoutSecrets(credentials, line));
+  const safeLog = (line: string) => log(withoutSecrets(credentials, line));
   try {
-    await prepare(request, settings, credentials, told);
+    await prepare(request, settings, credentials, safeLog);
   } catch (error) {
     if (error instanceof StepFailure)
       throw new StepFailure(error.reason, withoutSecrets(credentials, error.message));
-    // It goes to the log and the status as well.
+    // The message also appears in the log and in the status.
     throw new Error(withoutSecrets(credentials, error instanceof Error ? error.message : String(error)));
   }
 }
@@ -129,7 +132,7 @@ async function prepare(
   log(`reading ${request.repoUrl}`);
   const commit = await persist(
     async (timeoutMs) => {
-      // A container that is started again finds what the one before it left.
+      // A restarted container finds the files of the previous run.
       for (const path of [own, source, ...Object.values(workspace)])
         rmSync(path, { recursive: true, force: true });
       mkdirSync(own, { recursive: true });
@@ -142,7 +145,7 @@ async function prepare(
         commit: request.commit,
         gitDir: join(own, 'repository'),
         into: source,
-        limits: { ...request.limits, timeoutMs, files: MOST_FILES },
+        limits: { ...request.limits, timeoutMs, files: MAX_FILES },
         log,
       });
     },

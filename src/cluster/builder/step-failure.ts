@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { type BuildFailure, buildFailureSchema } from '../../contract/resource/build.ts';
 import type { Reason } from '../../domain/conditions/conditions.ts';
 
-/** How a step of a build fails: with a reason of the closed list and a message for whoever owns the repository. */
+/** A failed step of a build: a reason of the closed list, and a message for the owner of the repository. */
 export class StepFailure extends Error {
   readonly reason: Reason;
-  /** The same may succeed a moment later: the host did not answer, say. */
+  /** A transient failure: the same step may succeed later, for example when the host did not respond. */
   readonly passing: boolean;
   constructor(reason: Reason, message: string, options: { passing?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
@@ -15,22 +15,22 @@ export class StepFailure extends Error {
   }
 }
 
-/** Kubernetes cuts a termination message off after so many bytes. */
-const MOST_BYTES = 4096;
-const MOST_CHARACTERS = 3000;
+/** Kubernetes truncates a longer termination message. */
+const MAX_BYTES = 4096;
+const MAX_CHARACTERS = 3000;
 
-/** The end is where the cause of a failure stands; half a surrogate pair is left out. */
+/** Keeps the end, which contains the cause of the failure. Half a surrogate pair is dropped. */
 function shortened(message: string, characters: number): string {
   if (message.length <= characters) return message;
   return `…${message.slice(message.length - characters + 1)}`.replace(/^…[\udc00-\udfff]/, '…');
 }
 
-/** A failure as the termination message has it: JSON of at most 4096 bytes. */
+/** A failure in the form of a termination message: JSON of at most 4096 bytes. */
 export function failureText(reason: Reason, message: string): string {
-  for (let most = MOST_CHARACTERS; ; most = Math.floor(most / 2)) {
+  for (let most = MAX_CHARACTERS; ; most = Math.floor(most / 2)) {
     const failure: BuildFailure = { reason, message: shortened(message, most).toWellFormed() };
     const text = JSON.stringify(failure);
-    if (Buffer.byteLength(text) <= MOST_BYTES) {
+    if (Buffer.byteLength(text) <= MAX_BYTES) {
       buildFailureSchema.parse(failure);
       return text;
     }
@@ -38,8 +38,8 @@ export function failureText(reason: Reason, message: string): string {
 }
 
 /**
- * Writes the last word of a step where Kubernetes reads it.
- * @param path of the termination log; it exists already in a pod
+ * Writes the result of a step to the termination log.
+ * @param path of the termination log; in a pod the file already exists
  */
 export function writeTerminationMessage(path: string, text: string): void {
   writeFileSync(path, text);

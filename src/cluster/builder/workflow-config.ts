@@ -3,14 +3,16 @@ import { z } from 'zod';
 import { line, text } from '../../domain/kubernetes/text.ts';
 import { StepFailure } from './step-failure.ts';
 
-/** The configuration file of an application in a repository (workflow_config_path): what a Dockerfile is written from. */
+/**
+ * The configuration file of an application in a repository (workflow_config_path). A Dockerfile is generated from it.
+ */
 
 export const LANGUAGES = ['node', 'python'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** `24`, `3.13`, `22.11.0`. */
 const VERSION = /^\d{1,3}(\.\d{1,4}){0,2}$/;
-/** YAML reads 3.10 as the number 3.1: a number is taken only where nothing can be lost. */
+/** YAML reads 3.10 as the number 3.1, so a number is accepted only where it cannot lose digits. */
 const versionSchema = z
   .union([z.int().min(0).transform(String), z.string()], {
     error: 'must be a version in quotes, such as "3.13"',
@@ -20,7 +22,7 @@ const versionSchema = z
 const command = text(4096).min(1);
 const word = text(4096).refine((value) => !value.includes('\0'), 'must not contain NUL');
 
-/** A file of the repository: relative to the configuration, without '..' . */
+/** A file of the repository: relative to the configuration, without '..'. */
 const entrypoint = line(1024)
   .min(1)
   .refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), 'must be a path below the file')
@@ -28,17 +30,17 @@ const entrypoint = line(1024)
 
 export const workflowConfigSchema = z
   .strictObject({
-    language: z.enum(LANGUAGES).describe('What the application is written in.'),
-    version: versionSchema.describe('Version of the language: names the base image.'),
+    language: z.enum(LANGUAGES).describe('Language of the application.'),
+    version: versionSchema.describe('Version of the language. It selects the base image.'),
     entrypoint: entrypoint.optional().describe('File that starts the application.'),
     command: z
       .array(word)
       .min(1)
       .max(100)
       .optional()
-      .describe('Program and arguments that start it, in place of entrypoint.'),
-    install: command.optional().describe('Installs dependencies; install_command takes its place.'),
-    build: command.optional().describe('Builds the application; build_command takes its place.'),
+      .describe('Program and arguments that start the application, instead of entrypoint.'),
+    install: command.optional().describe('Installs dependencies; install_command overrides it.'),
+    build: command.optional().describe('Builds the application; build_command overrides it.'),
   })
   .superRefine(({ entrypoint, command }, ctx) => {
     if ((entrypoint === undefined) === (command === undefined)) {
@@ -48,18 +50,18 @@ export const workflowConfigSchema = z
   });
 export type WorkflowConfig = z.infer<typeof workflowConfigSchema>;
 
-const MOST_PROBLEMS = 5;
+const MAX_PROBLEMS = 5;
 
 /**
- * Reads a configuration, YAML or JSON (which is YAML, too).
- * @param path as workflow_config_path has it; for messages
- * @throws StepFailure that names file and field
+ * Parses a configuration in YAML or JSON (which is valid YAML).
+ * @param path workflow_config_path, for messages
+ * @throws StepFailure that names the file and the field
  */
 export function parseWorkflowConfig(path: string, content: string): WorkflowConfig {
-  // Aliases could make much of little; no configuration needs one.
+  // Nested aliases could expand a small file to a very large one, and no configuration needs them.
   const document = parseDocument(content, { prettyErrors: true, uniqueKeys: true });
   const [error] = document.errors;
-  if (error !== undefined) throw invalid(path, [error.message.split('\n')[0] ?? 'is no YAML']);
+  if (error !== undefined) throw invalid(path, [error.message.split('\n')[0] ?? 'is not YAML']);
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 0 });
@@ -75,6 +77,6 @@ export function parseWorkflowConfig(path: string, content: string): WorkflowConf
 }
 
 function invalid(path: string, problems: readonly string[]): StepFailure {
-  const told = problems.slice(0, MOST_PROBLEMS).join('; ');
-  return new StepFailure('BuildConfigInvalid', `${path} is not right: ${told}`);
+  const shown = problems.slice(0, MAX_PROBLEMS).join('; ');
+  return new StepFailure('BuildConfigInvalid', `${path} is invalid: ${shown}`);
 }

@@ -5,7 +5,7 @@ import { type PlainObject, secretNames } from './plain-objects.ts';
 /** The files of an export. Pure. */
 
 export interface ExportedFile {
-  /** Name within the folder. */
+  /** File name within the folder. */
   readonly name: string;
   readonly text: string;
 }
@@ -20,7 +20,7 @@ const yaml = (value: object) => stringify(value, { lineWidth: 0, aliasDuplicateO
 
 const fileOf = ({ kind, metadata }: PlainObject) => `${kind.toLowerCase()}-${metadata.name}.yaml`;
 
-/** All objects as one stream. */
+/** All objects as one YAML stream. */
 export function asStream(objects: readonly PlainObject[]): string {
   return objects.map((object) => `---\n${yaml(object)}`).join('');
 }
@@ -60,7 +60,7 @@ To move to another cluster, copy these Secrets and the volume's data first.
 `;
 }
 
-/** A folder that `kubectl apply -k` takes. */
+/** A folder for `kubectl apply -k`. */
 export function asFolder(exported: Exported): ExportedFile[] {
   const { resource, objects } = exported;
   const kustomization = {

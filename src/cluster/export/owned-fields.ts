@@ -1,10 +1,10 @@
 import type { ManagedFieldsEntry } from '../kube/client/object.ts';
 
 /**
- * The part of an object that some field managers set, read from its managedFields: what they once applied, without
- * defaults, status and what others wrote.
- * Format: Kubernetes' FieldsV1. `f:NAME` is a member, `k:{…}` the item of a list with these keys, `v:…` a value of a
- * set, `.` the thing itself; an empty one says that all beneath it is meant.
+ * The part of an object that the given field managers set, read from its managedFields. This is what they applied,
+ * without defaults, status and the fields of other writers.
+ * Format: Kubernetes FieldsV1. `f:NAME` is a member, `k:{…}` the list item with these keys, `v:…` a value of a set,
+ * and `.` the object itself. An empty object stands for everything below it.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Two managers' fields as one. */
+/** Merges the fields of two managers. */
 function union(a: Fields, b: Fields): Fields {
   const merged: Record<string, unknown> = { ...a };
   for (const [key, beneath] of Object.entries(b)) {
@@ -25,7 +25,7 @@ function union(a: Fields, b: Fields): Fields {
 const isItself = (key: string) => key === '.';
 const isWhole = (fields: Fields) => Object.keys(fields).every(isItself) && Object.keys(fields).length === 0;
 
-/** Whether an item of a list is the one that `k:{…}` names. */
+/** Whether a list item is the one that `k:{…}` names. */
 function hasKeys(item: unknown, keys: Fields): boolean {
   return isObject(item) && Object.entries(keys).every(([name, value]) => item[name] === value);
 }
@@ -38,14 +38,14 @@ function itemsOf(list: readonly unknown[], fields: Fields): unknown[] {
     return (
       list
         .filter((item) => hasKeys(item, keys))
-        // A key may have been filled in by default (a port's protocol): without it the item could not be found again.
+        // A key may be a default value (a port's protocol). It is kept, because it identifies the item.
         .map((item) => ({ ...keys, ...(part(item, beneath as Fields) as object) }))
     );
   });
   return [...kept].sort((a, b) => positionOf(list, a) - positionOf(list, b));
 }
 
-/** Where an item, or the one that it is a part of, stands in the list. */
+/** Position in the list of the item that equals or contains `wanted`. */
 function positionOf(list: readonly unknown[], wanted: unknown): number {
   const found = list.findIndex((item) =>
     isObject(item) && isObject(wanted)
@@ -71,7 +71,7 @@ function part(value: unknown, fields: Fields): unknown {
 }
 
 /**
- * What `managers` set of an object, subresources left out.
+ * The fields that `managers` set on an object, without subresources.
  * @param object with its managedFields
  */
 export function ownedFields(

@@ -7,9 +7,9 @@ import type { StoredTemplates } from '../../workloads/stored-templates.ts';
 import type { KubeObject, UntypedObject } from '../kube/client/object.ts';
 import { ownedFields } from './owned-fields.ts';
 
-/** What Berth made of a deployment, as objects that stand without it. Pure. */
+/** Exports the workloads of a deployment as objects that run without Berth. Pure. */
 
-/** A plain object: what Berth applied of it, no owner, none of Berth's own annotations. */
+/** An object as Berth applied it, without owner references and without Berth's annotations. */
 export type PlainObject = KubeObject & Record<string, unknown>;
 
 const MANAGERS = [FIELD_MANAGERS.operator, FIELD_MANAGERS.replicas];
@@ -20,8 +20,8 @@ function withoutBerthAnnotations(annotations: Readonly<Record<string, string>>):
 }
 
 /**
- * Labels stay, Berth's too: selectors name them. What pods carry stays as it is to the letter, or they would be
- * replaced.
+ * Labels are kept, including Berth's, because selectors use them. Pod templates stay unchanged: any change would
+ * replace the pods.
  */
 function plain(live: UntypedObject): PlainObject {
   const owned = ownedFields(live, MANAGERS);
@@ -43,7 +43,7 @@ function plain(live: UntypedObject): PlainObject {
   };
 }
 
-/** A component's Deployment with the pod template of the revision; null: the revision has no such component. */
+/** A component's Deployment with the pod template of the revision; null when the revision has no such component. */
 function ofRevision(
   object: PlainObject,
   resource: ManagedDeployment,
@@ -70,7 +70,10 @@ interface AutoscalerFields {
   readonly spec?: { readonly scaleTargetRef?: { readonly kind?: string; readonly name?: string } };
 }
 
-/** Of a Deployment that an autoscaler is for: its number of pods is not ours to say, at no time that this is applied. */
+/**
+ * Omits `replicas` of a Deployment that has an autoscaler: applying the export later must not reset the number of
+ * pods.
+ */
 function withoutScaledReplicas(object: PlainObject, all: readonly PlainObject[]): PlainObject {
   const scales = ({ kind, spec }: PlainObject & AutoscalerFields) =>
     kind === 'HorizontalPodAutoscaler' &&
@@ -89,8 +92,9 @@ function rank({ kind }: KubeObject): number {
 }
 
 /**
- * The objects of a deployment with the pod templates of one of its revisions, in an order in which they can be applied.
- * @param live the objects as they are in the cluster, managedFields included
+ * The objects of a deployment with the pod templates of one of its revisions, in the order in which they can be
+ * applied.
+ * @param live the objects as they are in the cluster, including managedFields
  */
 export function plainObjects(
   resource: ManagedDeployment,
@@ -106,18 +110,18 @@ export function plainObjects(
     );
 }
 
-/** Names of the Secrets that pod specs refer to, anywhere in the objects. Their values are no part of an export. */
+/** Names of all Secrets that the pod specs refer to. The export does not contain their values. */
 export function secretNames(objects: readonly object[]): string[] {
   const found = new Set<string>();
-  const look = (value: unknown, key: string): void => {
-    if (Array.isArray(value)) for (const item of value) look(item, key);
+  const visit = (value: unknown, key: string): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item, key);
     if (typeof value !== 'object' || value === null) return;
     const { name, secretName } = value as { name?: unknown; secretName?: unknown };
     if (typeof secretName === 'string') found.add(secretName);
     const refers = ['secretRef', 'secretKeyRef', 'imagePullSecrets'].includes(key) || key === 'secret';
     if (refers && typeof name === 'string' && !Array.isArray(value)) found.add(name);
-    for (const [member, beneath] of Object.entries(value)) look(beneath, member);
+    for (const [member, beneath] of Object.entries(value)) visit(beneath, member);
   };
-  look(objects, '');
+  visit(objects, '');
   return [...found].sort(compareText);
 }

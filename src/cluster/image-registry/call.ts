@@ -6,20 +6,20 @@ import { isPublicAddress } from '../../domain/net/networks.ts';
 import { RegistryError } from './registry-error.ts';
 
 /**
- * One call of a registry, or of whoever gives tokens for it: hosts that a stranger may have named. No redirect is
- * followed; time and size are bounded by the caller.
+ * One call of a registry or its token server. A tenant may choose these hosts, so redirects are not followed, and the
+ * caller bounds time and size.
  */
 
 export interface Call {
   readonly method: 'GET' | 'HEAD' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
-  /** Largest answer that is read, in bytes. */
+  /** Maximum size of the response, in bytes. */
   readonly maxBytes: number;
-  /** Private and loopback addresses may be called; else the address that is connected to is one that was checked. */
+  /** Private and loopback addresses may be called. Otherwise only addresses that were checked are connected to. */
   readonly mayBePrivate: boolean;
-  /** PEM of the authorities to trust in place of Node's own. */
+  /** PEM of the certificate authorities to trust instead of Node's own. */
   readonly ca?: string | undefined;
-  /** Told when an answer begins. */
+  /** Called when a response begins. */
   readonly onAnswer?: (() => void) | undefined;
 }
 
@@ -37,7 +37,7 @@ const privateAddress = (host: string) =>
 
 const lookup = publicLookup({ refused: privateAddress });
 
-/** A literal address is not looked up. */
+/** Literal addresses skip the DNS lookup, so they are checked here. */
 function checkLiteral(hostname: string): void {
   const address = hostname.replace(/^\[|\]$/g, '');
   if (address === 'localhost' || (isIP(address) !== 0 && !isPublicAddress(address)))
@@ -63,17 +63,17 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-/** A code such as ECONNREFUSED is Node's own, so it may be told; a message may hold words of the host. */
+/** Only the error code (ECONNREFUSED) is reported, because a message may contain text from the host. */
 function connectionError(error: unknown, host: string, answered: boolean): RegistryError {
   if (error instanceof RegistryError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'the connection failed';
-  if (answered) return new RegistryError('failing', `${host} does not end its answer (${code})`);
+  if (answered) return new RegistryError('failing', `${host} did not complete its response (${code})`);
   return new RegistryError('unavailable', `${host} cannot be reached (${code})`);
 }
 
 /**
- * Makes the call; answers of any status are returned.
- * @throws RegistryError, but for an end by the signal: then whatever the signal's reason is
+ * Sends the call. Responses of any status are returned.
+ * @throws RegistryError; the signal's reason when the signal fires
  */
 export async function call(url: URL, options: Call, signal: AbortSignal): Promise<Answer> {
   if (!options.mayBePrivate) checkLiteral(url.hostname);
@@ -82,7 +82,8 @@ export async function call(url: URL, options: Call, signal: AbortSignal): Promis
     response = await open(url, {
       method: options.method,
       headers: { ...options.headers, 'user-agent': 'berth' },
-      // No connection is kept: another call may be another tenant's, or the name may have moved.
+      // Connections are not reused: the next call may be for another tenant, or the name may resolve to another
+      // address.
       agent: false,
       signal,
       ...(options.mayBePrivate ? {} : { lookup }),

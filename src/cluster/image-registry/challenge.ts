@@ -1,16 +1,16 @@
-/** What a registry asks for before it answers (RFC 9110, 11.6.1; distribution's token protocol). */
+/** Parses the authentication challenge of a registry (RFC 9110, 11.6.1; distribution's token protocol). */
 
 export type Challenge =
   | { readonly scheme: 'basic' }
   | {
       readonly scheme: 'bearer';
-      /** URL of whoever gives tokens. */
+      /** URL of the token server. */
       readonly realm: string;
       readonly service: string | null;
       readonly scope: string | null;
     };
 
-/** Longer ones are nobody's who means well. */
+/** Headers above this length are not legitimate. */
 const MAX_LENGTH = 4096;
 const SCHEME = /^\s*,?\s*([A-Za-z]+)(?=\s|,|$)/;
 const PARAMETER = /^\s*,?\s*([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))/;
@@ -20,7 +20,7 @@ interface Read {
   readonly parameters: Map<string, string>;
 }
 
-/** The challenges of a header, in their order. What cannot be read ends them. */
+/** The challenges of a header, in order. Parsing stops at the first invalid one. */
 function challengesOf(header: string): Read[] {
   const found: Read[] = [];
   let rest = header.slice(0, MAX_LENGTH);
@@ -41,7 +41,10 @@ function challengesOf(header: string): Read[] {
   return found;
 }
 
-/** Reads a `www-authenticate` header: a token is asked for rather than a password sent; null: nothing known is asked. */
+/**
+ * Reads a `www-authenticate` header. Bearer is preferred over Basic, so that the password goes only to the token
+ * server. null: no supported scheme.
+ */
 export function parseChallenge(header: string | undefined): Challenge | null {
   const all = challengesOf(header ?? '');
   const bearer = all.find(({ scheme, parameters }) => scheme === 'bearer' && parameters.has('realm'));

@@ -1,6 +1,6 @@
-import { canonicalHost } from './reference.ts';
+import { canonicalRegistryHost } from './reference.ts';
 
-/** Credentials for registries as Secrets hold them: `.dockerconfigjson`, and the older `.dockercfg`. */
+/** Registry credentials in Secrets: `.dockerconfigjson`, and the older `.dockercfg`. */
 
 export interface Credentials {
   readonly username: string;
@@ -10,21 +10,21 @@ export interface Credentials {
 interface Entry extends Credentials {
   /** May begin with a `*` for one label of the name: `*.example.com`. */
   readonly host: string;
-  /** Without slashes around it; empty: all of the registry. */
+  /** Without leading and trailing slashes; empty: all repositories of the registry. */
   readonly path: string;
 }
 
-/** Keys of the data of a Secret, with where the registries stand in what they hold. */
+/** Keys of a Secret's data that can hold registry credentials. */
 const KEYS = ['.dockerconfigjson', '.dockercfg'] as const;
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `https://index.docker.io/v1/` is how docker calls its own. */
+/** Docker stores `https://index.docker.io/v1/` for Docker Hub. */
 function placeOf(key: string): Pick<Entry, 'host' | 'path'> {
   const [host = '', ...parts] = key.replace(/^https?:\/\//, '').split('/');
   const path = parts.join('/').replace(/\/+$/, '');
-  return { host: canonicalHost(host.toLowerCase()), path: /^v[12]$/.test(path) ? '' : path };
+  return { host: canonicalRegistryHost(host.toLowerCase()), path: /^v[12]$/.test(path) ? '' : path };
 }
 
 function credentialsOf(value: unknown): Credentials | null {
@@ -59,9 +59,9 @@ function isOfHost(pattern: string, host: string): boolean {
 }
 
 /**
- * The credentials of a Secret that are for a repository, those for the longest path first, as kubelets take them.
- * What is none is left out: a kubelet, too, goes on without.
- * @param data as in a Secret: base64
+ * The credentials of a Secret that apply to a repository, the most specific path first, in the order of the kubelet.
+ * Invalid entries are skipped, as by the kubelet.
+ * @param data the data of a Secret: base64
  */
 export function credentialsFor(
   data: Readonly<Record<string, string>>,

@@ -4,41 +4,41 @@ import type { Credentials } from './docker-config.ts';
 import { registryReference } from './reference.ts';
 import { RegistryError } from './registry-error.ts';
 import {
-  type Asked,
   authorizationFor,
   basic,
   callRepository,
   computedDigest,
-  failureOf,
   headOrGetManifest,
+  type LookupContext,
   manifest,
   parsed,
   type RegistryOptions,
+  registryFailure,
   statedDigest,
 } from './repository-call.ts';
 
-/** Asks a registry which digest an image has at present (OCI distribution specification). */
+/** Looks up the current digest of an image in its registry (OCI distribution specification). */
 
 export type ImageAnswer =
   | { readonly kind: 'found'; readonly digest: string }
-  /** `definite`: it says so to somebody whom it lets look. */
+  /** `definite`: the registry reported this to a client that may read the repository. */
   | { readonly kind: 'absent'; readonly definite: boolean };
 
-/** NOT_FOUND is Harbor's. */
+/** NOT_FOUND is the error code of Harbor. */
 const NO_MANIFEST: readonly unknown[] = ['MANIFEST_UNKNOWN', 'NOT_FOUND'];
 const NO_REPOSITORY = 'NAME_UNKNOWN';
 
 /** Several Secrets may hold credentials for one registry. */
 const MAX_CREDENTIALS = 8;
-/** Before another try of what may pass, in milliseconds; then twice as long, and so on. */
+/** Pause before the first retry of a transient failure, in milliseconds. It doubles with each retry. */
 const FIRST_PAUSE_MS = 250;
 
 /**
- * Some registries tell strangers that there is nothing: it counts where nobody had to say who he is, or has said so, or
- * where the stranger is shown the other images of the repository.
+ * Some registries answer "not found" to anonymous clients. The answer is definite when the registry requires no
+ * login, when the client was authenticated, or when the anonymous client can list tags of the repository.
  */
 async function absence(
-  asked: Asked,
+  context: LookupContext,
   { body }: Answer,
   authorization: string | undefined,
   known: boolean,
@@ -47,13 +47,13 @@ async function absence(
   const codes: unknown[] = Array.isArray(errors) ? errors.map((error) => error?.code) : [];
   const isManifest = codes.some((code) => NO_MANIFEST.includes(code));
   if (known) return { kind: 'absent', definite: isManifest || codes.includes(NO_REPOSITORY) };
-  return { kind: 'absent', definite: isManifest && (await showsTags(asked, authorization)) };
+  return { kind: 'absent', definite: isManifest && (await showsTags(context, authorization)) };
 }
 
-/** Whether the repository shows some tag. What goes wrong with this question is no answer to the other one. */
-async function showsTags(asked: Asked, authorization: string | undefined): Promise<boolean> {
+/** Whether the repository lists any tag. A failure of this call does not affect the lookup. */
+async function showsTags(context: LookupContext, authorization: string | undefined): Promise<boolean> {
   try {
-    const { status, body } = await callRepository(asked, 'GET', 'tags/list?n=1', authorization);
+    const { status, body } = await callRepository(context, 'GET', 'tags/list?n=1', authorization);
     const { tags } = parsed(body);
     return status === 200 && Array.isArray(tags) && tags.length > 0;
   } catch (error) {
@@ -64,101 +64,107 @@ async function showsTags(asked: Asked, authorization: string | undefined): Promi
 
 async function read(
   answer: Answer,
-  asked: Asked,
+  context: LookupContext,
   authorization: string | undefined,
   known: boolean,
 ): Promise<ImageAnswer> {
-  const { host, reference, isDigest } = asked.reference;
-  if (answer.status === 404) return await absence(asked, answer, authorization, known);
-  if (answer.status !== 200) throw failureOf(answer, host);
+  const { host, reference, isDigest } = context.reference;
+  if (answer.status === 404) return await absence(context, answer, authorization, known);
+  if (answer.status !== 200) throw registryFailure(answer, host);
   if (isDigest) return { kind: 'found', digest: reference };
-  const digest = statedDigest(answer) ?? (await digestOfBody(asked, answer, authorization));
+  const digest = statedDigest(answer) ?? (await digestOfBody(context, answer, authorization));
   if (digest === null)
-    throw new RegistryError('unsupported', `${host} does not tell the digest of the image`);
+    throw new RegistryError('unsupported', `${host} does not report the digest of the image`);
   return { kind: 'found', digest };
 }
 
-/** The digest where no header states it: of the manifest, which a GET has answered already or is asked for. */
+/**
+ * The digest, computed from the manifest when no header states it. A previous GET may already have returned the
+ * manifest.
+ */
 async function digestOfBody(
-  asked: Asked,
+  context: LookupContext,
   answer: Answer,
   authorization: string | undefined,
 ): Promise<string | null> {
-  const read = answer.body.length > 0 ? answer : await manifest(asked, 'GET', authorization);
+  const read = answer.body.length > 0 ? answer : await manifest(context, 'GET', authorization);
   return read.status === 200 ? (statedDigest(read) ?? computedDigest(read)) : null;
 }
 
-/** Credentials that are worth a try, each once; null: a stranger's. */
+/** Distinct credentials to try, in order; null: anonymous. */
 function triesOf(all: readonly Credentials[]): (Credentials | null)[] {
   const different = new Map(all.map((each) => [basic(each), each]));
   return different.size === 0 ? [null] : [...different.values()];
 }
 
-async function ask(asked: Asked, all: readonly Credentials[]): Promise<ImageAnswer> {
-  const first = await headOrGetManifest(asked);
-  // It asks nobody who he is.
-  if (first.status !== 401) return await read(first, asked, undefined, true);
+async function attempt(context: LookupContext, all: readonly Credentials[]): Promise<ImageAnswer> {
+  const first = await headOrGetManifest(context);
+  // The registry requires no login.
+  if (first.status !== 401) return await read(first, context, undefined, true);
   const tries = triesOf(all);
   let refusal: RegistryError | null = null;
   let absent: ImageAnswer | null = null;
-  // What is not there for one may be there for another: kubelets try them all.
+  // Another account may see an image that this one does not. The kubelet tries all of them, too.
   let definite = tries.length <= MAX_CREDENTIALS;
   for (const credentials of tries.slice(0, MAX_CREDENTIALS)) {
-    const answer = await askAs(asked, first, credentials);
+    const answer = await attemptWith(context, first, credentials);
     if (answer instanceof RegistryError) refusal = answer;
     else if (answer.kind === 'found') return answer;
     else absent = answer;
     definite &&= !(answer instanceof RegistryError) && answer.kind === 'absent' && answer.definite;
   }
   if (absent !== null) return { kind: 'absent', definite };
-  throw refusal ?? failureOf(first, asked.reference.host);
+  throw refusal ?? registryFailure(first, context.reference.host);
 }
 
-/** Asks with these credentials; an error: they are refused. */
-async function askAs(
-  asked: Asked,
+/**
+ * Looks up the image with these credentials.
+ * @returns an error: the registry rejects them
+ */
+async function attemptWith(
+  context: LookupContext,
   unauthorized: Answer,
   credentials: Credentials | null,
 ): Promise<ImageAnswer | RegistryError> {
   try {
-    const authorization = await authorizationFor(asked, unauthorized, credentials);
-    if (authorization === null) return failureOf(unauthorized, asked.reference.host);
-    const answer = await headOrGetManifest(asked, authorization);
-    return await read(answer, asked, authorization, credentials !== null);
+    const authorization = await authorizationFor(context, unauthorized, credentials);
+    if (authorization === null) return registryFailure(unauthorized, context.reference.host);
+    const answer = await headOrGetManifest(context, authorization);
+    return await read(answer, context, authorization, credentials !== null);
   } catch (error) {
     if (error instanceof RegistryError && error.kind === 'refused') return error;
     throw error;
   }
 }
 
-/** How long to wait before another try; null: it is not worth one. */
-function pauseAfter(error: unknown, tried: number): number | null {
+/** Pause before the next attempt, in milliseconds; null: do not retry. */
+function pauseAfter(error: unknown, attempts: number): number | null {
   if (!(error instanceof RegistryError)) return null;
-  // Whoever is asked for less does not ask more often, but where he is told when.
+  // A rate-limited client must not send more requests, unless the registry says when.
   if (error.kind === 'limited') return error.retryAfterMs ?? null;
   if (error.kind !== 'unavailable' && error.kind !== 'failing') return null;
-  return error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (tried - 1);
+  return error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (attempts - 1);
 }
 
-/** Asks again what may pass, by GET, as long as there is time for another try. */
-async function persist(asked: Asked, credentials: readonly Credentials[]): Promise<ImageAnswer> {
-  for (let tried = 1; ; tried += 1) {
+/** Retries transient failures by GET as long as time is left. */
+async function persist(context: LookupContext, credentials: readonly Credentials[]): Promise<ImageAnswer> {
+  for (let attempts = 1; ; attempts += 1) {
     try {
-      return await ask(asked, credentials);
+      return await attempt(context, credentials);
     } catch (error) {
-      const pause = pauseAfter(error, tried);
-      if (pause === null || performance.now() + pause >= asked.endsAt) throw error;
-      // Some registries fail or cut a HEAD and answer a GET. Where requests are limited, a GET would cost more.
-      if (!(error instanceof RegistryError && error.kind === 'limited')) asked.head.isWorthwhile = false;
-      await sleep(pause, undefined, { signal: asked.signal });
+      const pause = pauseAfter(error, attempts);
+      if (pause === null || performance.now() + pause >= context.endsAt) throw error;
+      // Some registries fail or cut a HEAD but answer a GET. Under a rate limit, a GET would cost more.
+      if (!(error instanceof RegistryError && error.kind === 'limited')) context.head.isWorthwhile = false;
+      await sleep(pause, undefined, { signal: context.signal });
     }
   }
 }
 
 /**
- * The digest that an image has at present, or that it is not there. Without credentials it is asked for as a stranger;
- * of several the first one counts that the registry takes.
- * @param signal ends it early
+ * The current digest of an image, or its absence. Without credentials the call is anonymous; of several credentials,
+ * the first that the registry accepts counts.
+ * @param signal stops the lookup early
  * @throws RegistryError; the signal's reason
  */
 export async function lookUpImage(
@@ -168,17 +174,17 @@ export async function lookUpImage(
   signal: AbortSignal,
 ): Promise<ImageAnswer> {
   const reference = registryReference(image);
-  if (reference === null) throw new RegistryError('unsupported', 'it is no image reference');
+  if (reference === null) throw new RegistryError('unsupported', 'it is not a valid image reference');
   const { host } = reference;
   const endsAt = performance.now() + options.timeoutMs;
-  const box = AbortSignal.timeout(options.timeoutMs);
+  const timeout = AbortSignal.timeout(options.timeoutMs);
   let answered = false;
-  const asked: Asked = {
+  const context: LookupContext = {
     reference,
     insecure: options.insecureHosts.includes(host),
     mayBePrivate: options.privateHosts === 'any' || options.privateHosts.includes(host),
     options,
-    signal: AbortSignal.any([signal, box]),
+    signal: AbortSignal.any([signal, timeout]),
     endsAt,
     head: { isWorthwhile: true },
     onAnswer: () => {
@@ -186,14 +192,15 @@ export async function lookUpImage(
     },
   };
   try {
-    return await persist(asked, credentials);
+    return await persist(context, credentials);
   } catch (error) {
     signal.throwIfAborted();
-    if (!box.aborted) throw error;
+    if (!timeout.aborted) throw error;
     const within = `within ${options.timeoutMs / 1000} s`;
-    // What takes so long may be this image, or the many credentials that were tried: both are the tenant's.
+    // The registry did answer, so the time went to this image or to the number of credentials. Both are the tenant's
+    // choice.
     throw answered
-      ? new RegistryError('slow', `${host} did not answer all that was asked ${within}`)
+      ? new RegistryError('slow', `${host} responded, but the lookup did not finish ${within}`)
       : new RegistryError('unavailable', `${host} did not answer ${within}`);
   }
 }

@@ -1,11 +1,11 @@
 import { parseImageReference } from '../../domain/kubernetes/image.ts';
 
-/** Where an image reference leads, as container runtimes read it. */
+/** Parses image references as container runtimes do. */
 
 export interface RegistryReference {
-  /** Host of the registry, with its port if one is named: what credentials are for. */
+  /** Host of the registry, with its port if given. Credentials are stored for this name. */
   readonly host: string;
-  /** Host that its API is called at. */
+  /** Host at which the registry's API is called. */
   readonly apiHost: string;
   readonly repository: string;
   /** Tag or digest. */
@@ -17,18 +17,18 @@ const DOCKER_HUB = 'docker.io';
 const DOCKER_HUB_API = 'registry-1.docker.io';
 const DEFAULT_TAG = 'latest';
 
-/** The first part of a name is a host where it looks like one; else it is a part of a name at Docker Hub. */
+/** The first part of a name is a host if it looks like one. Otherwise it is part of a name on Docker Hub. */
 function isHost(part: string): boolean {
   return part.includes('.') || part.includes(':') || part === 'localhost' || part !== part.toLowerCase();
 }
 
 /** Other names of Docker Hub. */
-export function canonicalHost(host: string): string {
+export function canonicalRegistryHost(host: string): string {
   const known = ['index.docker.io', DOCKER_HUB_API, 'www.docker.io', 'hub.docker.com'];
   return known.includes(host) ? DOCKER_HUB : host;
 }
 
-/** Reads an image reference; null: it is none. */
+/** Parses an image reference; null when it is invalid. */
 export function registryReference(image: string): RegistryReference | null {
   const parsed = parseImageReference(image);
   if (parsed === null) return null;
@@ -36,7 +36,7 @@ export function registryReference(image: string): RegistryReference | null {
   const slash = name.indexOf('/');
   const first = slash === -1 ? '' : name.slice(0, slash);
   const named = slash !== -1 && isHost(first);
-  const host = named ? canonicalHost(first) : DOCKER_HUB;
+  const host = named ? canonicalRegistryHost(first) : DOCKER_HUB;
   const path = named ? name.slice(slash + 1) : name;
   const isHub = host === DOCKER_HUB;
   return {

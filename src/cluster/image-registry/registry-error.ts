@@ -1,7 +1,12 @@
 /**
- * Why a registry gave no answer that can be used.
- * `unavailable`: it does not answer, whatever it is asked. `slow`: it answered, but not all of what this look needed in its time. `limited`: it takes no more requests of whoever asked. `failing`: it has failed with
- * this image (one behind a mirror, say). `refused`: it does not let the image be looked at. `forbidden`: this installation does not call it. `unsupported`: it speaks in another way.
+ * Why a lookup in a registry failed.
+ * `unavailable`: the registry does not respond at all.
+ * `slow`: it responded, but the lookup did not finish within its time.
+ * `limited`: it rejects further requests of this client (rate limit).
+ * `failing`: it failed for this image, for example an image behind a mirror.
+ * `refused`: it does not allow the image to be read.
+ * `forbidden`: this installation does not call it.
+ * `unsupported`: its response does not follow the protocol.
  */
 export type RegistryErrorKind =
   | 'unavailable'
@@ -12,11 +17,11 @@ export type RegistryErrorKind =
   | 'forbidden'
   | 'unsupported';
 
-/** Messages name hosts and statuses; never a credential, never words of the host. */
+/** Messages contain hosts and statuses, but no credentials and no text from the host. */
 export class RegistryError extends Error {
   override readonly name = 'RegistryError';
   readonly kind: RegistryErrorKind;
-  /** When it is worth another call, in milliseconds from now; undefined: nothing is known. */
+  /** Delay after which a retry makes sense, in milliseconds; undefined: unknown. */
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: RegistryErrorKind, message: string, retryAfterMs?: number) {

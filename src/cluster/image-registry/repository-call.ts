@@ -5,16 +5,16 @@ import type { Credentials } from './docker-config.ts';
 import type { RegistryReference } from './reference.ts';
 import { RegistryError } from './registry-error.ts';
 
-/** Calls of one repository of a registry (OCI distribution specification), and the tokens that they need. */
+/** Calls of one repository in a registry (OCI distribution specification), and their tokens. */
 
 export interface RegistryOptions {
-  /** Longest that one image is asked for, in milliseconds. */
+  /** Time limit for the lookup of one image, in milliseconds. */
   readonly timeoutMs: number;
-  /** Registries that may be at private addresses, as `host` or `host:port`; `any`: all. */
+  /** Registries that may have private addresses, as `host` or `host:port`; `any`: all. */
   readonly privateHosts: readonly string[] | 'any';
-  /** Registries that are called by http. */
+  /** Registries that are called over http. */
   readonly insecureHosts: readonly string[];
-  /** PEM of the authorities to trust in place of Node's own. */
+  /** PEM of the certificate authorities to trust instead of Node's own. */
   readonly ca?: string | undefined;
 }
 
@@ -27,18 +27,18 @@ const ACCEPT = [
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 const MAX_TOKEN_BYTES = 64 * 1024;
 const MAX_REDIRECTS = 3;
-/** All that concerns the one registry that is asked. */
-export interface Asked {
+/** Everything that the calls for one image share. */
+export interface LookupContext {
   readonly reference: RegistryReference;
   readonly insecure: boolean;
   readonly mayBePrivate: boolean;
   readonly options: RegistryOptions;
   readonly signal: AbortSignal;
-  /** When `signal` ends it at the latest, as performance.now() counts. */
+  /** Latest time at which `signal` fires, on the clock of performance.now(). */
   readonly endsAt: number;
-  /** Whether a HEAD is worth a call: false once one hung or failed. Shared by all calls for the image. */
+  /** Whether to try a HEAD: false after one hung or failed. Shared by all calls for the image. */
   readonly head: { isWorthwhile: boolean };
-  /** Told whenever anything is answered. */
+  /** Called for each response. */
   readonly onAnswer?: () => void;
 }
 
@@ -46,17 +46,21 @@ export interface Asked {
 export const basic = ({ username, password }: Credentials) =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 
-function callOptions(asked: Asked, headers: Call['headers'], maxBytes: number): Omit<Call, 'method'> {
-  const { mayBePrivate, options, onAnswer } = asked;
+function callOptions(
+  context: LookupContext,
+  headers: Call['headers'],
+  maxBytes: number,
+): Omit<Call, 'method'> {
+  const { mayBePrivate, options, onAnswer } = context;
   return { headers, maxBytes, mayBePrivate, ca: options.ca, onAnswer };
 }
 
-/** As a URL with a scheme that may be called; a registry with TLS leads nobody away from it. */
-function calledUrl(text: string, base: string | undefined, asked: Asked): URL {
+/** Parses a URL and checks its scheme: a registry with TLS must not lead to a URL without. */
+function calledUrl(text: string, base: string | undefined, context: LookupContext): URL {
   const url = URL.canParse(text, base) ? new URL(text, base) : null;
-  const allowed = url?.protocol === 'https:' || (asked.insecure && url?.protocol === 'http:');
+  const allowed = url?.protocol === 'https:' || (context.insecure && url?.protocol === 'http:');
   if (url === null || !allowed) {
-    throw new RegistryError('unsupported', `${asked.reference.host} leads to a URL that is not https`);
+    throw new RegistryError('unsupported', `${context.reference.host} refers to a URL that is not https`);
   }
   url.username = '';
   url.password = '';
@@ -64,81 +68,89 @@ function calledUrl(text: string, base: string | undefined, asked: Asked): URL {
 }
 
 /** The manifest of the image. */
-export function manifest(asked: Asked, method: Call['method'], authorization?: string): Promise<Answer> {
-  return callRepository(asked, method, `manifests/${asked.reference.reference}`, authorization);
+export function manifest(
+  context: LookupContext,
+  method: Call['method'],
+  authorization?: string,
+): Promise<Answer> {
+  return callRepository(context, method, `manifests/${context.reference.reference}`, authorization);
 }
 
-/** A HEAD with one of these is answered as a GET would be: what was asked is known, or another call now would not help. */
+/** Statuses of a HEAD that a GET would also return: the result is known, or another call would not help now. */
 const SETTLED_BY_HEAD: ReadonlySet<number> = new Set([200, 429, 502, 503, 504]);
 
 const asksForCredentials = ({ status, headers }: Answer) =>
   status === 401 && headers['www-authenticate'] !== undefined;
 
 /**
- * The manifest by HEAD, or by GET where the registry does not take a HEAD. Registries and proxies refuse the method in
- * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the answer to a GET counts as a refusal. Some
- * leave a HEAD without an answer: it gets half of the time, the GET the rest.
+ * Reads the manifest by HEAD, or by GET when the registry rejects HEAD. Registries and proxies reject the method in
+ * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the response to a GET counts as a refusal.
+ * Some never answer a HEAD, so it gets half of the time and the GET the rest.
  */
-export async function headOrGetManifest(asked: Asked, authorization?: string): Promise<Answer> {
-  const answer = asked.head.isWorthwhile ? await headManifest(asked, authorization) : null;
+export async function headOrGetManifest(context: LookupContext, authorization?: string): Promise<Answer> {
+  const answer = context.head.isWorthwhile ? await headManifest(context, authorization) : null;
   if (answer !== null && (SETTLED_BY_HEAD.has(answer.status) || asksForCredentials(answer))) return answer;
-  return await manifest(asked, 'GET', authorization);
+  return await manifest(context, 'GET', authorization);
 }
 
-/** null: no answer came within half of the time that is left. */
-async function headManifest(asked: Asked, authorization?: string): Promise<Answer | null> {
-  const half = AbortSignal.timeout(Math.max(1, Math.floor((asked.endsAt - performance.now()) / 2)));
+/** null: no response within half of the remaining time. */
+async function headManifest(context: LookupContext, authorization?: string): Promise<Answer | null> {
+  const half = AbortSignal.timeout(Math.max(1, Math.floor((context.endsAt - performance.now()) / 2)));
   try {
-    return await manifest({ ...asked, signal: AbortSignal.any([asked.signal, half]) }, 'HEAD', authorization);
+    return await manifest(
+      { ...context, signal: AbortSignal.any([context.signal, half]) },
+      'HEAD',
+      authorization,
+    );
   } catch (error) {
-    asked.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     if (!half.aborted) throw error;
-    asked.head.isWorthwhile = false;
+    context.head.isWorthwhile = false;
     return null;
   }
 }
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-/** The digest that the registry states in a header; null: it states none that can be read. */
+/** The digest in the response header; null when it is missing or invalid. */
 export function statedDigest({ headers }: Answer): string | null {
   const stated = headers['docker-content-digest'];
   return typeof stated === 'string' && DIGEST.test(stated) ? stated : null;
 }
 
-/** The digest of a manifest in a body; null: the body holds no manifest, but an error page or nothing. */
+/** The digest of the manifest in the body; null when the body is not a manifest, such as an error page. */
 export function computedDigest({ body }: Answer): string | null {
   const isManifest = Object.keys(parsed(body)).length > 0;
   return isManifest ? `sha256:${createHash('sha256').update(body).digest('hex')}` : null;
 }
 
-/** What lies at a path below the repository. Credentials do not follow to another host. */
+/** Calls a path below the repository. Credentials are not sent to another host after a redirect. */
 export async function callRepository(
-  asked: Asked,
+  context: LookupContext,
   method: Call['method'],
   path: string,
   authorization?: string,
 ): Promise<Answer> {
-  const { apiHost, repository } = asked.reference;
-  const first = `${asked.insecure ? 'http' : 'https'}://${apiHost}/v2/${repository}/${path}`;
-  let url = calledUrl(first, undefined, asked);
+  const { apiHost, repository } = context.reference;
+  const first = `${context.insecure ? 'http' : 'https'}://${apiHost}/v2/${repository}/${path}`;
+  let url = calledUrl(first, undefined, context);
   const { origin } = url;
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     const own = url.origin === origin && authorization !== undefined;
     const headers = { accept: ACCEPT, ...(own ? { authorization } : {}) };
     const answer = await call(
       url,
-      { method, ...callOptions(asked, headers, MAX_MANIFEST_BYTES) },
-      asked.signal,
+      { method, ...callOptions(context, headers, MAX_MANIFEST_BYTES) },
+      context.signal,
     );
     const { location } = answer.headers;
     if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
-    url = calledUrl(location, url.href, asked);
+    url = calledUrl(location, url.href, context);
   }
-  throw new RegistryError('unsupported', `${asked.reference.host} redirects without end`);
+  throw new RegistryError('unsupported', `${context.reference.host} redirects too many times`);
 }
 
-/** Longest that a registry is believed when it asks for patience. */
+/** Upper limit for the Retry-After of a registry. */
 const MAX_PATIENCE_MS = 300_000;
 
 function patienceOf({ headers }: Answer): number | undefined {
@@ -146,13 +158,13 @@ function patienceOf({ headers }: Answer): number | undefined {
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, MAX_PATIENCE_MS) : undefined;
 }
 
-/** What a status means that is no answer. */
-export function failureOf(answer: Answer, who: string): RegistryError {
+/** The error for a response that is neither success nor "not found". */
+export function registryFailure(answer: Answer, who: string): RegistryError {
   const { status } = answer;
   if (status === 401 || status === 403)
-    return new RegistryError('refused', `${who} refuses (status ${status})`);
+    return new RegistryError('refused', `${who} denies access (status ${status})`);
   if (status === 429) {
-    return new RegistryError('limited', `${who} takes no more requests for now`, patienceOf(answer));
+    return new RegistryError('limited', `${who} limits the rate of requests`, patienceOf(answer));
   }
   const message = `${who} answers with status ${status}`;
   return status >= 500
@@ -160,7 +172,7 @@ export function failureOf(answer: Answer, who: string): RegistryError {
     : new RegistryError('unsupported', message);
 }
 
-/** A body as an object; what is none is empty. */
+/** Parses a body as a JSON object; anything else yields an empty object. */
 export function parsed(body: Buffer): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
@@ -170,38 +182,41 @@ export function parsed(body: Buffer): Record<string, unknown> {
   }
 }
 
-/** A token to pull from the repository. The password goes to the realm that the registry names, and only encrypted. */
+/**
+ * Obtains a token to pull from the repository. The password is sent only to the realm that the registry names, and
+ * only over TLS.
+ */
 async function tokenFor(
-  asked: Asked,
+  context: LookupContext,
   { realm, service }: Extract<Challenge, { scheme: 'bearer' }>,
   credentials: Credentials | null,
 ): Promise<string> {
-  const url = calledUrl(realm, undefined, asked);
+  const url = calledUrl(realm, undefined, context);
   if (service !== null) url.searchParams.set('service', service);
-  url.searchParams.set('scope', `repository:${asked.reference.repository}:pull`);
+  url.searchParams.set('scope', `repository:${context.reference.repository}:pull`);
   const headers: Call['headers'] = credentials === null ? {} : { authorization: basic(credentials) };
   const answer = await call(
     url,
-    { method: 'GET', ...callOptions(asked, headers, MAX_TOKEN_BYTES) },
-    asked.signal,
+    { method: 'GET', ...callOptions(context, headers, MAX_TOKEN_BYTES) },
+    context.signal,
   );
-  if (answer.status !== 200) throw failureOf(answer, `${url.host}, which gives tokens for it,`);
+  if (answer.status !== 200) throw registryFailure(answer, `its token server ${url.host}`);
   const { token, access_token: accessToken } = parsed(answer.body);
   const given = typeof token === 'string' && token !== '' ? token : accessToken;
   if (typeof given !== 'string' || !/^[\x21-\x7e]+$/.test(given)) {
-    throw new RegistryError('unsupported', `${url.host} gives no token that can be read`);
+    throw new RegistryError('unsupported', `${url.host} returned no valid token`);
   }
   return given;
 }
 
-/** What a call has to carry, by what the registry asked for; null: it asks for what nobody has. */
+/** The authorization header that a challenge requires; null when no suitable credentials exist. */
 export async function authorizationFor(
-  asked: Asked,
+  context: LookupContext,
   unauthorized: Answer,
   credentials: Credentials | null,
 ): Promise<string | null> {
   const challenge = parseChallenge(unauthorized.headers['www-authenticate']);
   if (challenge === null) return null;
-  if (challenge.scheme === 'bearer') return `Bearer ${await tokenFor(asked, challenge, credentials)}`;
+  if (challenge.scheme === 'bearer') return `Bearer ${await tokenFor(context, challenge, credentials)}`;
   return credentials === null ? null : basic(credentials);
 }

@@ -2,18 +2,21 @@ import { type Answer, type Call, call } from './call.ts';
 import { RegistryError } from './registry-error.ts';
 import { computedDigest, statedDigest } from './repository-call.ts';
 
-/** Looks into a repository of the platform's own registry, and removes images from it (OCI distribution specification). */
+/** Lists and deletes images in a repository of the platform's own registry (OCI distribution specification). */
 
 export interface RepositoryOptions {
   /** `registry/path`, without tag and digest. */
   readonly repository: string;
-  /** The registry is called by http. */
+  /** The registry is called over http. */
   readonly insecure: boolean;
-  /** A bearer token that lets pull and delete there, for each call: thousands take longer than one is valid. */
+  /**
+   * Returns a bearer token for pull and delete. Called for each request, because thousands of requests outlast one
+   * token.
+   */
   token(): string;
 }
 
-/** A tag, and the image that it stands for. */
+/** A tag and the digest that it points to. */
 export interface TaggedImage {
   readonly tag: string;
   readonly digest: string;
@@ -37,24 +40,24 @@ async function ask(
 ): Promise<Answer> {
   const slash = repository.indexOf('/');
   const base = `${insecure ? 'http' : 'https'}://${repository.slice(0, slash)}/v2/${repository.slice(slash + 1)}`;
-  const box = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
   const headers = { accept: ACCEPT, authorization: `Bearer ${token()}` };
   try {
     return await call(
       new URL(`${base}/${path}`),
       { method, headers, maxBytes: MAX_BYTES, mayBePrivate: true },
-      box,
+      deadline,
     );
   } catch (error) {
     signal.throwIfAborted();
-    if (!box.aborted) throw error;
+    if (!deadline.aborted) throw error;
     throw new RegistryError('unavailable', 'the registry did not answer in time');
   }
 }
 
 function failure({ status }: Answer): RegistryError {
   if (status === 401 || status === 403) {
-    return new RegistryError('refused', `the registry refuses the hub (status ${status})`);
+    return new RegistryError('refused', `the registry denies access to the hub (status ${status})`);
   }
   return new RegistryError(
     status >= 500 ? 'failing' : 'unavailable',
@@ -67,11 +70,11 @@ function tagsOf(body: Buffer): string[] {
     const { tags } = JSON.parse(body.toString('utf8')) as { tags?: unknown };
     return Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string') : [];
   } catch {
-    throw new RegistryError('failing', 'the registry lists tags in a way that cannot be read');
+    throw new RegistryError('failing', 'the registry returned an invalid list of tags');
   }
 }
 
-/** The digest of a tag, by HEAD, or by GET where HEAD does not tell it; null: the tag is gone. */
+/** The digest of a tag, by HEAD, or by GET when the HEAD does not state it; null when the tag no longer exists. */
 async function digestOfTag(
   options: RepositoryOptions,
   tag: string,
@@ -89,12 +92,12 @@ async function digestOfTag(
 }
 
 /**
- * The tags of the repository that `isAsked` takes, with their images; none where there is no such repository.
+ * The tags of the repository that `isAsked` selects, with their digests; empty when the repository does not exist.
  * @throws RegistryError; the signal's reason
  */
 export async function taggedImages(
   options: RepositoryOptions,
-  isAsked: (tag: string) => boolean,
+  isSelected: (tag: string) => boolean,
   signal: AbortSignal,
 ): Promise<TaggedImage[]> {
   const tags: string[] = [];
@@ -109,7 +112,7 @@ export async function taggedImages(
     last = page.at(-1);
   }
   const images: TaggedImage[] = [];
-  for (const tag of tags.filter(isAsked)) {
+  for (const tag of tags.filter(isSelected)) {
     const digest = await digestOfTag(options, tag, signal);
     if (digest !== null) images.push({ tag, digest });
   }
@@ -117,8 +120,8 @@ export async function taggedImages(
 }
 
 /**
- * Removes an image with all its tags; one that is gone already is no error.
- * @throws RegistryError: `unsupported` where the registry deletes nothing; the signal's reason
+ * Deletes an image with all its tags. An image that is already gone is not an error.
+ * @throws RegistryError: `unsupported` when the registry does not allow deletion; the signal's reason
  */
 export async function removeImage(
   options: RepositoryOptions,
@@ -127,7 +130,7 @@ export async function removeImage(
 ): Promise<void> {
   const answer = await ask(options, 'DELETE', `manifests/${digest}`, signal);
   if (answer.status === 405) {
-    throw new RegistryError('unsupported', 'the registry deletes nothing (storage.delete.enabled)');
+    throw new RegistryError('unsupported', 'the registry does not allow deletion (storage.delete.enabled)');
   }
   if (answer.status !== 404 && (answer.status < 200 || answer.status >= 300)) throw failure(answer);
 }

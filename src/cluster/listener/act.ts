@@ -1,9 +1,9 @@
 import { sleep } from '../kube/client/clock.ts';
 import { runWorkers } from '../kube/queue/controller.ts';
-import { tidyCertificates } from './apply/certificates.ts';
+import { cleanUpCertificates } from './apply/certificates.ts';
 import { pullWork } from './apply/puller.ts';
 import { WorkTable } from './apply/work-table.ts';
-import { tidyBuilds } from './builds/build-cleanup.ts';
+import { cleanUpBuilds } from './builds/build-cleanup.ts';
 import { followBuildLogs } from './builds/build-logs.ts';
 import type { ListenerParts } from './listener-parts.ts';
 import { serveLogRequests } from './logs/log-requests.ts';
@@ -13,11 +13,11 @@ import { runSender } from './report/sender.ts';
 import { fired } from './session/admission.ts';
 import type { Term } from './session/term.ts';
 
-/** Items that are under way at a time, of all tenants. */
+/** Work items that are processed at the same time, for all tenants together. */
 export const ITEMS_AT_ONCE = 16;
 const ITEM_DEADLINE_MS = 45_000;
 const INVENTORY_EVERY_MS = 600_000;
-/** On stop: work under way may finish, then reports are sent, then the lease is released; together below 10 s. */
+/** On stop: current work may finish, then reports are sent, then the lease is released; below 10 s in total. */
 const WORK_DRAIN_MS = 4000;
 const REPORT_DRAIN_MS = 3000;
 
@@ -32,7 +32,7 @@ async function takeInventories(
   }
 }
 
-/** One term: act until it is lost or the process stops, then end in order. */
+/** One term: acts until the lease is lost or the process stops, then shuts down in order. */
 export async function act(parts: ListenerParts, term: Term, stopping: AbortSignal): Promise<void> {
   const {
     options,
@@ -87,8 +87,8 @@ export async function act(parts: ListenerParts, term: Term, stopping: AbortSigna
   view.onLateSync(() => outbox.touchEverything(), ending);
   const taking = takeInventories(outbox, parts, ending);
   const tidied = { view, term, logger, clock, signal: ending, abort: cut.signal };
-  const tidying = builds && tidyBuilds({ ...tidied, builds });
-  const certificates = tidyCertificates({ ...tidied, client, secrets });
+  const tidying = builds && cleanUpBuilds({ ...tidied, builds });
+  const certificates = cleanUpCertificates({ ...tidied, client, secrets });
   const namespace = options.buildNamespace;
   const logging =
     namespace === undefined ? undefined : followBuildLogs({ ...tidied, client, hub, namespace });

@@ -4,42 +4,45 @@ import type { TellSpan } from '../../domain/core/span.ts';
 import type { ReflectorStats } from '../kube/cache/reflector.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Clock } from '../kube/client/clock.ts';
-import type { Outcome } from '../kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../kube/queue/controller.ts';
 import type { WorkQueue } from '../kube/queue/work-queue.ts';
 import type { HubClient } from './session/hub-client.ts';
 
-/** What a listener is run with. */
+/** Options of a listener. */
 export interface ListenerOptions {
   hub: HubClient;
   client: KubeClient;
   /** Unique per process start. */
   identity: string;
-  /** Berth's. */
+  /** Version of Berth. */
   version: string;
   /** Namespaces to work in; empty: all. */
   namespaces: readonly string[];
-  /** Where Berth itself runs in this cluster: nothing is applied there, and the operators' Lease is. */
+  /** Namespace of Berth in this cluster: no deployment is applied there, and it contains the Lease of the operators. */
   ownNamespace?: string;
-  /** Namespace of builds; absent: nothing is built in this cluster. */
+  /** The build namespace; absent: this cluster builds no images. */
   buildNamespace?: string | undefined;
-  /** Secret there by which builds pull base images. */
+  /** Secret in the build namespace with the credentials for base images. */
   buildBaseSecret?: string | undefined;
   /** The operator's rendering configuration. */
   rendering: Omit<RenderConfig, 'kubernetesVersion'>;
-  /** Quota of tenants' namespaces beside what follows from the tenants' own; null: none at all. Default: FIXED_QUOTA. */
+  /**
+   * Limits of tenants' namespaces in addition to those derived from the tenants' quotas; null: no ResourceQuota.
+   * Default: FIXED_QUOTA.
+   */
   tenantQuota?: Readonly<Record<string, string>> | null;
   /**
-   * Told whenever the hub has answered to the attempt to take the lease. After the first time the hub knows the
-   * namespaces: a deployment that names none goes where this listener may work.
+   * Called whenever the hub has answered an attempt to take the lease. After the first answer the hub knows the
+   * namespaces: a deployment that names none gets one in which this listener works.
    */
   onHubAnswer?: () => void;
-  /** Told when a term of acting begins (cache filled, lease held) and ends. */
+  /** Called when a term of acting begins (cache filled, lease held) and when it ends. */
   onActing?: (acting: boolean) => void;
-  /** What may be looked at whenever metrics are asked for: the queue of a term, the caches. */
+  /** State for metrics, read when they are collected: the queue of a term and the caches. */
   onTerm?: (term: { queue: WorkQueue; watches: () => { kind: string; stats: ReflectorStats }[] }) => void;
-  /** Told how an attempt at a work item ended. */
-  onOutcome?: (result: { outcome: Outcome; durationMs: number }) => void;
-  /** Takes a span of each work item that was done, or could not be. */
+  /** Called with the result of each attempt at a work item. */
+  onOutcome?: (result: { outcome: ReconcileOutcome; durationMs: number }) => void;
+  /** Receives a span for each attempt at a work item. */
   span?: TellSpan;
   logger: Logger;
   clock?: Clock;

@@ -12,7 +12,7 @@ import { type Resource, ResourceView } from './resource-view.ts';
 import { type Admission, createAdmission } from './session/admission.ts';
 import { ClusterProbe } from './session/cluster-facts.ts';
 
-/** What lasts as long as the process, whichever term it is. */
+/** The parts that live as long as the process, across terms. */
 export interface ListenerParts {
   options: ListenerOptions;
   clock: Clock;
@@ -39,7 +39,7 @@ function createView({ client, logger, namespaces }: ListenerOptions, clock: Cloc
   return new ResourceView(new Map(reflectors));
 }
 
-/** Nothing of it runs yet. */
+/** Creates the parts without starting any of them. */
 export function createParts(options: ListenerOptions): ListenerParts {
   const { client, logger, rendering, buildNamespace, clock = systemClock, random = Math.random } = options;
   const view = createView(options, clock);

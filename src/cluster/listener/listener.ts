@@ -3,11 +3,12 @@ import type { ListenerOptions } from './listener-options.ts';
 import { createParts } from './listener-parts.ts';
 import { runTerms } from './session/term.ts';
 
-/** Hub ↔ custom resources: takes the hub's lease, applies what is wanted, reports what is there. */
+/** Connects the hub and the custom resources: takes the hub's lease, applies desired state, reports observed state. */
 
 /**
- * Runs the listener until the signal fires; then ends work under way, sends what there is to tell, releases the lease
- * and resolves, within 10 s. Several processes of one listener may run: the hub's lease chooses the one that acts.
+ * Runs the listener until the signal fires. Then finishes current work, sends the remaining reports, releases the
+ * lease and resolves, within 10 s. A listener may run as several processes: the hub's lease selects the one that
+ * acts.
  */
 export async function runListener(options: ListenerOptions, signal: AbortSignal): Promise<void> {
   const parts = createParts(options);

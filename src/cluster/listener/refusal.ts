@@ -5,7 +5,7 @@ import type { Reason } from '../../domain/conditions/conditions.ts';
 import { isKubeError, type KubeError, unknownFields } from '../kube/client/errors.ts';
 import type { ResourceView } from './resource-view.ts';
 
-/** A work item cannot be done, for a reason that its owner has to know. */
+/** A work item cannot be done, for a reason that the owner of the deployment must know. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly reason: Reason;
@@ -28,7 +28,9 @@ export class TermOver extends Error {
 
 const MAX_MESSAGE = 4000;
 
-/** A field of the custom resource that the cluster does not know is no fault of the deployment's: the hub is the newer one. */
+/**
+ * A field that the CRD of the cluster does not know: the hub is newer than the cluster, and the deployment is valid.
+ */
 function olderCluster(error: KubeError): Refusal | null {
   const fields = error.resource === MANAGED_DEPLOYMENT.plural ? unknownFields(error) : [];
   if (fields.length === 0) return null;
@@ -40,8 +42,8 @@ function olderCluster(error: KubeError): Refusal | null {
 }
 
 /**
- * An error of the cluster as a refusal; null for one that passes by itself (no answer, overload, a race), which is
- * tried again without a word.
+ * Converts an error of the cluster to a refusal; null for a transient error (no response, overload, a conflict),
+ * which is retried silently.
  */
 export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
@@ -53,7 +55,7 @@ export function refusalOf(error: unknown): Refusal | null {
     case 'invalid':
     case 'bad_request':
       return new Refusal('Refused', message, false);
-    // Rights, quotas and admission rules are others' to change; so is a namespace that is missing.
+    // Others can change rights, quotas and admission rules, or create a missing namespace.
     case 'forbidden':
     case 'not_found':
       return new Refusal('ApplyRefused', message, true);
@@ -63,8 +65,8 @@ export function refusalOf(error: unknown): Refusal | null {
 }
 
 /**
- * Whether the listener works in this namespace.
- * @throws Refusal NamespaceNotAllowed; ApplyRefused where it cannot read there
+ * Checks that the listener works in this namespace.
+ * @throws Refusal NamespaceNotAllowed; ApplyRefused when it cannot read there
  */
 export function checkNamespace(view: Pick<ResourceView, 'covers' | 'trouble'>, namespace: string): void {
   if (!view.covers(namespace)) {

@@ -9,12 +9,12 @@ import { type KubeObject, keyOf } from '../kube/client/object.ts';
 /** The custom resource as a Kubernetes object of the client. */
 export type Resource = ManagedDeployment & KubeObject;
 
-/** All custom resources that the listener may see: one reflector over all namespaces, or one for each. */
+/** All custom resources that the listener may read: one reflector for all namespaces, or one for each. */
 export class ResourceView {
   readonly #reflectors: readonly Reflector<Resource>[];
   readonly #byNamespace: ReadonlyMap<string, Reflector<Resource>>;
   #noting = false;
-  /** Hash of the spec that this listener is writing just now, by key: the watch may tell of it before the answer comes. */
+  /** Hash of the spec that this listener is writing, by key: the watch event may arrive before the response. */
   readonly #writing = new Map<string, string>();
 
   /** @param reflectors by namespace; '' for the one over all namespaces */
@@ -31,13 +31,13 @@ export class ResourceView {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 
-  /** Resolves once something can be read, and each namespace was read or has failed to be. */
+  /** Resolves once each namespace was read or has failed, and at least one was read. */
   async waitForSync(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.waitForAttempt(signal)));
     await Promise.any(this.#reflectors.map((reflector) => reflector.waitForSync(signal)));
   }
 
-  /** Calls back for each namespace that was not read yet, once it is; not after the signal has fired. */
+  /** Calls back once a namespace that was not read yet has been read; not after the signal has fired. */
   onLateSync(callback: () => void, signal: AbortSignal): void {
     for (const reflector of this.#reflectors) {
       if (!reflector.hasSynced()) reflector.waitForSync(signal).then(callback, () => undefined);
@@ -49,13 +49,13 @@ export class ResourceView {
     return this.#reflectors.map((reflector) => ({ kind: reflector.resource.kind, stats: reflector.stats() }));
   }
 
-  /** Why list or watch fail at present, everywhere; undefined: they do not, or not everywhere. */
+  /** The current error of list or watch, if all namespaces fail; otherwise undefined. */
   lastError(): string | undefined {
     const errors = this.#reflectors.map((reflector) => reflector.stats().lastError);
     return errors.includes(undefined) ? undefined : errors[0];
   }
 
-  /** Namespaces that list or watch fail in, with why; none where all are read together. */
+  /** Namespaces whose list or watch fails, with the error; empty when one reflector reads all namespaces. */
   unreadable(): { namespace: string; message: string }[] {
     return [...this.#byNamespace].flatMap(([namespace, reflector]) => {
       const { lastError } = reflector.stats();
@@ -63,25 +63,25 @@ export class ResourceView {
     });
   }
 
-  /** Namespaces whose resources are all in the list; null: all of the cluster. */
+  /** Namespaces that have been listed completely; null: all of the cluster. */
   listed(): string[] | null {
     if (this.#byNamespace.has('')) return null;
     return [...this.#byNamespace].filter(([, reflector]) => reflector.hasSynced()).map(([name]) => name);
   }
 
-  /** Why nothing was ever read in this namespace; undefined: it was. */
+  /** The error that kept this namespace from ever being read; undefined: it was read. */
   trouble(namespace: string): string | undefined {
     const reflector = this.#for(namespace);
     if (reflector === undefined || reflector.hasSynced()) return undefined;
     return reflector.stats().lastError ?? 'it was not read yet';
   }
 
-  /** Whether the listener may look at this namespace. */
+  /** Whether the listener works in this namespace. */
   covers(namespace: string): boolean {
     return this.#for(namespace) !== undefined;
   }
 
-  /** Of the namespaces that were read. */
+  /** The resources of the namespaces that were read. */
   list(): Resource[] {
     return this.#reflectors.flatMap((reflector) => (reflector.hasSynced() ? reflector.store.list() : []));
   }
@@ -91,8 +91,8 @@ export class ResourceView {
   }
 
   /**
-   * As `get`, but read from the API server where the cache is behind an own write. What it lacks may exist all the
-   * same: creating it then fails, and nothing is lost.
+   * Like `get`, but reads from the API server when the cache is older than an own write. A resource missing from the
+   * cache may still exist: then its creation fails, and nothing is lost.
    */
   async getSure(namespace: string, name: string, signal: AbortSignal): Promise<Resource | undefined> {
     const reflector = this.#for(namespace);
@@ -116,7 +116,7 @@ export class ResourceView {
     }
   }
 
-  /** Sends a write. If another account has written meanwhile, the answer says so. */
+  /** Sends a write. If another account has written meanwhile, the response shows it. */
   async writing(resource: Resource, send: () => Promise<Resource>): Promise<Resource> {
     const key = keyOf(resource.metadata);
     this.#writing.set(key, specHashOf(resource));
@@ -127,7 +127,7 @@ export class ResourceView {
     }
   }
 
-  /** For handlers: this that they are told of just now is an own write. */
+  /** For handlers: whether the current event is an own write. */
   isOwnWrite(resource: Resource): boolean {
     const hash = this.#writing.get(keyOf(resource.metadata));
     return this.#noting || (hash !== undefined && hash === specHashOf(resource));
@@ -138,7 +138,10 @@ export class ResourceView {
     if (uid !== undefined) this.#for(namespace)?.noteDelete(keyOf(resource), uid);
   }
 
-  /** Tells of every resource known, then of changes. Returns the function that ends it. */
+  /**
+   * Calls the handlers for every known resource, then for changes.
+   * @returns removes the handlers
+   */
   addHandlers(handlers: ReflectorHandlers<Resource>): () => void {
     const removers = this.#reflectors.map((reflector) => reflector.addHandlers(handlers));
     return () => {
@@ -153,31 +156,34 @@ export class ResourceView {
 
 const hashes = new WeakMap<Resource, string>();
 
-/** Of what no version of Berth wrote; no hash is this. */
+/** Stands for a spec that no version of Berth wrote. No hash has this value. */
 const TOO_DEEP = 'too-deep';
 
-/** Hash of spec as it stands. */
+/** Hash of the current spec. */
 export function specHashOf(resource: Resource): string {
   let hash = hashes.get(resource);
   if (hash === undefined) {
-    // Whoever edits a spec may nest it: that one is edited, and the next one is looked at.
+    // A spec that was edited by hand may be nested too deeply to be hashed. It counts as edited.
     hash = isDeeper(resource.spec, MOST_LEVELS) ? TOO_DEEP : contentHash(resource.spec);
     hashes.set(resource, hash);
   }
   return hash;
 }
 
-/** Hash of spec as a listener applied it last; null: no listener ever did. */
+/** Hash of the spec that a listener last applied; null: none did. */
 export function appliedHashOf(resource: Resource): string | null {
   return resource.metadata.annotations?.[ANNOTATIONS.specHash] ?? null;
 }
 
-/** Whether somebody else than a listener wrote spec last: whoever edits it leaves the listener's note as it is. */
+/**
+ * Whether spec was last written by another writer than a listener: other writers leave the listener's annotation
+ * unchanged.
+ */
 export function isEdited(resource: Resource): boolean {
   return specHashOf(resource) !== appliedHashOf(resource);
 }
 
-/** Whether the operator misses a Secret that only a listener can make again. */
+/** Whether the operator misses a Secret that only a listener can create. */
 export function lacksEnvironment({ status }: Resource): boolean {
   return (
     status?.conditions?.some(({ reason }) => reason === ('EnvironmentMissing' satisfies Reason)) ?? false
@@ -185,8 +191,9 @@ export function lacksEnvironment({ status }: Resource): boolean {
 }
 
 /**
- * Why the operator does nothing for the resource although it could be the hub's: another one has its identity, or objects
- * were left. null: it does. Then every condition says so; see cluster/operator/access/identity.ts.
+ * Why the operator rejects the resource, although it could be the hub's: another resource has its identity, or
+ * objects were left behind. null: no conflict. In a conflict every condition says so; see
+ * cluster/operator/access/identity.ts.
  */
 export function identityConflict({ status }: Resource): string | null {
   const conditions = status?.conditions ?? [];
@@ -196,7 +203,7 @@ export function identityConflict({ status }: Resource): string | null {
   return ready.message;
 }
 
-/** Whether a build lacks, or has perhaps lost, the Secret with its credentials. */
+/** Whether the Secret with the credentials of a build is, or may be, missing. */
 export function lacksBuildSecret({ spec, status }: Resource): boolean {
   const { build } = status ?? {};
   if (build === undefined || build.revisionId !== spec?.build?.revisionId) return false;
@@ -204,7 +211,7 @@ export function lacksBuildSecret({ spec, status }: Resource): boolean {
   return isUnderWay && build.reason === ('BuildLost' satisfies Reason);
 }
 
-/** Whether the resource carries the labels by which it is found, as a listener writes them from its spec. */
+/** Whether the resource has the labels that a listener derives from its spec. */
 export function hasOwnLabels({ spec, metadata }: Resource): boolean {
   const { labels = {} } = metadata;
   return (

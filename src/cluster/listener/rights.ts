@@ -5,36 +5,38 @@ import { type Right, rightsOn } from '../kube/client/rights.ts';
 export function workRights(): Right[] {
   return [
     ...rightsOn('ManagedDeployment', ['get', 'list', 'watch', 'create', 'patch', 'delete']),
-    // The environment of a revision: written once, read back to see whose it is, removed by name.
+    // The environment of a revision: created once, read to check its owner, deleted by name.
     ...rightsOn('Secret', ['create', 'get', 'delete']),
-    // Purge: what outlives the custom resource.
+    // Purge of objects that outlive the custom resource.
     ...rightsOn('PersistentVolumeClaim', ['list', 'delete']),
     ...rightsOn('ControllerRevision', ['list', 'delete']),
-    // Logs, for who asks for them.
+    // Logs of workloads.
     ...rightsOn('Pod', ['list']),
     ...rightsOn('Pod', ['get'], 'log'),
   ];
 }
 
-/** Rights in Berth's own namespace: whether the cluster answers is asked by the operators' Lease, and of no other. */
-export function leaseRights(): Right[] {
+/**
+ * Rights in Berth's own namespace: only reading the Lease of the operators, which shows whether the cluster responds.
+ */
+export function listenerLeaseRights(): Right[] {
   return rightsOn('Lease', ['get']);
 }
 
-/** Rights in the namespace of builds, which holds nothing else. */
-export function buildRights(): Right[] {
+/** Rights in the build namespace, which contains only builds. */
+export function listenerBuildRights(): Right[] {
   return [
-    // The credentials of a build: written, renewed, and found again where they were left.
+    // The credentials of a build: created, renewed, and found when they were left behind.
     ...rightsOn('Secret', ['get', 'list', 'create', 'patch', 'delete']),
-    // Purge.
+    // Purge of builds.
     ...rightsOn('Job', ['list', 'delete']),
-    // The logs of builds.
+    // Logs of builds.
     ...rightsOn('Pod', ['list', 'watch']),
     ...rightsOn('Pod', ['get'], 'log'),
   ];
 }
 
-/** Rights in the whole cluster: in cloud mode the listener makes the namespaces of tenants. */
+/** Rights in the whole cluster: in cloud mode the listener creates the namespaces of tenants. */
 export function namespaceRights(hosting: HostingMode): Right[] {
   if (hosting === 'self_hosted') return [];
   return [

@@ -11,7 +11,7 @@ import { type Clock, sleep, systemClock } from '../kube/client/clock.ts';
 import { isKubeError } from '../kube/client/errors.ts';
 import { EventRecorder } from '../kube/client/events.ts';
 import { type LeaderElectionOptions, LeaderElector } from '../kube/leader/leader-election.ts';
-import { type Outcome, runWorkers } from '../kube/queue/controller.ts';
+import { type ReconcileOutcome, runWorkers } from '../kube/queue/controller.ts';
 import { WorkQueue } from '../kube/queue/work-queue.ts';
 import type { Action } from './action.ts';
 import { createBuilds } from './builds/builds.ts';
@@ -30,10 +30,10 @@ export type OperatorState = 'starting' | 'candidate' | 'syncing' | 'leading' | '
 /** For health, metrics and logs. */
 export interface OperatorHooks {
   onState?(state: OperatorState): void;
-  onReconcile?(result: { key: string; outcome: Outcome; durationMs: number }): void;
+  onReconcile?(result: { key: string; outcome: ReconcileOutcome; durationMs: number }): void;
   onAction?(action: Action): void;
   /** As onReconcile, for a reconcile of all builds. */
-  onBuilds?(result: { outcome: Outcome; durationMs: number }): void;
+  onBuilds?(result: { outcome: ReconcileOutcome; durationMs: number }): void;
   /** Called at the start of a term of leadership with its queues and caches, which metrics read when they are collected. */
   onTerm?(term: { queue: WorkQueue; builds: WorkQueue | undefined; watches: () => WatchStats[] }): void;
 }

@@ -2,7 +2,7 @@ import type { ManagedDeploymentStatus } from '../../contract/resource/managed-de
 import { withFields } from '../../domain/core/logger.ts';
 import { isKubeError, type KubeError } from '../kube/client/errors.ts';
 import type { KubeObject } from '../kube/client/object.ts';
-import type { Outcome } from '../kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../kube/queue/controller.ts';
 import { foreignReferences } from './access/foreign-references.ts';
 import { hostRefusal } from './access/host-claims.ts';
 import { checkIdentity } from './access/identity-check.ts';
@@ -42,7 +42,7 @@ const ERRORS_BEFORE_REPORTING = 3;
  */
 export function createReconciler(
   shared: ReconcilerOptions,
-): (key: string, signal: AbortSignal, reconcileId?: string) => Promise<Outcome> {
+): (key: string, signal: AbortSignal, reconcileId?: string) => Promise<ReconcileOutcome> {
   const { view, client, config, clock } = shared;
   const patience: Patience = {
     ...DEFAULT_PATIENCE,
@@ -76,7 +76,7 @@ export function createReconciler(
     signal: AbortSignal,
     reconcileId: string | undefined,
     orphanGuard: OrphanGuard,
-  ): Promise<Outcome> => {
+  ): Promise<ReconcileOutcome> => {
     const remembered = memory.of(key);
     if (view.resource(key) !== undefined && cachesLag(remembered)) {
       return { kind: 'requeue', afterMs: CATCH_UP_MS };
@@ -160,7 +160,7 @@ export function createReconciler(
 
   return async (key, signal, reconcileId) => {
     const orphanGuard = new OrphanGuard(shared.mayAct);
-    let outcome: Outcome;
+    let outcome: ReconcileOutcome;
     try {
       outcome = await reconcile(key, signal, reconcileId, orphanGuard);
     } catch (error) {
@@ -172,7 +172,7 @@ export function createReconciler(
 }
 
 /** Requeues while references are forbidden: no watch event reports that their objects were created or deleted. */
-function requeueForReferences(outcome: Outcome, { references }: Remembered): Outcome {
+function requeueForReferences(outcome: ReconcileOutcome, { references }: Remembered): ReconcileOutcome {
   const pauseMs = references?.pauseMs ?? null;
   if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
   const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, pauseMs) : pauseMs;
@@ -180,7 +180,7 @@ function requeueForReferences(outcome: Outcome, { references }: Remembered): Out
 }
 
 /** Checks objects that were created without an owner, unless a later write has confirmed the custom resource. */
-async function checkOrphans(orphanGuard: OrphanGuard): Promise<Outcome | undefined> {
+async function checkOrphans(orphanGuard: OrphanGuard): Promise<ReconcileOutcome | undefined> {
   try {
     await orphanGuard.collectOrphans();
     return undefined;

@@ -2,7 +2,7 @@ import type { ManagedDeploymentStatus } from '../../contract/resource/managed-de
 import { isSecretWitness } from '../../workloads/objects/secret-sentinel.ts';
 import { KubeError } from '../kube/client/errors.ts';
 import type { KubeObject } from '../kube/client/object.ts';
-import type { Outcome } from '../kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../kube/queue/controller.ts';
 import { secretsCheckDue, secretsCheckId } from './access/secrets-check.ts';
 import type { Acted } from './act/act.ts';
 import type { Decision } from './decide/decide.ts';
@@ -44,12 +44,12 @@ interface Reconciled {
 const STATE_CHANGED = 'the cluster state changed during the reconcile';
 
 /** Retry soon, because the observed state is outdated. */
-export function staleOutcome(error = new KubeError({ kind: 'conflict', message: STATE_CHANGED })): Outcome {
+export function staleOutcome(error = new KubeError({ kind: 'conflict', message: STATE_CHANGED })): ReconcileOutcome {
   return { kind: 'retry', error };
 }
 
 /** The outcome when some actions could not be done; undefined: all were done. */
-function afterUnfinished({ leaving, error, stale }: Acted): Outcome | undefined {
+function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | undefined {
   if (leaving) return { kind: 'requeue', afterMs: NAMESPACE_TERMINATING_MS };
   if (error !== undefined) return { kind: 'retry', error };
   return stale ? staleOutcome() : undefined;
@@ -64,7 +64,7 @@ export function nextReconcile({
   status,
   remembered,
   time,
-}: Reconciled): Outcome {
+}: Reconciled): ReconcileOutcome {
   const now = time.date;
   const { plan, housekeeping, target, verdict, recheckAt } = decision;
   const unfinished = afterUnfinished(acted);

@@ -3,7 +3,7 @@
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import type { KubeObject } from '../../../src/cluster/kube/client/object.ts';
 import { onBehalfOf } from '../../../src/cluster/kube/transport/flow-context.ts';
-import { Limiter } from '../../../src/cluster/kube/transport/limiter.ts';
+import { CallLimiter } from '../../../src/cluster/kube/transport/limiter.ts';
 import { ITEMS_AT_ONCE } from '../../../src/cluster/listener/act.ts';
 import { ITEMS_OF_ONE_TENANT } from '../../../src/cluster/listener/apply/work-table.ts';
 import { MAX_RECONCILES_OF_TENANT, RECONCILE_WORKERS } from '../../../src/cluster/operator/operator.ts';
@@ -71,7 +71,7 @@ export const EACH_ITS_OWN = Symbol('each its own tenant');
 interface Lanes {
   readonly clients: Readonly<Record<ClusterRole, KubeClient>>;
   /** Deployments under way at a time. */
-  readonly slots: Readonly<Record<ClusterRole, Limiter>>;
+  readonly slots: Readonly<Record<ClusterRole, CallLimiter>>;
   /** Told of what nothing waits for. */
   beside(sending: Promise<void>): void;
 }
@@ -141,7 +141,7 @@ export async function openStage(
   return {
     player: (tenant = NOBODY) => {
       const limiter = (role: ClusterRole) =>
-        new Limiter({
+        new CallLimiter({
           maxInFlight: (tenant === NOBODY || tenant === EACH_ITS_OWN ? OF_ALL : OF_ONE_TENANT)[role],
         });
       const slots = { listener: limiter('listener'), operator: limiter('operator') };

@@ -137,8 +137,8 @@ export const operatorGuards: readonly Guard[] = [
     rule: 'cache',
     says: 'A list that is older than what was seen is asked for again.',
     file: 'src/cluster/kube/cache/stale-lists.ts',
-    find: 'const STALE_LISTS_REFUSED = 3;',
-    replace: 'const STALE_LISTS_REFUSED = 0;',
+    find: 'const MAX_STALE_LISTS = 3;',
+    replace: 'const MAX_STALE_LISTS = 0;',
     plans: ['stale-list/after-410/operator'],
   },
   {

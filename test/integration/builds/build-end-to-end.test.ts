@@ -1,6 +1,7 @@
 /**
- * Builds of git_host revisions for real: a POST, a clone from a git host that asks for a token, an image built by BuildKit
- * and pushed to a registry that asks the hub, and a revision that runs it by its digest. The steps run on a local builder.
+ * Builds of git_host revisions with real components: a POST, a clone from a git host that requires a token, an image
+ * that BuildKit builds and pushes to a registry that authenticates at the hub, and a revision that runs it by digest.
+ * The steps run on a local builder.
  */
 import {
   mkdirSync,
@@ -116,7 +117,7 @@ async function untilRevision(
   return { revision, seen };
 }
 
-/** What processes of this machine have among their arguments and in their environment. */
+/** Arguments and environment of all processes of this machine. */
 function processTexts(): string[] {
   return readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid) && pid !== String(process.pid))
@@ -132,7 +133,7 @@ function processTexts(): string[] {
     .filter((text) => text.includes('build-step') || text.includes('git') || text.includes('buildctl'));
 }
 
-/** What stands in a folder; nothing when it is none, or was tidied away: pods end while they are looked at. */
+/** The entries of a folder; empty when it does not exist or was removed: pods end during the test. */
 function entries(...path: readonly string[]): string[] {
   const at = join(...path);
   try {
@@ -143,7 +144,7 @@ function entries(...path: readonly string[]): string[] {
   }
 }
 
-/** What the steps of builds have printed until now. */
+/** The output of all build steps so far. */
 function stepLogs(): string {
   return entries(folder ?? '', `${node}-pods`)
     .flatMap((pod) => entries(pod, 'logs'))
@@ -159,15 +160,15 @@ function stepLogs(): string {
 
 interface Watched<T> {
   readonly result: T;
-  /** How often a git that fetches was looked at. */
+  /** How many running `git fetch` processes were observed. */
   readonly gits: number;
   /** Processes that had the token among their arguments or variables. */
   readonly found: readonly string[];
-  /** The longest that the logs of the steps were. */
+  /** The longest observed logs of the steps. */
   readonly logs: string;
 }
 
-/** Looks at processes and logs as long as the work takes. */
+/** Observes processes and logs while the work runs. */
 async function watchProcesses<T>(work: Promise<T>): Promise<Watched<T>> {
   const basic = Buffer.from(`oauth2:${TOKEN}`).toString('base64');
   const found: string[] = [];
@@ -188,7 +189,10 @@ async function watchProcesses<T>(work: Promise<T>): Promise<Watched<T>> {
   return { result: await result, gits, found, logs };
 }
 
-/** Everything that an image holds, as text: manifest, configuration and the files of its layers; read as the cluster reads it. */
+/**
+ * The whole content of an image as text: manifest, configuration and the files of its layers, read as the cluster
+ * reads it.
+ */
 async function contentOf(image: string): Promise<string> {
   const app = image.slice(image.lastIndexOf('/') + 1, image.indexOf('@'));
   const encoded = await kubectlAsAdmin([
@@ -204,7 +208,7 @@ async function contentOf(image: string): Promise<string> {
   writeFileSync(join(options.dockerConfig, 'config.json'), Buffer.from(encoded, 'base64'));
   const manifest = await crane(['manifest', image], options);
   const config = await crane(['config', image], options);
-  // More than a pipe's worth of text.
+  // Too large for the buffer of a pipe.
   const layers = join(folder ?? '', 'layers.tar');
   await crane(['export', image, layers], options);
   return `${manifest}${config}${readFileSync(layers, 'latin1')}`;
@@ -213,7 +217,7 @@ async function contentOf(image: string): Promise<string> {
 let deployed: DeploymentAnswer;
 
 describe('a deployment from a private repository', () => {
-  it('is built from its configuration, pushed, and runs by the digest of what was built; the token shows nowhere', async () => {
+  it('is built from its configuration, pushed, and runs by digest, without exposing the token', async () => {
     const head = (await parts.git.git('shop/node', 'rev-parse', 'main')).trim();
     const watched = await watchProcesses(
       (async () => {
@@ -244,7 +248,7 @@ describe('a deployment from a private repository', () => {
     expect(pods).toContain(revision.resolved_image);
   });
 
-  it('leaves the token in no log, custom resource, event, answer or file of the builder', async () => {
+  it('leaves the token in no log, custom resource, event, response or file of the builder', async () => {
     const ours = ['mdep', 'jobs', 'pods', 'events', 'configmaps'].join(',');
     const texts = [
       readFileSync(berth.process().logPath, 'utf8'),
@@ -256,7 +260,7 @@ describe('a deployment from a private repository', () => {
     for (const text of texts) expect(text.includes(TOKEN)).toBe(false);
   });
 
-  it('the image holds what was built, runs as a numeric user, and has neither the token nor git’s files in it', async () => {
+  it('has an image with the build results, a numeric user, and neither the token nor git’s files', async () => {
     const [{ resolved_image: image } = { resolved_image: '' }] = await revisionsOf(deployed.id);
     const content = await contentOf(image ?? '');
     expect(content).toContain('"User":"10001:10001"');
@@ -266,7 +270,7 @@ describe('a deployment from a private repository', () => {
     expect(content).not.toContain('app/.git/');
   });
 
-  it('a new revision builds the new commit, a tag and a commit build what they name', async () => {
+  it('builds the new commit for a new revision, and a given tag or commit', async () => {
     const first = (await parts.git.git('shop/node', 'rev-parse', 'main')).trim();
     const second = await parts.git.commitFiles('shop/node', { 'extra.txt': 'two' });
     await parts.git.git('shop/node', 'tag', 'v1', first);
@@ -285,8 +289,8 @@ describe('a deployment from a private repository', () => {
   });
 });
 
-describe('a repository with a Dockerfile of its own', () => {
-  it('is built as that says, from a branch', async () => {
+describe('a repository with its own Dockerfile', () => {
+  it('is built with that Dockerfile, from a branch', async () => {
     await parts.git.commitFiles('shop/python', parts.sample('python'), { branch: 'release' });
     const { id } = await berth.create(fromGit('python', 'shop/python', { repo_ref: 'release' }));
     const { revision } = await untilRevision({ id }, 'DEPLOYED');
@@ -295,7 +299,7 @@ describe('a repository with a Dockerfile of its own', () => {
 });
 
 describe('a build that fails', () => {
-  it('in the installation says the step, and the lines that tell why', async () => {
+  it('reports the step and the log lines with the cause when the installation fails', async () => {
     const { id } = await berth.create(
       fromGit('fails', 'shop/node', {}, { install_command: 'echo the-reason-is-this; exit 7' }),
     );
@@ -306,11 +310,11 @@ describe('a build that fails', () => {
     expect(revision.message).toContain('exit code: 7');
   });
 
-  it('before it begins names file and field', async () => {
+  it('reports file and field when the configuration is invalid', async () => {
     await parts.git.commitFiles('shop/bad', { 'berth.yaml': 'language: cobol\n' });
     const { id } = await berth.create(fromGit('bad', 'shop/bad'));
     const { revision } = await untilRevision({ id }, 'BUILD_FAILED');
     expect(revision).toMatchObject({ reason: 'BuildConfigInvalid', build: { step: 'source' } });
-    expect(revision.message).toContain('berth.yaml is not right: language:');
+    expect(revision.message).toContain('berth.yaml is invalid: language:');
   });
 });

@@ -1,4 +1,7 @@
-/** The step `image` of a build with a real BuildKit: what RUN of one deployment comes to, and what of another it does not. */
+/**
+ * The step `image` of a build with a real BuildKit: what a RUN instruction of one deployment can access, and that it
+ * cannot access anything of another.
+ */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -69,10 +72,13 @@ function imageStep(deployment: string): Step {
   return step;
 }
 
-/** The operator's own number of attempts where a failure may pass. */
+/** The number of attempts that the operator makes for a transient failure. */
 const ATTEMPTS = 3;
 
-/** Runs it on a Dockerfile as the operator does, again where the failure may pass; resolves to what it prints. */
+/**
+ * Runs the step on a Dockerfile as the operator does, with retries.
+ * @returns its output
+ */
 async function build(deployment: string, ...instructions: string[]): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -104,7 +110,7 @@ function buildOnce(deployment: string, ...instructions: string[]): Promise<strin
 
 const CACHED = 'RUN --mount=type=cache,target=/var/cache/shop';
 
-test('what RUN leaves in a cache mount is there for the next build of its deployment, and for no other', async () => {
+test('a cache mount is kept for the next build of its deployment, and for no other', async () => {
   await build('one', `${CACHED} echo left by one > /var/cache/shop/file`);
   expect(await build('two', `${CACHED} echo "two: $(cat /var/cache/shop/file || echo nothing)"`)).toContain(
     'two: nothing',
@@ -114,9 +120,9 @@ test('what RUN leaves in a cache mount is there for the next build of its deploy
   );
 }, 120_000);
 
-test('what RUN comes to holds no credentials that BuildKit pulls and pushes with: no file, variable or process', async () => {
+test('a RUN step has no access to the credentials with which BuildKit pulls and pushes: no file, variable or process', async () => {
   const encoded = Buffer.from(`platform:${CANARY}`).toString('base64');
-  // Words in brackets: the command itself is no find.
+  // The brackets keep the command from finding itself.
   const words = [CANARY, encoded].map((word) => `-e '[${word[0]}]${word.slice(1)}'`).join(' ');
   const printed = await build(
     'curious',

@@ -1,4 +1,4 @@
-/** Logs of builds on their way from pods, through the real API server, to whoever asks the API. */
+/** Logs of builds, from pods through the real API server to the client of the API. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { HubClient } from '../../../src/cluster/listener/session/hub-client.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../src/contract/resource/names.ts';
@@ -75,7 +75,7 @@ async function podOf(of: Deployment, attempt = 1) {
   };
 }
 
-test('lines are there while it is built, masked, in order, and followed to their end', async () => {
+test('lines are available during the build, masked, in order, and can be followed to their end', async () => {
   const of = await building({ secrets: [{ name: 'TOKEN', value: SECRET }] });
   const stream = await world.follow(world.owner, `${pathOf(of)}?follow=true`);
   const pod = await podOf(of);
@@ -117,7 +117,7 @@ test('lines are there while it is built, masked, in order, and followed to their
   expect(row?.n).toBe(0);
 });
 
-test('pages: of any size they come to the same; nothing is asked of a revision without a build', async () => {
+test('pages of any size return the same lines, and a revision without a build has none', async () => {
   const of = await building();
   const pod = await podOf(of);
   pod.print('source', ...numbered(25));
@@ -132,7 +132,7 @@ test('pages: of any size they come to the same; nothing is asked of a revision w
   expect(await page(await world.deploy())).toEqual({ resources: [], offset: 0, complete: true });
 });
 
-test('another tenant sees nothing of it, nor does the parameter take nonsense', async () => {
+test('another tenant gets no lines, and invalid parameters are rejected', async () => {
   const of = await building();
   const stranger = await world.api.tenant();
   expect((await stranger.call('GET', pathOf(of))).status).toBe(404);
@@ -141,7 +141,7 @@ test('another tenant sees nothing of it, nor does the parameter take nonsense', 
     expect((await world.owner.call('GET', `${pathOf(of)}?${query}`)).status, query).toBe(422);
 });
 
-test('a listener that ends in the middle, and one whose hub is away: no line lost, none twice', async () => {
+test('no line is lost or repeated when a listener stops in the middle or its hub is away', async () => {
   const of = await building();
   const pod = await podOf(of);
   pod.print('source', ...numbered(10));
@@ -151,7 +151,7 @@ test('a listener that ends in the middle, and one whose hub is away: no line los
   pod.print('source', ...numbered(10, 10));
   await pod.set({ source: 'ended', image: 'runs', result: 'waits' });
   pod.print('image', 'a');
-  // Answers get lost, before and after the hub has taken what was sent.
+  // Responses get lost, before and after the hub has processed the request.
   let calls = 0;
   const flaky = (hub: HubClient): HubClient => ({
     ...hub,
@@ -180,7 +180,7 @@ test('a listener that ends in the middle, and one whose hub is away: no line los
   running = await world.startListener();
 });
 
-test('a pod that goes before its log was read: the log says that its end is lost', async () => {
+test('the log says that its end is lost when its pod is deleted before it was read', async () => {
   const of = await building();
   const pod = await podOf(of);
   pod.print('source', 'one');
@@ -194,7 +194,7 @@ test('a pod that goes before its log was read: the log says that its end is lost
   expect(texts(lost)).toEqual(['source: one', expect.stringMatching(/^source: … .* lost/)]);
 });
 
-test('what is too long ends with a line that says so, and the listener stops reading', async () => {
+test('a log that is too long ends with a line that says so, and the listener stops reading', async () => {
   const of = await building();
   const pod = await podOf(of);
   pod.print('source', ...numbered(KEPT_LOG.lines + 500));
@@ -206,7 +206,7 @@ test('what is too long ends with a line that says so, and the listener stops rea
   expect(texts(end)).toEqual([`source: line ${KEPT_LOG.lines - 1}`, `source: ${LEFT_OUT}`]);
 });
 
-test('the protocol: pieces are told by their first line; of others’ revisions nothing is wanted', async () => {
+test('the protocol identifies pieces by their first line, and rejects those of revisions of others', async () => {
   const of = await building();
   const [row] = await world.api.store.sql<{ epoch: number }>(
     'SELECT lease_epoch AS epoch FROM listeners WHERE id = $1',

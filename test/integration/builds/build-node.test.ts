@@ -1,4 +1,4 @@
-/** The local builder as a node: Kubernetes' own scheduler, Job controller and kubectl cannot tell it from a kubelet. */
+/** The local builder as a node: Kubernetes' own scheduler, Job controller and kubectl treat it like a kubelet. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
@@ -113,7 +113,7 @@ const isRunning = (words: string) =>
   });
 
 describe('a pod on the node of the local builder', () => {
-  it('runs its containers in order, with volumes, Secrets and variables, and tells their last words', async () => {
+  it('runs its containers in order, with volumes, Secrets and variables, and reports their termination messages', async () => {
     const secret = uniqueName('secret');
     await kubectlAsAdmin(
       ['create', '-f', '-'],
@@ -173,7 +173,7 @@ describe('a pod on the node of the local builder', () => {
     await until('its folder to be gone', async () => (existsSync(folderOf(pod)) ? undefined : true));
   });
 
-  it('fails with the step that failed: the ones after it do not run, the last lines are told', async () => {
+  it('fails with the failed step, skips the later ones, and reports the last lines', async () => {
     const job = await makeJob('fails', {
       initContainers: [
         {
@@ -193,7 +193,7 @@ describe('a pod on the node of the local builder', () => {
     expect(pod.status.containerStatuses?.[0]?.state).toHaveProperty('waiting');
   });
 
-  it('whose command cannot be started says so', async () => {
+  it('reports a command that cannot be started', async () => {
     const job = await makeJob('start', {
       containers: [{ name: 'a', image: 'any', command: ['no-such-command'] }],
     });
@@ -204,7 +204,7 @@ describe('a pod on the node of the local builder', () => {
     });
   });
 
-  it('with what the node cannot do fails at once, with the reason', async () => {
+  it('fails at once with the reason when it requires what the node does not support', async () => {
     const job = await makeJob('other', {
       volumes: [{ name: 'x', hostPath: { path: '/' } }],
       containers: [{ name: 'a', image: 'any', command: sh('true') }],
@@ -236,7 +236,7 @@ describe('a pod on the node of the local builder', () => {
     expect(await kubectl('logs', pod.metadata.name)).toBe('it is here\n');
   });
 
-  it('that takes longer than its Job may is ended, with all that it started', async () => {
+  it('is ended with all its processes when it takes longer than its Job allows', async () => {
     const marker = uniqueName('sleeper');
     const job = await makeJob('deadline', {
       containers: [
@@ -255,7 +255,7 @@ describe('a pod on the node of the local builder', () => {
     });
     await until('its log to be followed', async () => printed.includes('up\n') || undefined);
     await until('its processes', async () => isRunning(marker) || undefined);
-    // Its time is over now, whatever the machine's speed.
+    // Make the deadline pass, whatever the machine's speed.
     await kubectl('patch', 'job', job, '--type=merge', '-p', '{"spec":{"activeDeadlineSeconds":1}}');
     await until('the deadline', async () =>
       (await kubectl('get', 'job', job, '-o', 'jsonpath={.status.conditions}')).includes('DeadlineExceeded')
@@ -266,7 +266,7 @@ describe('a pod on the node of the local builder', () => {
     expect(await followed).toEqual([0, null]);
   });
 
-  it('is lost when the builder is killed: its processes end, and it says so', async () => {
+  it('is lost when the builder is killed: its processes end, and the pod reports it', async () => {
     const marker = uniqueName('orphan');
     const job = await makeJob('lost', {
       containers: [{ name: 'a', image: 'any', command: sh(`sleep 1000; : ${marker}`) }],

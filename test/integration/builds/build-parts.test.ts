@@ -109,14 +109,14 @@ describe('the parts together', () => {
     expect(stdout).toBe(`console.log("${process.version}")`);
   });
 
-  test('a step that fails fails the build, with its output, and pushes nothing', async () => {
+  test('a failed step fails the build, with its output, and pushes nothing', async () => {
     const context = contextWith('failing', `FROM ${node.ref}\nRUN echo the reason >&2; exit 3`);
     const ref = `${registry.host}/team/failing:1`;
     await expect(build(context, ref)).rejects.toThrow(/the reason[\s\S]*exit code: 3/);
     await expect(crane(['digest', ref])).rejects.toThrow(/MANIFEST_UNKNOWN|NAME_UNKNOWN|404/);
   });
 
-  test('registry and BuildKit are killed and started again: images and cache are still there', async () => {
+  test('images and cache remain when registry and BuildKit are killed and started again', async () => {
     const context = contextWith('again', `FROM ${node.ref}\nRUN head -c 8 /dev/urandom > /drawn`);
     const ref = `${registry.host}/team/again:1`;
     const digest = await build(context, ref);
@@ -126,11 +126,11 @@ describe('the parts together', () => {
     await Promise.all([registry.start(), buildkit.start()]);
 
     expect(await crane(['digest', ref])).toBe(digest);
-    // Only the cache can know what was drawn.
+    // Only the cache can contain this random value.
     expect(await build(context, ref)).toBe(digest);
   });
 
-  test('BuildKit is killed in the middle of a step: nothing of the step goes on, and the next build succeeds', async () => {
+  test('a step ends when BuildKit is killed in its middle, and the next build succeeds', async () => {
     const ref = `${registry.host}/team/slow:1`;
     const context = contextWith('slow', `FROM ${node.ref}\nRUN exec sleep 86399`);
     const building = build(context, ref).then(
@@ -149,7 +149,7 @@ describe('the parts together', () => {
 });
 
 describe('the git server', () => {
-  test('asks for its token, and names no repository that it does not have', async () => {
+  test('asks for its token, and reveals no repository that does not exist', async () => {
     await host.commitFiles('team/private', { 'a.txt': 'a' });
     const from = host.requests.length;
     await expect(git('ls-remote', `${host.url}/team/private.git`)).rejects.toThrow(/could not read Username/);
@@ -157,7 +157,7 @@ describe('the git server', () => {
     expect(host.requests.slice(from).map(({ status }) => status)).toEqual([401, 401, 404]);
   });
 
-  test('takes a push; a later commit of ours is on top of it; any commit can be fetched by its id', async () => {
+  test('accepts a push, puts a later own commit on top, and serves any commit by its id', async () => {
     const first = await host.commitFiles('team/pushed', { 'a.txt': 'a', 'b.txt': 'b' }, { time: 1 });
     const clone = join(folder, 'pushed');
     await git('clone', '--quiet', withToken('team/pushed'), clone);
@@ -247,7 +247,7 @@ describe('a registry with an authority', () => {
   const login = (password: string) =>
     writeDockerConfig(join(folder, password), { [guarded.host]: { username: 'builder', password } });
 
-  test('takes images from whom the authority vouches for, and from nobody else', async () => {
+  test('serves images to clients that trust the authority, and to no others', async () => {
     const { ref, digest } = await pushBaseImage('static', guarded.host, { dockerConfig: login('right') });
     expect(await crane(['digest', ref], { dockerConfig: login('right') })).toBe(digest);
     await expect(crane(['digest', ref], { dockerConfig: login('wrong') })).rejects.toThrow(
@@ -256,7 +256,7 @@ describe('a registry with an authority', () => {
     await expect(crane(['digest', ref])).rejects.toThrow(/401|UNAUTHORIZED/);
   });
 
-  test('BuildKit pushes to it with the password of whoever asks for the build', async () => {
+  test('accepts pushes of BuildKit with the password of the build', async () => {
     const context = contextWith('guarded', `FROM ${node.ref}\nRUN echo guarded > /guarded`);
     const ref = `${guarded.host}/team/guarded:1`;
     await expect(build(context, ref, { DOCKER_CONFIG: login('wrong') })).rejects.toThrow(/401|nauthorized/);
@@ -265,7 +265,7 @@ describe('a registry with an authority', () => {
   });
 });
 
-test('BuildKit pushes over TLS to a registry that the authority it was told vouches for, and to no other', async () => {
+test('BuildKit pushes over TLS only to a registry whose certificate its configured authority has signed', async () => {
   const [vouching, stranger] = [authority(), authority()];
   const secure = await startRegistry({ tls: vouching.issue(['127.0.0.1']) });
   const context = contextWith('secure', 'FROM scratch\nCOPY Dockerfile /');
@@ -301,7 +301,7 @@ describe('the end', () => {
     expect([...leftovers(builder.stateDir), ...leftovers(other.stateDir)]).toEqual([]);
   });
 
-  test('whoever started them is killed: they end too', async () => {
+  test('all processes end when the process that started them is killed', async () => {
     const owner = startOwner();
     const folders = JSON.parse(await firstLine(owner)) as string[];
     expect(folders.map((stateDir) => leftovers(stateDir).length > 0)).toEqual([true, true, true]);

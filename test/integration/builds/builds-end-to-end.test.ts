@@ -1,4 +1,4 @@
-/** From the POST of a repository to pods of its image, through every part; the pod of the build is driven by the test. */
+/** From the POST of a repository to pods of its image, with all components; the test drives the pod of the build. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../cluster/wait.ts';
 import { type DeploymentAnswer, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
@@ -72,7 +72,10 @@ async function revisionsOf(id: string): Promise<Revision[]> {
   return answer.body.resources;
 }
 
-/** Changes of the revision's status in their order: what it was is over in a moment, its history stays. */
+/**
+ * Changes of the revision's status, in order. They are read from the history, because a status may last only a
+ * moment.
+ */
 async function waysOf(id: string, revisionId: string): Promise<string[]> {
   const { body } = await berth.call<{
     resources: { revision_id: string | null; details: { from?: string; to?: string } }[];
@@ -107,7 +110,7 @@ describe('a repository', () => {
   let id: string;
   let appName: string;
 
-  it('is built, rolled out and serves: AWAITING_BUILD, BUILDING, then the way of every image', async () => {
+  it('is built, rolled out and serves: AWAITING_BUILD, BUILDING, then the states of every image', async () => {
     const dry = await berth.call<{ builds: boolean }>('POST', '/v2/deployments?dry_run=true', gitHost('web'));
     expect([dry.status, dry.body.builds]).toEqual([200, true]);
     const created = await berth.create(gitHost('web'));
@@ -138,7 +141,7 @@ describe('a repository', () => {
     });
   });
 
-  it('built anew it serves its former image meanwhile; a build that fails changes nothing of that', async () => {
+  it('serves its former image during a new build, and a failed build changes nothing', async () => {
     const before = await berth.ready(id);
     const made = await berth.call<Revision>('POST', `/v2/deployments/${id}/revisions`, {});
     expect(made.body).toMatchObject({ number: 2, status: 'AWAITING_BUILD', build: null });
@@ -152,7 +155,7 @@ describe('a repository', () => {
     expect([after.status, after.active_revision_id]).toEqual(['READY', before.active_revision_id]);
   });
 
-  it('rolled back it needs no build: its digest is known', async () => {
+  it('needs no build for a rollback, because the digest is known', async () => {
     const [, first] = await revisionsOf(id);
     const jobs = await builds.jobs();
     const back = await berth.call<Revision>(
@@ -165,7 +168,7 @@ describe('a repository', () => {
     expect((await builds.jobs()).length).toBeLessThanOrEqual(jobs.length);
   });
 
-  it('deleted while it is built it leaves neither Job nor credentials', async () => {
+  it('leaves neither Job nor credentials when it is deleted during a build', async () => {
     const made = await berth.call<Revision>('POST', `/v2/deployments/${id}/revisions`, {});
     await jobOf(made.body.id);
     expect((await berth.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
@@ -186,7 +189,7 @@ describe('a repository', () => {
   });
 });
 
-it('the credentials for base images reach the step that builds, by its Secret alone', async () => {
+it('credentials for base images reach the build step only through its Secret', async () => {
   const { id } = await berth.create(gitHost('private-bases'));
   const [first] = await revisionsOf(id);
   const job = await jobOf(first?.id ?? '');
@@ -211,7 +214,7 @@ it('the credentials for base images reach the step that builds, by its Secret al
   expect((await berth.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
 });
 
-it('the first build fails: UNUSED with the reason; the next one that succeeds serves', async () => {
+it('a deployment is UNUSED with the reason when its first build fails, and serves after the next build', async () => {
   const { id } = await berth.create(gitHost('fails-first'));
   const [first] = await revisionsOf(id);
   const job = await jobOf(first?.id ?? '');
@@ -233,7 +236,7 @@ it('the first build fails: UNUSED with the reason; the next one that succeeds se
   await berth.ready(id);
 });
 
-it('the listener and the hub are killed while it is built: nothing is built twice', async () => {
+it('nothing is built twice when listener and hub are killed during a build', async () => {
   const { id } = await berth.create(gitHost('killed'));
   const [first] = await revisionsOf(id);
   const job = await jobOf(first?.id ?? '');
@@ -248,14 +251,14 @@ it('the listener and the hub are killed while it is built: nothing is built twic
   expect(await revisionsOf(id)).toHaveLength(1);
 });
 
-it('a builder that goes away, with the credentials of its build: these are written again, and it is tried again', async () => {
+it('a build whose builder and credentials disappear gets its credentials again and is retried', async () => {
   const { id } = await berth.create(gitHost('lost'));
   const [first] = await revisionsOf(id);
   const job = await jobOf(first?.id ?? '');
   await builds.set(job, { source: 'runs' });
   await until(id, 1, 'BUILDING', ({ build }) => build?.step === 'source');
   await builds.kubectl('delete', 'secret', job);
-  // As the local builder tells it when it starts again (src/cluster/build-node/pod-status.ts).
+  // As the local builder reports it after a restart (src/cluster/build-node/pod-status.ts).
   await builds.set(
     job,
     { source: { exitCode: 137, reason: 'ContainerStatusUnknown', message: 'lost' } },

@@ -1,4 +1,4 @@
-/** Builds on the real API server: Jobs are made, ended and told of by the operator; their pods are driven by the test. */
+/** Builds on the real API server: the operator creates, ends and reports Jobs; the test drives their pods. */
 import type { ChildProcess } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
@@ -91,7 +91,7 @@ async function ask(
 const phase = (name: string, wanted: string) =>
   world.until(name, `${wanted}`, ({ build }) => build?.phase === wanted);
 
-test('a build goes its steps and ends with image and commit', async () => {
+test('a build runs its steps and ends with image and commit', async () => {
   await operate();
   const { name, job } = await ask('goes');
   await phase(name, 'Running');
@@ -108,7 +108,7 @@ test('a build goes its steps and ends with image and commit', async () => {
 });
 
 test.each(['source', 'image'] as const)(
-  'the step %s fails: with its reason, and nothing is tried again',
+  'reports the reason when the step %s fails, without a retry',
   async (step) => {
     await operate();
     const { name, job } = await ask(`fails-${step}`);
@@ -125,7 +125,7 @@ test.each(['source', 'image'] as const)(
   },
 );
 
-test('a pod that is killed, and a Job that is deleted, are lost attempts: the third one counts', async () => {
+test('a killed pod and a deleted Job are lost attempts, and the third attempt counts', async () => {
   await operate();
   const { name, job } = await ask('lost');
   await phase(name, 'Running');
@@ -147,18 +147,18 @@ test('a pod that is killed, and a Job that is deleted, are lost attempts: the th
   expect(last.build).toMatchObject({ reason: 'BuildLost', attempt: 3 });
 });
 
-test('a build that takes too long fails, and says in which step', async () => {
+test('a build that takes too long fails, and reports its step', async () => {
   await operate();
   const { name, job } = await ask('slow');
   await builds.set(job, { source: { exitCode: 0 }, image: 'runs' });
   await world.until(name, 'at its image', ({ build }) => build?.step === 'image');
-  // Its time is over now, whatever the machine's speed.
+  // Make the deadline pass, whatever the machine's speed.
   await builds.kubectl('patch', 'job', job, '--type=merge', '-p', '{"spec":{"activeDeadlineSeconds":1}}');
   const { build } = await phase(name, 'Failed');
   expect(build).toMatchObject({ reason: 'BuildTimeout', step: 'image' });
 });
 
-test('twenty builds of three tenants with two places: in turns, never more than two, whoever they say they are', async () => {
+test('twenty builds of three tenants take turns in two slots, whatever identity they claim', async () => {
   const [b, c] = await Promise.all([createNamespace('fair-b'), createNamespace('fair-c')]);
   const asked = new Map<string, string>();
   await Promise.all(
@@ -173,7 +173,7 @@ test('twenty builds of three tenants with two places: in turns, never more than 
   const order: string[] = [];
   let most = 0;
   for (let ended = 0; ended < 20; ended += 1) {
-    // The one that began first ends first; none begins until one has ended.
+    // The build that began first ends first; none begins until one has ended.
     await waitFor(
       'two builds to run',
       async () => {
@@ -194,7 +194,7 @@ test('twenty builds of three tenants with two places: in turns, never more than 
   await Promise.all([b, c].map(deleteNamespace));
 }, 300_000);
 
-test('a newer revision ends the build of the older one and takes its place', async () => {
+test('a newer revision stops and replaces the build of the older one', async () => {
   await operate();
   const old = await ask('newest');
   await phase(old.name, 'Running');
@@ -206,7 +206,7 @@ test('a newer revision ends the build of the older one and takes its place', asy
   expect((await builds.jobs()).map(({ metadata }) => metadata.name)).toEqual([fresh.job]);
 });
 
-test('a deployment that is deleted takes its build along', async () => {
+test('a build is removed with its deployment', async () => {
   await operate();
   const { name } = await ask('gone');
   await phase(name, 'Running');
@@ -216,7 +216,7 @@ test('a deployment that is deleted takes its build along', async () => {
   });
 });
 
-test("somebody else's Job of the name is left alone, and told of", async () => {
+test('a Job of the same name with another owner is not changed, and reported', async () => {
   const revisionId = uuidv7();
   const job = buildName({ namespace: world.namespace, name: 'taken' }, revisionId);
   const foreign = {
@@ -242,7 +242,7 @@ test("somebody else's Job of the name is left alone, and told of", async () => {
   });
 });
 
-test('killed between the making of the Job and the status: the next operator goes on with the same Job', async () => {
+test('the next operator continues with the same Job after a kill between the creation of the Job and the status', async () => {
   const child = forkOperator({ ...world.another('killed'), builds: buildConfig(namespace) });
   children.push(child);
   const { name, job } = await ask('killed');
@@ -289,17 +289,17 @@ describe('the Job itself', () => {
       JSON.stringify(object),
     );
 
-  test('is taken by a real API server, field by field', async () => {
+  test('is accepted by a real API server, field by field', async () => {
     const job = buildJob(resource, build, buildConfig(namespace), 1);
     await expect(dryRun(namespace, job)).resolves.toContain('serverside-applied');
   });
 
-  test('its pod is taken in the namespace of builds, and refused at the level baseline', async () => {
+  test('has a pod that is accepted in the build namespace, and rejected at the level baseline', async () => {
     await expect(dryRun(namespace, podOf(namespace, null))).resolves.toContain('serverside-applied');
     const baseline = await createNamespace('baseline');
     await kubectlAsAdmin(['label', 'namespace', baseline, 'pod-security.kubernetes.io/enforce=baseline']);
     const atBaseline = () => dryRun(baseline, podOf(baseline, null));
-    // The API server goes by a new label a moment later.
+    // The API server applies a new label a moment later.
     const isRefused = () =>
       atBaseline().then(
         () => false,
@@ -307,7 +307,7 @@ describe('the Job itself', () => {
       );
     await waitFor('the label to count', isRefused, { timeoutMs: 30_000 });
     await expect(atBaseline()).rejects.toThrow(/violates PodSecurity "baseline/);
-    // With a daemon elsewhere nothing of it needs more than restricted lets it have.
+    // With the daemon elsewhere, the step needs no more than `restricted` allows.
     await kubectlAsAdmin([
       'label',
       '--overwrite',

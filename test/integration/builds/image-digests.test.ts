@@ -1,6 +1,6 @@
 /**
- * Tags and digests, for real: registries with and without passwords, crane as it is, and a whole Berth whose revisions run
- * what a tag pointed to when they began.
+ * Tags and digests with real components: registries with and without passwords, an unmodified crane, and a whole
+ * Berth whose revisions run the digest that a tag had when they began.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -45,9 +45,9 @@ let folder: string;
 let berth: WholeBerth;
 let registry: LocalRegistry;
 let guarded: LocalRegistry;
-/** Begins to listen and says nothing. */
+/** Accepts connections and never responds. */
 let silent: { host: string; asked: string[] };
-/** Answers as the test says. */
+/** Responds as the test specifies. */
 let told: { host: string; answer: RequestListener };
 /** Digests of two images that a tag may point to. */
 let first: string;
@@ -63,7 +63,7 @@ async function serve(listener: RequestListener): Promise<string> {
 
 const PULLER = { username: 'puller', password: 'right' };
 
-/** A registry whose tokens are for whoever knows the password. */
+/** A registry that issues tokens to clients with the password. */
 async function startGuarded(): Promise<LocalRegistry> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const [key] = parseSigningKeys(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
@@ -117,7 +117,7 @@ afterAll(async () => {
 });
 
 const base = () => `${registry.host}/base/static:latest`;
-/** Has the tag point to the first or the second image. */
+/** Makes the tag point to the first or the second image. */
 const tag = (name: string, which: 'first' | 'second') =>
   crane([
     'copy',
@@ -125,7 +125,7 @@ const tag = (name: string, which: 'first' | 'second') =>
     `${registry.host}/${name}`,
   ]);
 
-/** A deployment whose database and cache are its owner's: its rollout is all that happens. */
+/** A deployment with its own database and cache, so that only the app rolls out. */
 const alone = (name: string, image: string) =>
   smallDeployment(name, {
     image,
@@ -145,7 +145,7 @@ const revisionOf = async (id: string, number: number): Promise<Revision> => {
   if (found === undefined) throw new Error(`there is no revision ${number}`);
   return found;
 };
-/** Waits for what is told of a revision by a report. */
+/** Waits for the state of a revision that a report produces. */
 const untilRevision = (id: string, number: number, check: (revision: Revision) => boolean) =>
   waitFor(
     `revision ${number}`,
@@ -204,7 +204,7 @@ describe('a tag', () => {
     ]);
   });
 
-  test('that moves rolls nothing: a change of labels keeps the digest', async () => {
+  test('does not roll out when it moves, and a change of labels keeps the digest', async () => {
     await resolved(shop.id, 1, `${image}@${first}`);
     await tag('team/shop:stable', 'second');
     const { status, body } = await berth.call('PATCH', path(shop.id), {
@@ -221,7 +221,7 @@ describe('a tag', () => {
     expect(imageOf(api)).toBe(`${image}@${first}`);
   });
 
-  test('that has moved is taken by a new revision, and a rollback takes the former digest', async () => {
+  test('that has moved is used by a new revision, and a rollback uses the former digest', async () => {
     await again(shop.id);
     await resolved(shop.id, 2, `${image}@${second}`);
     await berth.ready(shop.id);
@@ -236,7 +236,7 @@ describe('a tag', () => {
     });
   });
 
-  test('whose former image was deleted is not rolled back to: the revision fails, and nothing is touched', async () => {
+  test('is not rolled back to a deleted image: the revision fails, and nothing changes', async () => {
     await crane(['delete', `${registry.host}/team/shop@${second}`]);
     const before = await workload(shop.id);
     await again(shop.id, `/${(await revisionOf(shop.id, 2)).id}/rollback`);
@@ -253,7 +253,7 @@ describe('a tag', () => {
   });
 });
 
-test('a private registry is asked with the Secrets of image_pull_secrets, and without them the tag is used', async () => {
+test('a private registry is called with the Secrets of image_pull_secrets, and without them the tag is used', async () => {
   const image = `${guarded.host}/team/secret:1`;
   const dockerConfig = writeDockerConfig(join(folder, 'guarded'), { [guarded.host]: PULLER });
   const { digest } = await pushBaseImage('static', guarded.host, {
@@ -279,11 +279,11 @@ test('a private registry is asked with the Secrets of image_pull_secrets, and wi
   expect(imageOf(await workload(without.id))).toBe(image);
   const told = await berth.until(without.id, 'unresolved', (now) => imageReady(now) === 'ImageUnresolved');
   const message = told.conditions.find(({ type }) => type === 'ImageReady')?.message;
-  expect(message).toMatch(/refuses \(status 401\)$/);
+  expect(message).toMatch(/denies access \(status 401\)$/);
   expect(await revisionOf(without.id, 1)).toMatchObject({ status: 'DEPLOYED', resolved_image: null });
 });
 
-test('a registry that hangs holds up its own deployments for its time, and nobody else', async () => {
+test('a registry that hangs delays only its own deployments, for its timeout', async () => {
   await tag('team/quick:1', 'first');
   const image = `${silent.host}/team/slow`;
   const slow = await Promise.all(
@@ -296,7 +296,7 @@ test('a registry that hangs holds up its own deployments for its time, and nobod
     const ready = await berth.ready(id);
     expect(imageReady(ready)).toBe('ImageUnresolved');
   }
-  // The registry gets no request for the images that waited while others got no answer. An image takes a HEAD and a GET.
+  // The registry received no request for images that waited behind others. An image causes a HEAD and a GET.
   expect(new Set(silent.asked).size).toBeLessThan(slow.length);
   const [one] = slow;
   const events = await waitFor(
@@ -311,7 +311,7 @@ test('a registry that hangs holds up its own deployments for its time, and nobod
   expect(events[0]?.message).toContain(`${silent.host} did not answer within 2 s`);
 });
 
-test('killed while the registry answers: the revision runs one digest, and the same from then on', async () => {
+test('a revision runs one digest, and keeps it, when the operator is killed while the registry responds', async () => {
   const image = `${told.host}/team/killed:1`;
   const digests = ['a', 'b', 'c'].map((character) => `sha256:${character.repeat(64)}`);
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** The hub removes from a real registry, by tokens of its own, what no revision needs; and nothing else. */
+/** The hub removes exactly those images from a real registry that no revision needs, with its own tokens. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ let client: Client;
 let authority: ReturnType<typeof createRegistryAuthority>;
 
 beforeAll(async () => {
-  // Its address is part of what its tokens say.
+  // Its address is part of its tokens.
   registry = await startRegistry();
   await registry.halt();
   await registry.start(auth(registry.host));
@@ -94,7 +94,7 @@ async function tags(owner: Owner): Promise<string[]> {
   return (((await answer.json()) as { tags: string[] | null }).tags ?? []).sort();
 }
 
-/** A deployment of five revisions that are over, each with the image of its content; the last one is active. */
+/** A deployment with five finished revisions, each with an image of its own content; the last one is active. */
 async function built(contents = ['a', 'b', 'c', 'd', 'e']): Promise<Owner & { digests: string[] }> {
   const { id } = await create(client, {});
   const rows = await api.store.sql<{ appName: string }>(
@@ -148,7 +148,7 @@ const end = async ({ id }: Owner, keep = false) => {
 };
 
 describe('after a build', () => {
-  test('images of revisions that are not kept go; the newest, the active one and the cache stay', async () => {
+  test('images of revisions that are not kept are removed, and the newest, the active one and the cache stay', async () => {
     const owner = await built();
     await api.store.sql(
       `UPDATE deployments SET active_revision_id = (SELECT id FROM revisions WHERE deployment_id = $1 AND number = 2) WHERE id = $1`,
@@ -161,14 +161,14 @@ describe('after a build', () => {
     expect(await waiting()).toEqual([]);
   });
 
-  test('an image that a kept revision runs stays, though an old revision had it too', async () => {
+  test('an image of a kept revision stays, even if an old revision had it, too', async () => {
     const owner = await built(['same', 'b', 'c', 'd', 'same']);
     await enqueue(owner.id);
     await cleaning().run();
     expect(await tags(owner)).toEqual(['buildcache', 'rev-1', 'rev-4', 'rev-5']);
   });
 
-  test('so does one that a build has pushed and not told of, though an old revision has the same', async () => {
+  test('an image that a build has pushed and not reported stays, even if an old revision has it, too', async () => {
     const owner = await built(['same', 'b', 'c', 'd', 'same']);
     await api.store.sql(
       `UPDATE revisions SET status = 'BUILDING', resolved_image = NULL WHERE deployment_id = $1 AND number = 5`,
@@ -179,9 +179,9 @@ describe('after a build', () => {
     expect(await tags(owner)).toEqual(['buildcache', 'rev-1', 'rev-4', 'rev-5']);
   });
 
-  test("the registry's own collection of what has no tag leaves every kept image, and its layers", async () => {
+  test('the registry’s garbage collection of untagged images keeps every needed image and its layers', async () => {
     const owner = await built();
-    // Each build writes the cache anew: what was before has no tag any more.
+    // Each build rewrites the cache, so the previous cache has no tag any more.
     const before = await push(owner, 'buildcache', 'first');
     await push(owner, 'buildcache', 'second');
     await enqueue(owner.id);
@@ -203,7 +203,7 @@ describe('after a build', () => {
 });
 
 describe('at the end of the record', () => {
-  test('all of the repository goes, the cache with it, and nothing of a neighbour', async () => {
+  test('the whole repository is removed with its cache, and nothing of others', async () => {
     const [owner, neighbour] = [await built(), await built()];
     await end(owner);
     await cleaning().run();
@@ -212,7 +212,7 @@ describe('at the end of the record', () => {
     expect(await waiting()).toEqual([]);
   });
 
-  test('nothing goes where the workloads go on without Berth, also when a cleaning was waiting', async () => {
+  test('nothing is removed when the workloads continue without Berth, even if a clean-up was waiting', async () => {
     const owner = await built();
     await enqueue(owner.id);
     await end(owner, true);
@@ -222,7 +222,7 @@ describe('at the end of the record', () => {
   });
 });
 
-test('a registry that is away is asked again later; what a killed process had taken is taken by another', async () => {
+test('an unreachable registry is retried later, and another process continues the work of a killed one', async () => {
   const owner = await built();
   await end(owner);
   await registry.halt('SIGKILL');
@@ -233,7 +233,7 @@ test('a registry that is away is asked again later; what a killed process had ta
   expect(row).toMatchObject({ deployment_id: owner.id, attempts: 1 });
   expect(row?.seconds).toBeGreaterThan(30);
   await registry.start();
-  // Its time comes; one takes it and is killed.
+  // The clean-up is due; one process takes it and is killed.
   const due = () => api.store.sql('UPDATE repository_cleanings SET next_attempt_at = now()');
   await due();
   await platform().transaction((transaction) =>
@@ -247,7 +247,7 @@ test('a registry that is away is asked again later; what a killed process had ta
   expect(await waiting()).toEqual([]);
 });
 
-test('what is asked for while a cleaning is under way is cleaned again', async () => {
+test('a request during a clean-up causes another clean-up', async () => {
   const owner = await built();
   await enqueue(owner.id);
   const [taken] = await platform().transaction((transaction) =>
@@ -258,7 +258,7 @@ test('what is asked for while a cleaning is under way is cleaned again', async (
   expect((await waiting())[0]?.seconds).toBeLessThanOrEqual(0);
 });
 
-test('a registry that deletes nothing is told of once, and not asked again for a day', async () => {
+test('a registry that does not allow deletion is logged once, and retried after a day', async () => {
   const strict = await startRegistry({ deletes: false });
   try {
     const previous = [registry, authority] as const;

@@ -1,6 +1,6 @@
 /**
- * The platform's registry, for real: a registry that sends its clients to this hub for tokens, crane as they are, and a
- * whole Berth that deploys what was pushed.
+ * The platform's registry with real components: a registry that sends its clients to this hub for tokens, an
+ * unmodified crane, and a whole Berth that deploys the pushed images.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ let settings: Record<string, string>;
 const keysRegistry = async (more: Record<string, string>, ...args: string[]): Promise<MadeKey> =>
   JSON.parse(await runBerth(folder, ['keys', 'registry', '--json', ...args], { ...settings, ...more }));
 
-/** What the command prints for the registry is all that it is configured with. */
+/** The registry is configured only with the output of the command. */
 function authOf({ config, jwks }: MadeKey): TokenAuth {
   const { realm, service, issuer, signingalgorithms } = (
     parse(config) as { auth: { token: TokenAuth & { signingalgorithms: string[] } } }
@@ -98,7 +98,7 @@ beforeAll(async () => {
   const [port = 0, registryPort = 0] = await freePorts(2);
   settings = {
     BERTH_REGISTRY: `127.0.0.1:${registryPort}`,
-    // A name: crane sends no credential to a loopback address that a registry names.
+    // A host name, because crane sends no credentials to a loopback address that a registry names.
     BERTH_PUBLIC_URL: `http://localhost:${port}`,
   };
   key = await keysRegistry({});
@@ -119,7 +119,7 @@ afterAll(async () => {
 });
 
 describe('a push token', () => {
-  it('is short-lived, for the deployment’s own repository, and leaves an event without it', async () => {
+  it('is short-lived, limited to the deployment’s own repository, and recorded in an event without its value', async () => {
     const before = Date.now();
     const { status, body } = await pushToken(shop.id);
     expect(status).toBe(200);
@@ -140,7 +140,7 @@ describe('a push token', () => {
     expect(JSON.stringify(events.body)).not.toContain(body.token);
   });
 
-  it('is refused for other sources, naming the source', async () => {
+  it('is rejected for other sources, with the source named', async () => {
     const other = await berth.create({
       ...internal('external'),
       source: 'external_image',
@@ -153,8 +153,8 @@ describe('a push token', () => {
   });
 });
 
-describe('what was pushed', () => {
-  it('is UNUSED until it is named, then deployed, and pulled with the Secret of its pods', async () => {
+describe('a pushed image', () => {
+  it('is UNUSED until it is used, then deployed, and pulled with the Secret of its pods', async () => {
     const { crane, image } = await loggedIn(shop.id);
     expect((await berth.call('GET', `/v2/deployments/${shop.id}`)).body.status).toBe('UNUSED');
     const digest = await crane.push(`${image}:1`, 'one');
@@ -179,7 +179,7 @@ describe('what was pushed', () => {
     await expect(cluster.push(`${image}:1`, 'from the cluster')).rejects.toThrow(/UNAUTHORIZED|DENIED|401/);
   });
 
-  it('is pulled with a Secret that comes back when somebody deletes it', async () => {
+  it('is pulled with a Secret that is recreated after a deletion', async () => {
     const { image_uri: image } = (await pushToken(shop.id)).body;
     const { metadata, data } = await pullSecret(image);
     await kubectlAsAdmin(['delete', 'secret', '-n', berth.namespace, metadata.name]);
@@ -205,7 +205,7 @@ describe('what was pushed', () => {
   });
 });
 
-it('the commands of docs/registry.md do what they say', async () => {
+it('the commands of docs/registry.md have the described effects', async () => {
   const page = readFileSync(join(root, 'docs/registry.md'), 'utf8');
   const [, block = ''] = /^```sh push\n([\s\S]*?)^```$/m.exec(page) ?? [];
   expect(block).toContain('push-token');
@@ -229,7 +229,7 @@ it('the commands of docs/registry.md do what they say', async () => {
   expect(body.resources.map(({ status }) => status)).toEqual(['READY']);
 });
 
-describe('the registry refuses', () => {
+describe('the registry rejects', () => {
   const REFUSED = /UNAUTHORIZED|DENIED|401/;
   let image: string;
   let owner: Crane;
@@ -245,7 +245,7 @@ describe('the registry refuses', () => {
     await expect(other.push(`${image}:kept`, 'foreign')).rejects.toThrow(REFUSED);
   });
 
-  it('another tenant’s token, and that tenant is told of no deployment', async () => {
+  it('another tenant’s token, and notifies that tenant of no deployment', async () => {
     const made = await runBerth(
       berth.stateDir,
       ['keys', 'create', '--tenant', 'strangers', '--name', 'stranger', '--json'],
@@ -269,7 +269,7 @@ describe('the registry refuses', () => {
     expect(await stranger.refused('copy', `${image}:kept`, `${token.image_uri}:stolen`)).toMatch(REFUSED);
   });
 
-  it('a repository of nobody, a deeper one, the catalog, and deletion', async () => {
+  it('an unknown repository, a deeper one, the catalog, and deletion', async () => {
     await expect(owner.push(`${registry.host}/somewhere/else:1`, 'x')).rejects.toThrow(REFUSED);
     await expect(owner.push(`${image}/deeper:1`, 'x')).rejects.toThrow(REFUSED);
     expect(await owner.refused('catalog', registry.host)).toMatch(REFUSED);
@@ -277,7 +277,7 @@ describe('the registry refuses', () => {
     await expect(owner.run('digest', `${image}:kept`)).resolves.toMatch(/^sha256:/);
   });
 
-  it('nobody, an expired token, another’s key, a changed token', async () => {
+  it('anonymous access, an expired token, another’s key, a changed token', async () => {
     const keys = parseSigningKeys(key.signing_key ?? '');
     const strange = await keysRegistry({ BERTH_REGISTRY_SIGNING_KEY: '' });
     const deployment = { id: shop.id, tenantId: berth.tenantId, appName: appOf(image) };
@@ -304,7 +304,7 @@ describe('the registry refuses', () => {
   });
 });
 
-describe('the API refuses, naming the field', () => {
+describe('the API rejects with the field', () => {
   const IMAGE = ['body', 'source_revision_config', 'image_uri'];
   const refusal = (loc: unknown[]) => ({
     status: 400,
@@ -325,7 +325,7 @@ describe('the API refuses, naming the field', () => {
     expect((await patchImage(shop.id, `${own}:1`)).status).toBe(200);
   });
 
-  it('images under the registry before there is a repository, and in other containers or sources', async () => {
+  it('images in the registry before there is a repository, and in other containers or sources', async () => {
     const { image_uri: others } = (await pushToken(search.id)).body;
     const image = { source_revision_config: { image_uri: `${others}:1` } };
     const create = (body: object) => berth.call('POST', '/v2/deployments', body);
@@ -341,7 +341,7 @@ describe('the API refuses, naming the field', () => {
 });
 
 describe('the signing key', () => {
-  it('changes without a pause: both are believed, the Secrets follow, no pod is replaced', async () => {
+  it('changes without interruption: both keys are accepted, the Secrets follow, and no pod is replaced', async () => {
     const { image, token } = await loggedIn(shop.id);
     await berth.ready(shop.id);
     const before = await pullSecret(image);
@@ -381,7 +381,7 @@ describe('the signing key', () => {
   });
 });
 
-it('no credential is in a log, an event or a custom resource', async () => {
+it('no credential appears in a log, an event or a custom resource', async () => {
   const credential = /berth-registry\.[\w-]|PRIVATE KEY/;
   expect(configOf(await pullSecret((await pushToken(shop.id)).body.image_uri))).toMatch(credential);
   const texts = [
@@ -397,7 +397,7 @@ it('no credential is in a log, an event or a custom resource', async () => {
 });
 
 describe('a deployment that is deleted', () => {
-  it('takes its credentials and its Secret along', async () => {
+  it('is removed with its credentials and its Secret', async () => {
     const { crane, image } = await loggedIn(shop.id);
     const cluster = cranes.client(configOf(await pullSecret(image)));
     expect((await berth.call('DELETE', `/v2/deployments/${shop.id}`)).status).toBe(204);

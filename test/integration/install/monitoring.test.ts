@@ -180,7 +180,7 @@ describe('the logs', () => {
     expect(asked).toMatchObject({ requestId: REQUEST_ID, revisionId, generation: 1, status: 201 });
     const change = { revisionId, generation: 1 };
     expect(lines(hub, 'handed out work')[0]).toMatchObject({ ...change, kind: 'apply' });
-    const [applied] = lines(listener, 'did a work item');
+    const [applied] = lines(listener, 'processed a work item');
     expect(applied).toMatchObject({ ...change, kind: 'apply', result: 'done' });
     expect(applied?.['reconcileId']).toMatch(/^[0-9a-f]{8}-[0-9a-z]+$/);
     const acts = lines(operator, 'done');

@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
-  buildRights,
+  listenerBuildRights,
   namespaceRights,
-  leaseRights as readsLease,
+  listenerLeaseRights as readsLease,
   workRights,
 } from '../../../src/cluster/listener/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../../src/cluster/operator/kinds.ts';
@@ -160,7 +160,7 @@ test('every one of these rights is used, and no other', async () => {
   const own = berth.settings['BERTH_NAMESPACE'] ?? '';
   const grants: Grant[] = [
     { ...operates, rights: jobRights() },
-    { ...listens, rights: buildRights() },
+    { ...listens, rights: listenerBuildRights() },
     { ...operates, namespace: own, rights: leaseRights() },
     { ...listens, namespace: own, rights: readsLease() },
   ];

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { describeRight } from '../../../src/cluster/kube/client/rights.ts';
-import { leaseRights as readsLease, workRights } from '../../../src/cluster/listener/rights.ts';
+import { listenerLeaseRights as readsLease, workRights } from '../../../src/cluster/listener/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../../src/cluster/operator/kinds.ts';
 import { leaseRights, neededRights } from '../../../src/cluster/operator/rights.ts';
 import { waitFor } from '../../cluster/wait.ts';

@@ -4,19 +4,19 @@ import { ExecPluginClient } from './exec-plugin.ts';
 import { type KubeconfigCluster, type KubeconfigUser, readKubeconfig } from './kubeconfig.ts';
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** Projected tokens rotate on disk; client-go reads them as often. */
+/** Projected tokens rotate on disk. client-go rereads them at the same interval. */
 const TOKEN_FILE_MAX_AGE_MS = 60_000;
 
-/** How to reach one cluster and as whom. */
+/** Address and credentials of one cluster. */
 export interface ClusterAccess {
   server: URL;
-  /** Namespace of the context or of the pod, where there is one. */
+  /** Namespace of the context or of the pod, if set. */
   namespace: string | undefined;
-  /** Headers that say who calls. */
+  /** Headers that authenticate the caller. */
   headers(): Promise<Record<string, string | string[]>>;
-  /** Authorities and client certificate, read anew. */
+  /** Certificate authorities and client certificate, read again on each call. */
   tls(): Promise<ConnectionOptions>;
-  /** The server answered 401: forget cached tokens. */
+  /** Called after a 401: drops cached tokens. */
   invalidate(): void;
 }
 
@@ -25,16 +25,16 @@ export interface AccessOptions {
   inCluster?: boolean;
   context?: string;
   environment?: Readonly<Record<string, string | undefined>>;
-  /** Where the pod's service account is mounted; only tests say otherwise. */
+  /** Where the pod's service account is mounted. Only tests change it. */
   serviceAccountPath?: string;
 }
 
-/** Resolves the options to an address and credentials. Errors say which file and what is wrong, never a secret. */
+/** Resolves the options to an address and credentials. Errors name the file and the problem, never a secret. */
 export async function loadClusterAccess(options: AccessOptions): Promise<ClusterAccess> {
   const environment = options.environment ?? {};
   if (options.inCluster) return inClusterAccess(environment, options.serviceAccountPath ?? SERVICE_ACCOUNT);
   if (!options.kubeconfigPath) {
-    throw new Error('failed to reach a cluster: no kubeconfig given, and not told to run in-cluster');
+    throw new Error('failed to reach a cluster: neither a kubeconfig nor in-cluster mode is configured');
   }
   const { cluster, user, namespace } = await readKubeconfig(options.kubeconfigPath, options.context);
   return accessOf(cluster, user, namespace, environment);
@@ -89,7 +89,7 @@ async function authorization(
   tokenFile: TokenFile | undefined,
   plugin: ExecPluginClient | undefined,
 ): Promise<Record<string, string>> {
-  // The order of client-go: a token file wins over a token, both over a plugin.
+  // Precedence as in client-go: token file, token, plugin.
   const token = tokenFile ? await tokenFile.read() : (user.token ?? (await plugin?.credential())?.token);
   if (token) return { authorization: `Bearer ${token}` };
   if (user.username === undefined) return {};
@@ -119,7 +119,7 @@ async function tlsMaterial(
     servername: cluster['tls-server-name'],
     rejectUnauthorized: cluster['insecure-skip-tls-verify'] !== true,
   };
-  // Absent and undefined are not the same to node:tls.
+  // node:tls treats an undefined option differently from an absent one.
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
@@ -142,7 +142,7 @@ async function readText(file: string, what: string): Promise<string> {
   }
 }
 
-/** A token that something else renews on disk. A failing read keeps the old one: it is mostly still good. */
+/** A token that another process renews on disk. If a read fails, the old token is kept: it is usually still valid. */
 class TokenFile {
   readonly #file: string;
   #token: string | undefined;

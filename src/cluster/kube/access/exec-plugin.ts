@@ -9,7 +9,7 @@ export interface ExecCredential {
   token?: string;
   clientCertificateData?: string;
   clientKeyData?: string;
-  /** Milliseconds since the epoch; absent: good until the server refuses it. */
+  /** Milliseconds since the epoch; absent: valid until the server rejects it. */
   expiresAt?: number;
 }
 
@@ -25,7 +25,7 @@ interface CredentialObject {
 
 /**
  * Client for a credential plugin of a kubeconfig (`users[].user.exec`, client.authentication.k8s.io v1 and v1beta1).
- * Keeps the credential until shortly before it expires; asked for by many at once, the plugin runs once.
+ * Caches the credential until shortly before it expires. Concurrent calls share one run of the plugin.
  */
 export class ExecPluginClient {
   readonly #plugin: ExecPlugin;
@@ -55,7 +55,7 @@ export class ExecPluginClient {
     return this.#credential;
   }
 
-  /** The server refused the credential: ask the plugin again. */
+  /** Called when the server rejected the credential: the next call runs the plugin again. */
   invalidate(): void {
     this.#credential = undefined;
   }
@@ -74,9 +74,9 @@ export class ExecPluginClient {
         { env: environment, timeout: PLUGIN_TIMEOUT_MS, maxBuffer: 1024 * 1024 },
         (error, stdout) => {
           if (error === null) return resolve(stdout);
-          // What the plugin printed stays out of the message: it may hold a token.
+          // The output of the plugin is not part of the message, because it may contain a token.
           const why =
-            error.code === 'ENOENT' ? `not found. ${installHint ?? ''}`.trim() : `ended with ${error.code}`;
+            error.code === 'ENOENT' ? `not found. ${installHint ?? ''}`.trim() : `exited with ${error.code}`;
           reject(new Error(`failed to get credentials: the kubeconfig's exec plugin ${command}: ${why}`));
         },
       ).stdin?.end();

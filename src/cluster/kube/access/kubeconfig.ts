@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parse } from 'yaml';
 
-/** The parts of a kubeconfig file that Berth understands; names as in the file. */
+/** The parts of a kubeconfig file that Berth understands, with the names of the file. */
 export interface KubeconfigCluster {
   server: string;
   'certificate-authority'?: string;
@@ -42,7 +42,7 @@ export interface KubeconfigContext {
   namespace?: string;
 }
 
-/** What one context of a kubeconfig says; file paths are absolute. */
+/** One resolved context of a kubeconfig. File paths are absolute. */
 export interface ResolvedKubeconfig {
   cluster: KubeconfigCluster;
   user: KubeconfigUser;
@@ -61,8 +61,8 @@ interface KubeconfigFile {
 const PATH_FIELDS = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile'] as const;
 
 /**
- * Reads one context of a kubeconfig. As with kubectl, `files` may be several paths joined by `:` (`;` on Windows); the
- * first file that names a thing wins.
+ * Reads one context of a kubeconfig. As with kubectl, `files` may be several paths joined by `:` (`;` on Windows),
+ * and the first file that defines a name wins.
  * Errors name the file and what is missing in it, never its content.
  */
 export async function readKubeconfig(files: string, contextName?: string): Promise<ResolvedKubeconfig> {
@@ -142,7 +142,9 @@ function refuseUnsupported(files: string, cluster: KubeconfigCluster, user: Kube
   if (!cluster?.server)
     throw new Error(`failed to read kubeconfig ${files}: its cluster has no server address`);
   if (cluster['proxy-url']) {
-    throw new Error(`failed to read kubeconfig ${files}: proxy-url is not supported; run beside the cluster`);
+    throw new Error(
+      `failed to read kubeconfig ${files}: proxy-url is not supported; run Berth where it reaches the API server directly`,
+    );
   }
   if (user['auth-provider']) {
     throw new Error(

@@ -2,10 +2,10 @@ import type { KubeObject } from '../client/object.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 
 /**
- * What a reflector does with each object before it keeps it: its transform, else the managed fields go. A transform that
- * throws must not stop the stream: the object is then kept as it came.
+ * The transform that a reflector applies to each object before it caches it. By default it removes the managed
+ * fields. If a transform throws, only these are removed, because the stream must not stop.
  */
-export function slimming<T extends KubeObject>({
+export function cacheTransform<T extends KubeObject>({
   transform = dropManagedFields,
   logger,
   resource,
@@ -15,7 +15,10 @@ export function slimming<T extends KubeObject>({
       return transform(object);
     } catch (error) {
       const fields = { err: error, kind: resource.kind };
-      logger.error(fields, 'failed to slim an object for the cache; kept whole');
+      logger.error(
+        fields,
+        'failed to transform an object for the cache; only its managed fields are removed',
+      );
       return dropManagedFields(object);
     }
   };

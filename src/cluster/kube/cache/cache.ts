@@ -5,39 +5,45 @@ import { isSameVersion } from './compressed-store.ts';
 import { PendingWrites } from './pending-writes.ts';
 import { IndexedStore, type IndexFunction, type Store } from './store.ts';
 
-/** Called synchronously, in order. What they throw is logged and stops nothing. */
+/** Called synchronously, in order. Exceptions of handlers are logged and do not stop the stream. */
 export interface ReflectorHandlers<T> {
   added?(object: T): void;
-  /** `old.metadata.resourceVersion === object.metadata.resourceVersion`: the echo of a write told by `noteWrite`. */
+  /**
+   * `old.metadata.resourceVersion === object.metadata.resourceVersion`: the event of a write that `noteWrite` already
+   * added.
+   */
   updated?(object: T, old: T): void;
   deleted?(object: T): void;
 }
 
 export interface CacheOptions<T extends KubeObject> {
   kind: string;
-  /** Objects that are kept as they are; the others are packed. Default: all. */
-  mostPlain?: number | undefined;
+  /** Number of objects that are kept uncompressed. Default: all. */
+  maxUncompressed?: number | undefined;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Whether list and watch show such an object: what they do not show must not be taken over from a write. */
+  /** Whether list and watch return such an object. Others must not be added from the response to a write. */
   isInView: (object: T) => boolean;
   clock: Clock;
   logger: Logger;
 }
 
-/** What a reflector knows: applies lists, events and own writes in the order of resource versions, and tells handlers. */
+/**
+ * The objects that a reflector knows. Applies lists, events and own writes in the order of resource versions, and
+ * calls the handlers.
+ */
 export class ObjectCache<T extends KubeObject> {
   readonly #options: CacheOptions<T>;
   readonly #store: IndexedStore<T>;
   readonly #pending: PendingWrites;
   readonly #handlers = new Set<ReflectorHandlers<T>>();
-  /** Own writes taken over that no list or event has confirmed yet. */
+  /** Own writes that were added to the cache and that no list or event has confirmed yet. */
   readonly #unechoed = new Set<string>();
   #streamVersion: string | undefined;
   #handlerErrors = 0;
 
   constructor(options: CacheOptions<T>) {
     this.#options = options;
-    this.#store = new IndexedStore(options.indexes, options.mostPlain);
+    this.#store = new IndexedStore(options.indexes, options.maxUncompressed);
     this.#pending = new PendingWrites(options.clock);
   }
 
@@ -61,14 +67,14 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   /**
-   * Takes over an object of a first list that is under way, so that the list need not be held as a whole. Of a later one
-   * it might be older than what was seen.
+   * Adds an object of an unfinished first list, so that the whole list need not be in memory. In a later list, the
+   * object could be older than the cached one.
    */
   listed(object: T): void {
     this.#put(object, 'list');
   }
 
-  /** Whether this very version is here, and nothing is to be told of it. */
+  /** Whether this version is cached and needs no event. */
   holds(object: T): boolean {
     const key = keyOf(object);
     const known = this.#store.versionOf(key);
@@ -78,9 +84,9 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   /**
-   * Takes a whole list: what it lacks was deleted, unless it is newer than the list (an own write).
-   * @param items null: one that was held already when its page came
-   * @param rewritten the server's history was rewritten: the list wins over anything known.
+   * Applies a complete list. An object that it lacks was deleted, unless it is newer than the list (an own write).
+   * @param items null: an object that was cached in this version when its page arrived
+   * @param rewritten the server's history was rewritten: the list replaces everything known
    */
   replace(items: ReadonlyMap<string, T | null>, resourceVersion: string, rewritten: boolean): void {
     if (rewritten) this.#pending.clear();
@@ -95,7 +101,7 @@ export class ObjectCache<T extends KubeObject> {
     this.#pending.purge(resourceVersion);
   }
 
-  /** ADDED and MODIFIED are one: what is there decides which it is. */
+  /** ADDED and MODIFIED are treated alike: the content of the cache decides between them. */
   observed(object: T): void {
     this.#put(object, 'event');
     this.#advance(object.metadata.resourceVersion);
@@ -113,11 +119,11 @@ export class ObjectCache<T extends KubeObject> {
     this.#pending.purge(this.#streamVersion);
   }
 
-  /** The answer to an own write. */
+  /** Adds the response to an own write. */
   noteWrite(written: T): void {
     const key = keyOf(written);
     const version = written.metadata.resourceVersion;
-    // The stream is past it: the cache has it, or something newer, or knows of its end.
+    // The stream is past this version: the cache has it, or a newer one, or saw the deletion.
     if (version === undefined || compareResourceVersions(this.#streamVersion, version) >= 0) return;
     this.#pending.noteWrite(key, version);
     const known = this.#store.get(key);
@@ -135,11 +141,11 @@ export class ObjectCache<T extends KubeObject> {
     return this.#pending.isCurrent(key, this.#store.versionOf(key), this.#streamVersion);
   }
 
-  /** The answer to a live read of an object, with what was cached when the read was sent. */
+  /** Adds the response to a live read of an object. `before` is the cached object when the read was sent. */
   noteRead(key: string, before: T | undefined, found: T | undefined): void {
     const known = this.#store.get(key);
     if (found !== undefined) {
-      // Deleted while the read was under way, as the stream says: the read is the older news.
+      // The stream reported a deletion during the read, so the read is older.
       if (known === undefined && before !== undefined) return;
       this.#put(found, 'list');
     } else if (known !== undefined && isSameVersion(known.metadata, before?.metadata)) {
@@ -155,14 +161,14 @@ export class ObjectCache<T extends KubeObject> {
       old.metadata.uid !== object.metadata.uid &&
       (origin === 'rewrite' || isNewer(object, old))
     ) {
-      // Deleted and made again while nobody watched.
+      // Deleted and created again while no watch was open.
       this.#remove(old, old);
       this.#put(object, origin);
       return;
     }
     if (old === undefined) {
       this.#store.set(object);
-      this.#tell((handlers) => handlers.added?.(object));
+      this.#notify((handlers) => handlers.added?.(object));
       return;
     }
     const order = compareResourceVersions(object.metadata.resourceVersion, old.metadata.resourceVersion);
@@ -170,16 +176,16 @@ export class ObjectCache<T extends KubeObject> {
     const confirmed = this.#unechoed.delete(key);
     if (order === 0 && origin !== 'event' && !confirmed) return;
     this.#store.set(object);
-    this.#tell((handlers) => handlers.updated?.(object, old));
+    this.#notify((handlers) => handlers.updated?.(object, old));
   }
 
-  /** @param last the last state to tell of: with a DELETED event newer than the one cached. */
+  /** @param last the last state to report: a DELETED event may have a newer one than the cache. */
   #remove(known: T, last: T): void {
     const key = keyOf(known);
     this.#store.delete(key);
     this.#unechoed.delete(key);
     this.#pending.observedDelete(key, known.metadata.uid);
-    this.#tell((handlers) => handlers.deleted?.(last));
+    this.#notify((handlers) => handlers.deleted?.(last));
   }
 
   #advance(resourceVersion: string | undefined): void {
@@ -187,7 +193,7 @@ export class ObjectCache<T extends KubeObject> {
       this.#streamVersion = resourceVersion;
   }
 
-  #tell(call: (handlers: ReflectorHandlers<T>) => void): void {
+  #notify(call: (handlers: ReflectorHandlers<T>) => void): void {
     for (const handlers of this.#handlers) this.#guard(() => call(handlers));
   }
 
@@ -198,7 +204,7 @@ export class ObjectCache<T extends KubeObject> {
       this.#handlerErrors += 1;
       this.#options.logger.error(
         { err: error, kind: this.#options.kind },
-        'a handler of cache events threw; going on',
+        'a handler of cache events threw an error; continuing',
       );
     }
   }

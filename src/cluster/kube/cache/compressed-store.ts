@@ -1,20 +1,20 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** Enough for the objects that there are, and a tenth of the memory that zlib would take for each call. */
+/** Sufficient for the size of typical objects, and a tenth of zlib's default memory per call. */
 const WINDOW = { windowBits: 14, memLevel: 6 } as const;
-/** A fifth smaller than with 1, in the same time. */
+/** A fifth smaller than level 1, in the same time. */
 const LEVEL = 3;
-/** As far as deflate looks back. */
-const MOST_DICTIONARY = 2 ** WINDOW.windowBits;
+/** The window size of deflate. */
+const MAX_DICTIONARY = 2 ** WINDOW.windowBits;
 
-/** What is known of an object without unpacking it. */
+/** Identity and version of an object, available without decompressing it. */
 export interface ObjectVersion {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
   readonly isLeaving: boolean;
 }
 
-/** Of objects that are there: whether they are the same, in content too. */
+/** Whether two existing objects are the same, including their content. */
 export const isSameVersion = (a: Identity, b: Identity | undefined) =>
   a.uid === b?.uid && a.resourceVersion === b?.resourceVersion;
 
@@ -27,45 +27,52 @@ interface Versioned {
   readonly metadata: Identity & { readonly deletionTimestamp?: string | undefined };
 }
 
-/** So many are deflated at once, which costs a third of one by one: a call of zlib costs more than what it does for one. */
-const TOGETHER = 8;
-/** When only so many are left of these, they are packed anew with others, or they would hold the bytes of all. */
-const FEWEST = 2;
+/**
+ * Objects that are compressed together. This costs a third of compressing them one by one: the fixed cost of a zlib
+ * call dominates.
+ */
+const PACK_SIZE = 8;
+/**
+ * When only this number of a pack's objects is left, they are packed again with others. Otherwise they would keep the
+ * bytes of the whole pack in memory.
+ */
+const MIN_PACK_SIZE = 2;
 
-/** Objects that are packed together. */
+/** Objects that are compressed together. */
 interface Pack<T> {
-  /** Deflated texts, a line each. Bytes as a Latin-1 string, which takes less than a Buffer of its own. */
+  /** Compressed JSON, one line per object, as a Latin-1 string, which takes less memory than a Buffer. */
   readonly bytes: string;
-  /** In the order of the lines. undefined: there no more, or another one. */
+  /** In the order of the lines. undefined: the object is gone or was replaced. */
   readonly entries: (Entry<T> | undefined)[];
 }
 
 interface Entry<T> extends ObjectVersion {
-  /** undefined: packed. */
+  /** undefined: compressed. */
   object: T | undefined;
-  /** undefined: not packed yet. */
+  /** undefined: not compressed yet. */
   pack: Pack<T> | undefined;
 }
 
 /**
- * Objects by key, of which only the last `most` that were asked for or set are kept as they are; the others are packed,
- * at a fiftieth to a fifth of what they take: objects of one kind are much alike, and the first one that is packed serves
- * as the dictionary of all. Packing one takes some 10 µs; unpacking one some 20, and less when the one before was packed
- * with it. Without `most`, none is packed. An object that was packed in between is another one, of equal content.
+ * Objects by key. Only the `maxUncompressed` most recently used are kept as they are. The others are compressed to between a fiftieth
+ * and a fifth of their size: objects of one kind are similar, and the first compressed object is the dictionary for
+ * all. Compression takes about 10 µs per object, and decompression about 20 µs, or less when the previous object was
+ * in the same pack. Without `maxUncompressed`, nothing is compressed. After decompression an object is a new one with equal
+ * content.
  */
-export class PackedObjects<T extends Versioned> {
-  readonly #most: number;
+export class CompressedStore<T extends Versioned> {
+  readonly #maxUncompressed: number;
   readonly #entries = new Map<string, Entry<T>>();
-  /** Those that are kept as they are, the one that was longest not asked for first. */
-  readonly #plain = new Set<Entry<T>>();
-  /** Those that are to be packed, when there are enough. */
+  /** Uncompressed objects, the least recently used first. */
+  readonly #uncompressed = new Set<Entry<T>>();
+  /** Objects that are compressed as soon as there are enough of them. */
   readonly #toPack = new Set<Entry<T>>();
   #dictionary: Buffer | undefined;
-  /** What was unpacked last: lists and looks go by name, and so from one to the next. */
+  /** The pack that was decompressed last: lists and reconciles access neighbouring names one after the other. */
   #open: { readonly pack: Pack<T>; readonly lines: readonly string[] } | undefined;
 
-  constructor(most = Number.POSITIVE_INFINITY) {
-    this.#most = most;
+  constructor(maxUncompressed = Number.POSITIVE_INFINITY) {
+    this.#maxUncompressed = maxUncompressed;
   }
 
   get size(): number {
@@ -76,7 +83,7 @@ export class PackedObjects<T extends Versioned> {
     return this.#entries.keys();
   }
 
-  /** Unpacks nothing. */
+  /** Decompresses nothing. */
   versionOf(key: string): ObjectVersion | undefined {
     return this.#entries.get(key);
   }
@@ -86,7 +93,7 @@ export class PackedObjects<T extends Versioned> {
     if (entry === undefined) return undefined;
     entry.object ??= this.#unpacked(entry);
     const { object } = entry;
-    this.#asked(entry);
+    this.#touch(entry);
     return object;
   }
 
@@ -96,7 +103,7 @@ export class PackedObjects<T extends Versioned> {
     const before = this.#entries.get(key);
     const entry = { uid, resourceVersion, isLeaving, object, pack: undefined };
     this.#entries.set(key, entry);
-    this.#asked(entry);
+    this.#touch(entry);
     this.#forget(before);
   }
 
@@ -106,21 +113,21 @@ export class PackedObjects<T extends Versioned> {
     this.#forget(before);
   }
 
-  #asked(entry: Entry<T>): void {
-    if (!Number.isFinite(this.#most)) return;
+  #touch(entry: Entry<T>): void {
+    if (!Number.isFinite(this.#maxUncompressed)) return;
     this.#toPack.delete(entry);
-    this.#plain.delete(entry);
-    this.#plain.add(entry);
-    if (this.#plain.size <= this.#most) return;
-    const [oldest = entry] = this.#plain;
-    this.#plain.delete(oldest);
+    this.#uncompressed.delete(entry);
+    this.#uncompressed.add(entry);
+    if (this.#uncompressed.size <= this.#maxUncompressed) return;
+    const [oldest = entry] = this.#uncompressed;
+    this.#uncompressed.delete(oldest);
     if (oldest.pack === undefined) this.#packSoon(oldest);
     else oldest.object = undefined;
   }
 
   #packSoon(entry: Entry<T>): void {
     this.#toPack.add(entry);
-    if (this.#toPack.size < TOGETHER) return;
+    if (this.#toPack.size < PACK_SIZE) return;
     const entries = [...this.#toPack];
     this.#toPack.clear();
     const pack = { bytes: this.#packed(entries.map(({ object }) => JSON.stringify(object))), entries };
@@ -130,26 +137,26 @@ export class PackedObjects<T extends Versioned> {
     }
   }
 
-  /** It is there no more, or another one. */
+  /** The object is gone, or was replaced. */
   #forget(entry: Entry<T> | undefined): void {
     if (entry === undefined) return;
-    this.#plain.delete(entry);
+    this.#uncompressed.delete(entry);
     this.#toPack.delete(entry);
     const { pack } = entry;
     if (pack === undefined) return;
     pack.entries[pack.entries.indexOf(entry)] = undefined;
     const left = pack.entries.filter((each) => each !== undefined);
-    if (left.length > FEWEST) return;
+    if (left.length > MIN_PACK_SIZE) return;
     for (const each of left) {
       each.object ??= this.#unpacked(each);
       each.pack = undefined;
-      if (!this.#plain.has(each)) this.#packSoon(each);
+      if (!this.#uncompressed.has(each)) this.#packSoon(each);
     }
   }
 
   #packed(lines: readonly string[]): string {
-    // A copy: the text of a small one is part of a larger piece of memory.
-    this.#dictionary ??= Buffer.from(Buffer.from(lines[0] ?? '').subarray(-MOST_DICTIONARY));
+    // A copy, because a small buffer is a slice of a larger block of memory.
+    this.#dictionary ??= Buffer.from(Buffer.from(lines[0] ?? '').subarray(-MAX_DICTIONARY));
     const options = { ...WINDOW, level: LEVEL, dictionary: this.#dictionary };
     return deflateRawSync(Buffer.from(lines.join('\n')), options).toString('latin1');
   }

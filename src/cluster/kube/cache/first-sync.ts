@@ -1,15 +1,15 @@
-/** The first list of a reflector, for those who wait for it. */
+/** The first list of a reflector, as a promise. */
 export class FirstSync {
   readonly #synced = Promise.withResolvers<void>();
   readonly #attempted = Promise.withResolvers<void>();
   #done = false;
 
   constructor() {
-    // Nobody may be waiting for it when the reflector is stopped before its first list.
+    // Prevents an unhandled rejection when the reflector is stopped before its first list and no caller waits.
     this.#synced.promise.catch(() => {});
   }
 
-  /** A list has come. */
+  /** Whether a list has been received. */
   get done(): boolean {
     return this.#done;
   }
@@ -20,22 +20,22 @@ export class FirstSync {
     this.#attempted.resolve();
   }
 
-  /** An attempt has failed. */
+  /** Called when an attempt has failed. */
   failed(): void {
     this.#attempted.resolve();
   }
 
-  /** There will be none any more, if there was none yet. */
+  /** Called when the reflector stops: rejects the waits if no list has been received. */
   stop(reason: Error): void {
     this.#synced.reject(reason);
   }
 
-  /** Resolves once the first list has come; rejects when the signal fires or none will come. */
+  /** Resolves once the first list is cached. Rejects when the signal fires or the reflector stops. */
   wait(signal?: AbortSignal): Promise<void> {
     return unlessAborted(this.#synced.promise, signal);
   }
 
-  /** As `wait`, but resolves also once the first attempt has failed. */
+  /** Like `wait`, but also resolves once the first attempt has failed. */
   waitForAttempt(signal?: AbortSignal): Promise<void> {
     return unlessAborted(Promise.race([this.#attempted.promise, this.#synced.promise]), signal);
   }

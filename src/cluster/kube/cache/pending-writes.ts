@@ -2,15 +2,14 @@ import type { Clock } from '../client/clock.ts';
 import { compareResourceVersions } from '../client/object.ts';
 import type { ObjectVersion } from './compressed-store.ts';
 
-/** An own delete whose event was never seen is forgotten after this long. */
+/** Own deletes without an event are forgotten after this time. */
 const DELETE_MEMORY_MS = 5 * 60_000;
 
 /**
- * What a cache does not know yet of its owner's own writes: the memory behind "never act on a cache older than one's
- * own last write".
- *
- * A write is caught up with as soon as the cached object, or the stream as a whole, has reached its resource version:
- * events of one resource type arrive in the order of their versions, also under a selector.
+ * Own writes that the cache has not seen yet. They implement the rule "never act on a cache that is older than the
+ * last own write".
+ * A write has been seen when the cached object, or the stream as a whole, has reached its resource version: events of
+ * one resource type arrive in the order of their versions, also under a selector.
  */
 export class PendingWrites {
   readonly #clock: Clock;
@@ -43,12 +42,12 @@ export class PendingWrites {
     return caughtUp;
   }
 
-  /** The object of this uid is gone from the cache. */
+  /** Called when the object with this uid has left the cache. */
   observedDelete(key: string, uid: string | undefined): void {
     if (this.#deletes.get(key)?.uid === uid) this.#deletes.delete(key);
   }
 
-  /** Drops what the stream has passed; cheap enough for every bookmark. */
+  /** Drops the writes that the stream has passed. Cheap enough for every bookmark. */
   purge(streamVersion: string | undefined): void {
     for (const [key, version] of this.#versions) {
       if (compareResourceVersions(streamVersion, version) >= 0) this.#versions.delete(key);
@@ -57,7 +56,7 @@ export class PendingWrites {
     for (const [key, { at }] of this.#deletes) if (at < oldest) this.#deletes.delete(key);
   }
 
-  /** The server's history was rewritten (etcd restored): versions noted before mean nothing any more. */
+  /** Called when the server's history was rewritten (etcd restored): earlier versions are no longer comparable. */
   clear(): void {
     this.#versions.clear();
     this.#deletes.clear();

@@ -3,7 +3,7 @@ import type { Clock } from '../client/clock.ts';
 import type { KubeError } from '../client/errors.ts';
 import type { ReflectorStats, WatchEnd } from './reflector-options.ts';
 
-/** What a reflector counts and says of itself. */
+/** Counters and log messages of a reflector. */
 export class ReflectorHealth {
   readonly #kind: string;
   readonly #logger: Logger;
@@ -15,7 +15,7 @@ export class ReflectorHealth {
   readonly #since: Date;
   #lastEventAt: Date | undefined;
   #lastError: string | undefined;
-  /** So often since the last list. */
+  /** Number of such failures since the last list. */
   #tooFarBehind = 0;
 
   constructor({ kind, logger, clock }: { kind: string; logger: Logger; clock: Clock }) {
@@ -25,7 +25,7 @@ export class ReflectorHealth {
     this.#since = clock.date();
   }
 
-  /** Events and bookmarks so far. */
+  /** Number of events and bookmarks. */
   get signsOfLife(): number {
     return this.#signsOfLife;
   }
@@ -40,7 +40,7 @@ export class ReflectorHealth {
     this.#watches += 1;
   }
 
-  /** The server has ended the watch in order. */
+  /** The server has ended the watch regularly. */
   ended(): void {
     this.#restarted('ended');
   }
@@ -62,20 +62,20 @@ export class ReflectorHealth {
     this.#lastError = undefined;
   }
 
-  /** Says the same thing once, however often it is tried. */
+  /** Logs the same failure once, however often it is retried. */
   failed(error: KubeError, delayMs: number): void {
     this.#counts.errors += 1;
     this.#restarted(error.kind);
     const fields = { kind: this.#kind, error: error.message, status: error.status, delayMs };
     if (error.kind === 'gone') {
-      // The server has answered; whether it lists is told by the list, unless that is answered so as well.
+      // The server has responded. Whether it can list is known after the next list, unless this failure repeats.
       this.#logger.info(fields, 'the watch is too far behind; listing again');
       this.#tooFarBehind += 1;
       if (this.#tooFarBehind > 1) this.#lastError = error.message;
       return;
     }
     if (error.message === this.#lastError) this.#logger.debug(fields, 'list or watch failed again');
-    else this.#logger.warn(fields, 'list or watch failed; will go on trying');
+    else this.#logger.warn(fields, 'list or watch failed; will try again');
     this.#lastError = error.message;
   }
 

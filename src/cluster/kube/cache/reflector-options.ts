@@ -15,45 +15,48 @@ export interface ReflectorOptions<T extends KubeObject> {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Slims an object before it is kept; default: drops metadata.managedFields. May change its argument. */
+  /** Reduces an object before it is cached; default: removes metadata.managedFields. May change its argument. */
   transform?: (object: T) => T;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Objects that are kept as they are, those last asked for; the others are packed. Default: all. */
-  mostPlain?: number;
-  /** Page size of lists that come in pages, default 200. */
+  /** Number of most recently used objects that are kept uncompressed. Default: all. */
+  maxUncompressed?: number;
+  /** Page size of paged lists, default 200. */
   pageSize?: number;
   /** A watch lasts a random time in this range; default 300–600 s. */
   watchSeconds?: { min: number; max: number };
-  /** Silence after which a watch counts as dead; default 90 s (the server sends a bookmark about every 60 s). */
+  /**
+   * A watch without any data for this time is considered dead; default 90 s (the server sends a bookmark about every
+   * 60 s).
+   */
   idleTimeoutMs?: number;
-  /** Deadline of one page of a list, longest silence of one that is streamed; default 60 s. */
+  /** Deadline of one page of a list, or the longest silence in a streamed list; default 60 s. */
   listTimeoutMs?: number;
-  /** Lists anew when a watch ends and the last list is older; default: half an hour. */
+  /** Lists again when a watch ends and the last list is older than this; default: half an hour. */
   relistEveryMs?: number;
-  /** Between attempts; default 500 ms up to 5 s. */
+  /** Delay between attempts; default 500 ms up to 5 s. */
   backoff?: BackoffOptions;
   clock?: Clock;
   random?: () => number;
 }
 
-/** Why a watch, or the list before it, came to its end. */
+/** Why a watch, or the list before it, ended. */
 export type WatchEnd = 'ended' | KubeErrorKind;
 
 export interface ReflectorStats {
   objects: number;
   lists: number;
-  /** Watches opened after the first. */
+  /** Number of watches that were opened after the first. */
   watchRestarts: number;
-  /** Watches that ended, by cause: `ended` by the server in order, else the kind of the error. */
+  /** Watches that ended, by cause: `ended` regularly by the server, otherwise the kind of the error. */
   restarts: Readonly<Partial<Record<WatchEnd, number>>>;
   errors: number;
-  /** Watch events, bookmarks not counted. */
+  /** Number of watch events without bookmarks. */
   events: number;
   handlerErrors: number;
-  /** When it was made. */
+  /** When the reflector was created. */
   since: Date;
-  /** Last sign of life: list, event or bookmark. */
+  /** Time of the last list, event or bookmark. */
   lastEventAt: Date | undefined;
-  /** Message of the failure that is going on; undefined once a watch has stood for a second or said something. */
+  /** Message of the current failure; undefined once a watch has been open for a second or has received data. */
   lastError: string | undefined;
 }

@@ -6,7 +6,7 @@ import { matchesLabelSelector } from '../client/label-selector.ts';
 import { type KubeObject, keyOf, type ObjectName } from '../client/object.ts';
 import type { Resource } from '../client/resources.ts';
 import { ObjectCache, type ReflectorHandlers } from './cache.ts';
-import { slimming } from './cache-transform.ts';
+import { cacheTransform } from './cache-transform.ts';
 import { FirstSync } from './first-sync.ts';
 import { ReflectorHealth } from './reflector-health.ts';
 import type { ReflectorOptions, ReflectorStats } from './reflector-options.ts';
@@ -19,21 +19,23 @@ export type { ReflectorOptions, ReflectorStats } from './reflector-options.ts';
 const WATCH_SECONDS = { min: 300, max: 600 };
 const IDLE_TIMEOUT_MS = 90_000;
 const LIST_TIMEOUT_MS = 60_000;
-/** An event that the server has lost without a word is made up for by then, and by the end of the watch after. */
+/** A lost event is compensated for at the latest by this time plus the duration of one watch. */
 const RELIST_EVERY_MS = 1_800_000;
 const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
-/** A watch that ends sooner than this, having said nothing, counts as a failure: else two such would spin. */
+/**
+ * A watch that ends sooner than this without any data counts as a failure. Otherwise such watches would follow each
+ * other in a tight loop.
+ */
 const SHORT_WATCH_MS = 1_000;
-/** After so many answers in a row that refuse the watch, its resource version may be the reason: list anew. */
+/** After so many consecutive rejections of the watch, its resource version may be the cause, so list again. */
 const REFUSALS_BEFORE_RELIST = 3;
 /**
- * Keeps a cache of all objects of one kind (in one namespace or all) by list and watch, and tells handlers of changes.
- *
- * Never goes silently dead: every way in which list or watch can fail or fall silent leads to the next attempt, after a
- * jittered backoff. A watch goes on from the last resource version seen; when the server no longer has it (410), and
- * every half hour, everything is listed again, and what vanished meanwhile is told as deleted. Lists, streamed where the
- * server has that, ask for the most recent state (no resourceVersion), never for "any": a restarted process does not travel
- * back in time.
+ * Caches all objects of one kind (in one namespace or all) by list and watch, and calls handlers with the changes.
+ * Every failure and silence of list or watch leads to the next attempt, after a jittered backoff, so the cache never
+ * goes stale silently. A watch continues from the last resource version. When the server no longer has that version
+ * (410), and every half hour, everything is listed again, and objects that disappeared meanwhile are reported as
+ * deleted. Lists, streamed if the server supports it, request the most recent state (no resourceVersion), never "any"
+ * version: after a restart, the process does not see older state than before.
  */
 export class Reflector<T extends KubeObject> {
   readonly resource: Resource;
@@ -43,13 +45,13 @@ export class Reflector<T extends KubeObject> {
   readonly #random: () => number;
   readonly #cache: ObjectCache<T>;
   readonly #health: ReflectorHealth;
-  readonly #slim: (object: T) => T;
+  readonly #transform: (object: T) => T;
   readonly #stopping = new AbortController();
   readonly #sync = new FirstSync();
   readonly #staleLists: StaleLists;
   #running: Promise<void> | undefined;
   #needsList = true;
-  /** Some list has been asked for. */
+  /** Whether a list has been requested. */
   #hasBegun = false;
   #listedAt = 0;
   #refusals = 0;
@@ -62,13 +64,13 @@ export class Reflector<T extends KubeObject> {
     this.#cache = new ObjectCache({
       kind: options.resource.kind,
       indexes: options.indexes,
-      mostPlain: options.mostPlain,
+      maxUncompressed: options.maxUncompressed,
       isInView: (object) => this.#isInView(object),
       clock: this.#clock,
       logger: options.logger,
     });
     this.store = this.#cache.store;
-    this.#slim = slimming(options);
+    this.#transform = cacheTransform(options);
     this.#health = new ReflectorHealth({
       kind: options.resource.kind,
       logger: options.logger,
@@ -77,7 +79,10 @@ export class Reflector<T extends KubeObject> {
     this.#staleLists = new StaleLists(options.resource.plural);
   }
 
-  /** Handlers added late are told of every object already known, as `added`. Returns the function that removes them. */
+  /**
+   * Handlers that are added late receive every known object as `added`.
+   * @returns removes the handlers
+   */
   addHandlers(handlers: ReflectorHandlers<T>): () => void {
     return this.#cache.addHandlers(handlers);
   }
@@ -86,7 +91,7 @@ export class Reflector<T extends KubeObject> {
     this.#running ??= this.#run(this.#stopping.signal);
   }
 
-  /** Ends list and watch; resolves when nothing is under way any more. The cache stays readable. */
+  /** Ends list and watch, and resolves when no call is active. The cache stays readable. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#sync.stop(
@@ -99,38 +104,41 @@ export class Reflector<T extends KubeObject> {
     return this.#sync.done;
   }
 
-  /** Resolves once the first list is in the cache; rejects when the signal fires or the reflector is stopped. */
+  /** Resolves once the first list is cached. Rejects when the signal fires or the reflector stops. */
   waitForSync(signal?: AbortSignal): Promise<void> {
     return this.#sync.wait(signal);
   }
 
-  /** As `waitForSync`, but resolves also once the first attempt has failed: the reflector goes on trying. */
+  /** Like `waitForSync`, but also resolves once the first attempt has failed. The reflector keeps trying. */
   waitForAttempt(signal?: AbortSignal): Promise<void> {
     return this.#sync.waitForAttempt(signal);
   }
 
-  /** Tells of the answer to an own write: taken into the cache if newer, and `isCurrent` waits for it. */
+  /** Records the response to an own write: adds it to the cache if newer, and `isCurrent` waits for it. */
   noteWrite(written: T): void {
-    // Slimming takes fields off these two; the caller's stays as it was answered.
-    this.#cache.noteWrite(this.#slim({ ...written, metadata: { ...written.metadata } }));
+    // A shallow copy, because the transform removes fields, and the caller needs the full response.
+    this.#cache.noteWrite(this.#transform({ ...written, metadata: { ...written.metadata } }));
   }
 
-  /** Tells of an own delete: `isCurrent` is false until the object of this uid is gone or marked as being deleted. */
+  /** Records an own delete: `isCurrent` is false until the object with this uid is gone or marked as being deleted. */
   noteDelete(key: string, uid: string): void {
     this.#cache.noteDelete(key, uid);
   }
 
-  /** Whether the cache is at least as new as one's own last write of this key. */
+  /** Whether the cache is at least as new as the last own write of this key. */
   isCurrent(key: string): boolean {
     return this.#cache.isCurrent(key);
   }
 
-  /** Live read of one object into the cache (or out of it): for when an event may have been lost. */
+  /**
+   * Live read of one object into the cache, for the case that an event was lost. A missing object is removed from the
+   * cache.
+   */
   async refresh(at: ObjectName, options: { signal?: AbortSignal } = {}): Promise<T | undefined> {
     const key = keyOf(at);
     const before = this.store.get(key);
     const found = await this.#options.client.find<T>(this.resource, at, options);
-    this.#cache.noteRead(key, before, found === undefined ? undefined : this.#slim(found));
+    this.#cache.noteRead(key, before, found === undefined ? undefined : this.#transform(found));
     return this.store.get(key);
   }
 
@@ -163,8 +171,9 @@ export class Reflector<T extends KubeObject> {
     const { client, namespace, labelSelector, fieldSelector, pageSize, listTimeoutMs } = this.#options;
     const held = new WeakSet<T>();
     const isFirst = this.#cache.streamVersion === undefined;
-    // Pages of one that broke off are in the cache: they may be of before a restore of the server, so this one wins.
-    const isAnew = isFirst && this.#hasBegun;
+    // Pages of an interrupted first list are in the cache. The server may have been restored since, so this list
+    // replaces them.
+    const isRestarted = isFirst && this.#hasBegun;
     this.#hasBegun = true;
     const list = await client.listAll<T>(this.resource, {
       namespace,
@@ -179,7 +188,7 @@ export class Reflector<T extends KubeObject> {
     signal.throwIfAborted();
     const rewritten = this.#staleLists.isRewritten(list.resourceVersion, this.#cache.streamVersion);
     const items = new Map(list.items.map((item) => [keyOf(item), held.has(item) ? null : item]));
-    this.#cache.replace(items, list.resourceVersion, rewritten || isAnew);
+    this.#cache.replace(items, list.resourceVersion, rewritten || isRestarted);
     this.#health.listed();
     this.#needsList = false;
     this.#refusals = 0;
@@ -188,15 +197,15 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * An object of a list. What the cache holds in this version is not held again until the whole list is there, or lists of
-   * what is at rest would be what takes most memory: only its name.
+   * An object of a list. If the cache has this version already, only its key is kept until the list is complete.
+   * Otherwise a list of unchanged objects would dominate memory use.
    */
   #fromList(object: T, held: WeakSet<T>): T {
-    const slim = this.#slim(object);
-    if (this.#cache.streamVersion === undefined) this.#cache.listed(slim);
-    if (!this.#cache.holds(slim)) return slim;
-    const { namespace, name } = slim.metadata;
-    const named = { apiVersion: slim.apiVersion, kind: slim.kind, metadata: { namespace, name } } as T;
+    const trimmed = this.#transform(object);
+    if (this.#cache.streamVersion === undefined) this.#cache.listed(trimmed);
+    if (!this.#cache.holds(trimmed)) return trimmed;
+    const { namespace, name } = trimmed.metadata;
+    const named = { apiVersion: trimmed.apiVersion, kind: trimmed.kind, metadata: { namespace, name } } as T;
     held.add(named);
     return named;
   }
@@ -246,7 +255,7 @@ export class Reflector<T extends KubeObject> {
       this.#cache.bookmark(event.object.metadata.resourceVersion);
       return;
     }
-    const object = this.#slim(event.object);
+    const object = this.#transform(event.object);
     if (event.type === 'DELETED') this.#cache.observedDelete(object);
     else this.#cache.observed(object);
   }
@@ -266,7 +275,7 @@ export class Reflector<T extends KubeObject> {
     await sleep(this.#clock, delay, signal);
   }
 
-  /** Whether list and watch would show this object; false when in doubt. */
+  /** Whether list and watch would return this object; false when in doubt. */
   #isInView({ metadata }: T): boolean {
     const { namespace, labelSelector = '', fieldSelector } = this.#options;
     const elsewhere = namespace !== undefined && namespace !== metadata.namespace;

@@ -1,19 +1,19 @@
 import { type KubeObject, keyOf } from '../client/object.ts';
-import { type ObjectVersion, PackedObjects } from './compressed-store.ts';
+import { CompressedStore, type ObjectVersion } from './compressed-store.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** Read side of a reflector's cache. Objects are shared: never change them. Keys as in `keyOf`. */
+/** Read side of a reflector's cache. Objects are shared, so never change them. Keys as in `keyOf`. */
 export interface Store<T extends KubeObject> {
   get(key: string): T | undefined;
   list(): T[];
   keys(): IterableIterator<string>;
-  /** Which object is there, without looking into it. */
+  /** Identity and version of the object, without decompressing it. */
   versionOf(key: string): ObjectVersion | undefined;
   readonly size: number;
-  /** Objects that the index function filed under `value`; throws for an index that was not declared. */
+  /** Objects that the index function assigned to `value`; throws for an index that was not declared. */
   byIndex(index: string, value: string): T[];
-  /** Keys of the same, without looking into them. */
+  /** Keys of the same objects, without decompressing them. */
   keysByIndex(index: string, value: string): string[];
 }
 
@@ -22,12 +22,12 @@ export function byOwnerUid(object: KubeObject): string[] {
   return (object.metadata.ownerReferences ?? []).map((owner) => owner.uid);
 }
 
-/** Index function: the namespace; cluster-scoped objects are not filed. */
+/** Index function: the namespace; cluster-scoped objects are not indexed. */
 export function byNamespace(object: KubeObject): string[] {
   return object.metadata.namespace === undefined ? [] : [object.metadata.namespace];
 }
 
-/** Index function: value of one label; objects without it are not filed. */
+/** Index function: value of one label; objects without it are not indexed. */
 export function byLabel(label: string): IndexFunction<KubeObject> {
   return (object) => {
     const value = object.metadata.labels?.[label];
@@ -37,18 +37,21 @@ export function byLabel(label: string): IndexFunction<KubeObject> {
 
 interface Index<T> {
   file: IndexFunction<T>;
-  /** One key as it is: mostly there is one, and a set takes more than all else that is kept of an object. */
+  /**
+   * A single key is stored without a set: most values have one key, and a set would take more memory than the rest of
+   * an entry.
+   */
   keysByValue: Map<string, string | Set<string>>;
 }
 
-/** {@link Store} with its write side, which only the reflector holds. */
+/** {@link Store} with its write side, which only the reflector uses. */
 export class IndexedStore<T extends KubeObject> implements Store<T> {
-  readonly #objects: PackedObjects<T>;
+  readonly #objects: CompressedStore<T>;
   readonly #indexes = new Map<string, Index<T>>();
 
-  /** @param mostPlain objects that are kept unpacked; default: all */
-  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}, mostPlain?: number) {
-    this.#objects = new PackedObjects(mostPlain);
+  /** @param maxUncompressed number of objects that are kept uncompressed; default: all */
+  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}, maxUncompressed?: number) {
+    this.#objects = new CompressedStore(maxUncompressed);
     for (const [name, file] of Object.entries(indexes)) {
       this.#indexes.set(name, { file, keysByValue: new Map() });
     }

@@ -3,15 +3,15 @@ import type { KubeObject, ObjectName, UntypedObject } from './object.ts';
 import type { Resource } from './resources.ts';
 
 export interface CallOptions {
-  /** Deadline of the call in milliseconds, from being sent to the last byte; default: the client's requestTimeoutMs. */
+  /** Deadline of the call in milliseconds, from sending it to the last byte; default: the client's requestTimeoutMs. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }
 
 export interface WriteOptions extends CallOptions {
-  /** The server checks and admits, but stores nothing. */
+  /** The server validates and admits the object, but does not store it. */
   dryRun?: boolean;
-  /** Of a patch: a strategic merge, which finds entries of lists by their keys. Kinds of Kubernetes only. */
+  /** For a patch: a strategic merge, which matches list entries by their keys. Only for built-in kinds. */
   strategic?: boolean;
   fieldManager?: string;
   subresource?: string;
@@ -19,7 +19,7 @@ export interface WriteOptions extends CallOptions {
 
 export interface ApplyOptions extends WriteOptions {
   fieldManager: string;
-  /** Take fields over from other managers instead of failing with a conflict. Default true: a controller must. */
+  /** Take over fields of other managers instead of failing with a conflict. Default true, as controllers should. */
   force?: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface Selection {
 }
 
 export interface ListOptions extends CallOptions, Selection {
-  /** Page size; absent: everything in one answer. */
+  /** Page size; absent: everything in one response. */
   limit?: number;
   continue?: string;
   resourceVersion?: string;
@@ -51,9 +51,9 @@ export interface ListAllOptions<T>
   /** Applied to each item as it arrives, so that the full objects need not all be in memory at once. */
   transform?: (item: T) => T;
   /**
-   * As a stream of events where the server has that, else in pages (streamed-list.ts); of the most recent state. For whoever
-   * lists much: it needs the right to watch too. `timeoutMs` is then how long the server may go without an object;
-   * `limit` is of pages alone.
+   * Lists as a stream of events if the server supports it, otherwise in pages (streamed-list.ts); always the most
+   * recent state. Intended for large lists; it also needs the right to watch. `timeoutMs` is then the longest time
+   * without an object, and `limit` only applies to pages.
    */
   streamed?: boolean;
 }
@@ -61,7 +61,7 @@ export interface ListAllOptions<T>
 export interface ObjectList<T> {
   items: T[];
   resourceVersion: string;
-  /** Token of the next page; absent on the last. */
+  /** Token of the next page; absent on the last page. */
   continue?: string;
 }
 
@@ -69,10 +69,10 @@ export interface WatchOptions extends Selection {
   resourceVersion: string;
   /** The server ends the watch after this many seconds. */
   timeoutSeconds: number;
-  /** Without a byte for this long, the watch fails with `timeout`. */
+  /** The watch fails with `timeout` after this time without a byte. */
   idleTimeoutMs: number;
   signal?: AbortSignal;
-  /** The server has accepted the watch. */
+  /** Called when the server has accepted the watch. */
   onOpen?: () => void;
 }
 
@@ -83,20 +83,20 @@ export interface WatchEvent<T extends KubeObject = UntypedObject> {
 
 export interface LogOptions {
   container: string;
-  /** RFC 3339; only what was written from then on. The kubelet takes it to the second. */
+  /** RFC 3339. Only lines from this time on. The kubelet compares whole seconds. */
   since?: string | undefined;
-  /** Most lines of what is there already, the newest ones. */
+  /** Maximum number of existing lines, the newest ones. */
   tail?: number | undefined;
-  /** Goes on until the container has ended. */
+  /** Continues until the container has ended. */
   follow?: boolean | undefined;
-  /** Of the run before the present one; `bad_request` where there was none. */
+  /** The previous run of the container; `bad_request` if there was none. */
   previous?: boolean | undefined;
-  /** Until the first byte of the answer; default: the client's requestTimeoutMs. */
+  /** Until the first byte of the response; default: the client's requestTimeoutMs. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }
 
-/** One finished call, for metrics and for tests that count. */
+/** One finished call, for metrics and for tests that count calls. */
 export interface ObservedRequest {
   method: string;
   /** Path without query. */
@@ -106,7 +106,7 @@ export interface ObservedRequest {
   /** Plural of the resource, with subresource: `deployments`, `manageddeployments/status`; '' for raw calls. */
   resource: string;
   dryRun: boolean;
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 without a response. */
   status: number;
   durationMs: number;
 }
@@ -114,55 +114,62 @@ export type RequestObserver = (request: ObservedRequest) => void;
 
 export interface KubeClientOptions {
   kubeconfigPath?: string;
-  /** Use the pod's service account; wins over kubeconfigPath. */
+  /** Use the pod's service account. Takes precedence over kubeconfigPath. */
   inCluster?: boolean;
-  /** Context of the kubeconfig; default: its current one. */
+  /** Context of the kubeconfig; default: its current context. */
   context?: string;
   userAgent: string;
   requestTimeoutMs: number;
-  /** Most writes under way at once (default 16), of one tenant 8, of one with much to do 2, and 1 beside another one; of further ones tenants take turns. */
+  /**
+   * Maximum number of concurrent writes (default 16). One tenant has at most 8, or 2 under sustained load, or 1 while
+   * another tenant writes. Tenants take turns with further writes.
+   */
   maxWritesInFlight?: number;
-  /** For exec plugins and the in-cluster address (KUBERNETES_SERVICE_HOST and _PORT); the kube room does not look for it itself. */
+  /**
+   * Environment for exec plugins and for the in-cluster address (KUBERNETES_SERVICE_HOST and _PORT). This module does
+   * not read process.env.
+   */
   environment?: Readonly<Record<string, string | undefined>>;
-  /** Default `auto`: HTTP/2 where the server offers it. */
+  /** Default `auto`: HTTP/2 if the server offers it. */
   protocol?: 'auto' | 'http1';
-  /** HTTP/2: a connection that swallows everything is noticed within the sum of both; default 10 s and 5 s. */
+  /** HTTP/2: a dead connection is detected within the sum of both; default 10 s and 5 s. */
   pingIntervalMs?: number;
   pingTimeoutMs?: number;
   observer?: RequestObserver;
 }
 
-/** Every method fails with a KubeError. Objects are sent as given: build them fresh, never from an observed object. */
+/**
+ * Every method fails with a KubeError. Objects are sent as given, so build them from scratch, never from an observed
+ * object.
+ */
 export interface KubeClient {
   get<T extends KubeObject = UntypedObject>(
     resource: Resource,
     at: ObjectName,
     options?: CallOptions,
   ): Promise<T>;
-  /** As get, but an object that is not there is `undefined`; a kind that is not there is `unknown_resource`. */
+  /** Like get, but a missing object is `undefined`; a missing kind is `unknown_resource`. */
   find<T extends KubeObject = UntypedObject>(
     resource: Resource,
     at: ObjectName,
     options?: CallOptions,
   ): Promise<T | undefined>;
-  /** One page. Items carry apiVersion and kind (the server leaves them out of lists). */
+  /** One page. Items carry apiVersion and kind (the server omits them in lists). */
   list<T extends KubeObject = UntypedObject>(
     resource: Resource,
     options?: ListOptions,
   ): Promise<ObjectList<T>>;
-  /** Everything; starts over without paging when a page token expires on the way. */
+  /** All objects. Starts over without paging when a page token expires. */
   listAll<T extends KubeObject = UntypedObject>(
     resource: Resource,
     options?: ListAllOptions<T>,
   ): Promise<ObjectList<T>>;
   create<T extends KubeObject>(object: T, options?: WriteOptions): Promise<T>;
-  /**
-   * Server-side apply. With `metadata.uid` set a missing object is refused (`conflict`); without, it is created.
-   */
+  /** Server-side apply. With `metadata.uid`, a missing object is a `conflict`; without, it is created. */
   apply<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T>;
   /** Server-side apply of the status subresource. */
   applyStatus<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T>;
-  /** PUT of the status subresource: needs metadata.resourceVersion; a stale one is a `conflict`. */
+  /** PUT of the status subresource. Requires metadata.resourceVersion; a stale one is a `conflict`. */
   replaceStatus<T extends KubeObject>(object: T, options?: WriteOptions): Promise<T>;
   /** JSON merge patch (RFC 7396); `subresource` for status or scale. */
   patch<T extends KubeObject = UntypedObject>(
@@ -177,19 +184,19 @@ export interface KubeClient {
     patch: object,
     options?: WriteOptions,
   ): Promise<T>;
-  /** PUT of the whole object: needs metadata.resourceVersion. */
+  /** PUT of the whole object. Requires metadata.resourceVersion. */
   replace<T extends KubeObject>(object: T, options?: WriteOptions): Promise<T>;
   delete(resource: Resource, at: ObjectName, options?: DeleteOptions): Promise<void>;
-  /** Resolves when the server ends the watch in order; fails on everything else, ERROR events included. */
+  /** Resolves when the server ends the watch regularly; fails in all other cases, including ERROR events. */
   watch<T extends KubeObject = UntypedObject>(
     resource: Resource,
     options: WatchOptions,
     onEvent: (event: WatchEvent<T>) => void,
   ): Promise<void>;
-  /** The log of a container of a pod, line by line; stop reading to end it. */
+  /** The log of a container, line by line. The call ends when the caller stops iterating. */
   readLog(at: ObjectName, options: LogOptions): AsyncIterable<LogLine>;
   serverVersion(options?: CallOptions): Promise<{ major: string; minor: string; gitVersion: string }>;
-  /** Any call; `body` is sent as JSON. Fails on status ≥ 400. */
+  /** Any other call; `body` is sent as JSON. Fails for a status of 400 or above. */
   request(
     method: string,
     path: string,

@@ -1,6 +1,6 @@
 import { loadClusterAccess } from '../access/cluster-access.ts';
 import { HttpExecutor } from '../transport/http-executor.ts';
-import { Limiter } from '../transport/limiter.ts';
+import { CallLimiter } from '../transport/limiter.ts';
 import { createTransport } from '../transport/negotiate.ts';
 import type { KubeClient, KubeClientOptions } from './client-types.ts';
 import { RestClient } from './rest-client.ts';
@@ -9,9 +9,9 @@ export type * from './client-types.ts';
 
 const DEFAULT_WRITES_IN_FLIGHT = 16;
 /**
- * Of one tenant. With two under way, a server on two processors is as busy as with sixteen, and answers another tenant's
- * sooner; those of one with little to do go first. A server that takes its time without being busy (admission webhooks) gets
- * up to 8, 40 a second, all the same (docs/decisions/0048).
+ * Limits for the writes of one tenant. Two concurrent writes load a server with two processors as much as sixteen,
+ * and another tenant gets a faster response. Tenants with few writes come first. A server that is slow without load
+ * (admission webhooks) still gets up to 8 concurrent writes, 40 per second (docs/decisions/0048).
  */
 const WRITES_OF_ONE_TENANT = {
   maxOfGroup: 8,
@@ -21,8 +21,8 @@ const WRITES_OF_ONE_TENANT = {
 };
 
 /**
- * A client for the cluster that the options name. Reads the kubeconfig (or the pod's service account) now and fails
- * with what is wrong in it; connects with the first call.
+ * Creates a client for the cluster in the options. Reads the kubeconfig (or the pod's service account) immediately
+ * and fails if it is invalid. Connects with the first call.
  */
 export async function createKubeClient(options: KubeClientOptions): Promise<KubeClient> {
   const access = await loadClusterAccess(options);
@@ -38,7 +38,7 @@ export async function createKubeClient(options: KubeClientOptions): Promise<Kube
     transport,
     userAgent: options.userAgent,
     timeoutMs: options.requestTimeoutMs,
-    writes: new Limiter({
+    writes: new CallLimiter({
       maxInFlight: options.maxWritesInFlight ?? DEFAULT_WRITES_IN_FLIGHT,
       ofGroup: WRITES_OF_ONE_TENANT,
     }),

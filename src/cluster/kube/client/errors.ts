@@ -1,9 +1,9 @@
 import { boundedRetryAfter } from '../../../domain/core/backoff.ts';
 
-/** What went wrong, in the terms in which a caller decides what to do next. */
+/** Kinds of failures. The kind decides what the caller does next. */
 export type KubeErrorKind =
   | 'not_found'
-  /** 404 that names no object: the kind is not installed, or what answers is no API server. */
+  /** 404 that names no object: the kind is not installed, or the responder is not an API server. */
   | 'unknown_resource'
   | 'conflict'
   | 'already_exists'
@@ -18,14 +18,17 @@ export type KubeErrorKind =
   | 'network'
   | 'aborted';
 
-/** One entry of `Status.details.causes`: which field, and why; `reason` e.g. `FieldValueInvalid`, `NamespaceTerminating`. */
+/**
+ * One entry of `Status.details.causes`: a field and its problem; `reason` is e.g. `FieldValueInvalid`,
+ * `NamespaceTerminating`.
+ */
 export interface KubeErrorCause {
   field: string;
   message: string;
   reason?: string;
 }
 
-/** The body of an answer that is no success (and of ERROR events of a watch). */
+/** The body of an error response, and of the ERROR event of a watch. */
 export interface Status {
   kind?: string;
   status?: string;
@@ -44,20 +47,20 @@ export interface Status {
 export interface KubeErrorFields {
   kind: KubeErrorKind;
   message: string;
-  /** The server's words, where `message` leaves them out. */
+  /** The server's text, if `message` does not contain it. */
   said?: string | undefined;
-  /** What was tried, without a word of the server's, which may quote what was sent: `apply Deployment a/b`. */
+  /** The attempted call, without any text of the server, which may quote the request: `apply Deployment a/b`. */
   action?: string | undefined;
-  /** Of what, by its plural: `deployments`. */
+  /** Plural name of the resource: `deployments`. */
   resource?: string | undefined;
-  /** HTTP status, where there was an answer. */
+  /** HTTP status, if there was a response. */
   status?: number;
   /** `reason` of the Status body, e.g. `AlreadyExists`. */
   reason?: string;
   causes?: KubeErrorCause[];
-  /** How long the server asked to be left alone, in milliseconds. */
+  /** Delay that the server asked for, in milliseconds. */
   retryAfterMs?: number | undefined;
-  /** True when the server surely has not acted on the request: it may be sent again whatever it was. */
+  /** True when the server certainly did not process the request, so any request may be sent again. */
   notProcessed?: boolean;
   cause?: unknown;
 }
@@ -74,16 +77,16 @@ const RETRYABLE: ReadonlySet<KubeErrorKind> = new Set([
 ]);
 
 /**
- * Failure of a call to the Kubernetes API.
- *
- * `retryable`: the same call may succeed later: the server is back, rights or quota were granted, the kind installed.
- * `conflict`, `already_exists` and `not_found` are not: look at the object again first. `invalid` and `bad_request` are
- * not: the object has to change.
+ * A failed call of the Kubernetes API.
+ * `retryable`: the same call may succeed later, when the server is back, rights or quota were granted, or the kind
+ * was installed.
+ * Not retryable: `conflict`, `already_exists` and `not_found` (read the object again first), `invalid` and
+ * `bad_request` (the object must change).
  */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly kind: KubeErrorKind;
-  /** Of the call; undefined: there was no answer. */
+  /** HTTP status; undefined without a response. */
   readonly action: string | undefined;
   readonly resource: string | undefined;
   readonly retryable: boolean;
@@ -92,7 +95,7 @@ export class KubeError extends Error {
   readonly causes: readonly KubeErrorCause[];
   readonly retryAfterMs: number | undefined;
   readonly notProcessed: boolean;
-  /** Private, so that no logger finds it. */
+  /** Private, so that no logger prints it. */
   readonly #said: string;
 
   constructor(fields: KubeErrorFields) {
@@ -109,7 +112,7 @@ export class KubeError extends Error {
     this.#said = fields.said ?? fields.message;
   }
 
-  /** What the server said, for decisions alone: it may quote what was sent, which `message` does not. */
+  /** The server's text, only for decisions: unlike `message`, it may quote the request. */
   said(): string {
     return this.#said;
   }
@@ -146,36 +149,43 @@ const KIND_BY_STATUS: Readonly<Record<number, KubeErrorKind>> = {
 
 function kindOf(code: number, { reason, details }: Status): KubeErrorKind {
   if (code === 404 && !details?.name) return 'unknown_resource';
-  // How apply says that the object of the uid it was fenced with is gone, and another has taken its name.
+  // Response to an apply with a uid precondition when the object is gone and another one has its name.
   if (code === 422 && details?.causes?.some(({ field }) => field === 'metadata.uid')) return 'conflict';
   const byReason = reason === undefined ? undefined : KIND_BY_REASON[reason];
   if (byReason !== undefined) return byReason;
   return KIND_BY_STATUS[code] ?? (code >= 500 || code < 400 ? 'server' : 'bad_request');
 }
 
-/** Texts of the API server itself about a Secret: rights, quotas, what is not there. Whoever denies a request has other ones. */
-const OWN_WORDS =
+/**
+ * Messages of the API server itself about a Secret: rights, quotas, missing objects. Admission plugins use other
+ * texts.
+ */
+const SERVER_MESSAGES =
   /^(secrets( "[^"]*")? is forbidden: (User "[^"]*" cannot [a-z]+ resource |exceeded quota: |unable to create new content in namespace )|(namespaces|secrets) "[^"]*" (not found|already exists)$)/;
 
-/** Texts of the chart's policy about what the listener writes: they quote the namespace alone. */
+/** Messages of the chart's ValidatingAdmissionPolicy about the listener's writes: they quote only the namespace. */
 const LISTENER_POLICY =
   /^secrets( "[^"]*")? is forbidden: ValidatingAdmissionPolicy '(berth-listener-writes-[a-z0-9-]+)' with binding '\2' denied request: the listener of Berth may write only to namespaces of tenants, /;
 
-/** What may be told of a confidential call: an admission rule or a webhook may quote the object that it denies. */
-function tellable(kind: KubeErrorKind, code: number, { message = '' }: Status): string {
-  if (OWN_WORDS.test(message) || LISTENER_POLICY.test(message)) return message;
+/**
+ * The text that may be shown for a confidential call. An admission rule or a webhook may quote the object that it
+ * denies.
+ */
+function textToShow(kind: KubeErrorKind, code: number, { message = '' }: Status): string {
+  if (SERVER_MESSAGES.test(message) || LISTENER_POLICY.test(message)) return message;
   if (kind === 'server') return `HTTP ${code}`;
   return kind === 'bad_request' ? 'the server could not read the object' : kind;
 }
 
-/** What went wrong with which field decides; what is wrong with it may quote it. */
+/** Decisions need the field and the reason; the text may quote the value. */
 const withoutText = (cause: KubeErrorCause): KubeErrorCause => ({ ...cause, message: '' });
 
 /**
- * The error for a Status body (of an HTTP answer, or of an ERROR event of a watch).
- * @param action what was tried, e.g. `apply Deployment a/b`; the message becomes "failed to <action>: <server's text>".
- * @param more.confidential the object holds secrets: nothing that may quote it is in the error but for `said()`
- * @param more.retryAfterMs from the Retry-After header; Status.details.retryAfterSeconds stands in for it.
+ * The error for a Status body (of a response, or of the ERROR event of a watch).
+ * @param action the attempted call, e.g. `apply Deployment a/b`; the message becomes "failed to <action>: <server's
+ * text>".
+ * @param more.confidential the object contains secrets: only `said()` returns text that may quote it
+ * @param more.retryAfterMs from the Retry-After header; default: Status.details.retryAfterSeconds
  */
 export function statusError(
   action: string,
@@ -203,14 +213,14 @@ export function statusError(
     resource,
     status: code,
     reason: status.reason,
-    message: `failed to ${action}: ${confidential ? tellable(kind, code, status) : said}`,
+    message: `failed to ${action}: ${confidential ? textToShow(kind, code, status) : said}`,
     said,
     causes: confidential ? causes.map(withoutText) : causes,
     retryAfterMs: retryAfterMs ?? (seconds ? seconds * 1000 : undefined),
   });
 }
 
-/** Any thrown value as a {@link KubeError}; what is none already counts as a failure of the network. */
+/** Converts any thrown value to a {@link KubeError}. Unknown errors count as network failures. */
 export function toKubeError(error: unknown, action = 'call the Kubernetes API'): KubeError {
   if (error instanceof KubeError) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
@@ -221,13 +231,13 @@ export function toKubeError(error: unknown, action = 'call the Kubernetes API'):
   return new KubeError({ kind: 'network', message: `failed to ${action}: ${text}`, cause });
 }
 
-/** Of a write that is sent whole, and of a server-side apply, which is an error of the server's. */
+/** Texts for a PUT or POST, and for a server-side apply, which the server reports as an internal error. */
 const UNKNOWN_FIELDS: readonly { readonly within: RegExp; readonly field: RegExp }[] = [
   { within: /strict decoding error: (.*)$/s, field: /unknown field "([^"]+)"/g },
   { within: /failed to create typed patch object (.*)$/s, field: /\.(\S+): field not declared in schema/g },
 ];
 
-/** Paths of the fields that the server refused the object for, as it does not know them: `spec.database.storage`. */
+/** Paths of the unknown fields because of which the server rejected the object: `spec.database.storage`. */
 export function unknownFields(error: KubeError): string[] {
   if (!isKubeError(error, 'bad_request', 'server')) return [];
   return UNKNOWN_FIELDS.flatMap(({ within, field }) =>

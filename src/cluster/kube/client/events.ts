@@ -11,17 +11,17 @@ export interface EventRecorderOptions {
   client: Pick<KubeClient, 'create' | 'patch'>;
   /** `source.component`, e.g. `berth-operator`. */
   component: string;
-  /** `reportingInstance`: which process. */
+  /** `reportingInstance`: the process. */
   instance?: string;
   logger: Logger;
   clock?: Clock;
-  /** Reasons that count as much as a warning: they have a budget of their own, beside that of all else. */
+  /** Reasons that are as important as a warning. They share the separate budget of warnings. */
   important?: ReadonlySet<string>;
 }
 
 type EventType = 'Normal' | 'Warning';
 
-/** core/v1 Event, as far as it is written here. */
+/** core/v1 Event, with the fields that are written here. */
 export interface EventObject extends KubeObject {
   involvedObject: Record<string, string | undefined>;
   type: EventType;
@@ -40,12 +40,12 @@ interface Series {
   type: EventType;
   reason: string;
   message: string;
-  /** Where the Event is; undefined until it was made. */
+  /** The created Event; undefined before its creation. */
   at?: { namespace: string; name: string };
   count: number;
   firstAt: Date;
   lastAt: Date;
-  /** Waits to be sent. */
+  /** Whether it waits to be sent. */
   queued: boolean;
   lastUsed: number;
 }
@@ -60,37 +60,38 @@ interface Budget {
   at: number;
 }
 
-/** What was not told of one object. */
-interface LeftOut {
+/** Dropped events of one object. */
+interface DroppedEvents {
   count: number;
-  toldAt: number;
+  reportedAt: number;
 }
 
 const MAX_MESSAGE = 1024;
 const MAX_SERIES = 4096;
 const MAX_QUEUED = 1000;
-/** As client-go's spam filter: each object may have so many events at once, and one more after each pause. */
+/** Like client-go's spam filter: each object may have so many events at once, and one more after each interval. */
 const ORDINARY: Allowance = { burst: 25, refillMs: 60_000 };
-/** Warnings and what else is important: ordinary news never take their place. */
+/** Warnings and other important events have their own budget, which ordinary events cannot use up. */
 const IMPORTANT: Allowance = { burst: 50, refillMs: 20_000 };
-const LEFT_OUT = 'EventsLeftOut';
-const LEFT_OUT_MESSAGE =
-  'so many events about this object were left out: there were too many in a short time; its status tells how it stands';
-/** Between two words about events that were left out. */
-const LEFT_OUT_PAUSE_MS = 60_000;
-/** The server forgets Events after an hour; a series older than this begins anew. */
+const DROPPED = 'EventsLeftOut';
+const DROPPED_MESSAGE =
+  'events about this object were dropped because there were too many in a short time; see its status for the current state';
+/** Interval between Events about dropped events. */
+const DROPPED_INTERVAL_MS = 60_000;
+/** The API server deletes Events after an hour. An older series than this starts over with a new Event. */
 const SERIES_TTL_MS = 10 * 60_000;
 
 /**
- * Kubernetes Events about objects, as `kubectl describe` shows them. Best effort: an event that cannot be sent is
- * dropped and logged at debug; nothing waits for it. What one object has too many of is left out, and that is told.
+ * Records Kubernetes Events about objects, as shown by `kubectl describe`. Best effort: an event that cannot be sent
+ * is dropped and logged at debug level, and no code waits for it. When an object exceeds its budget, its events are
+ * dropped, and one Event reports how many.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #clock: Clock;
   readonly #series = new Map<string, Series>();
   readonly #budgets = new Map<string, Budget>();
-  readonly #leftOut = new Map<string, LeftOut>();
+  readonly #dropped = new Map<string, DroppedEvents>();
   readonly #queue: Series[] = [];
   #sending: Promise<void> | undefined;
   #serial = 0;
@@ -100,7 +101,7 @@ export class EventRecorder {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Returns at once, never throws. Same reason and message again: counted up on the same Event. */
+  /** Returns at once, never throws. A repetition of reason and message increases the count of the same Event. */
   record(object: KubeObject, type: EventType, reason: string, message: string): void {
     const text = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
     const isImportant = type === 'Warning' || this.#options.important?.has(reason) === true;
@@ -109,7 +110,7 @@ export class EventRecorder {
         { kind: object.kind, reason },
         'too many events about one object; dropping one',
       );
-      this.#leaveOut(object);
+      this.#drop(object);
       return;
     }
     this.#count(this.#seriesOf(object, type, reason, text), 1);
@@ -125,31 +126,31 @@ export class EventRecorder {
     }
     series.queued = true;
     this.#queue.push(series);
-    // Everybody's are sent in one go: not on behalf of whoever records the first.
+    // One loop sends the events of all tenants, so it does not count for the tenant whose event started it.
     this.#sending ??= onBehalfOf(NOBODY, () => this.#sendAll()).finally(() => {
       this.#sending = undefined;
     });
   }
 
-  /** Resolves when everything recorded so far was sent or given up. */
+  /** Resolves when everything recorded so far was sent or dropped. */
   async flush(): Promise<void> {
     await this.#sending;
   }
 
-  /** How many were left out stands as the count of one Event: told at once, then once a minute at most. */
-  #leaveOut(object: KubeObject): void {
+  /** Reports the number of dropped events as the count of one Event: at once, then at most once a minute. */
+  #drop(object: KubeObject): void {
     const id = identityOf(object);
     const now = this.#clock.now();
-    const before = this.#leftOut.get(id) ?? { count: 0, toldAt: Number.NEGATIVE_INFINITY };
+    const before = this.#dropped.get(id) ?? { count: 0, reportedAt: Number.NEGATIVE_INFINITY };
     const count = before.count + 1;
-    const isDue = now - before.toldAt >= LEFT_OUT_PAUSE_MS;
-    this.#leftOut.delete(id);
-    this.#leftOut.set(id, isDue ? { count: 0, toldAt: now } : { ...before, count });
-    dropOldest(this.#leftOut, MAX_SERIES);
-    if (isDue) this.#count(this.#seriesOf(object, 'Warning', LEFT_OUT, LEFT_OUT_MESSAGE), count);
+    const isDue = now - before.reportedAt >= DROPPED_INTERVAL_MS;
+    this.#dropped.delete(id);
+    this.#dropped.set(id, isDue ? { count: 0, reportedAt: now } : { ...before, count });
+    dropOldest(this.#dropped, MAX_SERIES);
+    if (isDue) this.#count(this.#seriesOf(object, 'Warning', DROPPED, DROPPED_MESSAGE), count);
   }
 
-  /** The running series of this event, or a new one. */
+  /** The current series of this event, or a new one. */
   #seriesOf(object: KubeObject, type: EventType, reason: string, message: string): Series {
     const now = this.#clock.now();
     const key = JSON.stringify([identityOf(object), type, reason, message]);
@@ -177,7 +178,7 @@ export class EventRecorder {
     return fresh;
   }
 
-  /** Takes one from the object's budget; false: it has used it up. */
+  /** Takes one event from the object's budget; false: the budget is used up. */
   #spend(object: KubeObject, isImportant: boolean): boolean {
     const { burst, refillMs } = isImportant ? IMPORTANT : ORDINARY;
     const id = `${identityOf(object)}${isImportant ? '!' : ''}`;
@@ -191,7 +192,7 @@ export class EventRecorder {
   }
 
   async #sendAll(): Promise<void> {
-    // What is recorded in one go is counted together.
+    // Events that are recorded in the same turn are counted together.
     await Promise.resolve();
     for (let series = this.#queue.shift(); series !== undefined; series = this.#queue.shift()) {
       series.queued = false;
@@ -215,7 +216,7 @@ export class EventRecorder {
         return;
       } catch (error) {
         if (!isKubeError(error, 'not_found')) throw error;
-        // The server has forgotten it: say it again.
+        // The server has deleted the Event: create a new one.
         series.at = undefined;
         series.firstAt = series.lastAt;
         series.count = 1;
@@ -234,7 +235,7 @@ export class EventRecorder {
     return {
       apiVersion: 'v1',
       kind: 'Event',
-      // Events about cluster-scoped objects live in `default`, as those of Kubernetes itself.
+      // Events about cluster-scoped objects are created in `default`, like those of Kubernetes itself.
       metadata: { name: `${name}.${suffix}`, namespace: namespace ?? 'default' },
       involvedObject: {
         apiVersion: object.apiVersion,
@@ -261,12 +262,12 @@ function identityOf({ kind, metadata: { uid, namespace, name } }: KubeObject): s
   return uid ?? `${kind}/${namespace}/${name}`;
 }
 
-/** metav1.Time has no fractions. */
+/** metav1.Time has no fractions of a second. */
 function seconds(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** Maps keep the order of insertion: the first is the one not used for longest. */
+/** Maps keep insertion order: the first entry is the least recently used. */
 function dropOldest(map: Map<string, unknown>, limit: number): void {
   for (const key of map.keys()) {
     if (map.size <= limit) return;

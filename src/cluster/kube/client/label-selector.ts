@@ -3,12 +3,12 @@ type Labels = Readonly<Record<string, string>>;
 const SET_BASED = /^([^\s=!,()]+)\s+(in|notin)\s+\(([^()]*)\)$/;
 const EQUALITY = /^([^\s=!,()]+)\s*(==|=|!=)\s*([^\s=!,()]*)$/;
 const EXISTENCE = /^(!?)\s*([^\s=!,()]+)$/;
-/** Commas between requirements, not those inside parentheses. */
+/** Commas between requirements, but not inside parentheses. */
 const SEPARATOR = /,(?![^(]*\))/;
 
 /**
- * Whether labels match a label selector as the API server understands it (`a=b,c!=d,e,!f,g in (h,i),j notin (k)`).
- * Undefined when the text is no such selector.
+ * Whether labels match a label selector, evaluated like the API server does (`a=b,c!=d,e,!f,g in (h,i),j notin (k)`).
+ * Undefined when the text is not a valid selector.
  */
 export function matchesLabelSelector(selector: string, labels: Labels = {}): boolean | undefined {
   let matches = true;

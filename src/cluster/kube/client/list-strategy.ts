@@ -1,24 +1,24 @@
-/** For so long a server is not asked again for what it has not. An API server that is upgraded may have it then. */
+/** After this time, a server without streamed lists is asked for them again: it may have been upgraded. */
 const ASKED_AGAIN_MS = 3_600_000;
-/** After so many streams of a list in a row that broke off, it is not chance. */
+/** After so many consecutive interrupted streams of a list, the interruptions are not considered accidental. */
 const BREAKS_IN_A_ROW = 2;
 
 interface Broken {
   readonly breaks: number;
-  /** In ms of `now`; until a list in pages has come: without end. */
+  /** In ms of `now`; unlimited until a paged list has succeeded. */
   readonly pagesUntil: number;
 }
 
 /**
- * Whether a list is asked for as a stream or in pages. What is told apart by `key` knows nothing of each other's breaks: the
- * same kind in two namespaces is two.
+ * Decides whether a list is requested as a stream or in pages. Interruptions are counted separately for each `key`:
+ * the same kind in two namespaces has two keys.
  */
-export class ListWays {
+export class ListStrategy {
   readonly #now: () => number;
   #noStreamsUntil = 0;
   readonly #broken = new Map<string, Broken>();
 
-  /** @param now in ms, steady */
+  /** @param now in ms, monotonic */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
@@ -28,13 +28,13 @@ export class ListWays {
     return now >= this.#noStreamsUntil && now >= (this.#broken.get(key)?.pagesUntil ?? 0);
   }
 
-  /** The server has said that it has no streamed lists. */
+  /** Called when the server has reported that it does not support streamed lists. */
   refused(): void {
     this.#noStreamsUntil = this.#now() + ASKED_AGAIN_MS;
   }
 
-  /** A stream began and did not come to its end: the next list comes in pages, whatever it was that stood in the way. */
-  broke(key: string): void {
+  /** Called when a stream was interrupted: the next list is paged, whatever the cause was. */
+  interrupted(key: string): void {
     const breaks = (this.#broken.get(key)?.breaks ?? 0) + 1;
     this.#broken.set(key, { breaks, pagesUntil: Number.POSITIVE_INFINITY });
   }

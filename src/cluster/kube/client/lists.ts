@@ -1,7 +1,7 @@
 import type { HttpExecutor } from '../transport/http-executor.ts';
 import type { ListAllOptions, ListOptions, ObjectList } from './client-types.ts';
 import { isKubeError } from './errors.ts';
-import { ListWays } from './list-strategy.ts';
+import { ListStrategy } from './list-strategy.ts';
 import type { KubeObject } from './object.ts';
 import { apiVersionOf, type Resource, resourcePath } from './resources.ts';
 import { streamedList } from './streamed-list.ts';
@@ -9,10 +9,10 @@ import { streamedList } from './streamed-list.ts';
 const DEFAULT_PAGE_SIZE = 200;
 const GATEWAY_TIMEOUT = 504;
 
-/** What a client lists: a page, or everything, as a stream or page by page. */
+/** Lists objects: one page, or everything, as a stream or page by page. */
 export class Lists {
   readonly #http: HttpExecutor;
-  readonly #ways = new ListWays();
+  readonly #strategy = new ListStrategy();
 
   constructor(http: HttpExecutor) {
     this.#http = http;
@@ -47,14 +47,14 @@ export class Lists {
     if (!streamed) return await this.#pages<T>(resource, options);
     const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
     const key = [resource.group, resource.plural, namespace, labelSelector, fieldSelector].join(' ');
-    const list = this.#ways.mayStream(key) ? await this.#stream<T>(resource, options, key) : undefined;
+    const list = this.#strategy.mayStream(key) ? await this.#stream<T>(resource, options, key) : undefined;
     if (list !== undefined) return list;
     const paged = await this.#pages<T>(resource, options);
-    this.#ways.paged(key);
+    this.#strategy.paged(key);
     return paged;
   }
 
-  /** undefined: the server has none. */
+  /** undefined: the server does not support it. */
   async #stream<T extends KubeObject>(
     resource: Resource,
     options: ListAllOptions<T>,
@@ -65,14 +65,14 @@ export class Lists {
       const list = await streamedList<T>(this.#http, resource, options, () => {
         isOpen = true;
       });
-      this.#ways.streamed(key);
+      this.#strategy.streamed(key);
       return list;
     } catch (error) {
       if (!isOpen && isKubeError(error, 'invalid', 'bad_request')) {
-        this.#ways.refused();
+        this.#strategy.refused();
         return undefined;
       }
-      if (!isKubeError(error, 'aborted') && (isOpen || isLate(error))) this.#ways.broke(key);
+      if (!isKubeError(error, 'aborted') && (isOpen || isLate(error))) this.#strategy.interrupted(key);
       throw error;
     }
   }
@@ -88,7 +88,7 @@ export class Lists {
       try {
         page = await this.page<T>(resource, { ...options, limit, continue: page?.continue });
       } catch (error) {
-        // The snapshot behind the page token was compacted away: take everything in one answer, as client-go does.
+        // The snapshot of the page token was compacted: request everything in one response, like client-go.
         if (page === undefined || !isKubeError(error, 'gone')) throw error;
         const whole = await this.page<T>(resource, { ...options, limit: undefined });
         return { ...whole, items: whole.items.map(transform) };
@@ -99,7 +99,10 @@ export class Lists {
   }
 }
 
-/** No head came, or the server's cache does not get as fresh as a stream has to be: pages need not wait for that. */
+/**
+ * The response did not begin, or the server's cache is not recent enough for a stream. Paged lists do not depend on
+ * that cache.
+ */
 function isLate(error: unknown): boolean {
   return isKubeError(error, 'timeout') || (isKubeError(error) && error.status === GATEWAY_TIMEOUT);
 }

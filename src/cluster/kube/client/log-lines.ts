@@ -2,41 +2,41 @@ import { StringDecoder } from 'node:string_decoder';
 
 /** One line of a container's log. */
 export interface LogLine {
-  /** RFC 3339, as the kubelet tells it: up to nanoseconds. */
+  /** RFC 3339 with up to nanoseconds, as the kubelet sends it. */
   readonly at: string;
   readonly text: string;
-  /** The log has come to its end without a line end: there may be more of this line later. */
+  /** The log ended without a line break, so more of this line may follow. */
   readonly isOpen?: true;
 }
 
-/** A longer line is told in several, in characters; the places where it was cut are marked. */
+/** A longer line is split, in characters. The cuts are marked. */
 export const LONGEST_LINE = 8 * 1024;
 const CUT = '…';
 
 const TIMED = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))(?: |$)/;
-/** No time is longer than this. */
+/** Upper limit for the length of a timestamp. */
 const TIME_ROOM = 64;
 
 /**
- * Cuts a log that was asked for with timestamps into lines, wherever the chunks fall: within a line, a time, a character.
- * Where a long line is cut depends on the line alone, so that lines can be counted again. A line without a time (what
- * the kubelet itself has to say) has that of the line before it.
+ * Splits a log with timestamps into lines. Chunks may end within a line, a timestamp or a character.
+ * Where a long line is split depends only on the line, so that lines can be counted again. A line without a timestamp
+ * (a message of the kubelet) gets that of the line before it.
  */
 export class LogLines {
   readonly #decoder = new StringDecoder('utf8');
   #rest = '';
   #at: string;
-  /** `#rest` goes on with a line that was cut. */
+  /** `#rest` continues a line that was split. */
   #isCut = false;
-  /** The time of the line that `#rest` belongs to was taken off, if it has one. */
+  /** The timestamp of the line in `#rest` was removed, if it had one. */
   #timeTaken = false;
 
-  /** @param at time of lines before the first one with a time */
+  /** @param at timestamp of lines before the first one with a timestamp */
   constructor(at: string) {
     this.#at = at;
   }
 
-  /** The lines that are complete with this chunk. */
+  /** The lines that this chunk completes. */
   push(chunk: Buffer): LogLine[] {
     const lines: LogLine[] = [];
     const pieces = this.#decoder.write(chunk).split('\n');
@@ -49,7 +49,7 @@ export class LogLines {
     return lines;
   }
 
-  /** The log has come to its end: what stands after the last line end is a line too. */
+  /** Called at the end of the log: text after the last line break is a line, too. */
   end(): LogLine[] {
     const lines: LogLine[] = [];
     this.#rest += this.#decoder.end();
@@ -60,7 +60,7 @@ export class LogLines {
     return lines.map((line) => ({ ...line, isOpen: true }));
   }
 
-  /** Tells parts of a long line, as long as more than `room` characters are left. */
+  /** Splits a long line as long as more than `room` characters are left. */
   #cutTo(lines: LogLine[], room: number): void {
     while (this.#rest.length > room) {
       this.#takeTime();
@@ -82,7 +82,7 @@ export class LogLines {
     this.#timeTaken = false;
   }
 
-  /** Takes the time off the beginning of a line. */
+  /** Removes the timestamp from the beginning of a line. */
   #takeTime(): void {
     if (this.#timeTaken) return;
     this.#timeTaken = true;
@@ -93,7 +93,7 @@ export class LogLines {
   }
 }
 
-/** Half of a surrogate pair: the other half must not be cut off. */
+/** The first half of a surrogate pair, which must not be separated from the second. */
 function isHigh(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }

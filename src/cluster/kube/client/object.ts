@@ -1,4 +1,4 @@
-/** Shapes that every Kubernetes object shares, as they are on the wire (times are strings, unlike client-node's classes). */
+/** Fields that all Kubernetes objects share, as in JSON (times are strings, unlike in the classes of client-node). */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -35,25 +35,25 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** Least that an object has; concrete types add spec, status, data … */
+/** The minimum of an object; concrete types add spec, status, data … */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
 }
 
-/** An object of any kind, its fields unknown until looked at. */
+/** An object of any kind, with unknown fields. */
 export interface UntypedObject extends KubeObject {
   [field: string]: unknown;
 }
 
-/** Name of one object: `namespace` is absent for cluster-scoped kinds. */
+/** Name of one object; `namespace` is absent for cluster-scoped kinds. */
 export interface ObjectName {
   namespace?: string;
   name: string;
 }
 
-/** Cache and queue key: `namespace/name`, or `name` for cluster-scoped kinds. */
+/** Key for caches and queues: `namespace/name`, or `name` for cluster-scoped kinds. */
 export function keyOf(object: KubeObject | ObjectName): string {
   const { namespace, name } = 'metadata' in object ? object.metadata : object;
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
@@ -71,11 +71,10 @@ export function controllerOf(object: KubeObject): OwnerReference | undefined {
 }
 
 /**
- * Order of two resource versions of one resource type: negative, 0 or positive.
- *
- * They are decimal integers that only grow (Kubernetes 1.35 made that part of the API, KEP-5504; etcd-backed servers
- * always did so). Compared as text by length, then digit by digit: the order of BigInt without the garbage.
- * A missing one is older than any.
+ * Compares two resource versions of one resource type: negative, 0 or positive.
+ * They are increasing decimal integers (part of the API since Kubernetes 1.35, KEP-5504; true for etcd-backed servers
+ * before). The comparison of length, then text, gives the order of BigInt without allocations. A missing version is
+ * older than any.
  */
 export function compareResourceVersions(a: string | undefined, b: string | undefined): number {
   const left = a ?? '';

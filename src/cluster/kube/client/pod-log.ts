@@ -6,8 +6,8 @@ import { keyOf, type ObjectName } from './object.ts';
 import { RESOURCES, resourcePath } from './resources.ts';
 
 /**
- * The log of one container, line by line, from the node through the API server. Ends with the log, or when whoever
- * reads stops; fails with a KubeError, `aborted` included.
+ * The log of one container, line by line. Ends with the log, or when the caller stops iterating; fails with a
+ * KubeError, including `aborted`.
  */
 export async function* readLog(
   http: HttpExecutor,
@@ -46,7 +46,7 @@ export async function* readLog(
     throw toKubeError(error, action);
   } finally {
     signal?.removeEventListener('abort', onAbort);
-    // Whoever stops reading ends the stream.
+    // Ends the stream when the caller stops iterating.
     ending.abort();
   }
 }

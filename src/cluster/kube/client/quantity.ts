@@ -20,8 +20,8 @@ const PATTERN = /^([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d{1,3})|([numkMGTPE]|[KM
 const NANO = 9;
 
 /**
- * A Kubernetes quantity (`500m`, `1.5Gi`, `1e3`) in billionths, exact; undefined for what is none. What is smaller than
- * a billionth is rounded up, as the API server does.
+ * Parses a Kubernetes quantity (`500m`, `1.5Gi`, `1e3`) exactly, in billionths; undefined when it is invalid. Smaller
+ * fractions are rounded up, like in the API server.
  * Source: k8s.io/apimachinery/pkg/api/resource.
  */
 export function parseQuantity(text: string): bigint | undefined {

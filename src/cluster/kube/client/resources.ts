@@ -63,7 +63,7 @@ const BY_API_VERSION_AND_KIND = new Map<string, Resource>(
   Object.values(RESOURCES).map((entry) => [`${apiVersionOf(entry)}/${entry.kind}`, entry]),
 );
 
-/** `v1`, `apps/v1` … as objects of the kind carry it. */
+/** `v1`, `apps/v1` …: the apiVersion of the kind's objects. */
 export function apiVersionOf({ group, version }: Resource): string {
   return group === '' ? version : `${group}/${version}`;
 }
@@ -80,9 +80,9 @@ export function resourceOf(object: Pick<KubeObject, 'apiVersion' | 'kind'>): Res
 }
 
 /**
- * Path of a collection (no name) or of one object, with an optional subresource.
- * A namespaced collection without namespace is the one over all namespaces. Throws when a single namespaced object has
- * no namespace: the server would answer a confusing 404.
+ * Path of a collection (without name) or of one object, with an optional subresource.
+ * A namespaced collection without namespace covers all namespaces. Throws when a single namespaced object has no
+ * namespace: the server would return a confusing 404.
  */
 export function resourcePath(
   target: Resource,

@@ -194,7 +194,8 @@ export class RestClient implements KubeClient {
       resource: options.subresource ? `${resource.plural}/${options.subresource}` : resource.plural,
       action: `${verb} ${resource.kind}${options.subresource ? `/${options.subresource}` : ''} ${keyOf(at)}`,
       confidential: resource.kind === 'Secret',
-      // Whoever leads must not lose that because tenants' writes hang, or because the server refuses these.
+      // Lease writes bypass the limits, so that a leader does not lose its lease while tenants' writes hang or are
+      // rejected.
       atOnce: resource.kind === 'Lease',
       timeoutMs: options.timeoutMs,
       signal: options.signal,
@@ -204,7 +205,8 @@ export class RestClient implements KubeClient {
   async #write<T>(call: HttpCall, { dryRun, fieldManager }: WriteOptions): Promise<T> {
     const { body } = await this.#http.call({
       ...call,
-      // Strict: a field that the server does not know is an error, not silently dropped and written again for ever.
+      // Strict: an unknown field is an error. Otherwise the server would drop it silently, and it would be written
+      // again forever.
       query: { ...call.query, fieldManager, dryRun: dryRun ? 'All' : undefined, fieldValidation: 'Strict' },
       dryRun,
     });

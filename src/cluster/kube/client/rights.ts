@@ -11,7 +11,7 @@ export interface Right {
   readonly subresource?: string;
 }
 
-/** Rights to do all of `verbs` on a kind, or on a subresource of it. */
+/** All `verbs` on a kind, or on its subresource. */
 export function rightsOn(kind: KnownKind, verbs: readonly string[], subresource?: string): Right[] {
   const { group, plural } = RESOURCES[kind];
   return verbs.map((verb) => ({
@@ -22,7 +22,7 @@ export function rightsOn(kind: KnownKind, verbs: readonly string[], subresource?
   }));
 }
 
-/** `patch deployments.apps`, as `kubectl auth can-i` takes it. */
+/** `patch deployments.apps`, in the notation of `kubectl auth can-i`. */
 export function describeRight({ verb, group, resource, subresource }: Right): string {
   const name = group === '' ? resource : `${resource}.${group}`;
   return `${verb} ${name}${subresource === undefined ? '' : `/${subresource}`}`;
@@ -37,9 +37,9 @@ interface AccessReview {
 }
 
 /**
- * Those of the rights that the API server denies this account.
+ * The rights that the API server denies this account.
  * @param namespace absent: in all namespaces
- * @throws KubeError when the API server does not answer
+ * @throws KubeError when the API server does not respond
  */
 export async function missingRights(
   client: Pick<KubeClient, 'request'>,

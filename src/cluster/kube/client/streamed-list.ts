@@ -5,21 +5,21 @@ import { type KubeObject, keyOf } from './object.ts';
 import type { Resource } from './resources.ts';
 import { ENOUGH, readEvents, withEventStream } from './watch.ts';
 
-/** Without a resourceVersion: as recent as a list would be. */
+/** Without a resourceVersion the state is as recent as that of a list. */
 const WITH_INITIAL_EVENTS = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } as const;
-/** The bookmark that says that what was there has come carries it. */
+/** Annotation of the bookmark that marks the end of the initial objects. */
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
-/** However much comes, and however slowly. */
+/** Time limit for the whole list, whatever its size and speed. */
 const LONGEST_S = 600;
 const SILENCE_MS = 60_000;
 
 /**
- * A list as a watch sends it that begins with what is there (WatchList): an event for each object, then a bookmark. It is
- * the most recent state, as of a list without resourceVersion, and always out of the server's own cache: pages after the
- * first one are read from etcd of whatever has not changed for some minutes. Nothing is held but what `transform` gives.
- * @param onOpen the server has begun with it
- * @throws KubeError `invalid` by a server that has no such lists; `network` when it ends before that bookmark, `timeout`
- *   when no object comes for `timeoutMs` (bookmarks of other kinds count as silence); those of a watch
+ * A list that the server sends as a watch (WatchList): an event for each existing object, then a bookmark. It
+ * contains the most recent state, like a list without resourceVersion, and always comes from the server's cache. By
+ * contrast, the later pages of a paged list are read from etcd. Only the results of `transform` are kept in memory.
+ * @param onOpen called when the server has begun the response
+ * @throws KubeError `invalid` when the server does not support such lists; `network` when the stream ends before the
+ * bookmark; `timeout` when no object arrives for `timeoutMs` (other bookmarks do not count); the errors of a watch
  */
 export async function streamedList<T extends KubeObject>(
   http: HttpExecutor,
@@ -37,7 +37,7 @@ export async function streamedList<T extends KubeObject>(
       return ENOUGH;
     }
     const key = keyOf(object);
-    // One that is deleted went while the others came.
+    // The object was deleted while others were sent.
     if (type === 'DELETED') items.delete(key);
     else items.set(key, transform(object));
     return undefined;
@@ -49,7 +49,7 @@ export async function streamedList<T extends KubeObject>(
       const { action } = call;
       const reading = { action, idleTimeoutMs: timeoutMs, ending, onEvent, needsObjects: true };
       if (await readEvents<T>(body, reading)) return;
-      const message = `failed to ${action}: the stream ended before all of it had come`;
+      const message = `failed to ${action}: the stream ended before the list was complete`;
       throw new KubeError({ kind: 'network', message });
     }),
   );

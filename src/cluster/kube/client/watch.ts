@@ -6,16 +6,16 @@ import { KubeError, type Status, statusError, toKubeError } from './errors.ts';
 import type { KubeObject } from './object.ts';
 import { type Resource, resourcePath } from './resources.ts';
 
-/** The client's own deadline stands this long behind the one it asked the server for. */
+/** The client's deadline is later than the one that it requests from the server, by this time. */
 const OVERTIME_MS = 15_000;
 
-/** What `onEvent` returns to end the stream in order. */
+/** `onEvent` returns this to end the stream regularly. */
 export const ENOUGH = Symbol('enough');
 
 /**
- * One watch, from its request to its end. Resolves when the server ends it in order or cuts it between or within lines
- * (go on from the last resource version); fails with a KubeError for an HTTP error, an ERROR event (410 is `gone`), a
- * line that is no event, silence longer than `idleTimeoutMs` (`timeout`), or the signal (`aborted`).
+ * One watch, from its request to its end. Resolves when the server ends it or the connection breaks (the caller
+ * continues from the last resource version). Fails with a KubeError for an HTTP error, an ERROR event (410 is
+ * `gone`), an invalid line, silence longer than `idleTimeoutMs` (`timeout`), or the signal (`aborted`).
  */
 export async function openWatch<T extends KubeObject>(
   http: HttpExecutor,
@@ -32,9 +32,9 @@ export async function openWatch<T extends KubeObject>(
 }
 
 /**
- * Runs `use` with the call that asks for a stream of events, and with the signal that ends it: the caller's, or that the
- * server has not ended it in its time.
- * @param query beside what every such call has
+ * Calls `use` with a call that requests a stream of events, and with the signal that ends it: the caller's signal, or
+ * the deadline for a server that does not end it in time.
+ * @param query in addition to the parameters that all such calls share
  */
 export async function withEventStream(
   verb: 'list' | 'watch',
@@ -78,11 +78,11 @@ interface Reading<T extends KubeObject> {
   idleTimeoutMs: number;
   ending: AbortSignal;
   onEvent: (event: WatchEvent<T>) => unknown;
-  /** Bytes and bookmarks are no signs of life: what is waited for are objects. */
+  /** Only objects reset the idle timer, not bytes and bookmarks. */
   needsObjects?: boolean;
 }
 
-/** Whether `onEvent` has ended it; false: it came to its end. */
+/** Whether `onEvent` has ended the stream; false: the stream ended by itself. */
 export function readEvents<T extends KubeObject>(body: Readable, reading: Reading<T>): Promise<boolean> {
   const { action, idleTimeoutMs, ending, onEvent, needsObjects = false } = reading;
   return new Promise((resolve, reject) => {
@@ -100,7 +100,7 @@ export function readEvents<T extends KubeObject>(body: Readable, reading: Readin
     const idle = setTimeout(
       () =>
         finish(
-          new KubeError({ kind: 'timeout', message: `failed to ${action}: silent for ${idleTimeoutMs} ms` }),
+          new KubeError({ kind: 'timeout', message: `failed to ${action}: no data for ${idleTimeoutMs} ms` }),
         ),
       idleTimeoutMs,
     );
@@ -142,7 +142,7 @@ function parseEvent<T extends KubeObject>(line: string, action: string): WatchEv
     throw statusError(action, status.code ?? 500, status);
   }
   if (typeof event.type !== 'string' || typeof event.object !== 'object' || event.object === null) {
-    throw new KubeError({ kind: 'network', message: `failed to ${action}: a line is no watch event` });
+    throw new KubeError({ kind: 'network', message: `failed to ${action}: a line is not a watch event` });
   }
   return event as WatchEvent<T>;
 }

@@ -3,28 +3,29 @@ import { mergeKeysOf, mergeKeyText, PLAIN_MAPS } from './compare-rules.ts';
 import { entryOf, inside, type Place, pathOf, wholeObject } from './field-path.ts';
 
 /**
- * Fields of a live object that what we apply says nothing of. A subset comparison passes over them, and an apply does not
- * remove them, because it does not own them.
+ * Fields of a live object that the desired object does not contain. A subset comparison skips them, and an apply does
+ * not remove them, because Berth does not own them.
  */
 export interface Addition {
-  /** `spec.template.spec.hostNetwork`, as a difference has it. */
+  /** `spec.template.spec.hostNetwork`, in the notation of a difference. */
   readonly path: string;
-  /** The path without what tells entries apart: `spec.template.spec.containers[].env[]`, `metadata.labels.*`. */
+  /** The path without the keys of entries: `spec.template.spec.containers[].env[]`, `metadata.labels.*`. */
   readonly pattern: string;
-  /** The way to the field: names of fields, and the keys of entries. Null: it lies in a list that is replaced whole. */
-  readonly steps: readonly Step[] | null;
+  /** The path as names of fields and keys of entries. Null: the field is in a list that is replaced as a whole. */
+  readonly steps: readonly PathStep[] | null;
   readonly value: unknown;
-  /** The entry of a list that the field belongs to (a container), as it is live. */
+  /** The live list entry (a container) that contains the field. */
   readonly entry: Fields | undefined;
 }
 
-export type Step = string | Fields;
+export type PathStep = string | Fields;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Which added fields are noticed, by pattern.
- * `fields`, `entries`: the members count, not the whole. A function says whether the value is what the API server fills in.
- * Fields without a rule are passed over: those of the status, and those that a later Kubernetes has.
+ * The added fields that are reported, by pattern.
+ * `fields`, `entries`: report the members, not the whole. A function returns whether the value is a default of the
+ * API server.
+ * Fields without a rule are ignored: those of the status, and those of later Kubernetes versions.
  */
 export type AdditionRules = Readonly<Record<string, AdditionRule>>;
 export type AdditionRule = 'fields' | 'entries' | ((found: FoundValue) => boolean);
@@ -37,7 +38,7 @@ export interface FoundValue {
 interface Here {
   readonly place: Place;
   readonly pattern: string;
-  readonly steps: readonly Step[] | null;
+  readonly steps: readonly PathStep[] | null;
   readonly entry: Fields | undefined;
 }
 
@@ -46,7 +47,7 @@ interface Search {
   readonly found: Addition[];
 }
 
-/** What is in the live object beside what we apply, but for what the API server fills in. */
+/** The fields of the live object that the desired object does not contain, except the defaults of the API server. */
 export function additionsTo(desired: KubeObject, live: KubeObject, rules: AdditionRules): Addition[] {
   const found: Addition[] = [];
   const here: Here = { place: wholeObject(false), pattern: '', steps: [], entry: undefined };
@@ -72,7 +73,7 @@ function within(here: Here, field: string): Here {
 }
 
 function atEntry(here: Here, key: string, step: Fields | null, entry: unknown): Here {
-  // Init containers have the fields of containers.
+  // Init containers have the same fields as containers.
   const pattern = `${here.pattern.replace(/initContainers$/, 'containers')}[]`;
   const steps = here.steps && step && [...here.steps, step];
   return {
@@ -86,7 +87,7 @@ function atEntry(here: Here, key: string, step: Fields | null, entry: unknown): 
 const isContainerList = (pattern: string) => pattern.endsWith('.containers[]');
 
 function walk(desired: Fields, live: Fields, here: Here, search: Search): void {
-  // There, everything added is a difference already.
+  // Below an atomic field, every added field is already a difference.
   if (here.place.atomic) return;
   for (const [field, value] of Object.entries(live)) {
     if (isAbsent(value)) continue;
@@ -128,7 +129,7 @@ function keysOf({ parent, field }: Place, items: readonly unknown[]): readonly s
 const picked = (keys: readonly string[], item: Fields): Fields =>
   Object.fromEntries(keys.flatMap((key) => (item[key] === undefined ? [] : [[key, item[key]]])));
 
-/** A value that we say nothing of. */
+/** Judges a value that the desired object does not contain. */
 function judge(value: unknown, here: Here, search: Search): void {
   const { place, pattern, steps, entry } = here;
   const rule = Object.hasOwn(search.rules, pattern) ? search.rules[pattern] : undefined;

@@ -1,6 +1,9 @@
-/** What the API server does to the fields that Berth writes; source: the OpenAPI document of Kubernetes 1.36. */
+/** How the API server treats the fields that Berth writes. Source: the OpenAPI document of Kubernetes 1.36. */
 
-/** Keys of lists that server-side apply merges by key (`x-kubernetes-list-map-keys`); all others are replaced whole. */
+/**
+ * Keys of lists that server-side apply merges by key (`x-kubernetes-list-map-keys`). All other lists are replaced as
+ * a whole.
+ */
 const LIST_KEYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   containers: [['name']],
   initContainers: [['name']],
@@ -9,7 +12,7 @@ const LIST_KEYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   volumes: [['name']],
   volumeMounts: [['mountPath']],
   volumeDevices: [['devicePath']],
-  // Of a container, or of a Service.
+  // The ports of a container, or of a Service.
   ports: [
     ['containerPort', 'protocol'],
     ['port', 'protocol'],
@@ -23,12 +26,12 @@ const LIST_KEYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   schedulingGates: [['name']],
 };
 
-/** What the API server fills in for a part of a key before it merges. */
+/** Defaults that the API server sets for a part of a key before it merges. */
 const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
 
 /**
- * Fields that are applied as one (`x-kubernetes-map-type: atomic`, and the peers of a NetworkPolicy's rule): a key added
- * by somebody else changes whom they select, and an apply takes it out again. The server fills in nothing below them.
+ * Fields that are applied as a whole (`x-kubernetes-map-type: atomic`, and the peers of a NetworkPolicy rule). A key
+ * that another writer adds changes the selection, and an apply removes it. The server sets no defaults below them.
  */
 export const ATOMIC_FIELDS: ReadonlySet<string> = new Set([
   'selector',
@@ -42,10 +45,10 @@ export const ATOMIC_FIELDS: ReadonlySet<string> = new Set([
 /** Lists that are sets of strings. */
 export const SET_LISTS: ReadonlySet<string> = new Set(['finalizers']);
 
-/** Lists merged by key whose order means something: init containers run in it, variables may refer to earlier ones. */
+/** Lists merged by key whose order matters: init containers run in order, and variables may refer to earlier ones. */
 export const ORDERED_LISTS: ReadonlySet<string> = new Set(['initContainers', 'env']);
 
-/** Maps of strings or quantities: empty is the same as absent. Elsewhere `{}` says something (`emptyDir: {}`). */
+/** Maps of strings or quantities in which empty equals absent. Elsewhere `{}` has a meaning (`emptyDir: {}`). */
 export const PLAIN_MAPS: ReadonlySet<string> = new Set([
   'labels',
   'annotations',
@@ -59,7 +62,7 @@ export const PLAIN_MAPS: ReadonlySet<string> = new Set([
   'volumeAttributes',
 ]);
 
-/** Fields that are gone from the stored object when they are false or 0 (no pointer, `omitempty`). */
+/** Fields that the server omits when they are false or 0 (no pointer, `omitempty`). */
 export const DROPPED_WHEN_ZERO: ReadonlySet<string> = new Set([
   'readOnly',
   'hostNetwork',
@@ -86,10 +89,16 @@ export function isQuantity(parent: string, field: string): boolean {
   );
 }
 
-/** Lists (`parent.field`) that are replaced whole although others of their name are merged: NetworkPolicy, ServiceAccount. */
+/**
+ * Lists (`parent.field`) that are replaced as a whole, although other lists of the same name are merged:
+ * NetworkPolicy, ServiceAccount.
+ */
 const WHOLE_LISTS: ReadonlySet<string> = new Set(['ingress.ports', 'egress.ports', '.imagePullSecrets']);
 
-/** Merge keys of the list at `…parent.field` that all its items have; undefined for a list that is replaced whole. */
+/**
+ * Merge keys of the list at `…parent.field` that all its items have; undefined for a list that is replaced as a
+ * whole.
+ */
 export function mergeKeysOf(
   parent: string,
   field: string,
@@ -101,12 +110,12 @@ export function mergeKeysOf(
   );
 }
 
-/** `name=app`, `containerPort=80,protocol=TCP`: an item's place in a merged list. */
+/** `name=app`, `containerPort=80,protocol=TCP`: identifies an item of a merged list. */
 export function mergeKeyText(keys: readonly string[], item: Readonly<Record<string, unknown>>): string {
   return keys.map((key) => `${key}=${String(item[key] ?? KEY_DEFAULTS[key])}`).join(',');
 }
 
-/** Strings that may be shown in a difference; any other may hold a secret. */
+/** Strings that may be shown in a difference. Any other string may be a secret. */
 export const SHOWN_FIELDS: ReadonlySet<string> = new Set([
   'image',
   'imagePullPolicy',
@@ -128,7 +137,7 @@ export const SHOWN_FIELDS: ReadonlySet<string> = new Set([
   'host',
 ]);
 
-/** Server's own part of metadata, and preconditions: never a difference, never in a hash. */
+/** Metadata that the server sets, and preconditions. They are never part of a difference or a hash. */
 export const SERVER_METADATA: ReadonlySet<string> = new Set([
   'uid',
   'resourceVersion',
@@ -140,5 +149,8 @@ export const SERVER_METADATA: ReadonlySet<string> = new Set([
   'selfLink',
 ]);
 
-/** What a container runs. Where we say nothing of it, the image decides; a value that somebody adds changes that. */
+/**
+ * The program that a container runs. If Berth sets none, the image decides, so a value that another writer adds
+ * changes the program.
+ */
 export const PROGRAM_FIELDS = ['command', 'args', 'workingDir'] as const;

@@ -16,54 +16,57 @@ import {
 import { entryOf, inside, isMetadata, type Place, pathOf, wholeObject } from './field-path.ts';
 
 /**
- * "No write when nothing changed."
- *
- * An object needs a write when what we want has changed, or when somebody changed what we wrote:
- * - The hash of the desired object stands in an annotation of the live one. It alone notices a field, a list item or a
- *   label that we want no more: server-side apply then removes it, because we owned it.
- * - `subsetDiff` notices drift: every field that we would apply must be in the live object with that value. What others
- *   added beside it (a label, an environment variable, a sidecar) is theirs: server-side apply would keep it, so it is
- *   no difference; reporting it would only make us write for ever.
- * Entries added to a list that is replaced whole (args, rules …), and keys added to a selector, are drift: applying does
- * put them right. So are command, args and workingDir of a container of ours that names none: another program would run.
- * Applying does not remove these, for we do not own them (cluster/operator/act/execute.ts).
+ * Implements the rule "no write when nothing changed".
+ * An object needs a write when the desired state changed, or when another writer changed a field that Berth set:
+ * - An annotation of the live object contains the hash of the desired object. Only the hash shows that a field, list
+ *   item or label was removed from the desired state. Server-side apply then removes it, because Berth owned it.
+ * - `subsetDiff` finds drift: every desired field must have its value in the live object. Fields that others added (a
+ *   label, an environment variable, a sidecar) are not a difference: server-side apply would keep them, so Berth would
+ *   write forever.
+ * - Entries added to a list that is replaced as a whole (args, rules …), and keys added to a selector, are drift, and
+ *   an apply removes them. Command, args and workingDir added to a container without them are drift, too, because
+ *   another program would run. An apply does not remove these, because Berth does not own them
+ *   (cluster/operator/act/execute.ts).
  */
 export interface Difference {
   /** e.g. `spec.template.spec.containers[name=app].image`. */
   path: string;
-  /** For logs: names values only where they cannot be secret. */
+  /** For logs: contains values only where they cannot be secret. */
   why: string;
-  /** Value that we would apply; undefined: none. May be secret: not enumerable, so that nothing prints it. */
+  /** The desired value; undefined: none. It may be secret, so it is not enumerable, and no logger prints it. */
   readonly wanted?: unknown;
-  /** The present value, of which the same holds. */
+  /** The live value, under the same rules. */
   readonly present?: unknown;
 }
 
-/** A difference whose values are there to decide by, not to show. */
+/** A difference whose values are for decisions, not for display. */
 export function differenceOf(path: string, why: string, wanted: unknown, present: unknown): Difference {
   return Object.defineProperties({ path, why }, { wanted: { value: wanted }, present: { value: present } });
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Why `desired` must be applied over `live`; empty: nothing to write. `annotation` holds the hash of what was applied. */
+/**
+ * Why `desired` must be applied over `live`; empty: no write needed. `annotation` contains the hash of the applied
+ * object.
+ */
 export function whyApply(desired: KubeObject, live: KubeObject, annotation: string): Difference[] {
   const drift = subsetDiff(desired, live);
   if (live.metadata.annotations?.[annotation] === desiredHash(desired, annotation)) return drift;
   const noted = live.metadata.annotations?.[annotation];
   const path = `metadata.annotations[${annotation}]`;
-  return [differenceOf(path, 'what is wanted has changed', undefined, noted), ...drift];
+  return [differenceOf(path, 'desired state changed', undefined, noted), ...drift];
 }
 
-/** A copy of `desired` that carries the hash of itself. */
+/** A copy of `desired` with its own hash as an annotation. */
 export function withHash<T extends KubeObject>(desired: T, annotation: string): T {
   const annotations = { ...desired.metadata.annotations, [annotation]: desiredHash(desired, annotation) };
   return { ...desired, metadata: { ...desired.metadata, annotations } };
 }
 
 /**
- * Content hash (16 hex digits) of a desired object, independent of the order of keys. Left out: the server's own
- * metadata and preconditions (uid, resourceVersion), and the annotation that holds the hash.
+ * Content hash (16 hex digits) of a desired object, independent of the order of keys. It excludes the server's
+ * metadata, preconditions (uid, resourceVersion), and the annotation with the hash.
  */
 export function desiredHash(desired: KubeObject, annotation?: string): string {
   const metadata = Object.fromEntries(
@@ -78,12 +81,12 @@ export function desiredHash(desired: KubeObject, annotation?: string): string {
   return contentHash(content);
 }
 
-/** Where the live object differs from what we would apply, on our own fields; empty: no drift. */
+/** Differences between the live object and the desired fields; empty: no drift. */
 export function subsetDiff(desired: object, live: object): Difference[] {
   const found: Difference[] = [];
   const isSecret = (desired as Partial<KubeObject>).kind === 'Secret';
   const { stringData, ...rest } = desired as { stringData?: Record<string, string>; data?: object };
-  // stringData is written only; the server keeps it in data.
+  // stringData is write-only; the server stores it in data.
   const wanted =
     isSecret && stringData ? { ...rest, data: { ...rest.data, ...encoded(stringData) } } : desired;
   diffFields(wanted as Fields, live as Fields, wholeObject(isSecret), found);
@@ -109,13 +112,15 @@ function diffFields(desired: Fields, live: Fields, place: Place, found: Differen
     for (const field of PROGRAM_FIELDS) {
       const present = live[field];
       if (desired[field] !== undefined || present === undefined || present === null) continue;
-      found.push(differenceOf(pathOf(inside(place, field)), 'is not wanted', undefined, present));
+      found.push(
+        differenceOf(pathOf(inside(place, field)), 'is not in the desired state', undefined, present),
+      );
     }
   }
   if (!place.atomic) return;
   for (const [field, present] of Object.entries(live)) {
     if (desired[field] !== undefined || present === null || isAbsence(present, field)) continue;
-    found.push(differenceOf(pathOf(inside(place, field)), 'is not wanted', undefined, present));
+    found.push(differenceOf(pathOf(inside(place, field)), 'is not in the desired state', undefined, present));
   }
 }
 
@@ -126,16 +131,16 @@ function diffValue(desired: unknown, live: unknown, place: Place, found: Differe
       found.push(differenceOf(pathOf(place), 'is missing', desired, undefined));
   } else if (Array.isArray(desired)) {
     if (Array.isArray(live)) diffList(desired, live, place, found);
-    else found.push(differenceOf(pathOf(place), 'is no list', desired, live));
+    else found.push(differenceOf(pathOf(place), 'is not a list', desired, live));
   } else if (isFields(desired)) {
     if (isFields(live)) diffFields(desired, live, place, found);
-    else found.push(differenceOf(pathOf(place), 'is no object', desired, live));
+    else found.push(differenceOf(pathOf(place), 'is not an object', desired, live));
   } else if (!isSameScalar(desired, live, place)) {
     found.push(differenceOf(pathOf(place), describe(desired, live, place), desired, live));
   }
 }
 
-/** Values that the server stores as no value at all. */
+/** Values that the server stores as an absent field. */
 function isAbsence(desired: unknown, field: string): boolean {
   if (desired === '') return true;
   if (desired === false || desired === 0) return DROPPED_WHEN_ZERO.has(field);

@@ -1,20 +1,20 @@
 import { ATOMIC_FIELDS } from './compare-rules.ts';
 
 /**
- * Where we are in the object: field names decide how values are compared. The path is put together where there is a
- * difference to tell of: mostly there is none.
+ * A position in an object. Field names decide how values are compared. The path string is built only when
+ * there is a difference, which is rare.
  */
 export interface Place {
-  /** undefined: this is the object itself. */
+  /** undefined: the object itself. */
   readonly around: Place | undefined;
-  /** Name of the field, or what tells the entry of the list `field` from the others. */
+  /** Name of the field, or the key of the entry in the list `field`. */
   readonly step: string;
   readonly isEntry: boolean;
   readonly field: string;
   readonly parent: string;
-  /** The object is a Secret: no value is shown. */
+  /** The object is a Secret, so no value is shown. */
   readonly secret: boolean;
-  /** Within a field that is applied as one: fields and entries beside ours are differences there. */
+  /** Within a field that is applied as a whole: fields and entries added by others are differences. */
   readonly atomic: boolean;
 }
 
@@ -31,7 +31,7 @@ export function pathOf({ around, step, isEntry }: Place): string {
   return /^[\w-]+$/.test(step) ? `${before}.${step}` : `${before}[${step}]`;
 }
 
-/** The object's own metadata. */
+/** The metadata of the object itself. */
 export const isMetadata = ({ around, step }: Place) =>
   around !== undefined && around.around === undefined && step === 'metadata';
 
@@ -41,7 +41,7 @@ export function inside(place: Place, field: string): Place {
   return { around: place, step: field, isEntry: false, field, parent, secret, atomic };
 }
 
-/** @param step what tells the entry from the others of the list */
+/** @param step key of the entry in the list */
 export function entryOf(place: Place, step: string): Place {
   const { field, parent, secret, atomic } = place;
   return { around: place, step, isEntry: true, field, parent, secret, atomic };

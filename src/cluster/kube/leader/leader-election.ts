@@ -8,23 +8,24 @@ import { LeaseLock } from './lease-lock.ts';
 export interface LeaderElectionOptions {
   client: Pick<KubeClient, 'find' | 'create' | 'replace'>;
   lease: Required<ObjectName>;
-  /** Unique per process: host name and a random part. */
+  /** Unique for each process: host name and a random part. */
   identity: string;
   logger: Logger;
   /**
-   * Leadership begins; the signal fires when it ends, and the next term (anyone's, if this process stops in order)
-   * begins only after this has resolved. May resolve early and leave work running only if that heeds the signal.
-   * If it throws, leadership is given up and sought again.
+   * Called when leadership begins. The signal fires when it ends. The next term (of any process, if this one stops
+   * regularly) begins only after this has resolved. It may resolve early and leave work running only if that work
+   * observes the signal.
+   * If it throws, leadership is released and requested again.
    */
   onStartedLeading: (signal: AbortSignal) => Promise<void> | void;
   onStoppedLeading?: () => void;
-  /** Somebody else leads now, or this process does. */
+  /** Called when this or another process becomes the leader. */
   onNewLeader?: (identity: string) => void;
-  /** How long others wait for a silent leader; default 15 s. */
+  /** How long candidates wait for a silent leader; default 15 s. */
   leaseDurationMs?: number;
-  /** How long after its last renewal a leader still leads; default 10 s, less than leaseDurationMs. */
+  /** How long a leader continues after its last renewal; default 10 s, less than leaseDurationMs. */
   renewDeadlineMs?: number;
-  /** Between renewals, and at most between looks of a candidate; default 2 s. */
+  /** Interval between renewals, and maximum interval between a candidate's attempts; default 2 s. */
   retryPeriodMs?: number;
   clock?: Clock;
   random?: () => number;
@@ -36,17 +37,17 @@ const RETRY_PERIOD_MS = 2_000;
 
 interface Moment {
   readonly at: number;
-  /** By the wall clock: the other one may stand still while the machine is suspended. */
+  /** Wall clock, because the monotonic clock may stop while the machine is suspended. */
   readonly date: number;
 }
 
 /**
- * Elects one of several processes by a Lease (the idea of client-go's leaderelection).
- *
- * No clock is compared with another: a candidate takes over when it has itself seen no renewal for the lease's
- * duration; a leader stops when its own last successful renewal was *sent* more than `renewDeadlineMs` ago, by either of
- * its clocks: a wall clock that was set forward costs it one term, which it may begin again at once. For
- * liveness, not for safety: a process that was frozen may write before it notices, so writes are fenced as well.
+ * Elects one of several processes with a Lease (the algorithm of client-go's leaderelection).
+ * Clocks of different processes are never compared. A candidate takes over when it has itself seen no renewal for the
+ * lease's duration. A leader stops when its last successful renewal was *sent* more than `renewDeadlineMs` ago, on
+ * either of its clocks. A wall clock that is set forward costs one term, which may begin again at once.
+ * The election provides liveness, not safety: a suspended process may write before it notices, so writes are fenced
+ * as well.
  */
 export class LeaderElector {
   readonly #options: LeaderElectionOptions;
@@ -74,22 +75,24 @@ export class LeaderElector {
     this.#lock = new LeaseLock({ ...options, leaseDurationMs, clock: this.#clock });
   }
 
-  /** True while the last renewal is young enough; also right after a freeze, before any timer has fired. */
+  /**
+   * True while the last renewal is recent enough. Also correct right after a suspension, before any timer has fired.
+   */
   isLeader(): boolean {
     return this.#renewedAt !== undefined && this.#timeLeft() > 0;
   }
 
-  /** Seeks leadership until the signal fires; then ends the term, releases the lease and resolves. */
+  /** Seeks leadership until the signal fires. Then ends the term, releases the lease and resolves. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      if ((await this.#look()) === 'mine') await this.#lead(signal);
-      // Less than the retry period, so that a released lease is taken within it; jitter keeps candidates apart.
+      if ((await this.#attempt()) === 'mine') await this.#lead(signal);
+      // Less than the retry period, so that a released lease is taken within it. Jitter spreads the candidates.
       await sleep(this.#clock, this.#retryPeriodMs * (0.4 + 0.4 * this.#random()), signal);
     }
   }
 
-  /** One look at the lease: taken or renewed (`mine`), somebody else's, or unknown (the call failed). */
-  async #look(): Promise<'mine' | 'other' | 'unknown'> {
+  /** One attempt at the lease: taken or renewed (`mine`), held by another process, or unknown (the call failed). */
+  async #attempt(): Promise<'mine' | 'other' | 'unknown'> {
     const sent: Moment = { at: this.#clock.now(), date: this.#clock.date().getTime() };
     try {
       const mine = await this.#lock.acquireOrRenew(
@@ -98,7 +101,7 @@ export class LeaderElector {
       this.#announce();
       if (mine) this.#renewedAt = sent;
       if (mine) return 'mine';
-      // Beaten by a write of our own whose answer was lost, perhaps: the next look will tell.
+      // The conflicting write may be our own, whose response was lost. The next attempt shows which.
       return this.#lock.holder === this.#options.identity ? 'unknown' : 'other';
     } catch (error) {
       const { logger, lease } = this.#options;
@@ -113,7 +116,7 @@ export class LeaderElector {
   async #lead(signal: AbortSignal): Promise<void> {
     const { logger, lease, identity, onStoppedLeading } = this.#options;
     const term = new AbortController();
-    const stop = () => term.abort(new Error('leadership ended: told to stop'));
+    const stop = () => term.abort(new Error('leadership ended: the process is stopping'));
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
     logger.info({ lease, identity }, 'leading');
@@ -121,7 +124,7 @@ export class LeaderElector {
     const renewals = this.#keepRenewing(term, drained.signal);
     const work = this.#work(term);
     await aborted(term.signal);
-    // Renewals go on while the work drains: nobody else may begin before that is over.
+    // Renews while the current work drains, so that no other process starts before.
     await work;
     drained.abort();
     await renewals;
@@ -138,7 +141,7 @@ export class LeaderElector {
       await onStartedLeading(term.signal);
     } catch (error) {
       if (term.signal.aborted) return;
-      logger.error({ err: error, lease }, 'the work of the leader failed; giving leadership up');
+      logger.error({ err: error, lease }, 'the work of the leader failed; releasing leadership');
       term.abort(error);
     }
   }
@@ -147,7 +150,7 @@ export class LeaderElector {
     while (!drained.aborted) {
       await sleep(this.#clock, Math.max(0, Math.min(this.#retryPeriodMs, this.#timeLeft())), drained);
       if (drained.aborted) return;
-      const taken = this.isLeader() && (await this.#look()) === 'other';
+      const taken = this.isLeader() && (await this.#attempt()) === 'other';
       if (taken) this.#renewedAt = undefined;
       if (this.isLeader()) continue;
       term.abort(
@@ -167,13 +170,13 @@ export class LeaderElector {
       const { logger, lease } = this.#options;
       logger.warn(
         { lease, error: toKubeError(error).message },
-        'failed to release the lease; it will run out',
+        'failed to release the lease; it will expire',
       );
       return false;
     }
   }
 
-  /** Until this term's deadline, in ms; without a term, forever. */
+  /** Milliseconds until the deadline of this term; infinite without a term. */
   #timeLeft(): number {
     if (this.#renewedAt === undefined) return Number.POSITIVE_INFINITY;
     const { at, date } = this.#renewedAt;

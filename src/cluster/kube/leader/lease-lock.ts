@@ -4,7 +4,7 @@ import { isKubeError } from '../client/errors.ts';
 import type { KubeObject, ObjectName } from '../client/object.ts';
 import { RESOURCES } from '../client/resources.ts';
 
-/** coordination.k8s.io/v1 Lease, as far as it is used here. */
+/** coordination.k8s.io/v1 Lease, with the fields that are used here. */
 export interface Lease extends KubeObject {
   spec?: {
     holderIdentity?: string | null;
@@ -23,37 +23,39 @@ export interface LeaseLockOptions {
   clock: Clock;
 }
 
-/** A released lease is free at once; its duration must still be positive. */
+/** A released lease is free at once, but its duration must be positive. */
 const RELEASED_SECONDS = 1;
 
-/** V1MicroTime: the API server wants six fractional digits. */
+/** MicroTime: the API server requires six fractional digits. */
 export function microTime(date: Date): string {
   return date.toISOString().replace('Z', '000Z');
 }
 
-/** One attempt after another to hold a Lease. Every write is fenced by the resourceVersion it was based on. */
+/** Attempts to hold a Lease. Every write is fenced by the resourceVersion that it is based on. */
 export class LeaseLock {
   readonly #options: LeaseLockOptions;
   #observed: Lease | undefined;
-  /** When this process first saw the record as it is now: its own clock alone decides when a lease has run out. */
+  /**
+   * When this process first saw the record in its present state. Only its own clock decides when a lease has expired.
+   */
   #observedAt = 0;
 
   constructor(options: LeaseLockOptions) {
     this.#options = options;
   }
 
-  /** Holder as last seen; undefined when nobody holds it. */
+  /** Last known holder; undefined when the lease is free. */
   get holder(): string | undefined {
     return this.#observed?.spec?.holderIdentity || undefined;
   }
 
   /**
-   * True when the lease was taken or renewed by this call, false when somebody else holds it.
-   * Fails with a KubeError when that could not be found out.
+   * True when this call took or renewed the lease, false when another process holds it.
+   * Fails with a KubeError when the state is unknown.
    */
   async acquireOrRenew(timeoutMs: number): Promise<boolean> {
     if (this.#observed !== undefined && this.holder === this.#options.identity) {
-      // The usual case of a leader needs no read: the resourceVersion says whether anything happened since.
+      // A leader usually needs no read: the resourceVersion reveals a change.
       const renewed = await this.#write(this.#observed, timeoutMs);
       if (renewed) return true;
     }
@@ -64,7 +66,7 @@ export class LeaseLock {
     return this.#write(found, timeoutMs);
   }
 
-  /** Lets go of the lease, if it is still held. Fails with a KubeError. */
+  /** Releases the lease if it is still held. Fails with a KubeError. */
   async release(timeoutMs: number): Promise<void> {
     const held = this.#observed;
     if (held === undefined || this.holder !== this.#options.identity) return;
@@ -86,7 +88,7 @@ export class LeaseLock {
     return this.#options.clock.now() < this.#observedAt + durationMs;
   }
 
-  /** False when somebody else was faster. */
+  /** False when another process was faster. */
   async #write(base: Lease, timeoutMs: number): Promise<boolean> {
     const { client, clock, identity, leaseDurationMs } = this.#options;
     const now = microTime(clock.date());

@@ -6,48 +6,48 @@ import { onBehalfOf } from '../transport/flow-context.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** How a reconcile ended. */
-export type Outcome =
+export type ReconcileOutcome =
   | { kind: 'settled' }
-  /** Look again after this long, without counting as a failure. */
+  /** Reconcile again after this time, without counting as a failure. */
   | { kind: 'requeue'; afterMs: number }
-  /** Failed, may succeed later: backoff, at least the error's retryAfterMs. */
+  /** Transient failure: retried after a backoff, at least the error's retryAfterMs. */
   | { kind: 'retry'; error: unknown }
-  /** Fails until someone changes the object: no retry. */
+  /** Fails until the object changes: no retry. */
   | { kind: 'terminal'; error: unknown };
 
 export interface WorkersOptions {
-  /** Shut down by the workers when they stop: a new term of leadership needs a new queue. */
+  /** The workers shut it down when they stop: a new term of leadership needs a new queue. */
   queue: WorkQueue;
   /**
-   * Decides and acts for one key, on behalf of its group; a throw counts as `retry`. Its signal fires at the deadline and
-   * with `abort`. The id is on every log line of this look.
+   * Reconciles one key, on behalf of its group. An error counts as `retry`. The signal fires at the deadline and with
+   * `abort`. The id is on every log line of this reconcile.
    */
-  reconcile: (key: string, signal: AbortSignal, reconcileId: string) => Promise<Outcome>;
+  reconcile: (key: string, signal: AbortSignal, reconcileId: string) => Promise<ReconcileOutcome>;
   workers: number;
   /** Deadline of one reconcile in ms, default 60 s. */
   deadlineMs?: number;
   logger: Logger;
-  /** Fires: no new keys are begun; those under way may finish (SIGTERM). */
+  /** Fires: start no new keys; current ones may finish (SIGTERM). */
   signal: AbortSignal;
-  /** Fires: those under way have to end too (leadership lost). */
+  /** Fires: abort current ones, too (leadership lost). */
   abort?: AbortSignal;
-  onOutcome?: (result: { key: string; outcome: Outcome; durationMs: number }) => void;
+  onOutcome?: (result: { key: string; outcome: ReconcileOutcome; durationMs: number }) => void;
 }
 
-/** Tells looks of this process from those of others. */
+/** Distinguishes reconciles of this process from those of others. */
 const PROCESS = randomBytes(4).toString('hex');
-let looks = 0;
+let reconciles = 0;
 
 function nextReconcileId(): string {
-  looks += 1;
-  return `${PROCESS}-${looks.toString(36)}`;
+  reconciles += 1;
+  return `${PROCESS}-${reconciles.toString(36)}`;
 }
 
 const DEADLINE_MS = 60_000;
-/** A reconcile that still runs this long after its signal fired ignores it. */
+/** A reconcile that still runs this long after its signal fired ignores the signal. */
 const OVERDUE_MS = 10_000;
 
-/** Runs workers until the signal fires; resolves when the last reconcile is over. */
+/** Runs workers until the signal fires; resolves when the last reconcile has ended. */
 export async function runWorkers(options: WorkersOptions): Promise<void> {
   const { queue, workers, signal, abort } = options;
   const stop = () => void queue.shutdown();
@@ -68,23 +68,23 @@ async function work(options: WorkersOptions): Promise<void> {
     const began = performance.now();
     const reconcileId = nextReconcileId();
     const logger = withFields(options.logger, { reconcileId });
-    const look = { ...options, logger };
-    const outcome = await onBehalfOf(queue.groupOf(key), () => attempt(key, reconcileId, look));
-    settle(queue, key, outcome, look);
+    const attemptOptions = { ...options, logger };
+    const outcome = await onBehalfOf(queue.groupOf(key), () => attempt(key, reconcileId, attemptOptions));
+    settle(queue, key, outcome, attemptOptions);
     queue.done(key);
     try {
       onOutcome?.({ key, outcome, durationMs: performance.now() - began });
     } catch (error) {
-      logger.error({ err: error, object: key }, 'the observer of outcomes threw; going on');
+      logger.error({ err: error, object: key }, 'the observer of outcomes threw an error; continuing');
     }
-    // A look that asks nobody lets nothing else have a turn, and after a start there are thousands of them: without a
-    // pause timers and answers would wait for the last one, the renewal of the lease among them.
+    // A reconcile without calls does not yield to the event loop, and after a start there are thousands of them.
+    // Without this pause, timers and responses would wait for all of them, including the renewal of the lease.
     await nextTurn();
   }
 }
 
 /** One reconcile with its deadline. Never throws. */
-async function attempt(key: string, reconcileId: string, options: WorkersOptions): Promise<Outcome> {
+async function attempt(key: string, reconcileId: string, options: WorkersOptions): Promise<ReconcileOutcome> {
   const { reconcile, abort, logger, deadlineMs = DEADLINE_MS } = options;
   const ending = new AbortController();
   let overdue: NodeJS.Timeout | undefined;
@@ -117,7 +117,12 @@ async function attempt(key: string, reconcileId: string, options: WorkersOptions
   }
 }
 
-function settle(queue: WorkQueue, key: string, outcome: Outcome, { logger, abort }: WorkersOptions): void {
+function settle(
+  queue: WorkQueue,
+  key: string,
+  outcome: ReconcileOutcome,
+  { logger, abort }: WorkersOptions,
+): void {
   switch (outcome.kind) {
     case 'settled':
       queue.forget(key);
@@ -130,7 +135,7 @@ function settle(queue: WorkQueue, key: string, outcome: Outcome, { logger, abort
       queue.forget(key);
       logger.warn(
         { object: key, error: messageOf(outcome.error) },
-        'failed, and will until the object changes',
+        'failed; no retry until the object changes',
       );
       return;
     case 'retry': {
@@ -144,8 +149,9 @@ function settle(queue: WorkQueue, key: string, outcome: Outcome, { logger, abort
         delayMs: Math.round(delayMs),
         failures: queue.failures(key),
       };
-      // A conflict is the ordinary way of learning that the object has changed; an unknown error may be a bug.
-      if (isKubeError(error, 'conflict')) logger.debug(fields, 'the object changed meanwhile; looking again');
+      // A conflict is the normal way to learn that the object has changed. An unknown error may be a bug.
+      if (isKubeError(error, 'conflict'))
+        logger.debug(fields, 'the object changed meanwhile; reconciling again');
       else if (isKubeError(error)) logger.warn(fields, 'failed; will try again');
       else logger.warn({ ...fields, err: error }, 'failed; will try again');
     }

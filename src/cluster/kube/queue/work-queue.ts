@@ -3,11 +3,11 @@ import { type Clock, systemClock } from '../client/clock.ts';
 import { ReadyKeys } from './ready-keys.ts';
 
 export interface WorkQueueOptions {
-  /** Turns are taken round-robin between groups (tenants); default: all keys are one group. */
+  /** Turns go round-robin between groups (tenants); default: all keys are one group. */
   groupOf?: (key: string) => string;
-  /** Keys of one group that workers have at once, so that a worker is free for another one's; default: any number. */
+  /** Maximum number of concurrent keys of one group, so that a worker is free for another group; default: unlimited. */
   maxOfGroup?: number;
-  /** None is handed out before `release`; default: no. */
+  /** No key is handed out before `release`; default: false. */
   held?: boolean;
   /** Default 500 ms, cap 60 s. */
   backoff?: BackoffOptions;
@@ -16,21 +16,20 @@ export interface WorkQueueOptions {
 }
 
 export interface AddOptions {
-  /** Before those of its group that are not: somebody waits for it. Default: no. */
+  /** Served before other keys of its group, because a user waits for it. Default: false. */
   ahead?: boolean;
 }
 
 const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
 
 /**
- * Keyed, deduplicating queue of work (the idea of client-go's workqueue).
- *
- * - A key is with one worker at a time; added meanwhile, it is handed out once more after `done`.
- * - Groups take turns: a tenant with a thousand keys delays another's single key by one turn. One group has not all workers,
- *   for what waits for a worker waits as long as the look that has it.
- * - Within a group, keys that were added as ahead come first, three of four.
- * - A key handed out is no longer delayed: the look that begins now decides anew when to look again.
- * - A key that the server asked to leave alone for a while stays so, whatever happens to it meanwhile.
+ * Keyed, deduplicating work queue (the idea of client-go's workqueue).
+ * - A key is with one worker at a time. If it is added meanwhile, it is handed out once more after `done`.
+ * - Groups take turns: a tenant with a thousand keys delays another tenant's single key by one turn. `maxOfGroup`
+ *   keeps a worker free for other groups, whose keys would otherwise wait for a reconcile to end.
+ * - Within a group, keys that were added as ahead come first, three out of four times.
+ * - Handing a key out cancels its delay: the reconcile decides when to run again.
+ * - If the server asked to leave a key alone for some time, the key is delayed at least that long.
  */
 export class WorkQueue {
   readonly #groupOf: (key: string) => string;
@@ -39,18 +38,18 @@ export class WorkQueue {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #ready = new ReadyKeys();
-  /** With the group each was handed out for. */
+  /** Keys with a worker, and the group that each was handed out for. */
   readonly #processing = new Map<string, string>();
-  /** Of these, by group; none is 0. */
+  /** Their number by group; 0 is not stored. */
   readonly #processingOf = new Map<string, number>();
   /** Added while being processed, and whether ahead. */
   readonly #again = new Map<string, boolean>();
   readonly #delayed = new Map<string, { at: number; cancel: () => void }>();
   readonly #failures = new Map<string, number>();
-  /** Until when the server asked to be left alone with a key, on the clock. */
+  /** The end of the delay that the server asked for, by key, on the clock. */
   readonly #notBefore = new Map<string, number>();
   readonly #waiting: ((key: string | undefined) => void)[] = [];
-  /** Keys that are held, whether ahead, and since when they wait, in order of arrival; undefined: none is, any more. */
+  /** Held keys in order of arrival: whether ahead, and since when they wait; undefined once released. */
   #held: Map<string, { readonly ahead: boolean; readonly at: number }> | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
@@ -64,12 +63,13 @@ export class WorkQueue {
   }
 
   /**
-   * Hands out what was held, in the order of its names: caches were filled in that order, and what stands side by side in
-   * them is unpacked together. Groups are those of now: before all is listed it is not known whose a key is.
+   * Hands out the held keys in the order of their names. The caches were filled in that order, and neighbours in it
+   * are decompressed together. Groups are determined now: before all lists are complete, the group of a key is
+   * unknown.
    */
   release(): void {
     const held = this.#held ?? new Map<string, { readonly ahead: boolean }>();
-    // They are not in the order of their times then: that of the first one is kept, so that none seems to wait for less.
+    // They are not sorted by time then. All get the earliest time, so that no wait is reported too short.
     const at = this.#heldSince() ?? this.#clock.now();
     this.#held = undefined;
     for (const key of [...held.keys()].sort())
@@ -87,7 +87,7 @@ export class WorkQueue {
     else this.#makeReadyInTime(key, ahead);
   }
 
-  /** Adds after `ms`; of several, the earliest counts. */
+  /** Adds after `ms`. Of several calls, the earliest counts. */
   addAfter(key: string, ms: number): void {
     if (ms <= 0) {
       this.add(key);
@@ -103,7 +103,7 @@ export class WorkQueue {
 
   /**
    * Adds after a backoff that grows with each call until `forget`. Returns the delay in ms.
-   * @param minDelayMs what the server asked for: not sooner, even if it is added meanwhile
+   * @param minDelayMs delay that the server asked for: not sooner, even if the key is added meanwhile
    */
   addRateLimited(key: string, minDelayMs = 0): number {
     const failures = this.failures(key);
@@ -125,7 +125,7 @@ export class WorkQueue {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** Next key, as soon as there is one; `undefined` once shut down. Each must be given back by `done`. */
+  /** The next key, as soon as there is one; `undefined` after shutdown. Each key must be returned with `done`. */
   get(): Promise<string | undefined> {
     if (this.#drained !== undefined) return Promise.resolve(undefined);
     const key = this.#take();
@@ -145,7 +145,8 @@ export class WorkQueue {
   }
 
   /**
-   * Hands out nothing more, drops what waits (it can be derived again); resolves when every key handed out is done.
+   * Hands out nothing more and drops waiting keys (they can be derived again). Resolves when every key handed out is
+   * done.
    */
   shutdown(): Promise<void> {
     if (this.#drained !== undefined) return this.#drained.promise;
@@ -159,7 +160,7 @@ export class WorkQueue {
     return this.#drained.promise;
   }
 
-  /** Whose turn a key takes. */
+  /** The group of a key. */
   groupOf(key: string): string {
     return this.#groupOf(key);
   }
@@ -173,12 +174,12 @@ export class WorkQueue {
     return this.#processing.size;
   }
 
-  /** Keys whose time has not come. */
+  /** Keys that are delayed. */
   get delayed(): number {
     return this.#delayed.size;
   }
 
-  /** Keys whose last look failed. */
+  /** Keys whose last reconcile failed. */
   get failing(): number {
     return this.#failures.size;
   }
@@ -189,7 +190,7 @@ export class WorkQueue {
     return now - (this.#ready.oldest() ?? this.#heldSince() ?? now);
   }
 
-  /** Of the first one that is held. */
+  /** Time of the first held key. */
   #heldSince(): number | undefined {
     return this.#held?.values().next().value?.at;
   }
@@ -210,7 +211,7 @@ export class WorkQueue {
     this.#handOut();
   }
 
-  /** To workers that wait. */
+  /** Hands keys to waiting workers. */
   #handOut(): void {
     while (this.#waiting.length > 0) {
       const key = this.#take();

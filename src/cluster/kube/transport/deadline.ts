@@ -2,7 +2,7 @@ import { KubeError } from '../client/errors.ts';
 
 /**
  * Runs `task` with a signal that fires at the deadline or when the caller's signal does.
- * Fails with a KubeError of kind `timeout` or `aborted` then, whatever the task throws on its way out.
+ * It then fails with a KubeError of kind `timeout` or `aborted`, whatever the task throws.
  */
 export async function withDeadline<T>(
   action: string,

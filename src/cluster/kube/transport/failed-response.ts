@@ -2,11 +2,11 @@ import { type Status, statusError } from '../client/errors.ts';
 import type { HttpCall } from './http-executor.ts';
 import type { TransportResponse } from './transport.ts';
 
-/** What is told of a call that the server has refused or failed. */
+/** Converts an error response to a KubeError. */
 
 const ERROR_TEXT_LIMIT = 500;
 
-/** @throws KubeError when the answer is none of 200 to 299; with the server's text, as far as that may be told */
+/** @throws KubeError when the status is not 200 to 299, with the server's text as far as it may be shown */
 export function failOnStatus(
   call: Pick<HttpCall, 'action' | 'resource' | 'confidential'>,
   response: TransportResponse,
@@ -23,7 +23,7 @@ function statusOf(text: string): Status {
     const parsed = JSON.parse(text) as Status | null;
     if (parsed?.kind === 'Status') return parsed;
   } catch {
-    // A proxy's or a webhook's page; its text is still the best there is.
+    // The page of a proxy or a webhook. Its text is still the best description.
   }
   return { message: text.slice(0, ERROR_TEXT_LIMIT) };
 }

@@ -1,16 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { NOBODY } from '../../../domain/scheduling/turns.ts';
 
-/** On whose behalf (a tenant's) calls are made: what a worker begins for a key is of the key's group, however deep. */
+/**
+ * The group (tenant) on whose behalf calls are made. Every call that a worker starts for a key belongs to the key's
+ * group, however deeply nested.
+ */
 
 const present = new AsyncLocalStorage<string>();
 
-/** Runs a task; whatever it calls, and awaits, is on behalf of the group. */
+/** Runs a task. Its calls, including asynchronous ones, are on behalf of the group. */
 export function onBehalfOf<T>(group: string, task: () => T): T {
   return present.run(group, task);
 }
 
-/** The group of what runs now; NOBODY: nobody's in particular. */
-export function presentGroup(): string {
+/** The group of the current code. The default stands for no particular group. */
+export function currentGroup(): string {
   return present.getStore() ?? NOBODY;
 }

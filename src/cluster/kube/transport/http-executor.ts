@@ -4,7 +4,7 @@ import type { RequestObserver } from '../client/client-types.ts';
 import { isKubeError, KubeError, toKubeError } from '../client/errors.ts';
 import { withDeadline } from './deadline.ts';
 import { failOnStatus } from './failed-response.ts';
-import type { Limiter } from './limiter.ts';
+import type { CallLimiter } from './limiter.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 
 export interface ExecutorOptions {
@@ -12,7 +12,7 @@ export interface ExecutorOptions {
   transport: Transport;
   userAgent: string;
   timeoutMs: number;
-  writes: Limiter;
+  writes: CallLimiter;
   observer?: RequestObserver;
 }
 
@@ -28,15 +28,15 @@ export interface HttpCall {
   verb: string;
   resource: string;
   dryRun?: boolean;
-  /** The server's text may quote what was sent: keep it out of the error. */
+  /** The server's text may quote the request: keep it out of the error. */
   confidential?: boolean;
-  /** A write that waits for nobody's, nor for the end of a pause. */
+  /** A write that waits neither for other writes nor for the end of a pause. */
   atOnce?: boolean;
   timeoutMs?: number;
   signal?: AbortSignal;
 }
 
-/** For its turn among the writes under way; who calls is mostly bounded more narrowly, by its look. */
+/** Longest wait for a turn among the writes. Most callers have a shorter deadline from their reconcile. */
 const LONGEST_WAIT_MS = 60_000;
 
 type Lane = TransportRequest['lane'];
@@ -46,7 +46,7 @@ interface Answer {
   body: unknown;
 }
 
-/** Sends one call: credentials, deadline, limit on writes, errors, observation. Knows no kinds. */
+/** Sends one call: credentials, deadline, limit on writes, errors, observation. Independent of kinds. */
 export class HttpExecutor {
   readonly #options: ExecutorOptions;
   readonly #basePath: string;
@@ -56,12 +56,12 @@ export class HttpExecutor {
     this.#basePath = options.access.server.pathname.replace(/\/$/, '');
   }
 
-  /** Status and parsed body of a successful answer. */
+  /** Status and parsed body of a successful response. */
   async call(call: HttpCall): Promise<Answer> {
     const { writes, timeoutMs } = this.#options;
     if (call.method === 'GET' || call.atOnce) return this.#inTime(call, call.signal);
-    // A bound of the caller's own holds for all of it. Else the server has its time from when it was asked: what waits for
-    // its turn behind a slow one is not late, and says nothing of the connection.
+    // The caller's own deadline includes the wait. Otherwise the server's deadline starts when the request is sent:
+    // waiting behind a slow call is not a failure, and says nothing about the connection.
     const withWait = call.timeoutMs ?? timeoutMs + LONGEST_WAIT_MS;
     return withDeadline(call.action, withWait, call.signal, (signal) =>
       writes.run(() => this.#inTime(call, signal), signal),
@@ -89,14 +89,16 @@ export class HttpExecutor {
   }
 
   /**
-   * Opens a stream of a GET; the deadline holds until the head of the answer is there, `signal` for all of it.
-   * The stream's end and errors are the reader's business.
+   * Opens a stream with a GET. The deadline applies until the response head, `signal` to the whole stream.
+   * The reader handles the stream's end and errors.
    */
   async open(call: HttpCall, signal: AbortSignal): Promise<Readable> {
     return this.#observed(call, () => this.#opened(call, signal, 'watches'));
   }
 
-  /** As `open`, but the call is over, and observed, when `read` has done with the stream. It goes where calls go. */
+  /**
+   * Like `open`, but the call ends, and is observed, when `read` has finished. Uses the connection of ordinary calls.
+   */
   async read(call: HttpCall, signal: AbortSignal, read: (body: Readable) => Promise<void>): Promise<void> {
     return this.#observed(call, async () => read(await this.#opened(call, signal, 'calls')));
   }
@@ -118,7 +120,7 @@ export class HttpExecutor {
     return this.#options.transport.close();
   }
 
-  /** The transport holds on to its signal until the stream ends, so it gets one that outlives the deadline. */
+  /** The transport keeps its signal until the stream ends, so it gets a signal that outlives the deadline. */
   async #sendForStream(
     call: HttpCall,
     head: AbortSignal,
@@ -201,7 +203,7 @@ export class HttpExecutor {
   }
 }
 
-/** What the transport failed with, and what was tried. */
+/** The transport's error, with the attempted call. */
 function describe(error: unknown, action: string): KubeError {
   if (!isKubeError(error, 'network')) return toKubeError(error, action);
   const { kind, message, cause, notProcessed } = error;
@@ -242,7 +244,7 @@ function parseJson(text: string, action: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // Half an answer, or something in between that is no API server: like a cut connection.
+    // The response is incomplete, or does not come from an API server: treat it as a broken connection.
     throw new KubeError({
       kind: 'network',
       message: `failed to ${action}: the answer is not JSON`,

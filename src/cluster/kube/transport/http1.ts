@@ -15,7 +15,7 @@ const MAX_CALL_SOCKETS = 64;
 export interface Http1Options {
   server: URL;
   tls: TlsSource;
-  /** Certificates are read again for connections opened after this long, in ms; default 60 s. */
+  /** Certificates are read again for connections that are opened after this time, in ms; default 60 s. */
   tlsMaxAgeMs?: number;
 }
 
@@ -24,7 +24,7 @@ interface Agents {
   watches: http.Agent;
 }
 
-/** HTTP/1.1 with kept-alive connections: for plain servers (tests, `kubectl proxy`) and where HTTP/2 is not offered. */
+/** HTTP/1.1 with kept-alive connections: for plain servers (tests, `kubectl proxy`) and servers without HTTP/2. */
 export class Http1Transport implements Transport {
   readonly #server: URL;
   readonly #tls: TlsSource;
@@ -49,14 +49,14 @@ export class Http1Transport implements Transport {
     try {
       return await this.#exchange(request, agents[request.lane]);
     } catch (error) {
-      // The server closed a kept-alive connection just as it was used again: a read may simply be sent once more.
+      // The server closed a kept-alive connection just as it was reused: a read may be sent once more.
       if (request.method !== 'GET' || !(error instanceof StaleConnection)) throw error;
       return this.#exchange(request, agents[request.lane]);
     }
   }
 
   suspect(): void {
-    // Every call has its own connection here, and one that timed out has been destroyed already.
+    // Nothing to check: each call has its own connection, and one that timed out is already destroyed.
   }
 
   renew(): void {
@@ -81,7 +81,7 @@ export class Http1Transport implements Transport {
     if (this.#server.protocol === 'http:') return this.#agents;
     this.#readAgainAt = performance.now() + this.#tlsMaxAgeMs;
     const tls: ConnectionOptions = { ...(await this.#tls()), ALPNProtocols: ['http/1.1'] };
-    // The same agents, so that their connections live on; new ones are opened with what was read now.
+    // Keep the agents and their open connections. New connections use the files that were just read.
     for (const agent of Object.values(this.#agents)) Object.assign((agent as https.Agent).options, tls);
     return this.#agents;
   }
@@ -108,7 +108,7 @@ export class Http1Transport implements Transport {
   }
 }
 
-/** The connection was closed before a byte of the answer came, and had been used before. */
+/** A reused connection was closed before the first byte of the response. */
 class StaleConnection extends KubeError {}
 
 function failure(error: NodeJS.ErrnoException, outgoing: http.ClientRequest, signal: AbortSignal): unknown {

@@ -1,8 +1,8 @@
 import { StringDecoder } from 'node:string_decoder';
 
 /**
- * Cuts a byte stream into lines, wherever the chunks fall (in the middle of a line, of a character).
- * What follows the last line end is never a line: a stream that was cut leaves half of one behind.
+ * Splits a byte stream into lines. Chunks may end within a line or a character.
+ * Text after the last line break is not a line: an interrupted stream leaves a partial line behind.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder('utf8');

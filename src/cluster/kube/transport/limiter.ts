@@ -1,28 +1,28 @@
 import { Turns, type TurnsOptions } from '../../../domain/scheduling/turns.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
 import { isKubeError } from '../client/errors.ts';
-import { presentGroup } from './flow-context.ts';
+import { currentGroup } from './flow-context.ts';
 
-/** So many refusals in a row, with no success between, mean that the server is overloaded, not that one object is. */
+/** So many consecutive rejections, without a success in between, mean that the server is overloaded, not one object. */
 const REFUSALS_IN_A_ROW = 3;
 const MAX_PAUSE_MS = 30_000;
 
 export interface LimiterOptions {
   maxInFlight: number;
-  /** How many of them one group may have; default: any number. */
+  /** Limits for one group; default: none. */
   ofGroup?: Pick<TurnsOptions, 'maxOfGroup' | 'share' | 'shareBeside' | 'yieldMs'>;
   clock?: Clock;
-  /** Of a call that begins to wait now; default: on whose behalf it is made. */
+  /** The group of a call that begins to wait; default: the group on whose behalf it is made. */
   groupOf?: () => string;
 }
 
 /**
- * Bounds how many calls are under way, of all and of each group; of further ones the groups (tenants) take turns.
- *
- * A 429 is the answer of its own call (the caller's backoff honours Retry-After). Only when the server refuses call
- * after call does the limiter hold back new ones until Retry-After has passed: one refused object never slows the rest.
+ * Limits the number of concurrent calls, in total and for each group. Groups (tenants) take turns with further calls.
+ * A 429 only affects its own call (the caller's backoff honours Retry-After). Only after several consecutive
+ * rejections does the limiter hold back new calls until Retry-After has passed. So one rejected object never slows
+ * down the others.
  */
-export class Limiter {
+export class CallLimiter {
   readonly #turns: Turns;
   readonly #clock: Clock;
   readonly #groupOf: () => string;
@@ -30,7 +30,7 @@ export class Limiter {
   #pausedUntil = 0;
   #resumeScheduled = false;
 
-  constructor({ maxInFlight, ofGroup = {}, clock = systemClock, groupOf = presentGroup }: LimiterOptions) {
+  constructor({ maxInFlight, ofGroup = {}, clock = systemClock, groupOf = currentGroup }: LimiterOptions) {
     this.#clock = clock;
     this.#groupOf = groupOf;
     this.#turns = new Turns({
@@ -49,7 +49,7 @@ export class Limiter {
     return this.#turns.waiting;
   }
 
-  /** Runs `task` when its turn comes. Rejects with the signal's reason, task not begun, when that fires first. */
+  /** Runs `task` when its turn comes. If the signal fires first, rejects with its reason without starting the task. */
   async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const group = this.#groupOf();
     await this.#turn(group, signal);

@@ -15,7 +15,7 @@ export interface NegotiatingOptions {
   pingTimeoutMs?: number;
 }
 
-/** HTTP/2 where the server agrees to it during the TLS handshake (ALPN), else HTTP/1.1. */
+/** Uses HTTP/2 if the server accepts it during the TLS handshake (ALPN), otherwise HTTP/1.1. */
 export function createTransport({
   server,
   tls: tlsSource,
@@ -27,7 +27,7 @@ export function createTransport({
   return new NegotiatingTransport({ server, tls: tlsSource, protocol, ...pings });
 }
 
-/** The server speaks HTTP/1.1 only. */
+/** The server only speaks HTTP/1.1. */
 class NoHttp2 extends Error {}
 
 class NegotiatingTransport implements Transport {
@@ -65,7 +65,7 @@ class NegotiatingTransport implements Transport {
   }
 }
 
-/** Fails with NoHttp2, or with a `network` KubeError that says nothing was processed. */
+/** Fails with NoHttp2, or with a `network` KubeError whose `notProcessed` is true. */
 async function connectHttp2({ server, tls: tlsSource }: NegotiatingOptions): Promise<TLSSocket> {
   const material = await tlsSource();
   return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 import { KubeError } from '../client/errors.ts';
 
-/** One HTTP exchange. The signal covers all of it: connecting, the answer's head and its body. */
+/** One HTTP exchange. The signal covers all of it: the connection, the response head and the body. */
 export interface TransportRequest {
   method: string;
   /** Path with query. */
@@ -10,7 +10,7 @@ export interface TransportRequest {
   headers: Record<string, string | string[]>;
   body?: string;
   signal: AbortSignal;
-  /** Watches go over a connection of their own, so that a large list never holds them up. */
+  /** Watches use their own connection, so that a large list never delays them. */
   lane: 'calls' | 'watches';
 }
 
@@ -21,22 +21,25 @@ export interface TransportResponse {
 }
 
 /**
- * Sends requests to one server. Fails with a KubeError of kind `network`, whose message is the bare cause (the executor
- * says what was tried), or with the signal's reason.
+ * Sends requests to one server. Fails with the signal's reason, or with a KubeError of kind `network`. Its message is
+ * only the cause; the executor adds the attempted call.
  */
 export interface Transport {
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** A call got no answer in time: the connection may be dead; find out before more calls wait for it. */
+  /** Called when a call timed out: checks the connection before more calls use it. */
   suspect(): void;
-  /** The credentials were refused: a certificate belongs to its connection, so later calls need a new one. */
+  /**
+   * Called when the credentials were rejected: a client certificate belongs to its connection, so later calls need a
+   * new one.
+   */
   renew(): void;
   close(): Promise<void>;
 }
 
-/** Reads the TLS files anew: certificates and authorities rotate. */
+/** Reads the TLS files again, because certificates and authorities rotate. */
 export type TlsSource = () => Promise<ConnectionOptions>;
 
-/** The `network` KubeError for what a socket or stream failed with. */
+/** The `network` KubeError for the error of a socket or stream. */
 export function networkFailure(error: unknown, notProcessed = false): KubeError {
   if (error instanceof KubeError) return error;
   const { message, code } = error as NodeJS.ErrnoException;

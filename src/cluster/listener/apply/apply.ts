@@ -22,7 +22,7 @@ import type { PullSecrets } from './pull-secret.ts';
 import { namespaceHold } from './purge-holds.ts';
 import type { TenantNamespaces } from './tenant-namespace.ts';
 
-/** Brings one deployment's custom resource to what the hub wants. */
+/** Applies the desired state of one deployment to its custom resource. */
 
 export interface ApplyDeps {
   client: Pick<KubeClient, 'create' | 'apply' | 'find'>;
@@ -30,33 +30,34 @@ export interface ApplyDeps {
   secrets: EnvSecrets;
   pullSecrets: PullSecrets;
   identities: IdentityRecords;
-  /** Absent: nothing is built in this cluster. */
+  /** Absent: this cluster builds no images. */
   builds?: BuildSecrets | undefined;
   namespaces: TenantNamespaces;
   logger: Logger;
-  /** Where Berth itself runs in this cluster; undefined: not known. */
+  /** Namespace of Berth itself in this cluster; undefined: unknown. */
   ownNamespace?: string | undefined;
-  /** Throws when the lease does not hold any more. Called before each write. */
+  /** Throws when the lease is no longer held. Called before each write. */
   guard: () => void;
 }
 
 /**
- * `done`, with the stale environments that are gone. `wait`: something has to end in the cluster first; look again after so many milliseconds.
+ * `done`: applied; `gone` names the revisions whose environments were removed.
+ * `wait`: something in the cluster must finish first; retry after `ms`.
  * `late`: the cluster has a later generation, which was not overwritten.
  */
 export type StepResult =
   | { kind: 'done'; gone?: readonly number[] }
-  /** `hold`: what blocks the end of it, where that is known. */
+  /** `hold`: what blocks the deletion, if known. */
   | { kind: 'wait'; ms: number; hold?: DeletionHold }
   | { kind: 'late' };
 
 const DONE: StepResult = { kind: 'done' };
 /** A custom resource that is being deleted is applied again once it is gone. */
 const DELETION_WAIT_MS = 500;
-/** The operator writes status all the time: so often the resource may have changed between reading and writing. */
-const CONFLICTS_TAKEN = 5;
+/** The operator writes the status often, so the resource may change several times between read and write. */
+const MAX_CONFLICTS = 5;
 
-/** The host of the URL changes with this item, or did before and a certificate of it may be there still. */
+/** The host of the URL changes with this item, or changed earlier and its certificate may still exist. */
 function leavesHost(live: Resource | undefined, item: ApplyWork): boolean {
   if (live === undefined) return false;
   const before = wantedHost(live.spec);
@@ -81,8 +82,8 @@ function desired(item: ApplyWork, live?: Resource): Resource {
   };
 }
 
-/** Nothing of ours differs: no write. */
-function isAsWanted(live: Resource, item: ApplyWork): boolean {
+/** No field that the hub sets differs, so no write is needed. */
+function isUpToDate(live: Resource, item: ApplyWork): boolean {
   const { labels = {}, annotations = {} } = live.metadata;
   return (
     specHashOf(live) === item.spec_hash &&
@@ -92,9 +93,9 @@ function isAsWanted(live: Resource, item: ApplyWork): boolean {
 }
 
 /**
- * A later item was applied already: by another replica of the listener, or before the hub was restored from a backup.
- * Not so if the generation was raised by hand, which the listener's own note gives away, or is one that no hub gives: any
- * account that writes custom resources can write the note, too.
+ * Whether a later item was applied already: by another replica of the listener, or before the hub was restored from a
+ * backup. A generation does not count when it was raised by hand (the listener's annotation shows that) or when no
+ * hub could issue it: any account that writes custom resources can also write the annotation.
  */
 function isLate(live: Resource, item: ApplyWork): boolean {
   const { generation } = live.spec;
@@ -115,7 +116,7 @@ async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Pr
   }
 }
 
-/** `uid` and resourceVersion: a resource that was deleted or changed meanwhile is not written to. */
+/** The preconditions `uid` and resourceVersion prevent a write to a resource that was deleted or changed meanwhile. */
 async function update(
   live: Resource,
   item: ApplyWork,
@@ -140,11 +141,11 @@ function noteWritten(written: Resource, item: ApplyWork, { view, logger }: Apply
   if (specHashOf(written) === item.spec_hash) return;
   logger.error(
     { deploymentId: item.deployment_id, name: item.name, namespace: item.namespace },
-    'the API server stored another spec than was applied: are crds/ of another version installed?',
+    'the API server stored a different spec than was applied; check that the installed CRDs (crds/) have the version of Berth',
   );
 }
 
-/** Another deployment's custom resource has the name. */
+/** The custom resource of another deployment has the name. */
 class NameTaken extends Refusal {
   constructor(name: string) {
     super('Conflict', `a ManagedDeployment named ${name} exists that Berth did not make`, true);
@@ -156,8 +157,9 @@ function isOfAnother({ spec }: Resource, item: ApplyWork): boolean {
 }
 
 /**
- * Makes no Secret for a name that another resource has: its pods may refer to Secrets of that name. The record of the name
- * keeps the operator from accepting that resource, if it has not yet.
+ * Creates no Secret for a name that another resource has, because the pods of that resource may refer to Secrets of
+ * that name. The identity record of the name keeps the operator from accepting that resource, if it has not done so
+ * yet.
  * @throws Refusal Conflict
  */
 async function checkName(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
@@ -168,8 +170,8 @@ async function checkName(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal):
 }
 
 /**
- * Removes what this call has created for a name that another resource has taken in between. Secrets that were there before
- * may be those of workloads that run, whose custom resource is gone.
+ * Removes the Secrets that this call created, when another resource has taken the name meanwhile. Secrets that
+ * existed before are kept: they may belong to running workloads whose custom resource is gone.
  */
 async function removeSecrets(
   created: readonly string[],
@@ -191,26 +193,26 @@ async function writeResource(item: ApplyWork, deps: ApplyDeps, signal: AbortSign
       if (isOfAnother(live, item)) throw new NameTaken(name);
       if (live.metadata.deletionTimestamp !== undefined) return { kind: 'wait', ms: DELETION_WAIT_MS };
       if (isLate(live, item)) return { kind: 'late' };
-      if (isAsWanted(live, item)) return DONE;
+      if (isUpToDate(live, item)) return DONE;
       return await update(live, item, deps, signal);
     } catch (error) {
-      if (!isKubeError(error, 'conflict', 'already_exists') || conflicts >= CONFLICTS_TAKEN) throw error;
+      if (!isKubeError(error, 'conflict', 'already_exists') || conflicts >= MAX_CONFLICTS) throw error;
     }
     live = await deps.view.refresh(namespace, name, signal);
   }
 }
 
-/** The credentials of a build are there before the custom resource asks for it. */
+/** Writes the credentials of a build before the custom resource requests the build. */
 async function writeWithBuild(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
   try {
     await deps.builds?.ensure(item, deps.guard, signal);
     return await writeResource(item, deps, signal);
   } finally {
-    deps.builds?.asked(item);
+    deps.builds?.afterWrite(item);
   }
 }
 
-/** That nothing can be made in a namespace which is being deleted says too little: what keeps it is named. */
+/** The API server only says that the namespace is being deleted. This adds what blocks its deletion. */
 async function namespaceRefusal(
   error: unknown,
   namespace: string,
@@ -225,9 +227,9 @@ async function namespaceRefusal(
 }
 
 /**
- * The operator holds the resource up because of its identity: the listener claims it, and the operator decides again. Until
- * it has, the hub is told why, and hands the item out again.
- * @throws Refusal Conflict, with what the operator says
+ * The operator has blocked the resource because of its identity. The listener records the identity for this
+ * deployment, and the operator decides again. Until then the hub receives the reason, and hands the item out again.
+ * @throws Refusal Conflict with the message of the operator
  */
 async function claimIdentity(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
   const live = deps.view.get(item.namespace, item.name);
@@ -238,8 +240,9 @@ async function claimIdentity(item: ApplyWork, deps: ApplyDeps, signal: AbortSign
 }
 
 /**
- * Namespace, Secrets, custom resource, in this order: a custom resource never names what is not there.
- * @param repair this generation was applied before: believe no memory of what was there then
+ * Writes namespace, Secrets and custom resource in this order, so that the custom resource never refers to a missing
+ * object.
+ * @param repair this generation was applied before: do not trust the caches of existing objects
  * @throws Refusal, KubeError, what `guard` throws
  */
 export async function applyItem(
@@ -274,9 +277,9 @@ export async function applyItem(
 }
 
 /**
- * Numbers of the revisions that the cluster runs or may return to. The hub may not have heard of them yet: in a row
- * of changes one comes up, and is old, before it was told. No other revision that is old by now can begin: the operator
- * names it in the status first, of the very resource that it has read.
+ * Numbers of the revisions that the cluster runs or may return to. The hub may not know of them yet: in a quick
+ * series of changes, a revision can become active and be outdated again before it is reported. No other outdated
+ * revision can start, because the operator first writes it to the status of the resource that it has read.
  */
 function revisionsInUse(live: Resource | undefined): ReadonlySet<number> {
   const { activeRevision, rollout, failedRevision } = live?.status ?? {};

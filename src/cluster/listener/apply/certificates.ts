@@ -7,7 +7,7 @@ import type { Clock } from '../../kube/client/clock.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import { keyOf } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import { type Outcome, runWorkers } from '../../kube/queue/controller.ts';
+import { type ReconcileOutcome, runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { TermOver } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
@@ -15,9 +15,10 @@ import type { Term } from '../session/term.ts';
 import type { EnvSecrets } from './env-secrets.ts';
 
 /**
- * Removes the certificate, with its key, of a host that a deployment has given up: another tenant may have it next.
- * cert-manager keeps the Secret when its Certificate goes. Whoever applies a change of the host notes it on the custom
- * resource; the note goes when it was seen that no such Secret is left, so a restart forgets none.
+ * Removes the certificate and key of a host that a deployment no longer uses, because another tenant may use the host
+ * next. cert-manager keeps the Secret when its Certificate is deleted. A host change is marked by an annotation on
+ * the custom resource. The annotation is removed only after the Secret is confirmed to be gone, so it survives
+ * restarts.
  */
 
 export interface CertificateOptions {
@@ -27,18 +28,18 @@ export interface CertificateOptions {
   readonly term: Pick<Term, 'isValid'>;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Fires: take no more. */
+  /** Fires: start no more work. */
   readonly signal: AbortSignal;
-  /** Fires: end what is under way. */
+  /** Fires: abort current work. */
   readonly abort: AbortSignal;
 }
 
-/** Until the garbage collector has taken the Certificate: before that, cert-manager would make the Secret again. */
+/** Time for the garbage collector to delete the Certificate: before that, cert-manager would recreate the Secret. */
 const PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 600_000;
 
-/** What is remembered between the looks at one resource. */
-interface Look {
+/** State that is kept between the checks of one resource. */
+interface CheckState {
   readonly generation: number;
   /** ms on the clock. */
   readonly notBefore: number;
@@ -51,28 +52,28 @@ function isNoted({ metadata }: Resource): boolean {
   );
 }
 
-/** The operator has seen what is wanted, and no route leads anywhere else any more. */
+/** Whether the operator has processed the desired state and no route uses another host any more. */
 function isRouted({ spec, status, metadata }: Resource): boolean {
   if (status?.observedGeneration !== metadata.generation) return false;
   const { url } = status ?? {};
   return url === undefined || (URL.canParse(url) && new URL(url).hostname === wantedHost(spec));
 }
 
-/** One look at one resource. */
-async function look(
+/** Checks one resource. */
+async function checkCertificate(
   resource: Resource,
-  looks: Map<string, Look>,
+  checks: Map<string, CheckState>,
   options: CertificateOptions,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<ReconcileOutcome> {
   const { client, secrets, view, term, logger, clock } = options;
   const key = keyOf(resource);
   const { generation = 0, namespace, name, resourceVersion } = resource.metadata;
   const now = clock.now();
-  const known = looks.get(key);
+  const known = checks.get(key);
   const last = known?.generation === generation ? known : undefined;
-  const pause = (pauseMs: number): Outcome => {
-    looks.set(key, { generation, notBefore: now + pauseMs, pauseMs });
+  const pause = (pauseMs: number): ReconcileOutcome => {
+    checks.set(key, { generation, notBefore: now + pauseMs, pauseMs });
     return { kind: 'requeue', afterMs: pauseMs };
   };
   if (last === undefined) return pause(PAUSE_MS);
@@ -89,7 +90,7 @@ async function look(
     wantedHost(resource.spec),
   );
   if (removed) {
-    logger.info({ namespace, secret }, 'removed the certificate of a host that was given up');
+    logger.info({ namespace, secret }, 'removed the certificate of a host that is no longer used');
     return pause(Math.min(2 * last.pauseMs, LONGEST_PAUSE_MS));
   }
   guard();
@@ -101,25 +102,25 @@ async function look(
     });
     view.noteWrite(written);
   } catch (error) {
-    // It has changed meanwhile, which wakes us: perhaps its host.
+    // The resource changed meanwhile. That event queues it again, perhaps with another host.
     if (!isKubeError(error, 'conflict', 'not_found')) throw error;
   }
-  looks.delete(key);
+  checks.delete(key);
   return { kind: 'settled' };
 }
 
-/** Resolves when the signal has fired and nothing runs any more. */
-export async function tidyCertificates(options: CertificateOptions): Promise<void> {
+/** Resolves when the signal has fired and all work has ended. */
+export async function cleanUpCertificates(options: CertificateOptions): Promise<void> {
   const { view, logger, clock, signal, abort } = options;
   const queue = new WorkQueue({ clock });
-  const looks = new Map<string, Look>();
+  const checks = new Map<string, CheckState>();
   const wake = (resource: Resource) => {
     if (isNoted(resource) && isRouted(resource)) queue.add(keyOf(resource));
   };
   const unfollow = view.addHandlers({
     added: wake,
     updated: wake,
-    deleted: (resource) => looks.delete(keyOf(resource)),
+    deleted: (resource) => checks.delete(keyOf(resource)),
   });
   try {
     await runWorkers({
@@ -128,8 +129,8 @@ export async function tidyCertificates(options: CertificateOptions): Promise<voi
         const [namespace = '', name = ''] = key.split('/');
         const resource = view.get(namespace, name);
         if (resource !== undefined && isNoted(resource) && isRouted(resource))
-          return await look(resource, looks, options, ending);
-        looks.delete(key);
+          return await checkCertificate(resource, checks, options, ending);
+        checks.delete(key);
         return { kind: 'settled' };
       },
       workers: 1,

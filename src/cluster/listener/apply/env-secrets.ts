@@ -10,9 +10,9 @@ import { Refusal } from '../refusal.ts';
 import type { Resource } from '../resource-view.ts';
 
 /**
- * Secrets that hold the environment of one revision each: immutable, made before the custom resource names them, read
- * back only to see whose they are, removed by name. The listener may not list Secrets. The name tells the revision's
- * number, a label its id: a hub that was restored from a backup gives numbers out again.
+ * The Secrets with the environment of each revision. They are immutable, created before the custom resource refers to
+ * them, read only to check their owner, and deleted by name: the listener may not list Secrets. The name contains the
+ * number of the revision and a label contains its id, because a hub that was restored from a backup reuses numbers.
  */
 
 export interface EnvSecretOptions {
@@ -28,15 +28,15 @@ interface Owner {
   namespace: string;
 }
 
-/** cert-manager's note on a Secret: the Certificate that it was made for. */
+/** Annotation of cert-manager: the Certificate that the Secret belongs to. */
 const CERTIFICATE_NAME = 'cert-manager.io/certificate-name';
-/** Its other note: the hosts that the certificate is for, separated by commas. */
+/** Annotation of cert-manager: the hosts of the certificate, separated by commas. */
 const CERTIFICATE_HOSTS = 'cert-manager.io/alt-names';
 
-/** Bounds the memory of what was made; an entry that falls out costs one call. */
-const REMEMBERED = 20_000;
+/** Limits the cache of existing Secrets. An evicted entry costs one call. */
+const MAX_CACHED = 20_000;
 
-export function isOurs(object: KubeObject, deploymentId: string): boolean {
+export function belongsToDeployment(object: KubeObject, deploymentId: string): boolean {
   const { labels = {} } = object.metadata;
   return labels[LABELS.managedBy] === MANAGED_BY && labels[LABELS.deploymentId] === deploymentId;
 }
@@ -66,8 +66,8 @@ function secretObject(item: ApplyWork, { name, revision_id: revisionId, data }: 
   };
 }
 
-/** @param found what has the name; undefined: it has just gone, or was never read */
-export function beingDeleted(name: string, found?: KubeObject): Refusal {
+/** @param found the object with this name; undefined: it was deleted just now, or never read */
+export function secretBeingDeleted(name: string, found?: KubeObject): Refusal {
   const hold = found === undefined ? null : finalizerHold({ ...found, kind: 'Secret' });
   const message = hold?.message ?? `the Secret ${name} is being deleted`;
   return new Refusal(hold?.reason ?? 'ApplyRefused', message, true);
@@ -75,7 +75,7 @@ export function beingDeleted(name: string, found?: KubeObject): Refusal {
 
 export class EnvSecrets {
   readonly #options: EnvSecretOptions;
-  /** Ids of the revisions whose environments are known to be there, by place. Only saves calls. */
+  /** Ids of the revisions whose Secrets are known to exist, by namespace and name. Only saves calls. */
   readonly #there = new Map<string, string>();
 
   constructor(options: EnvSecretOptions) {
@@ -83,11 +83,11 @@ export class EnvSecrets {
   }
 
   /**
-   * Makes those of the item that are missing, and anew those of another revision that had the number before.
-   * @param repair look even at those that were there before
+   * Creates the missing Secrets of the item, and replaces those of another revision that had the same number.
+   * @param repair also check the Secrets that existed before
    * @param guard called before each write
    * @returns the names of the Secrets that did not exist before this call
-   * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
+   * @throws Refusal Conflict when a Secret of another owner has the name; KubeError
    */
   async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<string[]> {
     const created: string[] = [];
@@ -95,18 +95,18 @@ export class EnvSecrets {
       const key = `${item.namespace}/${secret.name}`;
       if (!repair && this.#there.get(key) === secret.revision_id) continue;
       if (await this.#make(item, secret, guard, signal)) created.push(secret.name);
-      if (this.#there.size >= REMEMBERED) this.#there.clear();
+      if (this.#there.size >= MAX_CACHED) this.#there.clear();
       this.#there.set(key, secret.revision_id);
     }
     return created;
   }
 
-  /** Believes no more that the environment which this resource names is there. */
+  /** Drops the cached knowledge that the Secret of this resource exists. */
   forget({ metadata, spec }: Resource): void {
     this.#there.delete(`${metadata.namespace}/${spec?.revision?.envSecretName}`);
   }
 
-  /** @returns whether there was no Secret of this name before */
+  /** @returns whether no Secret of this name existed before */
   async #make(
     item: ApplyWork,
     secret: Environment,
@@ -118,22 +118,25 @@ export class EnvSecrets {
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
-      throw beingDeleted(secret.name, found);
+      throw secretBeingDeleted(secret.name, found);
     }
-    if (!isOurs(found, item.deployment_id)) {
+    if (!belongsToDeployment(found, item.deployment_id)) {
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     }
     if (found.metadata.labels?.[LABELS.revisionId] === secret.revision_id) return false;
     const fields = { deploymentId: item.deployment_id, name: secret.name, revisionId: secret.revision_id };
-    this.#options.logger.warn(fields, 'an environment is of another revision with this number; made anew');
+    this.#options.logger.warn(
+      fields,
+      'replaced the environment of another revision that had the same number',
+    );
     guard();
     await this.#delete(at, found.metadata.uid, signal);
     guard();
     if (await this.#create(item, secret, signal)) return false;
-    throw beingDeleted(secret.name);
+    throw secretBeingDeleted(secret.name);
   }
 
-  /** @returns false: there is one of this name */
+  /** @returns false: a Secret of this name exists */
   async #create(item: ApplyWork, secret: Environment, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#options.client.create(secretObject(item, secret), { signal });
@@ -145,8 +148,8 @@ export class EnvSecrets {
   }
 
   /**
-   * Removes Secrets of this deployment by name; ones that are missing or somebody else's are passed over.
-   * @returns those that finalizers keep: they go when the last finalizer does
+   * Removes Secrets of this deployment by name. Missing Secrets and those of other owners are skipped.
+   * @returns those that have finalizers: they disappear with the last finalizer
    * @throws KubeError
    */
   async remove(
@@ -160,7 +163,7 @@ export class EnvSecrets {
       const at = { namespace: owner.namespace, name };
       this.#there.delete(`${owner.namespace}/${name}`);
       const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
-      if (found === undefined || !isOurs(found, owner.deployment_id)) continue;
+      if (found === undefined || !belongsToDeployment(found, owner.deployment_id)) continue;
       if ((found.metadata.finalizers ?? []).length > 0) kept.push(found);
       if (found.metadata.deletionTimestamp !== undefined) continue;
       guard();
@@ -170,10 +173,10 @@ export class EnvSecrets {
   }
 
   /**
-   * Removes the certificate that cert-manager keeps of a Certificate that is gone. It bears none of our labels: it was
-   * made for our route, which alone asked for a Certificate of this name.
-   * @param host a certificate of it stays, and one of which it is not known; null: none stays
-   * @returns the one that was there and is removed, or is kept by its finalizers; undefined: none was
+   * Removes the Secret that cert-manager keeps of a deleted Certificate. It has no label of Berth, but only this
+   * deployment's route could request a Certificate of this name.
+   * @param host a certificate of this host is kept, and one whose hosts are unknown; null: none is kept
+   * @returns the Secret that was removed, or that finalizers keep; undefined: none existed
    * @throws KubeError
    */
   async removeCertificate(
@@ -199,13 +202,14 @@ export class EnvSecrets {
     try {
       await this.#options.client.delete(RESOURCES.Secret, at, { uid, signal });
     } catch (error) {
-      // Gone, or another one of the name by now.
+      // It is gone, or another Secret has the name by now.
       if (!isKubeError(error, 'not_found', 'conflict')) throw error;
     }
   }
 
   /**
-   * As `remove`, for environments of revisions that nobody needs any more: a failure is logged and left to the next time.
+   * Like `remove`, for environments of revisions that are no longer needed. A failure is logged and retried with the
+   * next item.
    * @returns the revisions whose environments are gone
    */
   async prune(

@@ -12,9 +12,10 @@ import { Refusal } from '../refusal.ts';
 import { createSecret, deleteSecret } from './secret-writes.ts';
 
 /**
- * The listener's records of names (decision 0061): Secrets without data, one a name. The operator believes them, because
- * who may only write custom resources cannot make one. Written where they decide something: when the operator holds a
- * resource of the hub up because of its identity, and when a deployment leaves Berth with its workloads kept.
+ * The listener's records of identities (decision 0061): Secrets without data, one for each name. The operator trusts
+ * them, because an account that may only write custom resources cannot create them. The listener writes one when the
+ * operator has blocked a resource of the hub because of its identity, and when a deployment is deleted with its
+ * workloads kept.
  */
 
 type Place = Pick<WorkItem, 'deployment_id' | 'tenant_id' | 'namespace' | 'name'>;
@@ -49,9 +50,9 @@ export class IdentityRecords {
   }
 
   /**
-   * Records the name as this deployment's, in place of any other record of it.
+   * Records that the name belongs to this deployment, and replaces another record of the name.
    * @param guard called before each write
-   * @throws Refusal Conflict when a Secret has the name that Berth did not make; KubeError
+   * @throws Refusal Conflict when a Secret that is not Berth's has the name; KubeError
    */
   async put(item: Place, state: IdentityState, guard: () => void, signal: AbortSignal): Promise<void> {
     const wanted = record(item, state);

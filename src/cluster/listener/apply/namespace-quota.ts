@@ -1,29 +1,30 @@
 import { mostInCluster, type TenantQuotas } from '../../../domain/policy/tenant-quotas.ts';
 
 /**
- * The ResourceQuota of a tenant's namespace: the second line behind the tenant's quotas, which the API holds against
- * every change. It must never refuse what those allow, so it follows from them. Pods are not counted: what they request
- * is, and scales have caps.
+ * The ResourceQuota of a tenant's namespace: a second line of defence behind the tenant's quotas, which the API
+ * enforces. It must never reject what those allow, so it is derived from them. Pods are not counted, because their
+ * requests are, and scales have limits.
  */
 
-/** Whatever the tenant's quotas are. */
+/** Limits that do not depend on the tenant's quotas. */
 export const FIXED_QUOTA: Readonly<Record<string, string>> = {
   'services.loadbalancers': '0',
   'services.nodeports': '0',
 };
 
 /**
- * A tenant's quotas are without the surplus of a rollout. That is a quarter of the pods, but one at least: of
- * deployments with one pod each, all of which change at once, as much again.
+ * A tenant's quotas do not include the surge of a rollout. The surge is a quarter of the pods, but at least one. When
+ * all deployments have one pod each and roll at the same time, it doubles the usage.
  */
 const WITH_SURGE = 2;
 /**
- * At most 13 environments (of the ten newest revisions, a newer one, those that serve and roll), the database's
- * credentials and their copy, one to pull with, a certificate and its next key; and room for what is not removed yet.
+ * At most 13 environments (of the ten newest revisions, a newer one, the active one and the one that rolls out), two
+ * Secrets with the database credentials, a pull secret, a certificate and its next key; plus room for Secrets that
+ * are not removed yet.
  */
 const SECRETS_OF_ONE = 25;
 
-/** `spec.hard` as Kubernetes names it; what the tenant's quotas leave open is left open. */
+/** `spec.hard` of the ResourceQuota. A resource without a tenant quota has no limit. */
 export function namespaceQuota({
   deployments,
   cpu,

@@ -6,23 +6,24 @@ import type { KubeObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { Refusal } from '../refusal.ts';
 import type { Resource } from '../resource-view.ts';
-import { beingDeleted, isOurs } from './env-secrets.ts';
+import { belongsToDeployment, secretBeingDeleted } from './env-secrets.ts';
 import { createSecret, deleteSecret } from './secret-writes.ts';
 
 /**
- * The Secret with which the cluster pulls a deployment's images from the registry of the platform: one a deployment,
- * made before the custom resource names it, and made anew when the hub gives another content, which is when it has
- * another key. It is removed by name with the deployment (purge.ts). The listener may not list Secrets.
+ * The Secret with which the cluster pulls a deployment's images from the platform's registry, one for each
+ * deployment. It is created before the custom resource refers to it, and replaced when the hub sends another content,
+ * which happens when the hub has a new key. It is deleted by name with the deployment (purge.ts). The listener may
+ * not list Secrets.
  */
 
 type PullSecret = NonNullable<ApplyWork['pull_secret']>;
 
-/** Key and type that Kubernetes knows. */
+/** Key and type of the Secret, as Kubernetes defines them. */
 const DOCKER_CONFIG = '.dockerconfigjson';
 const TYPE = 'kubernetes.io/dockerconfigjson';
 
-/** Bounds the memory of what is there; an entry that falls out costs one call. */
-const REMEMBERED = 20_000;
+/** Limits the cache of existing Secrets. An evicted entry costs one call. */
+const MAX_CACHED = 20_000;
 
 interface StoredSecret extends KubeObject {
   type?: string;
@@ -46,7 +47,7 @@ function secretObject(item: ApplyWork, { name, docker_config: config }: PullSecr
 
 export class PullSecrets {
   readonly #client: Pick<KubeClient, 'create' | 'find' | 'delete'>;
-  /** Hash of what is known to be there, by place. Only saves calls. */
+  /** Hash of the Secret that is known to exist, by namespace and name. Only saves calls. */
   readonly #there = new Map<string, string>();
 
   constructor(client: Pick<KubeClient, 'create' | 'find' | 'delete'>) {
@@ -54,12 +55,12 @@ export class PullSecrets {
   }
 
   /**
-   * Makes the one that the item brings, if any, or makes it anew where its content is another. Pods that start in
-   * between are tried again by the kubelet.
-   * @param repair look even at one that was there before
+   * Creates the Secret of the item, if any, or replaces it when its content differs. The kubelet retries pods that
+   * start in between.
+   * @param repair also check a Secret that existed before
    * @param guard called before each write
-   * @returns the name of the Secret where it did not exist before this call
-   * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
+   * @returns the name of the Secret if it did not exist before this call
+   * @throws Refusal Conflict when a Secret of another owner has the name; KubeError
    */
   async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<string[]> {
     const { pull_secret: secret } = item;
@@ -68,24 +69,24 @@ export class PullSecrets {
     const hash = contentHash([item.deployment_id, secret.docker_config]);
     if (!repair && this.#there.get(key) === hash) return [];
     const isNew = await this.#make(item, secret, guard, signal);
-    if (this.#there.size >= REMEMBERED) this.#there.clear();
+    if (this.#there.size >= MAX_CACHED) this.#there.clear();
     this.#there.set(key, hash);
     return isNew ? [secret.name] : [];
   }
 
-  /** Believes no more that the one of this resource is there. */
+  /** Drops the cached knowledge that the Secret of this resource exists. */
   forget({ metadata: { namespace, name } }: Resource): void {
     this.#there.delete(`${namespace}/${pullSecretName(name)}`);
   }
 
-  /** @returns whether there was no Secret of this name before */
+  /** @returns whether no Secret of this name existed before */
   async #make(item: ApplyWork, secret: PullSecret, guard: () => void, signal: AbortSignal): Promise<boolean> {
     const wanted = secretObject(item, secret);
     guard();
     if (await createSecret(this.#client, wanted, signal)) return true;
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#client.find<StoredSecret>(RESOURCES.Secret, at, { signal });
-    if (found !== undefined && !isOurs(found, item.deployment_id))
+    if (found !== undefined && !belongsToDeployment(found, item.deployment_id))
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined;
     if (isThere && found.type === TYPE && found.data?.[DOCKER_CONFIG] === wanted.data?.[DOCKER_CONFIG])
@@ -96,6 +97,6 @@ export class PullSecrets {
       guard();
       if (await createSecret(this.#client, wanted, signal)) return false;
     }
-    throw beingDeleted(secret.name, found);
+    throw secretBeingDeleted(secret.name, found);
   }
 }

@@ -7,34 +7,35 @@ import type { WorkTable } from './work-table.ts';
 export interface PullerOptions extends HubFailureOptions {
   hub: Pick<HubClient, 'work'>;
   table: Pick<WorkTable, 'add' | 'size' | 'busy' | 'putBack' | 'waitForRoom' | 'wake'>;
-  /** Whether the cluster answers: work is left with the hub while it does not. */
+  /** Whether the cluster responds. Otherwise no work is pulled. */
   isReachable: () => boolean;
-  /** Fires: take no more. */
+  /** Fires: pull no more. */
   signal: AbortSignal;
 }
 
 /**
- * The hub hands out in a fair order, which holds for what it still has: so no more is kept here to be done than the workers
- * need until the next answer. What waits for something to end counts apart. The hub looks through all that is due at each
- * call, so a call is for all that there is room for, and mostly for no less than a portion. For fewer every so often: when the
- * cluster is slow, one tenant's portion takes long to be done, and another one's item waits at the hub meanwhile.
+ * The hub hands out work in a fair order, which only covers items that it still has. So the listener keeps no more
+ * items than its workers need until the next response. Items that wait for something in the cluster are counted
+ * separately. Each call makes the hub search all due items, so a call asks for all free room, and usually for at
+ * least a full portion. At intervals it asks for less: in a slow cluster, one tenant's portion may take long, while
+ * another tenant's item waits at the hub.
  */
 const PORTION = 16;
 const FEWEST = 4;
 const FEW_EVERY_MS = 50;
-const MOST_BUSY = 3 * PORTION;
-const MOST_ITEMS = 200;
+const MAX_BUSY = 3 * PORTION;
+const MAX_ITEMS = 200;
 const UNREACHABLE_PAUSE_MS = 1000;
 const RETRY = { baseMs: 300, capMs: 10_000 };
 
-/** Asks the hub for work, again and again, and fills the table with it. */
+/** Pulls work from the hub and adds it to the table, until the signal fires. */
 export async function pullWork(options: PullerOptions): Promise<void> {
   const { hub, table, term, signal, clock } = options;
   signal.addEventListener('abort', () => table.wake(), { once: true });
   let failures = 0;
   let lost = false;
   let answeredAt = clock.now();
-  /** Until some room is enough to ask; infinite: more has to be done first. In milliseconds. */
+  /** Wait time until the free room suffices for a call, in milliseconds; infinite: current items must finish first. */
   const pauseFor = (room: number): number => {
     if (room >= PORTION) return 0;
     return room >= FEWEST ? answeredAt + FEW_EVERY_MS - clock.now() : Number.POSITIVE_INFINITY;
@@ -46,14 +47,14 @@ export async function pullWork(options: PullerOptions): Promise<void> {
     over.abort();
   };
   while (!signal.aborted) {
-    const room = MOST_BUSY - table.busy;
+    const room = MAX_BUSY - table.busy;
     const pauseMs = pauseFor(room);
     if (pauseMs > 0) {
       await waitForRoom(pauseMs);
       continue;
     }
-    if (table.size > MOST_ITEMS - PORTION) {
-      // What hangs must not keep others from their turn.
+    if (table.size > MAX_ITEMS - PORTION) {
+      // Items that hang must not keep other tenants from being served.
       if (!table.putBack()) await table.waitForRoom();
       continue;
     }
@@ -62,7 +63,7 @@ export async function pullWork(options: PullerOptions): Promise<void> {
       continue;
     }
     try {
-      const limit = Math.min(room, MOST_ITEMS - table.size);
+      const limit = Math.min(room, MAX_ITEMS - table.size);
       const query = { epoch: term.epoch, waitSeconds: MAX_WAIT_SECONDS, limit, lost };
       for (const item of await hub.work(query, { signal })) table.add(item);
       answeredAt = clock.now();
@@ -70,7 +71,7 @@ export async function pullWork(options: PullerOptions): Promise<void> {
       lost = false;
     } catch (error) {
       failures += 1;
-      // What the hub may have handed out with an answer that did not arrive would come again after a minute.
+      // Items of a lost response would be handed out again only after a minute.
       lost = error instanceof HubError && error.kind === 'unavailable';
       await backOff('get work', error, failures, RETRY, options, signal);
     }

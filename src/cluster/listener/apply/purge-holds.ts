@@ -10,9 +10,9 @@ import { isKubeError } from '../../kube/client/errors.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 
-/** What blocks a purge, as far as the listener may read it. */
+/** Finds out what blocks a purge, as far as the listener's rights allow. */
 
-/** A pod, with only what says whether it ends and which claims it uses. */
+/** A pod, reduced to what shows whether it terminates and which claims it uses. */
 export interface PodSummary extends UntypedObject {
   readonly node?: string;
   readonly claims: readonly string[];
@@ -47,7 +47,7 @@ function podSummary(object: UntypedObject): PodSummary {
 }
 
 /**
- * Pods of a namespace, or those of them that carry a label.
+ * Pods of a namespace, optionally only those with a label.
  * @throws KubeError
  */
 export async function podsIn(
@@ -58,12 +58,13 @@ export async function podsIn(
   return items.map((item) => ('claims' in item ? item : podSummary(item)));
 }
 
-/** Why a pod that is being deleted does not end; null: nothing says so. */
+/** Why a pod that is being deleted does not terminate; null: unknown. */
 const whyPodStays = (pod: PodSummary, now: Date) => finalizerHold(pod) ?? podHold(pod, now);
 
 /**
- * What blocks an object that was asked to go. What Kubernetes mostly clears up within seconds is named when it lasts.
- * @param pods of the namespace: those that may use a claim
+ * What blocks an object that is being deleted. Causes that Kubernetes usually resolves within seconds are reported
+ * only when they last.
+ * @param pods pods of the namespace, which may use a claim
  */
 export function objectHolds(
   object: KubeObject,
@@ -90,7 +91,7 @@ export function objectHolds(
   return [...holds, ...used];
 }
 
-/** What blocks pods that are left although the custom resource is gone. */
+/** What blocks pods that remain after the custom resource is gone. */
 export function leftPodHolds(pods: readonly PodSummary[], now: Date): DeletionHold[] {
   return pods.map((pod) => {
     const why = whyPodStays(pod, now);
@@ -114,7 +115,10 @@ interface NamespaceFields extends UntypedObject {
   status?: { conditions?: { type: string; status: string; message?: string }[] };
 }
 
-/** That a namespace is being deleted, and what the namespace controller says is left in it; null: it is not, or cannot be read. */
+/**
+ * Reports that a namespace is being deleted, with what the namespace controller says remains in it; null: it is not
+ * being deleted, or cannot be read.
+ */
 export async function namespaceHold(
   client: Pick<KubeClient, 'find'>,
   name: string,

@@ -16,13 +16,14 @@ import type { BuildSecrets } from '../builds/build-secrets.ts';
 import { checkNamespace } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
 import type { StepResult } from './apply.ts';
-import { type EnvSecrets, isOurs } from './env-secrets.ts';
+import { belongsToDeployment, type EnvSecrets } from './env-secrets.ts';
 import type { IdentityRecords } from './identity-records.ts';
 import { leftPodHolds, namespaceHold, objectHolds, type PodSummary, podsIn } from './purge-holds.ts';
 
 /**
- * Removes everything of one deployment: first the custom resource and, before it, all that it owns; then what outlives
- * it. Each step can be repeated; only what carries the deployment's mark is touched, by uid. The namespace stays.
+ * Removes everything of one deployment: first the custom resource with all objects that it owns, then the objects
+ * that outlive it. Each step can be repeated. Only objects with the deployment's labels are deleted, by uid. The
+ * namespace stays.
  */
 
 export interface PurgeDeps {
@@ -30,25 +31,31 @@ export interface PurgeDeps {
   view: Pick<ResourceView, 'covers' | 'trouble' | 'refresh' | 'noteDelete'>;
   secrets: EnvSecrets;
   identities: IdentityRecords;
-  /** Absent: nothing is built in this cluster. */
+  /** Absent: this cluster builds no images. */
   builds?: BuildSecrets | undefined;
   guard: () => void;
-  /** For pods that should have ended; default: the system's clock. */
+  /** Time to compare with the deadline of terminating pods; default: the system's clock. */
   now?: () => Date;
 }
 
-/** Until the garbage collector is done: mostly within seconds. What another's finalizer holds is looked at less often. */
-const LOOK_MS = 500;
-const SOON_LOOKS = 10;
-const MOST_MS = 3000;
-/** A call that was refused is sent again less often than an object is read. */
-const MOST_REFUSED_MS = 15_000;
-/** So many looks without an end, and the custom resource itself says nothing: its operator may not run. */
-const UNTOLD_LOOKS = 20;
-/** Kinds without owner, found by label. */
+/**
+ * Time for the garbage collector, which usually needs seconds. Objects with foreign finalizers are checked less
+ * often.
+ */
+const CHECK_MS = 500;
+const FREQUENT_CHECKS = 10;
+const MAX_CHECK_MS = 3000;
+/** A rejected call is repeated less often than an object is read. */
+const MAX_REJECTED_MS = 15_000;
+/** After so many checks, a custom resource without a reported hold is reported: its operator may not run. */
+const MAX_SILENT_CHECKS = 20;
+/** Kinds without an owner reference, found by label. */
 const UNOWNED: readonly ResourceKind[] = [RESOURCES.PersistentVolumeClaim, RESOURCES.ControllerRevision];
 
-/** In a namespace that is being deleted, or gone, nothing is left to be taken over. */
+/**
+ * Records the identity of a deployment whose workloads are kept. Not needed when the namespace is gone or being
+ * deleted.
+ */
 async function recordLeft(item: PurgeWork, deps: PurgeDeps, signal: AbortSignal): Promise<void> {
   try {
     await deps.identities.put(item, 'left', deps.guard, signal);
@@ -74,12 +81,15 @@ async function deleteResource(
     await deps.client.delete(RESOURCES.ManagedDeployment, { namespace, name }, options);
     deps.view.noteDelete(live);
   } catch (error) {
-    // Gone, or another one of the name by now: the next look tells.
+    // It is gone, or another object has the name by now: the next check shows which.
     if (!isKubeError(error, 'not_found', 'conflict')) throw error;
   }
 }
 
-/** Secrets: the environments that the hub knows of, and the one that a leftover names; the credentials of database and registry. */
+/**
+ * Secrets to delete: the environments that the hub knows, the one that a leftover resource names, and the credentials
+ * of database and registry.
+ */
 function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
   const named = live?.spec?.revision?.envSecretName;
   return [
@@ -94,7 +104,7 @@ function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
   ];
 }
 
-/** @returns what was still there */
+/** @returns the objects that still existed */
 async function deleteUnowned(
   kind: ResourceKind,
   item: PurgeWork,
@@ -104,7 +114,7 @@ async function deleteUnowned(
   const { namespace, deployment_id: deploymentId } = item;
   const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
   const { items } = await deps.client.listAll(kind, { namespace, labelSelector, signal });
-  const ours = items.filter((object) => isOurs(object, deploymentId));
+  const ours = items.filter((object) => belongsToDeployment(object, deploymentId));
   for (const { metadata } of ours) {
     if (metadata.deletionTimestamp !== undefined) continue;
     deps.guard();
@@ -116,18 +126,21 @@ async function deleteUnowned(
   return ours.map((object) => ({ ...object, kind: kind.kind }));
 }
 
-/** Kept between the looks at one deployment: which Secret a custom resource named while it was there, and how many looks there were. */
-export type PurgeMemory = Map<string, { names: readonly string[]; looks: number }>;
+/**
+ * State between the checks of one deployment: the Secrets that its custom resource named while it existed, and the
+ * number of checks.
+ */
+export type PurgeMemory = Map<string, { names: readonly string[]; checks: number }>;
 
-/** What one look has found: objects that are still there, and what is known to block them. */
+/** The result of one check: objects that still exist, and what is known to block them. */
 interface Found {
   readonly left: KubeObject[];
   readonly holds: DeletionHold[];
-  /** The cluster has refused a call. */
-  refused: boolean;
+  /** The cluster has rejected a call. */
+  rejected: boolean;
 }
 
-/** Does one step; that the cluster refuses it is found, and keeps the other steps from nothing. */
+/** Runs one step. A rejection by the cluster is recorded and does not stop the other steps. */
 async function attempt(
   found: Found,
   namespace: string,
@@ -139,35 +152,41 @@ async function attempt(
     const hold = refusedHold(error, namespace);
     if (hold === null) throw error;
     found.holds.push(hold);
-    found.refused = true;
+    found.rejected = true;
   }
 }
 
-/** The custom resource goes first, and takes with it what it owns. What keeps it is mostly told by the operator in its status. */
-function resourceHolds(live: Resource, looks: number): DeletionHold[] {
+/**
+ * The custom resource is deleted first, together with the objects that it owns. The operator usually reports in the
+ * status what blocks it.
+ */
+function resourceHolds(live: Resource, checks: number): DeletionHold[] {
   const { metadata, status } = live;
   if (metadata.deletionTimestamp === undefined) return [];
-  const told = status?.conditions?.find(({ type }) => type === 'Ready');
-  if (told !== undefined && isHoldReason(told.reason)) {
-    return [{ reason: told.reason, message: told.message }];
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready !== undefined && isHoldReason(ready.reason)) {
+    return [{ reason: ready.reason, message: ready.message }];
   }
   const object = { ...live, kind: RESOURCES.ManagedDeployment.kind };
   const held = finalizerHold(object);
   if (held !== null) return [held];
-  if (looks <= UNTOLD_LOOKS) return [];
+  if (checks <= MAX_SILENT_CHECKS) return [];
   const message = `ManagedDeployment ${metadata.name} is being deleted and waits for objects that it owns`;
   return [{ reason: 'DependentsLeft', message }];
 }
 
-/** Pods of the deployment that run on without a custom resource: what controls them has lost its owner. */
+/**
+ * Pods of the deployment that still run after the custom resource is gone: the workload that controls them has lost
+ * its owner.
+ */
 async function leftPods(item: PurgeWork, { client }: PurgeDeps, signal: AbortSignal): Promise<PodSummary[]> {
   const { namespace, deployment_id: deploymentId } = item;
   const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
   const pods = await podsIn(client, { namespace, labelSelector, signal });
-  return pods.filter((pod) => !pod.ended && isOurs(pod, deploymentId));
+  return pods.filter((pod) => !pod.ended && belongsToDeployment(pod, deploymentId));
 }
 
-/** Removes what outlives the custom resource. */
+/** Removes the objects that outlive the custom resource. */
 async function removeRest(
   item: PurgeWork,
   names: readonly string[],
@@ -176,7 +195,7 @@ async function removeRest(
 ): Promise<Found> {
   const { namespace, name, deployment_id: deploymentId } = item;
   const { secrets, guard } = deps;
-  const found: Found = { left: [], holds: [], refused: false };
+  const found: Found = { left: [], holds: [], rejected: false };
   const ofKind = (kind: string) => (object: KubeObject) => ({ ...object, kind });
   await attempt(found, namespace, async () => {
     const kept = await secrets.remove(item, names, guard, signal);
@@ -191,19 +210,19 @@ async function removeRest(
   return found;
 }
 
-/** What blocks the objects that a look has found to be left. */
+/** What blocks the objects that still exist. */
 async function restHolds(
   { left, holds }: Found,
   item: PurgeWork,
-  looks: number,
+  checks: number,
   deps: PurgeDeps,
   signal: AbortSignal,
 ): Promise<DeletionHold[]> {
   const { namespace } = item;
   const now = deps.now?.() ?? new Date();
-  const lasts = looks > SOON_LOOKS;
+  const lasts = checks > FREQUENT_CHECKS;
   const isProtected = left.some(({ kind }) => kind === RESOURCES.PersistentVolumeClaim.kind);
-  // A pod of anybody may use the claim.
+  // Any pod of the namespace may use the claim.
   const pods =
     lasts && isProtected ? await podsIn(deps.client, { namespace, signal }).catch(nothingIfRefused) : [];
   const own = left.filter((object): object is PodSummary => 'claims' in object);
@@ -221,7 +240,8 @@ function nothingIfRefused(error: unknown): PodSummary[] {
 }
 
 /**
- * One look at a deployment that is to go. `done`: nothing of it was left. `wait` says what blocks it, where that is known.
+ * Checks and continues the purge of one deployment. `done`: nothing is left. `wait` contains what blocks the purge,
+ * if known.
  * @throws Refusal, KubeError, what `guard` throws
  */
 export async function purgeItem(
@@ -233,36 +253,36 @@ export async function purgeItem(
   const { namespace, name, deployment_id: deploymentId } = item;
   checkNamespace(deps.view, namespace);
   const known = memory.get(deploymentId);
-  const looks = (known?.looks ?? 0) + 1;
-  const later = async (holds: readonly DeletionHold[], refused = false): Promise<StepResult> => {
-    const ms = refused ? 2 * LOOK_MS * looks : LOOK_MS * Math.max(1, looks - SOON_LOOKS);
-    const lasts = looks > SOON_LOOKS && holds.length > 0;
+  const checks = (known?.checks ?? 0) + 1;
+  const later = async (holds: readonly DeletionHold[], rejected = false): Promise<StepResult> => {
+    const ms = rejected ? 2 * CHECK_MS * checks : CHECK_MS * Math.max(1, checks - FREQUENT_CHECKS);
+    const lasts = checks > FREQUENT_CHECKS && holds.length > 0;
     const ofNamespace = lasts ? await namespaceHold(deps.client, namespace, signal) : null;
     const hold = combinedHold(ofNamespace === null ? holds : [...holds, ofNamespace]);
-    const wait = { kind: 'wait', ms: Math.min(ms, refused ? MOST_REFUSED_MS : MOST_MS) } as const;
+    const wait = { kind: 'wait', ms: Math.min(ms, rejected ? MAX_REJECTED_MS : MAX_CHECK_MS) } as const;
     return hold === undefined ? wait : { ...wait, hold };
   };
-  const first: Found = { left: [], holds: [], refused: false };
+  const first: Found = { left: [], holds: [], rejected: false };
   let live: Resource | undefined;
   await attempt(first, namespace, async () => {
     live = await deps.view.refresh(namespace, name, signal);
     return [];
   });
   const names = [...new Set([...(known?.names ?? []), ...secretNames(item, live)])];
-  memory.set(deploymentId, { names, looks });
+  memory.set(deploymentId, { names, checks });
   if (live?.spec?.deploymentId === deploymentId) {
     const present = live;
     if (present.metadata.deletionTimestamp === undefined) {
       await attempt(first, namespace, async () => {
-        // Before it goes: what it leaves must not be taken over by another resource of its name and id.
+        // Before the deletion: another resource with this name and id must not adopt the workloads that are kept.
         if (item.keep_workloads) await recordLeft(item, deps, signal);
         await deleteResource(present, item, deps, signal);
         return [];
       });
     }
-    return later([...first.holds, ...resourceHolds(present, looks)], first.refused);
+    return later([...first.holds, ...resourceHolds(present, checks)], first.rejected);
   }
-  if (first.refused) return later(first.holds, true);
+  if (first.rejected) return later(first.holds, true);
   if (item.keep_workloads) {
     await recordLeft(item, deps, signal);
     await deps.builds?.remove(deploymentId, deps.guard, signal);
@@ -271,8 +291,8 @@ export async function purgeItem(
   }
   const found = await removeRest(item, names, deps, signal);
   if (found.left.length === 0) await attempt(found, namespace, () => leftPods(item, deps, signal));
-  if (found.refused || found.left.length > 0) {
-    return later(await restHolds(found, item, looks, deps, signal), found.refused);
+  if (found.rejected || found.left.length > 0) {
+    return later(await restHolds(found, item, checks, deps, signal), found.rejected);
   }
   memory.delete(deploymentId);
   return { kind: 'done' };

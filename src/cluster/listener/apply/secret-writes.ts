@@ -18,7 +18,10 @@ export async function createSecret(
   }
 }
 
-/** Deletes the Secret with this uid; succeeds when it is gone or was replaced. @throws KubeError */
+/**
+ * Deletes the Secret with this uid. Succeeds when it is already gone or was replaced.
+ * @throws KubeError
+ */
 export async function deleteSecret(
   client: Pick<KubeClient, 'delete'>,
   at: { namespace: string; name: string },

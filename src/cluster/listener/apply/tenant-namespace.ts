@@ -12,14 +12,15 @@ import { namespaceQuota } from './namespace-quota.ts';
 import { namespaceHold } from './purge-holds.ts';
 
 /**
- * Namespaces of tenants (cloud): one a tenant, with a Pod Security level, a NetworkPolicy that denies what nothing
- * allows, a quota, and requests and limits for containers that name none. Never deleted: a tenant's own objects may live there.
+ * Namespaces of tenants (hosting mode `cloud`), one for each tenant: with a Pod Security level, a default-deny
+ * NetworkPolicy, a ResourceQuota, and a LimitRange for containers without requests and limits. They are never
+ * deleted, because a tenant's own objects may be in them.
  */
 
 export interface TenantNamespaceOptions {
   client: Pick<KubeClient, 'find' | 'create' | 'apply'>;
   podSecurity: RenderConfig['podSecurity'];
-  /** Hard limits beside those that follow from the tenant's quotas; null: no quota is made. */
+  /** Hard limits in addition to those derived from the tenant's quotas; null: no ResourceQuota is created. */
   quota: Readonly<Record<string, string>> | null;
   clock?: Clock;
 }
@@ -28,20 +29,20 @@ export interface TenantNamespaceOptions {
 export interface TenantNamespace {
   readonly name: string;
   readonly tenantId: string;
-  /** In force for the tenant; undefined: an older hub does not say. */
+  /** The quotas of the tenant; undefined: an older hub does not send them. */
   readonly quotas: TenantQuotas | undefined;
 }
 
 const FIELD_MANAGER = 'berth-listener';
-/** How long a namespace counts as set up: a change by hand is put back after that. */
+/** After this time a namespace is set up again, which reverts changes by hand. */
 const TRUST_MS = 3_600_000;
 
 export class TenantNamespaces {
   readonly #options: TenantNamespaceOptions;
   readonly #clock: Clock;
-  /** When each was set up, and with which quota. */
+  /** Time and quota of the last set-up of each namespace. */
   readonly #ensured = new Map<string, { readonly at: number; readonly quota: string }>();
-  /** Set-ups under way, so that two deployments of a tenant share one. */
+  /** Current set-ups. Two deployments of a tenant share one. */
   readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(options: TenantNamespaceOptions) {
@@ -50,8 +51,8 @@ export class TenantNamespaces {
   }
 
   /**
-   * Makes the namespace of a tenant what it should be.
-   * @throws Refusal Conflict when the namespace is not Berth's for this tenant; KubeError
+   * Creates or updates the namespace of a tenant.
+   * @throws Refusal Conflict when the namespace does not belong to Berth and this tenant; KubeError
    */
   async ensure(namespace: TenantNamespace, guard: () => void, signal: AbortSignal): Promise<void> {
     const { name, quotas } = namespace;
@@ -68,7 +69,7 @@ export class TenantNamespaces {
     this.#ensured.set(name, { at: this.#clock.now(), quota });
   }
 
-  /** It was found to be missing after all. */
+  /** Called when the namespace turns out to be missing. */
   forget(name: string): void {
     this.#ensured.delete(name);
   }
@@ -134,7 +135,7 @@ export class TenantNamespaces {
 
 const labels = { [LABELS.managedBy]: MANAGED_BY };
 
-/** Nothing in, nothing out, but for what the policies of each app allow. */
+/** Denies all traffic except what the NetworkPolicies of the apps allow. */
 function defaultDeny(namespace: string) {
   return {
     apiVersion: 'networking.k8s.io/v1',

@@ -5,7 +5,7 @@ import type { TellSpan } from '../../../domain/core/span.ts';
 import type { DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
 import type { Clock } from '../../kube/client/clock.ts';
 import { keyOf } from '../../kube/client/object.ts';
-import type { Outcome } from '../../kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { Refusal, refusalOf, refusedReport, TermOver } from '../refusal.ts';
 import { observedReport } from '../report/observe.ts';
@@ -25,39 +25,39 @@ export interface WorkTableOptions {
   random: () => number;
 }
 
-/** So often a failure that may pass by itself is tried again without a word; then the hub is told and decides. */
+/** Number of silent retries of a transient failure. Afterwards the failure is reported to the hub, which decides. */
 const SILENT_RETRIES = 3;
 
-/** At once: fewer than `ITEMS_AT_ONCE`, so that one is free for another tenant's item. */
+/** Items of one tenant at the same time: fewer than `ITEMS_AT_ONCE`, so that a worker is free for another tenant. */
 export const ITEMS_OF_ONE_TENANT = 12;
 
 const NO_HOLD = {
   reason: 'BeingDeleted',
-  message: 'what is left is being deleted',
+  message: 'the remaining objects are being deleted',
 } as const satisfies { reason: Reason; message: string };
 
 const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** Which change of the hub's it is about: the same names as in the lines of hub and operator. */
+/** Identifies the change at the hub, with the same field names as the log lines of hub and operator. */
 function changeOf(item: WorkItem): object {
   const { deployment_id: deploymentId, generation, namespace, name } = item;
   const revisionId = item.kind === 'apply' ? item.spec.revision?.id : undefined;
   return { deploymentId, generation, revisionId, resource: `${namespace}/${name}` };
 }
 
-/** The work items of one term: at most one a deployment, the latest, with one worker at a time. */
+/** The work items of one term: the latest item of each deployment, with one worker at a time. */
 export class WorkTable {
   readonly queue: WorkQueue;
   readonly #options: WorkTableOptions;
   readonly #items = new Map<string, WorkItem>();
-  /** Those of them that wait: for something to end in the cluster, or to be tried again. */
+  /** Items that wait: for something in the cluster to finish, or for a retry. */
   readonly #resting = new Set<string>();
   /** Generation last applied in this term, by deployment. */
   readonly #applied = new Map<string, number>();
-  /** Deployments of which the hub was told that an item was refused, and nothing else since. */
+  /** Deployments whose last report to the hub was a refused item. */
   readonly #refused = new Set<string>();
   readonly #memory: PurgeMemory = new Map();
-  /** What the hub was last told of what blocks a purge, by deployment. */
+  /** The hold of a purge that was last reported to the hub, by deployment. */
   readonly #holds = new Map<string, string>();
   #room = Promise.withResolvers<void>();
 
@@ -71,22 +71,22 @@ export class WorkTable {
     });
   }
 
-  /** Items not done yet. */
+  /** Number of unfinished items. */
   get size(): number {
     return this.#items.size;
   }
 
-  /** Of these, those that a worker has or is to have now. */
+  /** Number of unfinished items that a worker has, or gets now. */
   get busy(): number {
     return this.#items.size - this.#resting.size;
   }
 
-  /** Whether a deployment is being removed by an item of this table. */
+  /** Whether an item of this table removes the deployment. */
   isPurging(deploymentId: string): boolean {
     return this.#items.get(deploymentId)?.kind === 'purge';
   }
 
-  /** Takes an item; an older one of the deployment is dropped, and so is the item if it is the older one. */
+  /** Adds an item. Of two items for one deployment, the older one is dropped. */
   add(item: WorkItem): void {
     const key = item.deployment_id;
     const present = this.#items.get(key);
@@ -97,20 +97,21 @@ export class WorkTable {
   }
 
   /**
-   * Leaves the resting purge with the most looks to the hub, which hands out again after a minute what is not reported on.
-   * @returns false when none rests
+   * Gives the resting purge with the most checks back to the hub, which hands unreported items out again after a
+   * minute.
+   * @returns false when no purge rests
    */
   putBack(): boolean {
-    const looks = (key: string) => this.#memory.get(key)?.looks ?? 0;
+    const checks = (key: string) => this.#memory.get(key)?.checks ?? 0;
     const purges = [...this.#resting].filter((key) => this.#items.get(key)?.kind === 'purge');
-    const [key] = purges.toSorted((a, b) => looks(b) - looks(a));
+    const [key] = purges.toSorted((a, b) => checks(b) - checks(a));
     if (key === undefined) return false;
     this.#items.delete(key);
     this.#resting.delete(key);
     return true;
   }
 
-  /** Resolves when an item is done or has to wait, and with the next `wake`. */
+  /** Resolves when an item is done or must wait, and with the next `wake`. */
   waitForRoom(): Promise<void> {
     return this.#room.promise;
   }
@@ -120,24 +121,24 @@ export class WorkTable {
     this.#room = Promise.withResolvers();
   }
 
-  /** Does the item of a deployment. Never throws. */
-  async reconcile(key: string, signal: AbortSignal, reconcileId?: string): Promise<Outcome> {
+  /** Processes the item of a deployment. Never throws. */
+  async reconcile(key: string, signal: AbortSignal, reconcileId?: string): Promise<ReconcileOutcome> {
     const item = this.#items.get(key);
     if (item === undefined) return { kind: 'settled' };
     this.#resting.delete(key);
     const logger = withFields(this.#options.logger, { reconcileId, ...changeOf(item) });
-    const tell = this.#spanOf(item, reconcileId);
+    const endSpan = this.#spanOf(item, reconcileId);
     try {
       const result = await this.#step(item, logger, signal);
-      if (result.kind !== 'wait') tell();
+      if (result.kind !== 'wait') endSpan();
       return this.#finish(item, result, logger);
     } catch (error) {
-      tell(error);
+      endSpan(error);
       return this.#fail(item, error, logger);
     }
   }
 
-  /** Tells a span that begins now. */
+  /** Starts a span. The returned function ends it. */
   #spanOf(item: WorkItem, reconcileId: string | undefined): (error?: unknown) => void {
     const { span } = this.#options;
     if (span === undefined) return () => undefined;
@@ -164,22 +165,23 @@ export class WorkTable {
     if (item.kind === 'purge') return purgeItem(item, this.#memory, deps, signal);
     const isAgain = item.generation <= (this.#applied.get(item.deployment_id) ?? 0);
     const live = deps.view.get(item.namespace, item.name);
-    // Which Secrets are there may be known from a term before, since when one was lost.
+    // The cache of existing Secrets may be from an earlier term, and a Secret may have been lost since.
     const repair = isAgain || (live !== undefined && lacksEnvironment(live));
     return applyItem(item, repair, deps, signal);
   }
 
-  #finish(item: WorkItem, result: StepResult, logger: Logger): Outcome {
+  #finish(item: WorkItem, result: StepResult, logger: Logger): ReconcileOutcome {
     const { deployment_id, generation } = item;
     if (result.kind === 'wait') {
-      if (item.kind === 'purge') this.#tellHold(item, result.hold);
+      if (item.kind === 'purge') this.#reportHold(item, result.hold);
       this.#rest(item);
       return { kind: 'requeue', afterMs: result.ms };
     }
     const { outbox } = this.#options;
-    logger.info({ kind: item.kind, result: result.kind }, 'did a work item');
+    logger.info({ kind: item.kind, result: result.kind }, 'processed a work item');
     if (result.kind === 'late') {
-      // Not applied, so not told to be: the hub sees the later generation, and makes what it wants count as later still.
+      // The item was not applied, so it is not reported as applied: the hub sees the later generation, and gives its
+      // desired state a generation above it.
       outbox.touch(keyOf(item), null);
       this.#drop(item);
       return { kind: 'settled' };
@@ -189,7 +191,7 @@ export class WorkTable {
       const gone = result.gone?.length ? { gone_env_revisions: [...result.gone] } : {};
       const version = item.work_version === undefined ? {} : { work_version: item.work_version };
       outbox.addOutcome({ kind: 'applied', deployment_id, generation, ...version, ...gone });
-      this.#tellStatusAgain(item);
+      this.#resendStatus(item);
     } else {
       this.#applied.delete(deployment_id);
       this.#holds.delete(deployment_id);
@@ -199,8 +201,8 @@ export class WorkTable {
     return { kind: 'settled' };
   }
 
-  /** The hub is told what blocks a purge when that changes, and not again while it stays. The item is kept. */
-  #tellHold(item: WorkItem, hold: DeletionHold | undefined): void {
+  /** Reports what blocks a purge, only when that changes. The item is kept. */
+  #reportHold(item: WorkItem, hold: DeletionHold | undefined): void {
     const before = this.#holds.get(item.deployment_id);
     if (hold === undefined && before === undefined) return;
     const { reason, message } = hold ?? NO_HOLD;
@@ -212,9 +214,9 @@ export class WorkTable {
     });
   }
 
-  #fail(item: WorkItem, error: unknown, logger: Logger): Outcome {
+  #fail(item: WorkItem, error: unknown, logger: Logger): ReconcileOutcome {
     const { term, outbox } = this.#options;
-    // Whoever holds the lease now does it.
+    // The current lease holder processes the item.
     if (error instanceof TermOver || !term.isValid()) return { kind: 'settled' };
     const refusal = refusalOf(error) ?? this.#lasting(item, error);
     if (refusal === null) {
@@ -224,15 +226,15 @@ export class WorkTable {
     const { retryable, message } = refusal;
     logger.warn({ retryable, err: message }, 'failed to apply a work item; reported to the hub');
     outbox.addOutcome(refusedReport(item, refusal));
-    // The hub now shows this instead.
+    // The hub now shows the refusal instead of the hold.
     this.#holds.delete(item.deployment_id);
     this.#refused.add(item.deployment_id);
     this.#drop(item);
     return { kind: 'settled' };
   }
 
-  /** With the refusal the hub has put aside what it was told of the status, which may be the same as before. */
-  #tellStatusAgain(item: WorkItem): void {
+  /** With the refusal, the hub discards the reported status. The status is sent again even if it is unchanged. */
+  #resendStatus(item: WorkItem): void {
     if (!this.#refused.delete(item.deployment_id)) return;
     const resource = this.#options.deps.view.get(item.namespace, item.name);
     const report = resource === undefined ? null : observedReport(resource);
@@ -244,13 +246,13 @@ export class WorkTable {
     return new Refusal('ReconcileFailed', errorText(error), true);
   }
 
-  /** Unless a newer item has taken its place. */
+  /** Unless a newer item has replaced it. */
   #rest(item: WorkItem): void {
     if (this.#items.get(item.deployment_id) === item) this.#resting.add(item.deployment_id);
     this.wake();
   }
 
-  /** Unless a newer item has taken its place. */
+  /** Unless a newer item has replaced it. */
   #drop(item: WorkItem): void {
     if (this.#items.get(item.deployment_id) === item) this.#items.delete(item.deployment_id);
     this.wake();

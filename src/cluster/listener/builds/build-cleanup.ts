@@ -6,36 +6,36 @@ import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { TermOver } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
 import type { Term } from '../session/term.ts';
-import { type BuildSecrets, hasEnded } from './build-secrets.ts';
+import { type BuildSecrets, buildHasEnded } from './build-secrets.ts';
 
-/** Removes the credentials of builds as soon as they are over, and now and then whatever was left. */
+/** Removes the credentials of a build as soon as it ends, and removes leftover credentials at intervals. */
 
-export interface TidyingOptions {
+export interface BuildCleanupOptions {
   readonly builds: Pick<BuildSecrets, 'tidy'>;
   readonly view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'addHandlers'>;
   readonly term: Term;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Fires: take no more. */
+  /** Fires: start no more work. */
   readonly signal: AbortSignal;
-  /** Fires: end what is under way. */
+  /** Fires: abort current work. */
   readonly abort: AbortSignal;
 }
 
-/** All Secrets are looked at together: the one key of the queue. */
+/** All Secrets are checked together, so the queue has a single key. */
 const ALL = 'builds';
-/** Several builds that end at once are one look. */
+/** Several builds that end at the same time cause one check. */
 const GATHER_MS = 200;
 const PAUSE_MS = 600_000;
 
 /**
- * Which Secret each resource asked for when it was last told of. What comes before an update is no measure: the listener's
- * own write is in the view before it is told.
+ * The Secret that each resource requested at the last event. The previous state in the event is not suitable: the
+ * listener's own write is in the cache before its event is handled.
  */
-class AskedSecrets {
+class RequestedSecrets {
   readonly #names = new Map<string, string>();
 
-  /** @returns whether it asked for another one before */
+  /** @returns whether the resource requested another Secret before */
   note(resource: Resource): boolean {
     const key = keyOf(resource);
     const before = this.#names.get(key);
@@ -50,23 +50,23 @@ class AskedSecrets {
   }
 }
 
-/** Resolves when the signal has fired and nothing runs any more. */
-export async function tidyBuilds(options: TidyingOptions): Promise<void> {
+/** Resolves when the signal has fired and all work has ended. */
+export async function cleanUpBuilds(options: BuildCleanupOptions): Promise<void> {
   const { builds, view, term, logger, clock, signal, abort } = options;
   const queue = new WorkQueue({ clock });
   const wake = () => queue.addAfter(ALL, GATHER_MS);
-  const asked = new AskedSecrets();
+  const requested = new RequestedSecrets();
   const unfollow = view.addHandlers({
     added: (resource) => {
-      asked.note(resource);
-      if (hasEnded(resource)) wake();
+      requested.note(resource);
+      if (buildHasEnded(resource)) wake();
     },
     updated: (resource, old) => {
-      const another = asked.note(resource);
-      if (another || (hasEnded(resource) && !hasEnded(old))) wake();
+      const another = requested.note(resource);
+      if (another || (buildHasEnded(resource) && !buildHasEnded(old))) wake();
     },
     deleted: (resource) => {
-      asked.forget(resource);
+      requested.forget(resource);
       if (resource.spec?.build !== undefined) wake();
     },
   });

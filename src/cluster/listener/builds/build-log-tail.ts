@@ -9,12 +9,12 @@ import { isKubeError } from '../../kube/client/errors.ts';
 import type { LogLine } from '../../kube/client/log-lines.ts';
 import { CursorWalk, type LogCursor, START } from '../logs/log-cursor.ts';
 import type { HubClient } from '../session/hub-client.ts';
-import { type BuildPod, buildOf, hasEnded, stepAfter, stepLog } from './build-pod.ts';
+import { type BuildPod, buildOf, podHasEnded, stepAfter, stepLog } from './build-pod.ts';
 
 /**
- * The log of one attempt at a build on its way to the hub, a piece a turn. The lines of all steps, one behind the other, are
- * counted: the hub says which it expects next, so a listener that begins in the middle reads the log anew and passes
- * over what the hub has.
+ * Sends the log of one build attempt to the hub, piece by piece. The lines of all steps are numbered consecutively.
+ * The hub says which line it expects next, so a listener that takes over rereads the log and skips the lines that the
+ * hub has.
  */
 
 export interface TailOptions {
@@ -23,24 +23,24 @@ export interface TailOptions {
   readonly epoch: number;
 }
 
-/** How a turn ended. `done`: nothing comes any more. `more`: there is more at once. `news`: something was sent. */
-export type Turn = 'done' | 'more' | 'news' | 'quiet';
+/** How a turn ended. `done`: no more lines will come. `more`: more lines are available now. `news`: lines were sent. */
+export type TurnResult = 'done' | 'more' | 'news' | 'quiet';
 
 const LOST = '… the rest of this log is lost: the pod of the build has gone';
 const [FIRST_STEP] = BUILD_STEP_NAMES;
 
-/** Where the next line is read. */
+/** Position of the next line to read. */
 interface Position {
   readonly step: BuildStep;
   readonly cursor: LogCursor;
-  /** Lines from there on that the hub has already. */
+  /** Number of lines from there on that the hub has already. */
   readonly ahead: number;
 }
 
-/** Everything is read, and `ahead` lines of it passed over. */
+/** Reads everything, and skips the first `ahead` lines. */
 const beginning = (ahead: number): Position => ({ step: FIRST_STEP, cursor: START, ahead });
 
-/** Lines for one call, and where the next one begins. */
+/** The lines for one call, and the position after them. */
 class Piece {
   readonly lines: BuildLogPieceLine[] = [];
   #at: Position;
@@ -73,12 +73,12 @@ class Piece {
   }
 }
 
-/** How far a piece reaches: up to the end of the log, up to where it is now, or until it was full. */
+/** Where a piece ends: at the end of the log, at its current end, or because the piece was full. */
 type Reach = 'end' | 'now' | 'full';
 
 export class BuildLogTail {
   readonly #options: TailOptions;
-  /** The line that the hub expects next; null: it was not asked yet. */
+  /** The line that the hub expects next; null: not known yet. */
   #next: number | null = null;
   #at: Position = beginning(0);
 
@@ -87,12 +87,12 @@ export class BuildLogTail {
   }
 
   /**
-   * Reads what is new and tells it.
-   * @param pod as last seen
-   * @param gone it is not there any more
-   * @throws HubError, KubeError: nothing is lost, the next turn does the same again
+   * Reads the new lines and sends them.
+   * @param pod its last observed state
+   * @param gone the pod no longer exists
+   * @throws HubError, KubeError: nothing is lost, the next turn repeats the work
    */
-  async turn(pod: BuildPod, gone: boolean, signal: AbortSignal): Promise<Turn> {
+  async turn(pod: BuildPod, gone: boolean, signal: AbortSignal): Promise<TurnResult> {
     const build = buildOf(pod);
     if (build === null) return 'done';
     if (this.#next === null && (await this.#send(pod, [], false, signal))) return 'done';
@@ -109,14 +109,14 @@ export class BuildLogTail {
     return isNews ? 'news' : 'quiet';
   }
 
-  /** The pod went before its log was read to the end. */
-  async #lose(pod: BuildPod, signal: AbortSignal): Promise<Turn> {
+  /** The pod was deleted before its log was read to the end. */
+  async #lose(pod: BuildPod, signal: AbortSignal): Promise<TurnResult> {
     const line = { at: new Date().toISOString(), step: this.#at.step, text: LOST };
     await this.#send(pod, [line], true, signal);
     return 'done';
   }
 
-  /** @returns whether the hub wants no more */
+  /** @returns whether the hub needs no more lines */
   async #send(
     pod: BuildPod,
     lines: BuildLogPieceLine[],
@@ -132,7 +132,8 @@ export class BuildLogTail {
     const answer = await hub.buildLogs(piece, { signal });
     const expected = first_line + lines.length;
     if (this.#next === null || answer.next_line !== expected) {
-      // Another listener has told more than we know of, or the hub less than it had: everything is counted anew.
+      // Another listener has sent more lines than this one, or the hub has lost some: start again from the line that
+      // the hub expects.
       const isFirst = this.#next === null;
       this.#at = beginning(answer.next_line);
       this.#next = isFirst ? answer.next_line : null;
@@ -144,8 +145,8 @@ export class BuildLogTail {
     for (;;) {
       const { step } = piece.at;
       const state = stepLog(pod, step);
-      // A pod that has ended begins no step any more.
-      if (state === 'absent') return hasEnded(pod) ? 'end' : 'now';
+      // A pod that has ended starts no further step.
+      if (state === 'absent') return podHasEnded(pod) ? 'end' : 'now';
       const grows = state === 'grows';
       const isWhole = await this.#readStep(pod, piece, grows, signal);
       if (!isWhole) return 'full';
@@ -156,12 +157,12 @@ export class BuildLogTail {
     }
   }
 
-  /** @returns whether the log of the step was read up to where it is now */
+  /** @returns whether the log of the step was read up to its current end */
   async #readStep(pod: BuildPod, piece: Piece, grows: boolean, signal: AbortSignal): Promise<boolean> {
     const walk = new CursorWalk(piece.at.cursor);
     for await (const line of this.#log(pod, piece.at, signal)) {
       if (piece.isFull) return false;
-      // What comes of it later is told with it then.
+      // The line is incomplete: it is sent with its rest later.
       if (line.isOpen && grows) break;
       piece.take(line, walk);
     }
@@ -174,7 +175,7 @@ export class BuildLogTail {
     try {
       yield* this.#options.client.readLog({ name, namespace }, { container: step, since, signal });
     } catch (error) {
-      // The container has just begun, as far as the node knows; or a step that never ran has no log.
+      // The container has just started, as far as the node knows; or a step that never ran has no log.
       if (!isKubeError(error, 'bad_request')) throw error;
     }
   }

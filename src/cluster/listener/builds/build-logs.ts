@@ -6,41 +6,41 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/client/clock.ts';
 import { keyOf } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import { type Outcome, runWorkers } from '../../kube/queue/controller.ts';
+import { type ReconcileOutcome, runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { ResourceView } from '../resource-view.ts';
 import { type HubClient, HubError } from '../session/hub-client.ts';
 import type { Term } from '../session/term.ts';
-import { BuildLogTail, type Turn } from './build-log-tail.ts';
-import { type BuildPod, slimBuildPod } from './build-pod.ts';
+import { BuildLogTail, type TurnResult } from './build-log-tail.ts';
+import { type BuildPod, trimBuildPod } from './build-pod.ts';
 
-/** Brings the logs of builds to the hub: of each pod in the namespace of builds, in turns between tenants. */
+/** Sends the logs of builds to the hub: of each pod in the build namespace, with turns between tenants. */
 
 export interface BuildLogsOptions {
   readonly client: KubeClient;
   readonly hub: Pick<HubClient, 'buildLogs'>;
   readonly term: Term;
   readonly view: Pick<ResourceView, 'covers'>;
-  /** Of builds. */
+  /** The build namespace. */
   readonly namespace: string;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Fires: take no more. */
+  /** Fires: start no more work. */
   readonly signal: AbortSignal;
-  /** Fires: end what is under way. */
+  /** Fires: abort current work. */
   readonly abort: AbortSignal;
 }
 
-/** Logs read at once: no build keeps a stream open, so this bounds neither builds nor tenants. */
+/** Logs that are read at the same time. No build keeps a stream open, so this limits neither builds nor tenants. */
 const WORKERS = 4;
 const TURN_MS = 30_000;
-/** Until the next look at a log that grows, and at one that was silent. */
-const PAUSE_MS: Readonly<Record<Exclude<Turn, 'done'>, number>> = { more: 0, news: 1000, quiet: 2000 };
-/** A hub of before does not take logs. */
+/** Pause before the next read, for a log with new lines and for a quiet one. */
+const PAUSE_MS: Readonly<Record<Exclude<TurnResult, 'done'>, number>> = { more: 0, news: 1000, quiet: 2000 };
+/** An older hub does not accept logs. */
 const OLD_HUB_PAUSE_MS = 300_000;
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 
-/** What is known of one pod; it outlives the pod, until its log has its end. */
+/** State of one pod. It outlives the pod, until its log is complete. */
 interface Followed {
   pod: BuildPod;
   gone: boolean;
@@ -50,7 +50,7 @@ interface Followed {
 class BuildLogs {
   readonly #options: BuildLogsOptions;
   readonly #followed = new Map<string, Followed>();
-  /** Uids of pods whose logs are told; forgotten with the pod. */
+  /** Uids of pods whose logs are complete; removed with the pod. */
   readonly #done = new Set<string>();
   readonly #queue: WorkQueue;
   readonly #pods: Reflector<BuildPod>;
@@ -68,7 +68,7 @@ class BuildLogs {
       resource: RESOURCES.Pod,
       namespace,
       labelSelector: `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${BUILD_COMPONENT}`,
-      transform: slimBuildPod,
+      transform: trimBuildPod,
       logger,
       clock,
     });
@@ -100,7 +100,7 @@ class BuildLogs {
 
   #see(pod: BuildPod): void {
     const { uid = '', labels = {} } = pod.metadata;
-    // Of a deployment that another listener is for.
+    // Skip deployments of other listeners, and complete logs.
     if (!this.#options.view.covers(labels[LABELS.namespace] ?? '') || this.#done.has(uid)) return;
     const { client, hub, term } = this.#options;
     const known = this.#followed.get(uid);
@@ -119,7 +119,7 @@ class BuildLogs {
     this.#queue.add(uid);
   }
 
-  async #turn(key: string, signal: AbortSignal): Promise<Outcome> {
+  async #turn(key: string, signal: AbortSignal): Promise<ReconcileOutcome> {
     const followed = this.#followed.get(key);
     const { term } = this.#options;
     if (followed === undefined || !term.isValid()) return { kind: 'settled' };
@@ -134,7 +134,7 @@ class BuildLogs {
     }
   }
 
-  #failed(error: unknown): Outcome {
+  #failed(error: unknown): ReconcileOutcome {
     if (error instanceof HubError && error.kind === 'conflict') {
       this.#options.term.end(error.message);
       return { kind: 'settled' };
@@ -145,7 +145,7 @@ class BuildLogs {
   }
 }
 
-/** Resolves when the signal has fired and nothing runs any more. */
+/** Resolves when the signal has fired and all work has ended. */
 export function followBuildLogs(options: BuildLogsOptions): Promise<void> {
   return new BuildLogs(options).run();
 }

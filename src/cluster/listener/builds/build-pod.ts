@@ -3,14 +3,14 @@ import { BUILD_STEP_NAMES, type BuildStep } from '../../../domain/builds/build.t
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 
-/** The pod of an attempt at a build, as far as its logs are concerned. Pure. */
+/** The pod of a build attempt, reduced to what its logs need. Pure. */
 
 interface ContainerStatus {
   readonly name: string;
   readonly state?: { readonly running?: object; readonly terminated?: object };
 }
 
-/** A pod as the API server tells it. */
+/** A pod as the API server returns it. */
 export interface BuildPod extends KubeObject {
   readonly status?: {
     readonly phase?: string;
@@ -19,7 +19,7 @@ export interface BuildPod extends KubeObject {
   };
 }
 
-/** Which build a pod is of; null: it does not say. */
+/** The build that a pod belongs to; null: its labels do not say. */
 export function buildOf({ metadata }: BuildPod): { revisionId: string; attempt: number } | null {
   const { labels = {}, annotations = {} } = metadata;
   const revisionId = labels[LABELS.revisionId] ?? '';
@@ -28,13 +28,13 @@ export function buildOf({ metadata }: BuildPod): { revisionId: string; attempt: 
   return { revisionId, attempt };
 }
 
-export function hasEnded({ status, metadata }: BuildPod): boolean {
+export function podHasEnded({ status, metadata }: BuildPod): boolean {
   return (
     status?.phase === 'Succeeded' || status?.phase === 'Failed' || metadata.deletionTimestamp !== undefined
   );
 }
 
-/** `ended`: all of its log is there. `absent`: it has none yet. */
+/** `ended`: the log is complete. `absent`: it has no log yet. */
 export type StepLog = 'absent' | 'grows' | 'ended';
 
 export function stepLog({ status }: BuildPod, step: BuildStep): StepLog {
@@ -44,13 +44,13 @@ export function stepLog({ status }: BuildPod, step: BuildStep): StepLog {
   return state?.running === undefined ? 'absent' : 'grows';
 }
 
-/** The step after this one; undefined: it is the last. */
+/** The step after this one; undefined: this is the last. */
 export function stepAfter(step: BuildStep): BuildStep | undefined {
   return BUILD_STEP_NAMES[BUILD_STEP_NAMES.indexOf(step) + 1];
 }
 
-/** What is kept of a pod in memory. */
-export function slimBuildPod(pod: BuildPod): BuildPod {
+/** The part of a pod that the cache keeps. */
+export function trimBuildPod(pod: BuildPod): BuildPod {
   const { name, namespace, uid, labels, annotations, deletionTimestamp, resourceVersion } = pod.metadata;
   const attempt = annotations?.[ANNOTATIONS.buildAttempt];
   return {

@@ -13,44 +13,47 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject, UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES, type Resource as ResourceKind } from '../../kube/client/resources.ts';
-import { isOurs } from '../apply/env-secrets.ts';
+import { belongsToDeployment } from '../apply/env-secrets.ts';
 import { Refusal } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
 import { mergedDockerConfig } from './docker-config.ts';
 
 /**
- * What builds have in their namespace: the Secret with the credentials of each, made before the custom resource asks
- * for the build and removed when it has had its last word, when another takes its place, and with the deployment. That
- * namespace holds nothing but builds, so there the listener may list Secrets: what was left because a process ended in
- * between is found.
+ * The Secrets with the credentials of builds, in the build namespace. Each is created before the custom resource
+ * requests the build. It is removed when the build has reached a final status, when another build replaces it, and
+ * with the deployment. The build namespace contains only builds, so the listener may list its Secrets, and finds
+ * those that a terminated process left behind.
  */
 
 export interface BuildSecretOptions {
   readonly client: Pick<KubeClient, 'create' | 'apply' | 'find' | 'delete' | 'listAll'>;
-  /** Of builds. */
+  /** The build namespace. */
   readonly namespace: string;
-  /** Secret there by which base images are pulled. */
+  /** Secret in the build namespace with the credentials for base images. */
   readonly baseSecret?: string | undefined;
   readonly logger: Pick<Logger, 'warn'>;
 }
 
 type View = Pick<ResourceView, 'covers' | 'trouble' | 'get'>;
 
-/** Whether an unfinished build of this resource uses the Secret, under its name or the one that earlier versions gave it. */
+/**
+ * Whether an unfinished build of this resource uses the Secret, under its name or under the name that earlier
+ * versions used.
+ */
 function needs(resource: Resource | undefined, secret: KubeObject): boolean {
   const { build } = resource?.spec ?? {};
-  if (resource === undefined || build === undefined || hasEnded(resource)) return false;
+  if (resource === undefined || build === undefined || buildHasEnded(resource)) return false;
   const names = [buildName, formerBuildName].map((nameOf) => nameOf(resource.metadata, build.revisionId));
   return names.includes(secret.metadata.name);
 }
 
-/** Name of the Secret that the item brings: derived here, because an older hub sends the former name. */
+/** Name of the item's Secret. It is derived here, because an older hub sends the former name. */
 function nameOf(item: ApplyWork, revisionId: string): string {
   return buildName({ namespace: item.namespace, name: item.name }, revisionId);
 }
 
-/** The build that the resource asks for has had its last word. */
-export function hasEnded(resource: Resource | undefined): boolean {
+/** Whether the requested build has reached a final status. */
+export function buildHasEnded(resource: Resource | undefined): boolean {
   const { spec, status } = resource ?? {};
   if (spec?.build === undefined || status?.build?.revisionId !== spec.build.revisionId) return false;
   return status.build.phase === 'Succeeded' || status.build.phase === 'Failed';
@@ -58,26 +61,26 @@ export function hasEnded(resource: Resource | undefined): boolean {
 
 export class BuildSecrets {
   readonly #options: BuildSecretOptions;
-  /** Names of those whose custom resource is being written: it does not ask for them yet. */
-  readonly #beingAsked = new Set<string>();
+  /** Names of Secrets whose custom resource is being written and does not refer to them yet. */
+  readonly #beingWritten = new Set<string>();
 
   constructor(options: BuildSecretOptions) {
     this.#options = options;
   }
 
   /**
-   * Writes the one that the item brings, if any; what is there already gets fresh credentials.
+   * Writes the Secret of the item, if any. An existing Secret receives fresh credentials.
    * @param guard called before the write
-   * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
+   * @throws Refusal Conflict when a Secret of another owner has the name; KubeError
    */
   async ensure(item: ApplyWork, guard: () => void, signal: AbortSignal): Promise<void> {
     const { build_secret: secret } = item;
     if (secret === undefined) return;
     const name = nameOf(item, secret.revision_id);
-    this.#beingAsked.add(name);
+    this.#beingWritten.add(name);
     const { client, namespace } = this.#options;
     const found = await client.find(RESOURCES.Secret, { namespace, name }, { signal });
-    if (found !== undefined && !isOurs(found, item.deployment_id)) {
+    if (found !== undefined && !belongsToDeployment(found, item.deployment_id)) {
       throw new Refusal(
         'Conflict',
         `a Secret named ${name} exists in ${namespace} that Berth did not make`,
@@ -90,7 +93,7 @@ export class BuildSecrets {
     else await this.#renew(object, found, signal);
   }
 
-  /** With the platform's credentials for base images; where these cannot be read, BuildKit says what it may not pull. */
+  /** Adds the platform's credentials for base images. If they cannot be read, BuildKit reports the failed pull. */
   async #withBases(data: Readonly<Record<string, string>>, signal: AbortSignal) {
     const { client, namespace, baseSecret: name, logger } = this.#options;
     const own = data[BUILD_SECRET_KEYS.dockerConfig];
@@ -100,14 +103,14 @@ export class BuildSecrets {
     const merged = mergedDockerConfig(own, Buffer.from(encoded, 'base64').toString('utf8'));
     if (merged !== null) return { ...data, [BUILD_SECRET_KEYS.dockerConfig]: merged };
     const message = 'the Secret for base images (BERTH_BUILD_BASE_SECRET) is missing or cannot be read';
-    logger.warn({ namespace, secret: name }, `${message}; builds pull as strangers`);
+    logger.warn({ namespace, secret: name }, `${message}; builds pull base images without credentials`);
     return data;
   }
 
-  /** The custom resource of the item was written, or was not: what it asks for is seen. */
-  asked(item: ApplyWork): void {
+  /** Called after the write of the item's custom resource, successful or not. */
+  afterWrite(item: ApplyWork): void {
     const { build_secret: secret } = item;
-    if (secret !== undefined) this.#beingAsked.delete(nameOf(item, secret.revision_id));
+    if (secret !== undefined) this.#beingWritten.delete(nameOf(item, secret.revision_id));
   }
 
   #object(item: ApplyWork, { revision_id, data }: NonNullable<ApplyWork['build_secret']>) {
@@ -136,8 +139,8 @@ export class BuildSecrets {
   }
 
   /**
-   * Removes every Secret that no build needs, and copies one that a version before has written to its present name. Of
-   * namespaces that this listener does not see, or has not read completely yet, nothing is touched.
+   * Removes every Secret that no build needs, and copies a Secret with a former name to its present name. Secrets of
+   * namespaces that the listener does not watch, or has not read completely yet, are kept.
    * @throws KubeError, what `guard` throws
    */
   async tidy(view: View, guard: () => void, signal: AbortSignal): Promise<void> {
@@ -153,13 +156,13 @@ export class BuildSecrets {
         if (!names.has(present)) await this.#copy(name, present, guard, signal);
         continue;
       }
-      if (this.#beingAsked.has(name)) continue;
+      if (this.#beingWritten.has(name)) continue;
       guard();
       await this.#delete(RESOURCES.Secret, secret, signal);
     }
   }
 
-  /** A build that was asked for before an upgrade and begins after it mounts the Secret under its present name. */
+  /** A build that was requested before an upgrade and starts after it mounts the Secret under its present name. */
   async #copy(former: string, name: string, guard: () => void, signal: AbortSignal): Promise<void> {
     const { client, namespace } = this.#options;
     const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name: former }, { signal });
@@ -179,7 +182,7 @@ export class BuildSecrets {
 
   /**
    * Removes the Secrets and Jobs of a deployment.
-   * @returns what was still there
+   * @returns the objects that still existed
    */
   async remove(deploymentId: string, guard: () => void, signal: AbortSignal): Promise<KubeObject[]> {
     const left: KubeObject[] = [];
@@ -200,7 +203,7 @@ export class BuildSecrets {
     const { items } = await client.listAll(kind, {
       namespace,
       labelSelector,
-      // The values are nobody's business here.
+      // Secret values are not needed here.
       transform: ({ apiVersion, kind: name, metadata }) => ({ apiVersion, kind: name, metadata }),
       signal,
     });
@@ -218,7 +221,7 @@ export class BuildSecrets {
       };
       await client.delete(kind, { namespace, name }, options);
     } catch (error) {
-      // Gone, or another one of the name by now.
+      // It is gone, or another object has the name by now.
       if (!isKubeError(error, 'not_found', 'conflict')) throw error;
     }
   }

@@ -1,4 +1,4 @@
-/** Credentials as docker keeps them (`config.json`), of two makers. */
+/** Docker credentials (`config.json`) from two sources. */
 
 function authsOf(text: string): Record<string, unknown> | null {
   try {
@@ -12,10 +12,10 @@ function authsOf(text: string): Record<string, unknown> | null {
 }
 
 /**
- * Both in one. For a registry that both name, the build's own count: it pushes there.
+ * Merges both. For a registry in both, the build's own credentials win, because the build pushes there.
  * @param own of the build
- * @param bases of the platform; nothing but its `auths` is taken: helpers that it names are programs
- * @returns null: one of them cannot be read
+ * @param bases of the platform. Only `auths` is used: credential helpers are programs.
+ * @returns null: one of them cannot be parsed
  */
 export function mergedDockerConfig(own: string, bases: string): string | null {
   const [first, second] = [authsOf(bases), authsOf(own)];

@@ -11,24 +11,24 @@ import { kubernetesAtLeast } from '../../../workloads/cluster-support.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError, toKubeError } from '../../kube/client/errors.ts';
 import { describeRight, missingRights, type Right } from '../../kube/client/rights.ts';
-import { buildRights, leaseRights, namespaceRights, workRights } from '../rights.ts';
+import { listenerBuildRights, listenerLeaseRights, namespaceRights, workRights } from '../rights.ts';
 import { kubernetesVersion } from '../session/cluster-facts.ts';
 import { type Check, complete, type Finding, failed, ok, warning } from './finding.ts';
 
-/** What the doctor finds in the cluster, with the listener's own account. Nothing is changed there. */
+/** The doctor's findings in the cluster, with the listener's own account. The checks change nothing in the cluster. */
 
 export interface ClusterContext {
   readonly client: Pick<KubeClient, 'request' | 'serverVersion' | 'create'>;
   readonly hosting: HostingMode;
-  /** Namespaces that the listener itself is told to work in; empty: all. */
+  /** Namespaces that the listener is configured to work in; empty: all. */
   readonly namespaces: readonly string[];
-  /** Berth's own. */
+  /** Namespace of Berth. */
   readonly ownNamespace: string;
-  /** Of builds; absent or null: nothing is built. */
+  /** The build namespace; absent or null: no builds. */
   readonly buildNamespace?: string | null | undefined;
-  /** Namespaces that deployments may use, as the hub has it; null: not known. */
+  /** Namespaces that deployments may use, according to the hub; null: unknown. */
   readonly registered: readonly string[] | null;
-  /** Where deployments are already, as the hub has it; absent: not known. */
+  /** Namespaces that have deployments, according to the hub; absent: unknown. */
   readonly used?: readonly { readonly namespace: string; readonly deployments: number }[] | undefined;
 }
 
@@ -42,7 +42,7 @@ const CHECKS: readonly Check[] = [
   'namespaces',
 ];
 
-/** The rules of the custom resource (CEL with quantities) are refused by older ones. */
+/** Older versions reject the validation rules of the CRD (CEL with quantities). */
 const OLDEST = [1, 30] as const;
 const messageOf = (error: unknown) => toKubeError(error).message;
 
@@ -137,11 +137,11 @@ async function rights(context: ClusterContext, signal: AbortSignal): Promise<Fin
       where: namespace === undefined ? ' in all namespaces' : ` in ${namespace}`,
     })),
     { rights: namespaceRights(hosting), namespace: undefined, where: '' },
-    { rights: leaseRights(), namespace: ownNamespace, where: ` in ${ownNamespace}` },
+    { rights: listenerLeaseRights(), namespace: ownNamespace, where: ` in ${ownNamespace}` },
   ];
   if (buildNamespace != null) {
     const where = ` in ${buildNamespace} (the profile cloud)`;
-    wanted.push({ rights: buildRights(), namespace: buildNamespace, where });
+    wanted.push({ rights: listenerBuildRights(), namespace: buildNamespace, where });
   }
   const next =
     'grant the account of the listener its rights: run helm upgrade, or kubectl apply with the manifests that were rendered for this installation (docs/install.md); if it has rights only in some namespaces, list these in BERTH_NAMESPACES';
@@ -160,7 +160,7 @@ async function rights(context: ClusterContext, signal: AbortSignal): Promise<Fin
   }
 }
 
-/** A dry run of the first write of the listener in a namespace: the Secret with the environment of a revision. */
+/** Dry run of the listener's first write in a namespace: the Secret with the environment of a revision. */
 async function namespaceTrouble(
   { client }: ClusterContext,
   namespace: string,
@@ -199,7 +199,7 @@ async function namespaceTrouble(
   }
 }
 
-/** Deployments in namespaces that are not in the list any more: they are not observed, and cannot be deleted. */
+/** Deployments in namespaces that are no longer in the list: they are not observed, and cannot be deleted. */
 function abandoned({ used = [] }: ClusterContext, list: readonly string[]): Finding[] {
   const outside = used.filter(({ namespace }) => !list.includes(namespace));
   if (outside.length === 0) return [];
@@ -253,6 +253,6 @@ export async function clusterFindings(context: ClusterContext, signal: AbortSign
  */
 export function noCluster(message: string, setting = 'KUBECONFIG'): Finding[] {
   const next = `set ${setting} to a kubeconfig of the ServiceAccount berth-listener (docs/remote-listener.md), or run in a pod with it`;
-  // The advice of the message is for the start of a role.
+  // The remedy in the message is meant for the start of a role.
   return complete([failed('kubeconfig', message.split('; next:')[0] ?? message, next)], CHECKS);
 }

@@ -23,14 +23,14 @@ export const CHECKS = {
 export type Check = keyof typeof CHECKS;
 
 /** `warning`: works, but needs attention. `skipped`: could not be checked, because of another finding. */
-export type Outcome = 'ok' | 'warning' | 'failed' | 'skipped';
+export type CheckOutcome = 'ok' | 'warning' | 'failed' | 'skipped';
 
 /** What was found at one check. */
 export interface Finding {
   readonly check: Check;
-  readonly outcome: Outcome;
+  readonly outcome: CheckOutcome;
   readonly message: string;
-  /** What to do; only of a warning or failure. */
+  /** What to do; only for a warning or failure. */
   readonly next?: string;
 }
 

@@ -7,9 +7,11 @@ import { isAnotherCluster, sameNamespace } from '../../../domain/deployment/clus
 import { type Check, complete, type Finding, failed, ok, warning } from './finding.ts';
 import { networkTrouble } from './network-trouble.ts';
 
-/** Findings from one call of the hub, for the state of the lease: about the connection, the key and the listener. Pure. */
+/**
+ * Findings from one call of the hub for the state of the lease: about the connection, the key and the listener. Pure.
+ */
 
-export type HubLook =
+export type HubProbeResult =
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
   | {
       readonly kind: 'answer';
@@ -24,10 +26,10 @@ export type HubLook =
 export interface HubContext {
   readonly hubUrl: string;
   readonly listenerId: string;
-  /** Of this process. */
+  /** Version of this process. */
   readonly version: string;
   readonly rendering: Omit<RenderConfig, 'kubernetesVersion'>;
-  /** Which cluster this is (domain/deployment/cluster-id.ts); undefined: it could not be read. */
+  /** Id of this cluster (domain/deployment/cluster-id.ts); undefined: it could not be read. */
   readonly clusterId?: string | undefined;
 }
 
@@ -35,14 +37,14 @@ const WAY: readonly Check[] = ['hub_name', 'hub_connection', 'hub_tls', 'hub_ans
 const REST: readonly Check[] = ['clock', 'key', 'scope', 'listener', 'version', 'lease', 'rendering'];
 const ALL = [...WAY, ...REST];
 
-/** The Date header has whole seconds, and the way takes its time. */
+/** The Date header has whole seconds, and the response takes some time. */
 const NOTED_SKEW_MS = 5_000;
-/** Certificates and tokens that were just made are refused from about here. */
+/** From about this skew on, new certificates and tokens are rejected. */
 const BAD_SKEW_MS = 300_000;
 
 const hostOf = (url: URL) => `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`;
 
-/** Where others may listen to plain HTTP. */
+/** Whether others could read plain HTTP on the way. */
 function isOpenNetwork({ hostname }: URL): boolean {
   const local = hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
   return !local && !/\.svc(\.|$)/.test(hostname);
@@ -92,7 +94,7 @@ function parsed(body: string): unknown {
   }
 }
 
-/** Of whatever answers, which may be no hub. */
+/** The response may come from something else than a hub. */
 const MAX_SENTENCE = 300;
 
 function sentence(body: string): string {
@@ -102,7 +104,7 @@ function sentence(body: string): string {
 
 const NO_SUCH_LISTENER = 'There is no such listener.';
 
-/** What an answer that is no success says: the check that failed with it. */
+/** The failed check that an error response stands for. */
 function refusal({ hubUrl, listenerId }: HubContext, status: number, detail: string): Finding {
   const said = detail === '' ? `HTTP ${status}` : `HTTP ${status}: ${detail}`;
   if (status === 401 && detail !== '') {
@@ -175,8 +177,8 @@ function version(context: HubContext, hub: string): Finding {
 }
 
 /**
- * Whose the lease is.
- * @param cluster which cluster this is (domain/deployment/cluster-id.ts); undefined: it could not be read
+ * Findings about the lease holder.
+ * @param cluster id of this cluster (domain/deployment/cluster-id.ts); undefined: it could not be read
  */
 function leaseFinding(
   { holder, held, epoch, cluster_id: bound }: LeaseState,
@@ -208,9 +210,9 @@ function rendering(context: HubContext, reported: RenderConfig | null): Finding 
       'start the listener: it reports the settings with the lease',
     );
   }
-  const { kubernetesVersion: _, ...told } = reported;
+  const { kubernetesVersion: _, ...settings } = reported;
   const own: Record<string, unknown> = context.rendering;
-  const differing = Object.entries(told)
+  const differing = Object.entries(settings)
     .filter(([name, value]) => canonicalJson(value) !== canonicalJson(own[name]))
     .map(([name]) => name);
   if (differing.length === 0) return ok('rendering', 'equal to those of this process');
@@ -223,21 +225,21 @@ function rendering(context: HubContext, reported: RenderConfig | null): Finding 
 
 /** The findings of the hub, and the lease if the hub returned it. */
 export function hubFindings(
-  look: HubLook,
+  probe: HubProbeResult,
   context: HubContext,
 ): { findings: Finding[]; lease: LeaseState | null } {
   const url = new URL(context.hubUrl);
-  if (look.kind === 'error') {
-    const trouble = networkTrouble(hostOf(url), url.protocol === 'http:', look.code, look.message);
+  if (probe.kind === 'error') {
+    const trouble = networkTrouble(hostOf(url), url.protocol === 'http:', probe.code, probe.message);
     return { findings: complete([...way(url, trouble.check), trouble], ALL), lease: null };
   }
-  const state = look.status === 200 ? leaseStateSchema.safeParse(parsed(look.body)).data : undefined;
-  const time = clock(look.date, look.now);
+  const state = probe.status === 200 ? leaseStateSchema.safeParse(parsed(probe.body)).data : undefined;
+  const time = clock(probe.date, probe.now);
   if (state === undefined) {
     const trouble = refusal(
       { ...context, hubUrl: `${url.origin}${url.pathname}` },
-      look.status,
-      sentence(look.body),
+      probe.status,
+      sentence(probe.body),
     );
     const atAnswer = trouble.check === 'hub_answer';
     const before = atAnswer

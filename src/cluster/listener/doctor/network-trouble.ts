@@ -5,7 +5,7 @@ import { type Check, type Finding, failed } from './finding.ts';
 const UNKNOWN_NAME = ['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME'];
 
 const UNKNOWN_AUTHORITY = [
-  // An authority with the same name and another key: it was created again.
+  // A certificate authority with the same name and another key: it was created again.
   'CERT_SIGNATURE_FAILURE',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

@@ -1,8 +1,8 @@
-import { CHECKS, type Finding, type Outcome } from './finding.ts';
+import { CHECKS, type CheckOutcome, type Finding } from './finding.ts';
 
 /** How findings are printed. */
 
-const WORDS: Readonly<Record<Outcome, string>> = {
+const WORDS: Readonly<Record<CheckOutcome, string>> = {
   ok: 'ok',
   warning: 'warning',
   failed: 'FAILED',
@@ -16,21 +16,21 @@ export function isHealthy(findings: readonly Finding[]): boolean {
 
 const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** A line a finding, with what to do below it, and a sum. */
+/** One line per finding, with its remedy below, and a summary. */
 export function asText(findings: readonly Finding[]): string {
   const width = Math.max(...Object.values(CHECKS).map((name) => name.length));
   const lines = findings.map(({ check, outcome, message, next }) => {
     const line = `${WORDS[outcome].padEnd(8)} ${CHECKS[check].padEnd(width)}  ${message}`;
     return next === undefined ? line : `${line}\n${' '.repeat(width + 11)}next: ${next}`;
   });
-  const count = (outcome: Outcome) => findings.filter((finding) => finding.outcome === outcome).length;
+  const count = (outcome: CheckOutcome) => findings.filter((finding) => finding.outcome === outcome).length;
   const sum = isHealthy(findings)
     ? `Nothing failed, ${plural(count('warning'), 'warning')}.`
     : `${count('failed')} failed, ${plural(count('warning'), 'warning')}, ${count('skipped')} not checked.`;
   return [...lines, '', sum].join('\n');
 }
 
-/** For programs: `{ok, findings: [{check, outcome, message, next?}]}`. */
+/** Output for programs: `{ok, findings: [{check, outcome, message, next?}]}`. */
 export function asJson(findings: readonly Finding[]): string {
   return JSON.stringify({ ok: isHealthy(findings), findings }, null, 2);
 }

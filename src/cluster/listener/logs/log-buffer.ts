@@ -1,9 +1,9 @@
 import type { WorkloadLogLine } from '../../../domain/core/log-query.ts';
 
-/** Lines that were read and not told yet, bounded: whoever adds to a full buffer waits. */
+/** A bounded buffer of lines that were read and not sent yet. Adding to a full buffer waits. */
 
-/** Characters from which on it is full. */
-const MOST_CHARACTERS = 256 * 1024;
+/** The buffer is full from this number of characters on. */
+const MAX_CHARACTERS = 256 * 1024;
 
 export class LogBuffer {
   readonly #lines: WorkloadLogLine[] = [];
@@ -12,9 +12,9 @@ export class LogBuffer {
   #room = Promise.withResolvers<void>();
   #closed = false;
 
-  /** @returns whether there is still somebody to tell */
+  /** @returns false: the reader is gone */
   async add(line: WorkloadLogLine): Promise<boolean> {
-    while (this.#characters >= MOST_CHARACTERS && !this.#closed) await this.#room.promise;
+    while (this.#characters >= MAX_CHARACTERS && !this.#closed) await this.#room.promise;
     if (this.#closed) return false;
     this.#lines.push(line);
     this.#characters += line.text.length;
@@ -22,7 +22,7 @@ export class LogBuffer {
     return true;
   }
 
-  /** The oldest lines, at most so many and about so many characters. */
+  /** Removes and returns the oldest lines, up to about the given limits. */
   take(lines: number, characters: number): WorkloadLogLine[] {
     let count = 0;
     let sum = 0;
@@ -42,7 +42,7 @@ export class LogBuffer {
     return this.#lines.length === 0;
   }
 
-  /** Resolves when there are lines, or `wake` or `close` was called. */
+  /** Resolves when there are lines, or when `wake` or `close` is called. */
   get content(): Promise<void> {
     return this.#content.promise;
   }
@@ -51,14 +51,14 @@ export class LogBuffer {
     this.#content.resolve();
   }
 
-  /** Nobody is told any more. */
+  /** Called when the reader is gone. */
   close(): void {
     this.#closed = true;
     this.#content.resolve();
     this.#wakeAdders();
   }
 
-  /** All of them: who finds it full again goes on waiting. */
+  /** Wakes all of them: those that find the buffer full again continue to wait. */
   #wakeAdders(): void {
     this.#room.resolve();
     this.#room = Promise.withResolvers<void>();

@@ -1,22 +1,22 @@
 import type { LogLine } from '../../kube/client/log-lines.ts';
 
 /**
- * Where reading a container's log stands. Logs are asked for from a second on, so the lines of that second that were
- * read already come again, and are counted off. Pure.
+ * Position in a container's log. The API filters logs by whole seconds, so the lines of the cursor's second are
+ * returned again. `skip` counts those that were read already. Pure.
  */
 export interface LogCursor {
   /** The log is read from this second on, RFC 3339; null: from its beginning. */
   readonly since: string | null;
-  /** Lines from there on that were read already. */
+  /** Number of lines from there on that were read already. */
   readonly skip: number;
 }
 
 export const START: LogCursor = { since: null, skip: 0 };
 
-/** The second of a time; times of one container have one offset. */
+/** The second of a timestamp. All timestamps of one container have the same UTC offset. */
 const secondOf = (at: string) => at.replace(/\.\d+/, '');
 
-/** Follows one reading from a cursor on: says which lines are new, and where the next reading begins. */
+/** Follows one read from a cursor on: decides which lines are new, and where the next read begins. */
 export class CursorWalk {
   readonly #from: LogCursor;
   #since: string | null;
@@ -27,13 +27,13 @@ export class CursorWalk {
     this.#since = from.since;
   }
 
-  /** Whether the line was not read before. */
+  /** Whether the line is new. */
   take({ at }: LogLine): boolean {
     const { since, skip } = this.#from;
     const second = secondOf(at);
-    // What was not asked for.
+    // The line is older than requested.
     if (since !== null && second < since) return false;
-    // A clock that was set back makes no earlier beginning: later lines would come again.
+    // Ignores a clock that was set back: an earlier cursor would return later lines again.
     if (this.#since === null || second > this.#since) {
       this.#since = second;
       this.#counted = 0;

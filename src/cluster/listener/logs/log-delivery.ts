@@ -4,7 +4,7 @@ import { type Clock, sleep } from '../../kube/client/clock.ts';
 import { type HubClient, HubError } from '../session/hub-client.ts';
 import type { Term } from '../session/term.ts';
 
-/** Brings what was read of logs to the hub, for one reader. */
+/** Sends log lines to the hub, for one reader. */
 
 export interface DeliveryOptions {
   readonly hub: Pick<HubClient, 'logChunk'>;
@@ -14,18 +14,18 @@ export interface DeliveryOptions {
   readonly clock: Clock;
 }
 
-/** Before a chunk is sent again to a reader that is behind; longer each time, for one that has paused. */
+/** Pause before a chunk is sent again to a slow reader. It grows for a reader that has paused. */
 const FULL_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 2500;
-/** A hub that does not answer for so long has no reader any more. */
+/** After this time without an answer of the hub, the reader is considered gone. */
 const GIVE_UP_MS = 30_000;
 const RETRY_MS = 1000;
-/** HTTP status: nobody reads any more. */
-const NOBODY = 404;
+/** HTTP status of the hub when the reader is gone. */
+const READER_GONE = 404;
 
 type Chunk = Omit<LogChunk, 'epoch'>;
 
-/** A reading in lines of the log: by the request of whoever reads, as the API names it (docs/observability.md). */
+/** Log fields of a read, with the request id of the API (docs/observability.md). */
 export const namesOf = ({
   http_request_id: requestId,
   request_id: logRequestId,
@@ -44,8 +44,8 @@ export class LogDelivery {
   }
 
   /**
-   * Sends it again until it is taken, nobody reads any more, or the signal fires.
-   * @returns whether it was taken
+   * Sends a chunk repeatedly until it is accepted, the reader is gone, or the signal fires.
+   * @returns whether it was accepted
    */
   async deliver(chunk: Chunk, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#options;
@@ -54,7 +54,7 @@ export class LogDelivery {
       const answer = await this.post(chunk, signal).catch((error) => this.#failed(error, signal));
       if (typeof answer === 'boolean') return answer;
       if (answer === 'full') {
-        // Somebody is there, who takes their time. The hub says when they have gone.
+        // The reader is slow but present. The hub reports when it leaves.
         until = clock.now() + GIVE_UP_MS;
         await sleep(clock, Math.min(LONGEST_PAUSE_MS, FULL_PAUSE_MS * 2 ** refusals), signal);
         refusals += 1;
@@ -63,20 +63,24 @@ export class LogDelivery {
     return false;
   }
 
-  /** Sends it once. @returns true: taken; full: to be sent again a little later. @throws HubError */
+  /**
+   * Sends a chunk once.
+   * @returns true: accepted; full: send it again later
+   * @throws HubError
+   */
   async post(chunk: Chunk, signal: AbortSignal): Promise<true | 'full'> {
     const { hub, term, request } = this.#options;
     const { state } = await hub.logChunk(request.request_id, { epoch: term.epoch, ...chunk }, { signal });
     return state === 'taken' ? true : state;
   }
 
-  /** @returns false: nobody reads any more; a number: to be sent again after so many milliseconds */
+  /** @returns false: the reader is gone; a number: send again after so many milliseconds */
   #failed(error: unknown, signal: AbortSignal): false | number {
     const { term, logger, request } = this.#options;
     if (signal.aborted) return false;
     if (!(error instanceof HubError)) throw error;
     if (error.kind === 'conflict') term.end(error.message);
-    if (error.kind !== 'unavailable' || error.status === NOBODY) return false;
+    if (error.kind !== 'unavailable' || error.status === READER_GONE) return false;
     logger.warn({ ...namesOf(request), err: error.message }, 'failed to send lines of a log; will try again');
     return Math.max(error.retryAfterMs ?? 0, RETRY_MS);
   }

@@ -9,42 +9,45 @@ import { isKubeError } from '../../kube/client/errors.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { LogBuffer } from './log-buffer.ts';
 import { type DeliveryOptions, LogDelivery, namesOf } from './log-delivery.ts';
-import { chooseContainers, LEFT_LINE, leftSentence } from './log-slots.ts';
+import { SKIPPED_LINE, selectContainers, skippedSentence } from './log-slots.ts';
 import { type LoggedContainer, loggedContainers, podSelector, type WorkloadPod } from './workload-pod.ts';
 
-/** Reads the logs of one deployment for one reader, who may follow them, and sends them in chunks. */
+/** Reads the logs of one deployment for one reader, optionally follows them, and sends them in chunks. */
 
 export interface ReadingOptions extends DeliveryOptions {
   readonly client: Pick<KubeClient, 'listAll' | 'readLog'>;
-  /** Fires: read no more. */
+  /** Fires: stop reading. */
   readonly signal: AbortSignal;
 }
 
-/** Pods that come and go while their logs are followed are looked for this often. */
-const LOOK_MS = 2000;
-/** Between two chunks: bounds what one reader costs. */
+/** How often pods are listed while their logs are followed. */
+const POLL_MS = 2000;
+/** Pause between two chunks. Limits the cost of one reader. */
 const CHUNK_PAUSE_MS = 200;
-/** A container that is left in so many looks in a row is told of: most that have ended make room at once. */
-const LOOKS_LEFT = 3;
-/** A cluster that does not answer for so long is given up. */
+/**
+ * A container that is skipped in so many consecutive polls is reported. Most containers that have ended free their
+ * slot at once.
+ */
+const MAX_SKIPPED_POLLS = 3;
+/** After this time without an answer of the cluster, the read ends. */
 const GIVE_UP_MS = 30_000;
 
-/** What is known of a container's log. */
+/** State of a container's log. */
 interface Tail {
-  /** Time of its last line that was read. */
+  /** Timestamp of the last line that was read. */
   at: string | undefined;
   isRunning: boolean;
   isDone: boolean;
   failures: number;
-  /** It was there when the reading began: of its newest lines alone as many as were asked for. */
+  /** The container existed when the read began. Only for such a container, the limit on the newest lines applies. */
   readonly isFirst: boolean;
-  /** Looks in a row in which there was no room for it. */
+  /** Number of consecutive polls without a slot for it. */
   left: number;
 }
 
-const NO_PODS = 'The deployment has no pod that has begun, of those asked for.';
-const NO_FORMER = 'No container has a run before the present one that is known, of those asked for.';
-const ALL = 'These are the lines that there are.';
+const NO_PODS = 'No requested pod of the deployment has started.';
+const NO_FORMER = 'No requested container has a previous run.';
+const ALL = 'All available lines were returned.';
 const FORBIDDEN = 'The listener of the cluster lacks the right to list pods or to read their logs.';
 const STOPPED = 'The listener of the cluster was stopped: ask again.';
 const STOP_MS = 1000;
@@ -73,7 +76,7 @@ export class LogReading {
     this.#delivery = new LogDelivery(options);
   }
 
-  /** Resolves when everything is told, the reader has gone, or the signal has fired. Never rejects. */
+  /** Resolves when everything is sent, the reader is gone, or the signal fires. Never rejects. */
   async run(): Promise<void> {
     const { signal } = this.#options;
     const stop = () => {
@@ -87,26 +90,29 @@ export class LogReading {
     } finally {
       stop();
       signal.removeEventListener('abort', stop);
-      if (signal.aborted) await this.#tellStop();
+      if (signal.aborted) await this.#reportStop();
     }
   }
 
-  /** Reads until there is nothing more. @returns why there is not, as a sentence */
+  /**
+   * Reads until no more lines will come.
+   * @returns the reason, as a sentence
+   */
   async #read(): Promise<string> {
     const { request, clock } = this.#options;
     const { signal } = this.#ending;
     try {
-      for (let looks = 0; !signal.aborted; looks += 1) {
-        const all = await this.#look();
-        for (const { key } of all) if (!this.#tails.has(key)) this.#tails.set(key, newTail(looks === 0));
-        const { read, left } = chooseContainers(all, (key) => this.#tails.get(key));
+      for (let polls = 0; !signal.aborted; polls += 1) {
+        const all = await this.#poll();
+        for (const { key } of all) if (!this.#tails.has(key)) this.#tails.set(key, newTail(polls === 0));
+        const { read, left } = selectContainers(all, (key) => this.#tails.get(key));
         const reading = read.map((container) => this.#follow(container));
         if (!request.query.follow) {
           await Promise.all(reading);
           return this.#sum(all.length, left);
         }
-        this.#tellLeft(left);
-        await sleep(clock, LOOK_MS, signal);
+        this.#reportSkipped(left);
+        await sleep(clock, POLL_MS, signal);
       }
       return ALL;
     } catch (error) {
@@ -119,25 +125,25 @@ export class LogReading {
   #sum(found: number, left: readonly LoggedContainer[]): string {
     if (found === 0) return this.#options.request.query.previous ? NO_FORMER : NO_PODS;
     const unread = this.#unread === 0 ? '' : ` The logs of ${this.#unread} containers could not be read.`;
-    return `${ALL}${unread}${leftSentence(left)}`;
+    return `${ALL}${unread}${skippedSentence(left)}`;
   }
 
-  /** Each that is left says so itself, once, among the lines of the others. */
-  #tellLeft(left: readonly LoggedContainer[]): void {
+  /** Reports each skipped container once, with a line among those of the others. */
+  #reportSkipped(left: readonly LoggedContainer[]): void {
     const keys = new Set(left.map(({ key }) => key));
-    for (const [key, tail] of this.#tails) if (!keys.has(key) && tail.left < LOOKS_LEFT) tail.left = 0;
+    for (const [key, tail] of this.#tails) if (!keys.has(key) && tail.left < MAX_SKIPPED_POLLS) tail.left = 0;
     for (const { key, source } of left) {
       const tail = this.#tails.get(key);
       if (tail === undefined) continue;
       tail.left += 1;
-      if (tail.left !== LOOKS_LEFT) continue;
+      if (tail.left !== MAX_SKIPPED_POLLS) continue;
       const at = this.#options.clock.date().toISOString();
-      void this.#buffer.add({ at, ...source, text: LEFT_LINE });
+      void this.#buffer.add({ at, ...source, text: SKIPPED_LINE });
     }
   }
 
-  /** As `#containers`; who follows gets over a cluster that does not answer for a moment. */
-  async #look(): Promise<LoggedContainer[]> {
+  /** Like `#containers`; when following, a short outage of the cluster is tolerated. */
+  async #poll(): Promise<LoggedContainer[]> {
     const { clock, request } = this.#options;
     const { signal } = this.#ending;
     const until = clock.now() + GIVE_UP_MS;
@@ -147,7 +153,7 @@ export class LogReading {
       } catch (error) {
         const mayPass = isKubeError(error) && error.retryable && error.kind !== 'forbidden';
         if (!request.query.follow || !mayPass || signal.aborted || clock.now() > until) throw error;
-        await sleep(clock, LOOK_MS, signal);
+        await sleep(clock, POLL_MS, signal);
       }
     }
   }
@@ -165,7 +171,7 @@ export class LogReading {
     return all;
   }
 
-  /** Reads one log, unless that is done or under way. A stream that breaks off is taken up again with the next look. */
+  /** Reads one log, unless it is complete or being read. An interrupted stream is resumed with the next poll. */
   async #follow(container: LoggedContainer): Promise<void> {
     const { key, hasEnded } = container;
     const tail = this.#tails.get(key);
@@ -175,7 +181,7 @@ export class LogReading {
       await this.#tail(container, tail);
       tail.isDone = hasEnded;
     } catch (error) {
-      // It has just begun, or its pod has gone: the next look knows.
+      // The container has just started, or its pod is gone: the next poll shows which.
       const { logger, request } = this.#options;
       if (!isKubeError(error, 'bad_request', 'not_found', 'aborted') && !this.#ending.signal.aborted) {
         tail.failures += 1;
@@ -195,21 +201,21 @@ export class LogReading {
     const lines = client.readLog(pod, {
       container: source.container,
       since: from ?? since,
-      // Of a container that begins later, nothing is left out.
+      // A container that starts later is read completely.
       tail: from === undefined && isFirst ? limit : undefined,
       follow,
       previous,
       signal: this.#ending.signal,
     });
     for await (const { at, text } of lines) {
-      // Asked for to the second: what was read of it already comes again.
+      // The API filters by whole seconds, so some lines were read before.
       if (from !== undefined && at <= from) continue;
       if (!(await this.#buffer.add({ at, ...source, text }))) return;
       tail.at = at;
     }
   }
 
-  /** Sends what is read, and in between that there is nothing, until the end was sent or nobody reads. */
+  /** Sends lines, or an empty chunk as a sign of life, until the end was sent or the reader is gone. */
   async #send(reading: Promise<string>): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#ending;
@@ -230,8 +236,8 @@ export class LogReading {
     }
   }
 
-  /** The listener is told to stop: the reader need not wait until it is missed. */
-  async #tellStop(): Promise<void> {
+  /** The listener stops: tells the reader, which then need not wait for a timeout. */
+  async #reportStop(): Promise<void> {
     if (!this.#options.term.isValid()) return;
     const chunk = { seq: this.#seq + 1, lines: [], end: STOPPED };
     await this.#delivery.post(chunk, AbortSignal.timeout(STOP_MS)).catch(() => undefined);

@@ -9,50 +9,57 @@ import { type HubClient, HubError } from '../session/hub-client.ts';
 import { namesOf } from './log-delivery.ts';
 import { LogReading } from './log-reading.ts';
 
-/** Asks the hub who wants to read logs of workloads, and reads for each until it has gone. */
+/** Polls the hub for requests to read logs of workloads, and serves each until its reader is gone. */
 
 export interface LogRequestsOptions extends HubFailureOptions {
   readonly client: KubeClient;
   readonly hub: Pick<HubClient, 'logRequests' | 'logChunk'>;
   readonly view: Pick<ResourceView, 'covers'>;
-  /** Fires: read no more. */
+  /** Fires: stop reading. */
   readonly signal: AbortSignal;
 }
 
 const RETRY = { baseMs: 300, capMs: 10_000 };
-/** A hub of before knows no such requests. */
+/** An older hub does not have this call. */
 const OLD_HUB_PAUSE_MS = 300_000;
-/** What a hub of before answers to a listener that says what it knows: it is asked without that, once. */
+/**
+ * Status of an older hub when the call carries the listener's capabilities. The call is then repeated once without
+ * them.
+ */
 const UNPROCESSABLE = 422;
-/** That once may reach a newer hub: whoever asks there for what the listener knows waits for so long. */
-const UNTOLD_WAIT_SECONDS = 4;
+/**
+ * The repeated call may reach a newer hub. A request there that depends on the listener's capabilities waits this
+ * long.
+ */
+const LEGACY_WAIT_SECONDS = 4;
 
-/** Resolves when the signal has fired and nothing is read any more. */
+/** Resolves when the signal has fired and all reads have ended. */
 export async function serveLogRequests(options: LogRequestsOptions): Promise<void> {
   const { hub, term, signal, clock, logger } = options;
   const running = new Set<Promise<void>>();
   const begin = (request: LogRequest) => {
-    // The hub bounds readers too; it may be another one that does not.
+    // The hub limits readers, too, but another version may not.
     if (running.size >= 2 * MAX_LOG_REQUESTS || !options.view.covers(request.namespace)) return;
     const reading = new LogReading({ ...options, request })
       .run()
-      .catch((error) => logger.error({ ...namesOf(request), err: error }, 'failed to read logs for somebody'))
+      .catch((error) => logger.error({ ...namesOf(request), err: error }, 'failed to serve a log request'))
       .finally(() => running.delete(reading));
     running.add(reading);
   };
   let failures = 0;
-  let tells = true;
+  let sendsCapabilities = true;
   while (!signal.aborted) {
     try {
-      const told = tells
+      const query = sendsCapabilities
         ? { waitSeconds: MAX_WAIT_SECONDS, knows: LOG_ABILITIES }
-        : { waitSeconds: UNTOLD_WAIT_SECONDS };
-      for (const request of await hub.logRequests({ epoch: term.epoch, ...told }, { signal })) begin(request);
+        : { waitSeconds: LEGACY_WAIT_SECONDS };
+      for (const request of await hub.logRequests({ epoch: term.epoch, ...query }, { signal }))
+        begin(request);
       failures = 0;
-      tells = true;
+      sendsCapabilities = true;
     } catch (error) {
       const answered = error instanceof HubError ? error : undefined;
-      if (answered?.status === UNPROCESSABLE && tells) tells = false;
+      if (answered?.status === UNPROCESSABLE && sendsCapabilities) sendsCapabilities = false;
       else if (answered?.isOfOlderHub) await sleep(clock, OLD_HUB_PAUSE_MS, signal);
       else {
         failures += 1;

@@ -8,7 +8,7 @@ import {
 } from '../../../domain/core/log-query.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 
-/** Pods of a deployment, as far as their logs are concerned. Pure. */
+/** Pods of a deployment, reduced to what their logs need. Pure. */
 
 interface State {
   readonly running?: object;
@@ -19,7 +19,7 @@ interface ContainerStatus {
   readonly name: string;
   readonly restartCount?: number;
   readonly state?: State;
-  /** Of the run before. */
+  /** State of the previous run. */
   readonly lastState?: State;
 }
 
@@ -30,16 +30,16 @@ export interface WorkloadPod extends KubeObject {
   };
 }
 
-/** One run of a container: after a restart it is another one, with a log of its own. */
+/** One run of a container. After a restart it is a new run with a log of its own. */
 export interface LoggedContainer {
   readonly key: string;
   readonly pod: { readonly namespace: string; readonly name: string };
   readonly hasEnded: boolean;
-  /** What its lines carry. */
+  /** The fields that its lines carry. */
   readonly source: Omit<WorkloadLogLine, 'at' | 'text'>;
 }
 
-/** Selects the pods that a request is about. */
+/** Selects the pods of a request. */
 export function podSelector({ deployment_id: id, query }: LogRequest): string {
   const { component, revision_id: revision } = query;
   return [
@@ -57,7 +57,7 @@ function componentOf({ metadata }: WorkloadPod): LoggedComponent | undefined {
 
 /**
  * The containers of a pod that have a log, init containers first.
- * @param previous those with a run before the present one, and that run
+ * @param previous returns the previous run of those that were restarted
  */
 export function loggedContainers(pod: WorkloadPod, previous = false): LoggedContainer[] {
   const component = componentOf(pod);
@@ -72,7 +72,7 @@ export function loggedContainers(pod: WorkloadPod, previous = false): LoggedCont
     .map(({ name: container, restartCount = 0, state }) => ({
       key: `${uid}/${container}/${restartCount}`,
       pod: { namespace, name },
-      // One that waits to be started again is not over, but has nothing more to say as it is.
+      // A container that waits for its restart is not finished, but its current log is complete.
       hasEnded: previous || state?.running === undefined,
       source: {
         component,

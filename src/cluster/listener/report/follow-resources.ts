@@ -11,9 +11,9 @@ import { goneItem, observedReport } from './observe.ts';
 import type { Outbox } from './outbox.ts';
 
 /**
- * What happens to custom resources is told to the hub: every status, and what somebody else did to spec.
- * @param isPurging whether this listener removes the deployment itself: the hub knows that it goes
- * @returns ends it
+ * Reports events of custom resources to the hub: every status, and changes of spec by other writers.
+ * @param isPurging whether this listener removes the deployment itself, so the hub knows of the deletion
+ * @returns stops following
  */
 export function followResources(
   { view, secrets, pullSecrets }: Pick<ListenerParts, 'view' | 'secrets' | 'pullSecrets'>,
@@ -33,13 +33,13 @@ export function followResources(
   return view.addHandlers({
     added: (resource) => {
       observe(resource);
-      // It may be one whose deployment is long gone.
+      // The resource may belong to a deployment that no longer exists.
       if (!view.isOwnWrite(resource)) compare(resource);
     },
     updated: (resource, old) => {
       observe(resource);
       const isNew = resource.metadata.generation !== old.metadata.generation;
-      // Labels raise no generation; told when they go, not with every event after.
+      // Labels do not change the generation. Their loss is reported once, not with every later event.
       const lostLabels = hasOwnLabels(old) && !hasOwnLabels(resource);
       const lacksSecret = lacksEnvironment(resource);
       if (lacksSecret) {
@@ -49,7 +49,8 @@ export function followResources(
       const lostSecret =
         (lacksSecret && !lacksEnvironment(old)) || (lacksBuildSecret(resource) && !lacksBuildSecret(old));
       const isHeldUp = identityConflict(resource) !== null && identityConflict(old) === null;
-      // The hub compares with its own hash of the spec: the annotation is written by any account that writes the resource.
+      // The hub compares with its own hash of the spec, because any account that writes the resource can write the
+      // annotation.
       const isForeign = isNew && !view.isOwnWrite(resource);
       if (isForeign || lostLabels || lostSecret || isHeldUp) compare(resource);
     },

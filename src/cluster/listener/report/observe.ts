@@ -20,14 +20,14 @@ import {
   specHashOf,
 } from '../resource-view.ts';
 
-/** What is told to the hub of a custom resource. Pure. */
+/** Converts a custom resource to the reports for the hub. Pure. */
 
-/** Longest hash that the protocol takes; an annotation may hold anything. */
+/** Maximum length of a hash in the protocol. An annotation may contain anything. */
 const MAX_HASH = 64;
 
 /**
- * The hub's id of the deployment; null: a resource without a record, which is none of the hub's business. The hub writes
- * lower case: another spelling is another identity in the cluster, and the same one in the hub.
+ * The hub's id of the deployment; null for a resource applied by hand, which is not reported. The hub writes lower
+ * case: another spelling is another identity in the cluster, but would be the same one in the hub.
  */
 export function deploymentIdOf(resource: Resource): string | null {
   const id = resource.spec?.deploymentId;
@@ -45,10 +45,10 @@ function failedRevision(status: ManagedDeploymentStatus): ObservedReport['failed
   return { ...ref, ...failureOf(failed) };
 }
 
-/** A change of the active revision that failed is no matter of the revision: that one goes on as it was before. */
+/** A failed change of the active revision is not a failure of the revision, which continues to run as before. */
 function inPlaceFailure(status: ManagedDeploymentStatus): Pick<ObservedReport, 'in_place_failure'> {
   const failed = status.failedChange ?? (isInPlace(status) ? status.failedRevision : undefined);
-  // Told only where there is one: an earlier hub does not know the field.
+  // Sent only when present: an older hub does not know the field.
   return failed === undefined ? {} : { in_place_failure: failureOf(failed) };
 }
 
@@ -60,7 +60,7 @@ function failureOf({ reason, message, culprit }: ToldFailure) {
   return { reason, message, ...(culprit === undefined ? {} : { culprit }) };
 }
 
-/** What is wrong with running pods. Told only where something is: an earlier hub does not know the field. */
+/** Problems of running pods. Sent only when present: an older hub does not know the field. */
 function symptomsOf({ symptoms = [] }: ManagedDeploymentStatus): Pick<ObservedReport, 'symptoms'> {
   if (symptoms.length === 0) return {};
   return {
@@ -73,20 +73,20 @@ function symptomsOf({ symptoms = [] }: ManagedDeploymentStatus): Pick<ObservedRe
   };
 }
 
-/** One Gi, as parseQuantity counts: in billionths. */
+/** One Gi, in the unit of parseQuantity (billionths). */
 const GI = 2n ** 30n * 10n ** 9n;
 
-/** PostgreSQL's largest integer; a provider may report anything. */
-const MOST_GI = 2 ** 31 - 1;
+/** PostgreSQL's largest integer. A storage provider may report any size. */
+const MAX_GI = 2 ** 31 - 1;
 
-/** Size of the volume, to which the hub accepts a lower db_storage_gi. */
+/** Size of the volume. The hub accepts a db_storage_gi down to this size. */
 function volumeSize({ volume }: ManagedDeploymentStatus): Pick<ObservedReport, 'volume_gi'> {
   const size = parseQuantity(volume?.capacity ?? volume?.requested ?? '');
   if (size === undefined) return {};
-  return { volume_gi: Math.min(MOST_GI, Number((size + GI - 1n) / GI)) };
+  return { volume_gi: Math.min(MAX_GI, Number((size + GI - 1n) / GI)) };
 }
 
-/** By which digests revisions run. Told only where one is known: an earlier hub does not know the field. */
+/** Image digests of the revisions. Sent only when known: an older hub does not know the field. */
 function resolvedImages({ image, activeRevision }: ManagedDeploymentStatus): Pick<ObservedReport, 'images'> {
   const images = [image, activeRevision].flatMap((revision) => {
     const ref = revisionRef(revision);
@@ -98,8 +98,8 @@ function resolvedImages({ image, activeRevision }: ManagedDeploymentStatus): Pic
 }
 
 /**
- * Conditions of a custom resource that is being deleted. The operator says that nothing of it is observed any more; until it
- * has said so, and where it does not run, the conditions of before are not passed on as if they still held.
+ * Conditions of a custom resource that is being deleted. The operator sets them to Unknown. Until it has done so, and
+ * if it does not run, the former conditions are not reported as current.
  */
 function leavingConditions({ metadata, status }: Resource): Condition[] {
   const conditions = status?.conditions ?? [];
@@ -120,7 +120,7 @@ function leavingConditions({ metadata, status }: Resource): Condition[] {
   }));
 }
 
-/** The report of a resource's status; null while there is nothing to tell: no record, no status yet. */
+/** The report of a resource's status; null when there is nothing to report: no record in the hub, or no status yet. */
 export function observedReport(resource: Resource): ObservedReport | null {
   const { status, metadata } = resource;
   const deploymentId = deploymentIdOf(resource);
@@ -147,12 +147,12 @@ export function observedReport(resource: Resource): ObservedReport | null {
   };
 }
 
-/** 0: somebody wrote what is no number of ours, which the hub's word replaces. */
+/** 0 for a generation that is not a valid number. The next item of the hub replaces it. */
 function generationOf({ spec }: Resource): number {
   return Number.isSafeInteger(spec.generation) ? spec.generation : 0;
 }
 
-/** The inventory's line of a resource; null: one without a record. */
+/** The inventory item of a resource; null for a resource applied by hand. */
 export function inventoryItem(resource: Resource): InventoryItem | null {
   const deploymentId = deploymentIdOf(resource);
   if (deploymentId === null) return null;
@@ -161,7 +161,8 @@ export function inventoryItem(resource: Resource): InventoryItem | null {
   const isServed =
     identityConflict(resource) === null && !lacksEnvironment(resource) && !lacksBuildSecret(resource);
   const isWhole = hasOwnLabels(resource) && isServed;
-  // With its labels edited, its identity in use, or its environment or the credentials of its build lost, it is not what was applied, whatever its spec says.
+  // With edited labels, an identity conflict, or a lost environment or build Secret, it is not what was applied, even
+  // if its spec is unchanged.
   const hash = isWhole ? specHashOf(resource) : contentHash(resource.metadata.labels ?? {});
   return {
     deployment_id: deploymentId,
@@ -170,12 +171,12 @@ export function inventoryItem(resource: Resource): InventoryItem | null {
     uid: uid ?? '',
     generation: generationOf(resource),
     spec_hash: hash,
-    // Where nobody has edited its spec, its generation is a listener's word: a restored hub has to catch up with it.
+    // If the spec was not edited, a listener wrote its generation, and a restored hub must catch up with it.
     applied_hash: isWhole || isEdited(resource) ? applied : hash,
   };
 }
 
-/** The inventory's line of a resource that is gone. */
+/** The inventory item of a resource that is gone. */
 export function goneItem(resource: Resource): InventoryItem | null {
   const item = inventoryItem(resource);
   return item === null ? null : { ...item, uid: null };

@@ -4,45 +4,45 @@ import { contentHash } from '../../../domain/core/hash.ts';
 
 type Outcome = Exclude<Report, ObservedReport>;
 
-/** A part of the outbox on its way to the hub, which has it unless it is told that this has failed. */
+/** A part of the outbox that is being sent. It counts as delivered unless `failed` is called. */
 export interface ReportDraft {
   reports: Report[];
-  /** It has not (as far as is known): they go back, unless something newer has come meanwhile. */
+  /** The delivery failed (as far as is known): the reports go back, unless newer ones exist. */
   failed(): void;
 }
 
 type Place = Pick<ObservedReport, 'deployment_id' | 'namespace' | 'name'>;
 
-/** Which custom resource it is about. */
+/** Identifies the custom resource of a report. */
 const placeOf = ({ deployment_id, namespace, name }: Place) => `${deployment_id} ${namespace}/${name}`;
 
-/** Statuses of one deployment that are kept for a hub that does not listen: of so many changes of its revisions. */
+/** Number of statuses of one deployment that are kept while the hub is away. */
 const KEPT_STATUSES = 20;
 
 /**
- * What the hub is to be told of each deployment: newer ones replace older ones, so nothing piles up while the hub is
- * away. A status that tells of other revisions or other trouble than the one after it is kept: it may be all that says that a
- * revision has rolled, or was active, or that there was trouble. Statuses that the hub has already are not sent again.
+ * Reports for the hub, by deployment. Newer ones replace older ones, so the outbox stays small while the hub is away.
+ * A status with other revisions or problems than the next one is kept: it may be the only evidence that a revision
+ * rolled out or was active, or that there was a problem. Statuses that the hub has already are not sent again.
  */
 export class Outbox {
   readonly #outcomes = new Map<string, Outcome>();
-  /** By custom resource: somebody's copy of one has its id, too. Oldest first, none empty. */
+  /** By custom resource, because a copy of one has the same deployment id. Oldest first, no empty lists. */
   readonly #observed = new Map<string, readonly ObservedReport[]>();
-  /** Hash of the status that the hub has, or is just being told, by custom resource. */
+  /** Hash of the status that the hub has, or is receiving, by custom resource. */
   readonly #known = new Map<string, string>();
-  /** Keys whose inventory line may have changed, each with the line of when it was gone. */
+  /** Keys whose inventory item may have changed, each with its item for the case that it is gone. */
   readonly #touched = new Map<string, InventoryItem | null>();
   #everything = false;
   #content = Promise.withResolvers<void>();
   #urgent = Promise.withResolvers<void>();
 
-  /** How a work item ended. */
+  /** Adds the result of a work item. */
   addOutcome(outcome: Outcome): void {
     this.#outcomes.set(outcome.deployment_id, outcome);
     this.#wakeFor(outcome);
   }
 
-  /** @param again also when the hub has it: what it was told since is over */
+  /** @param again send it even if the hub has received it: the hub has discarded it since */
   addObserved(report: ObservedReport, again = false): void {
     const place = placeOf(report);
     const waiting = this.#observed.get(place);
@@ -51,19 +51,22 @@ export class Outbox {
     this.#wakeFor(report);
   }
 
-  /** A custom resource is gone for good: nothing is remembered of it, and nothing more is told. */
+  /** A custom resource is gone for good: drops its state, and reports nothing more. */
   forget(resource: Place): void {
     this.#observed.delete(placeOf(resource));
     this.#known.delete(placeOf(resource));
   }
 
-  /** The hub should compare this resource with its record. @param gone its line if it is found to be gone */
+  /**
+   * Requests that the hub compares this resource with its record.
+   * @param gone its item if it turns out to be gone
+   */
   touch(key: string, gone: InventoryItem | null): void {
     this.#touched.set(key, gone);
     this.wake();
   }
 
-  /** The hub should compare everything. */
+  /** Requests that the hub compares everything. */
   touchEverything(): void {
     this.#everything = true;
     this.wake();
@@ -73,23 +76,23 @@ export class Outbox {
     return this.#outcomes.size + this.#observed.size + this.#touched.size === 0 && !this.#everything;
   }
 
-  /** Resolves when there is something to tell, and with the next `wake`. */
+  /** Resolves when there is something to send, and with the next `wake`. */
   waitForContent(): Promise<void> {
     return this.isEmpty ? this.#content.promise : Promise.resolve();
   }
 
-  /** There is something to tell that somebody waits for. */
+  /** Whether an urgent report is waiting. */
   get isUrgent(): boolean {
     if (this.#touched.size > 0 || this.#everything) return true;
     return [...this.#outcomes.values(), ...[...this.#observed.values()].flat()].some(isUrgent);
   }
 
-  /** Resolves when there is such, and with the next `wake`. */
+  /** Resolves when an urgent report is waiting, and with the next `wake`. */
   waitForUrgent(): Promise<void> {
     return this.isUrgent ? Promise.resolve() : this.#urgent.promise;
   }
 
-  /** Takes out up to `limit` reports, outcomes before statuses: the hub counts as told until it has `failed`. */
+  /** Takes out up to `limit` reports, outcomes before statuses. They count as delivered unless `failed` is called. */
   draft(limit: number): ReportDraft | null {
     const outcomes = [...this.#outcomes.values()].slice(0, limit);
     const observed = [...this.#observed.values()].flat().slice(0, limit - outcomes.length);
@@ -98,7 +101,8 @@ export class Outbox {
     const taken = Map.groupBy(observed, placeOf);
     for (const [place, reports] of taken)
       this.#keep(place, this.#observed.get(place)?.slice(reports.length) ?? []);
-    // Already now: a status that comes meanwhile may be the one of before again, and is news after this one.
+    // Set before the call completes: a status that arrives meanwhile may equal an earlier one, and is new after this
+    // one.
     for (const report of observed) this.#known.set(placeOf(report), contentHash(report));
     return {
       reports: [...outcomes, ...observed],
@@ -119,7 +123,7 @@ export class Outbox {
     else this.#observed.set(place, withoutRepetitions(reports));
   }
 
-  /** Takes out what the inventory is wanted of; `everything` includes the touched ones. */
+  /** Takes out the keys for the inventory; `everything` includes the touched ones. */
   takeTouched(): { everything: boolean; touched: Map<string, InventoryItem | null> } {
     const taken = { everything: this.#everything, touched: new Map(this.#touched) };
     this.#everything = false;
@@ -127,7 +131,7 @@ export class Outbox {
     return taken;
   }
 
-  /** Ends the present waits. */
+  /** Ends the current waits. */
   wake(): void {
     this.#urgent.resolve();
     this.#urgent = Promise.withResolvers();
@@ -145,13 +149,13 @@ export class Outbox {
   }
 }
 
-/** Nobody waits for the word that an item was applied, or how far a rollout is: only for how they end, and for trouble. */
+/** Reports of an applied item or of the progress of a rollout are not urgent. Final results and problems are. */
 function isUrgent(report: Report): boolean {
   if (report.kind !== 'observed') return report.kind !== 'applied';
   return report.rollout_revision === null || troublesOf(report.conditions).length > 0;
 }
 
-/** Without those whose follower tells of the same; the latest of them. */
+/** Drops statuses that the next one makes redundant; keeps the latest. */
 function withoutRepetitions(reports: readonly ObservedReport[]): readonly ObservedReport[] {
   return reports
     .filter((report, index) => {
@@ -161,7 +165,7 @@ function withoutRepetitions(reports: readonly ObservedReport[]): readonly Observ
     .slice(-KEPT_STATUSES);
 }
 
-/** What must not be lost of a status although a later one is there: its revisions, and trouble, which the history tells. */
+/** The part of a status that must not be lost when a later one exists: revisions, and problems for the history. */
 function newsOf({ active_revision, rollout_revision, failed_revision, conditions }: ObservedReport): string {
   const revisions = [active_revision, rollout_revision, failed_revision].map(
     (revision) => revision?.id ?? '',

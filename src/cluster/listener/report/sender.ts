@@ -21,22 +21,25 @@ export interface SenderOptions extends HubFailureOptions {
   draining: AbortSignal;
 }
 
-/** After a call: what comes of many deployments meanwhile goes with the next one, and costs the hub one transaction. */
+/** Pause after a call, so that reports that arrive meanwhile share the next call and one transaction of the hub. */
 const GATHER_MS = 40;
-/** Call after call, each carries more: it costs the hub a transaction and its disk a commit, however much is in it. */
+/**
+ * Rate limit of calls. Under load each call carries more reports: a call costs the hub one transaction and one
+ * commit, whatever its size.
+ */
 const PACE: Rate = { perSecond: 4, burst: 8 };
 /**
- * The word that an item was applied, and how far a rollout is, go along with what mostly follows, if that comes within this
- * time: told at once, they would take hub and disk just when the operator writes what somebody waits for.
+ * Reports that are not urgent wait this long for others to share a call with. Sent at once, they would load hub and
+ * database just when the operator writes the results that users wait for.
  */
-const COMPANY_MS = 250;
+const BATCH_WAIT_MS = 250;
 const RETRY = { baseMs: 200, capMs: 10_000 };
-/** Then the hub is asked anew whether it knows more. */
-const AS_BEFORE_MS = 60_000;
+/** After this time, the sender tries again whether the hub accepts the current form of reports. */
+const LEGACY_FORMAT_MS = 60_000;
 
 /**
- * Tells the hub, one call at a time: the inventory is then never older than a report that was sent before it, so the
- * hub cannot take a resource for missing that it was just told of.
+ * Sends reports with one call at a time. So the inventory is never older than a report that was sent before it, and
+ * the hub cannot consider a resource missing that was just reported.
  */
 export async function runSender(options: SenderOptions): Promise<void> {
   const { outbox, term, draining } = options;
@@ -60,23 +63,23 @@ export async function runSender(options: SenderOptions): Promise<void> {
       await sleep(options.clock, GATHER_MS, ended);
     } catch (error) {
       failures += 1;
-      await backOff('tell the hub', error, failures, RETRY, options, term.lost);
+      await backOff('send reports to the hub', error, failures, RETRY, options, term.lost);
     }
   }
 }
 
 interface Waits extends Pick<SenderOptions, 'outbox' | 'clock'> {
   readonly pace: TokenBuckets;
-  /** Fires: there is no time to wait. */
+  /** Fires: stop waiting. */
   readonly ended: AbortSignal;
 }
 
-/** Resolves when what there is to tell has waited for company, and the pace allows a call. */
+/** Resolves when reports have waited long enough for others, and the rate limit allows a call. */
 async function untilDue({ outbox, clock, pace, ended }: Waits): Promise<void> {
   if (!ended.aborted) {
     const over = new AbortController();
-    // The end wakes the outbox.
-    await Promise.race([outbox.waitForUrgent(), sleep(clock, COMPANY_MS, over.signal)]);
+    // The end of the wait wakes the outbox.
+    await Promise.race([outbox.waitForUrgent(), sleep(clock, BATCH_WAIT_MS, over.signal)]);
     over.abort();
   }
   while (!ended.aborted) {
@@ -94,8 +97,8 @@ class Sender {
   readonly #options: SenderOptions;
   readonly #unknown = new Set<string>();
   #seq = 0;
-  /** Until then, on the monotonic clock, reports are as the version before has them. */
-  #asBeforeUntil = 0;
+  /** Until this time on the monotonic clock, reports are sent in the form of the previous version. */
+  #legacyFormatUntil = 0;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -104,7 +107,8 @@ class Sender {
   async sendSome(): Promise<void> {
     const draft = this.#options.outbox.draft(MAX_REPORTS);
     if (draft !== null) await this.#sendReports(draft);
-    // What is there comes after how it fares: a hub that nobody had told takes that for seen with the inventory.
+    // Statuses are sent before the inventory: without a status, the hub would take a resource for observed with the
+    // inventory.
     if (draft === null || draft.reports.length < MAX_REPORTS) await this.#sendInventory();
   }
 
@@ -123,35 +127,35 @@ class Sender {
   async #post(reports: Report[]): Promise<void> {
     const { hub, term, outbox } = this.#options;
     this.#seq += 1;
-    const told = performance.now() < this.#asBeforeUntil ? reports.map(asBefore) : reports;
+    const sent = performance.now() < this.#legacyFormatUntil ? reports.map(asBefore) : reports;
     const answer = await hub.reports(
-      { epoch: term.epoch, seq: this.#seq, reports: told },
+      { epoch: term.epoch, seq: this.#seq, reports: sent },
       { signal: term.lost },
     );
     if (answer.inventory_wanted === true) outbox.touchEverything();
   }
 
-  /** One report that the hub does not take must not keep back the others. */
+  /** A report that the hub rejects must not block the others. */
   async #sendOneByOne(reports: readonly Report[]): Promise<void> {
     for (const report of reports) {
       try {
-        await this.#post([report]).catch((error) => this.#postAsBefore(report, error));
+        await this.#post([report]).catch((error) => this.#postInLegacyFormat(report, error));
       } catch (error) {
         if (!isRefused(error)) throw error;
         const fields = { deploymentId: report.deployment_id, kind: report.kind, err: error.message };
-        this.#options.logger.error(fields, 'the hub refused a report; it is dropped');
+        this.#options.logger.error(fields, 'the hub rejected a report; it is dropped');
       }
     }
   }
 
-  /** During an upgrade the hub may be of the version before, for a while: what it knows of a report it takes. */
-  async #postAsBefore(report: Report, refusal: unknown): Promise<void> {
+  /** During an upgrade the hub may still run the previous version: send the part of the report that it knows. */
+  async #postInLegacyFormat(report: Report, refusal: unknown): Promise<void> {
     const before = asBefore(report);
     const isLater = Object.keys(before).length < Object.keys(report).length;
-    if (!isRefused(refusal) || !isLater || performance.now() < this.#asBeforeUntil) throw refusal;
+    if (!isRefused(refusal) || !isLater || performance.now() < this.#legacyFormatUntil) throw refusal;
     await this.#post([before]);
-    this.#asBeforeUntil = performance.now() + AS_BEFORE_MS;
-    this.#options.logger.info({}, 'the hub is of an earlier version: reports are as it knows them');
+    this.#legacyFormatUntil = performance.now() + LEGACY_FORMAT_MS;
+    this.#options.logger.info({}, 'the hub has an earlier version; sending reports in its format');
   }
 
   async #sendInventory(): Promise<void> {
@@ -175,7 +179,7 @@ class Sender {
         { signal: term.lost },
       );
       if (due > 0) logger.info({ due }, 'the hub found differences in the inventory');
-      this.#tellUnknown(unknown);
+      this.#logUnknown(unknown);
     } catch (error) {
       if (everything) outbox.touchEverything();
       for (const [key, gone] of touched) outbox.touch(key, gone);
@@ -183,20 +187,20 @@ class Sender {
     }
   }
 
-  /** The line of now: what was edited may have been put back, what was gone may be there again. */
+  /** The current item: an edit may have been reverted, and a deleted resource may exist again. */
   #line(key: string, gone: InventoryItem | null): InventoryItem | null {
     const { namespace = '', name } = parseKey(key);
     const resource = this.#options.view.get(namespace, name);
     return resource === undefined ? gone : inventoryItem(resource);
   }
 
-  #tellUnknown(unknown: readonly string[]): void {
+  #logUnknown(unknown: readonly string[]): void {
     for (const deploymentId of unknown) {
       if (this.#unknown.has(deploymentId)) continue;
       this.#unknown.add(deploymentId);
       this.#options.logger.warn(
         { deploymentId },
-        'the cluster holds a ManagedDeployment with an id that the hub does not know; it is left alone',
+        'the cluster holds a ManagedDeployment with an id that the hub does not know; it is not changed',
       );
     }
   }

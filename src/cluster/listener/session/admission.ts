@@ -1,13 +1,13 @@
 import type { HubClient } from './hub-client.ts';
 
 /**
- * The hub's word that this cluster may act for the listener: it has granted the lease after it was told which cluster
- * this is. A lease that was granted while the cluster did not answer does not say so.
+ * Confirmation that this cluster may act for the listener: the hub granted the lease after it received the id of the
+ * cluster. A lease that was granted while the cluster did not respond is no confirmation.
  */
 export interface Admission {
-  /** The hub; what it answers to calls for the lease is heard. */
+  /** The hub client. Its responses to lease calls are observed. */
   hub: HubClient;
-  /** Resolves with the first such answer, or when the signal fires. */
+  /** Resolves with the first confirmation, or when the signal fires. */
   wait(signal: AbortSignal): Promise<void>;
 }
 

@@ -10,28 +10,28 @@ import type { ClusterFacts } from './term.ts';
 
 export interface ClusterProbeOptions {
   client: Pick<KubeClient, 'serverVersion' | 'find'>;
-  /** Berth's own namespace, where the operators' Lease is; absent: not known, and the version alone is asked for. */
+  /** Berth's own namespace, which contains the Lease of the operators; absent: unknown, so only the version is read. */
   ownNamespace?: string | undefined;
   /** Namespaces to work in; empty: all. */
   namespaces: readonly string[];
-  /** Why list or watch fails at present; undefined: they do not. */
+  /** Current error of list or watch; undefined: none. */
   lastError: () => string | undefined;
-  /** Namespaces that alone cannot be read at present. */
+  /** Namespaces that currently cannot be read. */
   unreadable: () => { namespace: string; message: string }[];
   rendering: Omit<RenderConfig, 'kubernetesVersion'>;
   logger: Logger;
   clock: Clock;
 }
 
-/** A watch that stands proves little: the API server is asked this often. */
+/** An open watch does not prove that the API server responds, so it is polled this often. */
 const ASK_EVERY_MS = 20_000;
-/** The version changes when the cluster is upgraded, which mostly does not answer for a while then. */
+/** The version changes with an upgrade of the cluster, which usually interrupts its API for a while. */
 const VERSION_EVERY_MS = 3_600_000;
 const TIMEOUT_MS = 4000;
-/** As the protocol has it. */
+/** Limit of the protocol. */
 const MAX_MESSAGE = 1024;
 
-/** Knows whether the cluster answers, which one and which version it is. */
+/** Finds out whether the cluster responds, its id and its version. */
 export class ClusterProbe {
   readonly #options: ClusterProbeOptions;
   #version: { major: string; minor: string; gitVersion: string } | undefined;
@@ -45,12 +45,12 @@ export class ClusterProbe {
     this.#options = options;
   }
 
-  /** As of the last look. */
+  /** Result of the last poll. */
   get isReachable(): boolean {
     return this.#reachable;
   }
 
-  /** What the hub is told with the lease. Never fails. */
+  /** The facts that the hub receives with the lease. Never fails. */
   async facts(): Promise<ClusterFacts> {
     const why = this.#options.lastError() ?? (await this.#ask());
     this.#note(why);
@@ -67,7 +67,10 @@ export class ClusterProbe {
     };
   }
 
-  /** Told with the lease at each renewal: what fails at two in a row is no mere hiccup of a watch. */
+  /**
+   * Reported with each renewal of the lease. A failure must persist for two renewals, so that a short interruption of
+   * a watch does not count.
+   */
   #unreadable(): { namespace: string; message: string }[] {
     const now = this.#options.unreadable();
     const lasting = now.filter(({ namespace }) => this.#failing.has(namespace));
@@ -95,10 +98,10 @@ export class ClusterProbe {
   }
 
   /**
-   * A Lease is read from where the cluster keeps everything. Its version is not: that is told while nothing else is. Whether
-   * there is one, and who holds it, is of no interest.
-   * @returns false: it may not be read, as by the rights of an older version
-   * @throws KubeError when the cluster does not answer
+   * Reads a Lease, which the API server stores in etcd. The version would be returned even without etcd. The content
+   * of the Lease does not matter.
+   * @returns false: the account may not read it, for example with the RBAC rules of an older version
+   * @throws KubeError when the cluster does not respond
    */
   async #readLease(): Promise<boolean> {
     const { client, ownNamespace } = this.#options;
@@ -123,8 +126,8 @@ export class ClusterProbe {
 }
 
 /**
- * Which cluster it is; undefined: the account may read none of the namespaces that tell.
- * @throws KubeError when the cluster does not answer
+ * The id of the cluster; undefined: the account may not read any of the namespaces that identify it.
+ * @throws KubeError when the cluster does not respond
  */
 export async function readClusterId(
   options: Pick<ClusterProbeOptions, 'client' | 'namespaces'>,
@@ -141,7 +144,7 @@ export async function readClusterId(
   return undefined;
 }
 
-/** `1.36`, also of distributions that say `36+`. */
+/** `1.36`, also for distributions that report `36+`. */
 export function kubernetesVersion({ major, minor }: { major: string; minor: string }): string {
   return `${major.replace(/\D.*$/, '')}.${minor.replace(/\D.*$/, '')}`;
 }

@@ -9,28 +9,28 @@ import {
   retryAfter,
 } from './hub-transport.ts';
 
-/** The hub over the network. */
+/** Calls the hub over the network. */
 
 export interface HttpTransportOptions {
-  /** http or https; what stands in front of `/v2` is kept. */
+  /** http or https. A path before `/v2` is kept. */
   hubUrl: string;
   apiKey: string;
-  /** PEM file of the certificates that vouch for the hub, and then no others do; null: those that Node trusts. */
+  /** PEM file of the only certificate authorities to trust for the hub; null: those of Node. */
   caFile: string | null;
-  /** Where Node finds its proxy settings, when NODE_USE_ENV_PROXY says to use them. */
+  /** Environment with proxy settings, used if it contains NODE_USE_ENV_PROXY. */
   environment?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ClosableTransport {
   readonly transport: HubTransport;
-  /** Ends the connections that are kept open. */
+  /** Closes the idle connections. */
   close(): void;
 }
 
-/** An idle connection is dropped before the balancers on the way forget it without a word. */
+/** Idle connections are closed before load balancers drop them silently. */
 const IDLE_MS = 50_000;
 const MAX_SOCKETS = 8;
-/** Answers are bounded by the protocol; this is for a program that is no hub. */
+/** The protocol limits responses. This limit is for a program that is not a hub. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 function createAgent(secure: boolean, { caFile, environment }: HttpTransportOptions): HttpAgent {
@@ -62,9 +62,9 @@ async function readAnswer(response: IncomingMessage): Promise<HubAnswer> {
 }
 
 /**
- * Calls over HTTP, on connections that are kept open; redirects are not followed, so the key goes nowhere else.
- * Fails with Node's own error, whose `code` tells why there was no answer. After a failure the connections and the CA
- * file are made and read anew: a certificate that was replaced meanwhile needs no restart.
+ * Calls over HTTP with kept-alive connections. Redirects are not followed, so the key is not sent elsewhere. Fails
+ * with Node's own error, whose `code` contains the cause. After a failure, connections are closed and the CA file is
+ * read again, so a replaced certificate needs no restart.
  */
 export function httpTransport(options: HttpTransportOptions): ClosableTransport {
   const base = new URL(options.hubUrl);

@@ -12,8 +12,8 @@ export interface HubFailureOptions {
 }
 
 /**
- * After a call of the hub has failed: ends the term where the hub says that the lease is another's, else waits, longer
- * with each failure in a row and at least as long as the hub asks for.
+ * Handles a failed call of the hub: ends the term if another process has the lease, otherwise waits with a growing
+ * backoff, at least as long as the hub asked for.
  * @param what the call, for the log: `get work`
  */
 export async function backOff(

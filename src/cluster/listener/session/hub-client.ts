@@ -35,14 +35,15 @@ import type { Logger } from '../../../domain/core/logger.ts';
 import type { HubAnswer, HubTransport } from './hub-transport.ts';
 
 /**
- * A call to the hub failed.
- * `conflict`: the lease is another's, or the epoch is over. `refused`: the hub does not take it; sending it again does
- * not help. `unavailable`: no answer, or not now.
+ * A call of the hub failed.
+ * `conflict`: another process has the lease, or the epoch is over.
+ * `refused`: the hub rejects the request; a retry does not help.
+ * `unavailable`: no response, or a transient failure.
  */
 export class HubError extends Error {
   override readonly name = 'HubError';
   readonly kind: 'conflict' | 'refused' | 'unavailable';
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status; 0 without a response. */
   readonly status: number;
   readonly retryAfterMs: number | undefined;
 
@@ -53,12 +54,14 @@ export class HubError extends Error {
     this.retryAfterMs = boundedRetryAfter(retryAfterMs);
   }
 
-  /** The lease is another cluster's: waiting does not help. */
+  /** Another cluster has the lease, so waiting does not help. */
   get isAnotherCluster(): boolean {
     return this.kind === 'conflict' && this.message.includes(ANOTHER_CLUSTER);
   }
 
-  /** The hub itself says that it knows no such call: it is one of before. Any other 404 may come from something on the way. */
+  /**
+   * The hub itself says that it does not know the call: it is an older version. Any other 404 may come from a proxy.
+   */
   get isOfOlderHub(): boolean {
     return this.status === 404 && this.message.includes(NOTHING_HERE);
   }
@@ -68,7 +71,7 @@ export class HubError extends Error {
   }
 }
 
-export interface CallOptions {
+export interface HubCallOptions {
   signal?: AbortSignal;
 }
 
@@ -76,7 +79,7 @@ export interface WorkQuery {
   epoch: number;
   waitSeconds: number;
   limit: number;
-  /** An answer to an earlier query was lost; hubs of before refuse to be told. */
+  /** The response to an earlier query was lost. Older hubs reject the parameter. */
   lost?: boolean;
 }
 
@@ -84,32 +87,34 @@ export interface LogRequestsQuery extends Omit<WorkQuery, 'limit' | 'lost'> {
   readonly knows?: readonly LogAbility[];
 }
 
-/** The hub as a listener sees it. Every method fails with a HubError, or with the signal's reason once that fires. */
+/**
+ * The API of the hub for a listener. Every method fails with a HubError, or with the signal's reason when that fires.
+ */
 export interface HubClient {
-  lease(request: LeaseRequest, options?: CallOptions): Promise<LeaseResponse>;
-  work(query: WorkQuery, options?: CallOptions): Promise<WorkItem[]>;
-  reports(request: ReportsRequest, options?: CallOptions): Promise<ReportsResponse>;
-  inventory(request: InventoryRequest, options?: CallOptions): Promise<InventoryResponse>;
-  buildLogs(request: BuildLogsRequest, options?: CallOptions): Promise<BuildLogsResponse>;
-  /** @param query `knows`: what to tell that the listener knows; absent: nothing, for hubs of before */
-  logRequests(query: LogRequestsQuery, options?: CallOptions): Promise<LogRequest[]>;
-  logChunk(requestId: string, chunk: LogChunk, options?: CallOptions): Promise<LogChunkResponse>;
+  lease(request: LeaseRequest, options?: HubCallOptions): Promise<LeaseResponse>;
+  work(query: WorkQuery, options?: HubCallOptions): Promise<WorkItem[]>;
+  reports(request: ReportsRequest, options?: HubCallOptions): Promise<ReportsResponse>;
+  inventory(request: InventoryRequest, options?: HubCallOptions): Promise<InventoryResponse>;
+  buildLogs(request: BuildLogsRequest, options?: HubCallOptions): Promise<BuildLogsResponse>;
+  /** @param query `knows`: the capabilities of the listener; absent for older hubs */
+  logRequests(query: LogRequestsQuery, options?: HubCallOptions): Promise<LogRequest[]>;
+  logChunk(requestId: string, chunk: LogChunk, options?: HubCallOptions): Promise<LogChunkResponse>;
 }
 
-/** Two tries fit into the time for which the holder has the lease to itself. */
+/** Two attempts fit into the time in which the holder may rely on the lease. */
 const LEASE_TIMEOUT_MS = 4000;
 const CALL_TIMEOUT_MS = 30_000;
-/** Beyond the time for which the hub holds a request open. */
+/** Added to the time for which the hub holds a request open. */
 const WORK_GRACE_MS = 10_000;
 
-/** `spec` is the API server's to check, which does so strictly: a newer hub may know fields that this program does not. */
+/** The API server validates `spec` strictly. A newer hub may send fields that this program does not know. */
 const workAnswerSchema = z.object({ items: z.array(z.unknown()) });
 const itemSchema = z.discriminatedUnion('kind', [
   applyWorkSchema.extend({ spec: z.looseObject({ generation: z.int() }) }),
   purgeWorkSchema,
 ]);
 
-/** The hub's own sentence, where it gave one. */
+/** The error message of the hub, if the body contains one. */
 function detailOf(body: string): string {
   try {
     const { detail } = JSON.parse(body) as { detail?: unknown };
@@ -122,7 +127,7 @@ function detailOf(body: string): string {
 function failure(action: string, { status, retryAfterMs, body }: HubAnswer): HubError {
   const message = `failed to ${action}: HTTP ${status} ${detailOf(body)}`.trim();
   if (status === 409) return new HubError('conflict', message, status);
-  // A key that is being replaced, a hub that starts, a login page in front of it: these pass.
+  // A key that is being replaced, a hub that starts, or a login page in front of it: these are transient.
   const passing = status >= 500 || status < 400 || [401, 403, 404, 408, 429].includes(status);
   return new HubError(passing ? 'unavailable' : 'refused', message, status, retryAfterMs);
 }
@@ -157,7 +162,7 @@ export function createHubClient(options: {
     try {
       return schema.parse(JSON.parse(answer.body));
     } catch {
-      throw new HubError('unavailable', `failed to ${action}: the answer is not one of a hub`, answer.status);
+      throw new HubError('unavailable', `failed to ${action}: the response is not from a hub`, answer.status);
     }
   }
 
@@ -171,8 +176,8 @@ export function createHubClient(options: {
         signal,
       ),
     async work({ epoch, waitSeconds, limit, lost = false }, { signal } = {}) {
-      const told = lost ? '&lost=true' : '';
-      const path = `/work?epoch=${epoch}&wait_seconds=${waitSeconds}&limit=${limit}${told}`;
+      const parameter = lost ? '&lost=true' : '';
+      const path = `/work?epoch=${epoch}&wait_seconds=${waitSeconds}&limit=${limit}${parameter}`;
       const timeoutMs = waitSeconds * 1000 + WORK_GRACE_MS;
       const answer = await call('get work', { method: 'GET', path }, workAnswerSchema, timeoutMs, signal);
       return answer.items.flatMap((item) => {
@@ -180,7 +185,7 @@ export function createHubClient(options: {
         if (parsed.success) return [parsed.data as WorkItem];
         logger.error(
           { issues: parsed.error.issues.map(({ path: at, code }) => `${at.join('.')}: ${code}`) },
-          'passed over a work item that this version does not understand',
+          'skipped a work item that this version does not understand',
         );
         return [];
       });
@@ -210,8 +215,8 @@ export function createHubClient(options: {
         signal,
       ),
     async logRequests({ epoch, waitSeconds, knows }, { signal } = {}) {
-      const told = knows === undefined ? '' : `&knows=${knows.join(',')}`;
-      const path = `/log-requests?epoch=${epoch}&wait_seconds=${waitSeconds}${told}`;
+      const parameter = knows === undefined ? '' : `&knows=${knows.join(',')}`;
+      const path = `/log-requests?epoch=${epoch}&wait_seconds=${waitSeconds}${parameter}`;
       const timeoutMs = waitSeconds * 1000 + WORK_GRACE_MS;
       const request = { method: 'GET', path } as const;
       const what = 'get requests for logs';
@@ -228,7 +233,7 @@ export function createHubClient(options: {
   };
 }
 
-/** An error of the network in words; one that tried several addresses has only a code. */
+/** The message of a network error. An error after attempts at several addresses has only a code. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || (error as NodeJS.ErrnoException).code || error.name;

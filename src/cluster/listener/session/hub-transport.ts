@@ -1,4 +1,7 @@
-/** How a call reaches the hub: over the network (http-transport.ts), or within the process. Everything above is the same code. */
+/**
+ * How a call reaches the hub: over the network (http-transport.ts), or within the process. The code above this layer
+ * is the same.
+ */
 
 export interface HubRequest {
   method: 'GET' | 'PUT' | 'POST';
@@ -6,7 +9,7 @@ export interface HubRequest {
   path: string;
   /** Sent as JSON. */
   body?: unknown;
-  /** Fires: nobody waits for the answer any more (deadline included). */
+  /** Fires: the response is no longer needed (deadline included). */
   signal: AbortSignal;
 }
 
@@ -14,21 +17,21 @@ export interface HubAnswer {
   status: number;
   /** Of the Retry-After header, in milliseconds. */
   retryAfterMs?: number;
-  /** The hub's clock, to the second, where it told. */
+  /** The hub's clock, in whole seconds, if the response has a date. */
   date?: Date;
   body: string;
 }
 
-/** Rejects when there was no answer. */
+/** Rejects when there is no response. */
 export type HubTransport = (request: HubRequest) => Promise<HubAnswer>;
 
-/** `Retry-After` in seconds, as milliseconds; a date or nonsense counts as absent. */
+/** `Retry-After` in seconds, as milliseconds; undefined for a date or an invalid value. */
 export function retryAfter(header: string | null | undefined): number | undefined {
   const seconds = header === null || header === undefined ? Number.NaN : Number(header);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
-/** Headers of a call; the key is in no URL. */
+/** Headers of a call. The key is never part of a URL. */
 export function headersOf(apiKey: string, body: unknown): Record<string, string> {
   return {
     'x-api-key': apiKey,
@@ -37,7 +40,7 @@ export function headersOf(apiKey: string, body: unknown): Record<string, string>
   };
 }
 
-/** What fastify's `inject` takes and gives, as far as it is used here. */
+/** The part of fastify's `inject` that is used here. */
 export type Inject = (request: {
   method: 'GET' | 'PUT' | 'POST';
   url: string;
@@ -50,7 +53,7 @@ export type Inject = (request: {
   payload: string;
 }>;
 
-/** Within the process, through the API's own routes, authentication included. */
+/** Calls the routes of the API within the process, including authentication. */
 export function inProcessTransport(inject: Inject, apiKey: string): HubTransport {
   return async ({ method, path, body, signal }) => {
     const answer = inject({
@@ -70,7 +73,7 @@ export function inProcessTransport(inject: Inject, apiKey: string): HubTransport
   };
 }
 
-/** An injected request may go on after its signal has fired; nobody has to wait for it. */
+/** An injected request may continue after its signal has fired; the caller does not wait for it. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);

@@ -4,18 +4,20 @@ import type { Logger } from '../../../domain/core/logger.ts';
 import { type Clock, sleep } from '../../kube/client/clock.ts';
 import { type HubClient, HubError } from './hub-client.ts';
 
-/** The time during which this process is the one that acts for its listener: from taking the hub's lease to losing it. */
+/** The time in which this process acts for its listener: from taking the hub's lease to losing it. */
 export interface Term {
   readonly epoch: number;
-  /** Fires when the lease is lost or may have run out: stop acting at once. */
+  /** Fires when the lease is lost or may have expired: stop acting at once. */
   readonly lost: AbortSignal;
-  /** Whether the lease surely still holds. Asked before each write: a process that was stopped does not see time pass. */
+  /**
+   * Whether the lease is certainly still held. Checked before each write: a suspended process does not see time pass.
+   */
   isValid(): boolean;
-  /** The hub has said that the lease is another's. */
+  /** Called when the hub says that another process has the lease. */
   end(why: string): void;
 }
 
-/** The part of a lease request that changes with what the listener knows of its cluster. */
+/** The part of a lease request that describes the current state of the cluster. */
 export type ClusterFacts = Pick<
   LeaseRequest,
   'cluster_version' | 'rendering' | 'cluster_reachable' | 'cluster_id' | 'unreadable_namespaces'
@@ -28,38 +30,41 @@ export interface TermOptions {
   version: string;
   /** Namespaces that the listener may use; null: as registered with the hub. */
   namespaces: readonly string[] | null;
-  /** What is known of the cluster now; asked before each renewal. */
+  /** Current facts about the cluster; read before each renewal. */
   clusterFacts: () => Promise<ClusterFacts>;
-  /** The hub has answered the first time, whoever holds the lease: it knows this listener's namespaces and cluster. */
+  /**
+   * Called with the first answer of the hub, also when another process holds the lease: it then knows this listener's
+   * namespaces and cluster.
+   */
   onAnswer?: () => void;
-  /** Acts until the term is lost or the process stops; a throw ends the term. */
+  /** Acts until the term is lost or the process stops. An error ends the term. */
   act: (term: Term) => Promise<void>;
   logger: Logger;
   clock: Clock;
   random: () => number;
 }
 
-/** While another process holds the lease: so soon it is noticed that the lease was given up. */
+/** Poll interval while another process holds the lease, so that a released lease is taken soon. */
 const HELD_RETRY_MS = 1000;
 const RETRY = { baseMs: 500, capMs: 10_000 };
-/** While somebody has to mend the settings, or the listener at the hub. */
+/** Retry interval while the settings, or the listener at the hub, must be fixed by a person. */
 const REFUSED_RETRY_MS = 10_000;
-/** The lease is renewed after this part of its time, so that some renewals may fail. */
+/** The lease is renewed after this fraction of its time, so that some renewals may fail. */
 const RENEW_PART = 3;
-/** The hub also learns by it whether the cluster answers. */
+/** A renewal also tells the hub whether the cluster responds. */
 const LONGEST_RENEWAL_MS = 10_000;
-/** While the cluster does not answer: so soon after its return the hub knows of it, and hands out work again. */
+/** Renewal interval while the cluster does not respond, so that the hub soon hands out work again after its return. */
 const UNREACHABLE_RENEWAL_MS = 2_000;
 const RELEASE_TIMEOUT_MS = 2000;
 
 interface Lease {
   epoch: number;
   ttlMs: number;
-  /** On the clock; counted from before the call, so never later than the hub counts. */
+  /** On the monotonic clock, from before the call was sent, so it never ends later than at the hub. */
   validUntil: number;
-  /** The same by the wall clock: the other one may stand still while the machine is suspended. */
+  /** The same on the wall clock: the monotonic clock may stop while the machine is suspended. */
   validUntilDate: number;
-  /** What the hub was told with it. */
+  /** The reachability that was reported with the lease. */
   reachable: boolean;
 }
 
@@ -87,27 +92,27 @@ async function claim(
   return { epoch, ttlMs, validUntil: sentAt + ttlMs, validUntilDate: sentDate + ttlMs, reachable };
 }
 
-/** How long the lease surely still holds, in milliseconds. A clock that was set may end it early, never late. */
+/** For how many milliseconds the lease is certainly still held. A changed clock may end it early, never late. */
 function timeLeft({ validUntil, validUntilDate }: Lease, clock: Clock): number {
   return Math.min(validUntil - clock.now(), validUntilDate - clock.date().getTime());
 }
 
-/** Tells of refusals of the lease, each once in a row; returns how long to wait, in milliseconds. */
-function refusalTeller({ logger, identity }: TermOptions): (refusal: HubError) => number {
-  let told: string | undefined;
+/** Logs each refusal of the lease once in a row; returns the wait time in milliseconds. */
+function refusalLogger({ logger, identity }: TermOptions): (refusal: HubError) => number {
+  let logged: string | undefined;
   return ({ message, isAnotherCluster }) => {
     const fields = { identity, why: message };
-    if (message !== told && isAnotherCluster) logger.error(fields, 'the hub refuses the lease');
-    else if (message !== told) logger.info(fields, 'waiting for the lease');
-    told = message;
+    if (message !== logged && isAnotherCluster) logger.error(fields, 'the hub refuses the lease');
+    else if (message !== logged) logger.info(fields, 'waiting for the lease');
+    logged = message;
     return isAnotherCluster ? REFUSED_RETRY_MS : HELD_RETRY_MS;
   };
 }
 
-/** Takes the lease, however long that takes. undefined: the signal fired. */
+/** Takes the lease, and waits for it as long as necessary. undefined: the signal fired. */
 async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease | undefined> {
   const { logger, clock, random } = options;
-  const refused = refusalTeller(options);
+  const logRefusal = refusalLogger(options);
   let failures = 0;
   while (!signal.aborted) {
     try {
@@ -119,7 +124,7 @@ async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease
       if (error instanceof HubError && error.kind === 'conflict') {
         options.onAnswer?.();
         failures = 0;
-        await sleep(clock, refused(error) * (0.5 + random()), signal);
+        await sleep(clock, logRefusal(error) * (0.5 + random()), signal);
       } else {
         logger.warn({ err: String(error) }, 'failed to take the lease; will try again');
         failures += 1;
@@ -165,7 +170,7 @@ async function serve(options: TermOptions, lease: Lease, signal: AbortSignal): P
   const ended = new AbortController();
   const lose = (why: string) => {
     if (losing.signal.aborted) return;
-    logger.warn({ epoch: lease.epoch, why }, 'lost the lease; acting no more');
+    logger.warn({ epoch: lease.epoch, why }, 'lost the lease; no longer acting');
     losing.abort(new Error(`the lease was lost: ${why}`));
     ended.abort();
   };
@@ -175,7 +180,7 @@ async function serve(options: TermOptions, lease: Lease, signal: AbortSignal): P
     isValid: () => !losing.signal.aborted && timeLeft(lease, clock) > 0,
     end: lose,
   };
-  // A renewal that hangs must not keep the term alive beyond the lease.
+  // A renewal that hangs must not extend the term beyond the lease.
   const cancelExpiry = watchExpiry(clock, lease, lose);
   const keeping = keep(options, lease, ended.signal).then((why) => why !== undefined && lose(why));
   try {
@@ -192,7 +197,7 @@ async function release(options: TermOptions, lease: Lease): Promise<void> {
   try {
     await claim(options, { epoch: lease.epoch, release: true }, AbortSignal.timeout(RELEASE_TIMEOUT_MS));
   } catch (error) {
-    options.logger.warn({ err: String(error) }, 'failed to release the lease; it runs out by itself');
+    options.logger.warn({ err: String(error) }, 'failed to release the lease; it will expire');
   }
 }
 
@@ -208,8 +213,8 @@ function watchExpiry(clock: Clock, lease: Lease, lose: (why: string) => void): (
 }
 
 /**
- * Seeks the lease and acts while it is held, again and again, until the signal fires; then lets the present term's
- * acting come to its end and gives the lease back.
+ * Takes the lease and acts while it is held, repeatedly, until the signal fires. Then ends the current term and
+ * releases the lease.
  */
 export async function runTerms(options: TermOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -221,7 +226,7 @@ export async function runTerms(options: TermOptions, signal: AbortSignal): Promi
     } catch (error) {
       options.logger.error(
         { err: error, epoch: lease.epoch },
-        'a term ended with an error; seeking the lease anew',
+        'a term ended with an error; requesting the lease again',
       );
       await sleep(options.clock, fullJitter(1, RETRY, options.random), signal);
     }

@@ -9,7 +9,7 @@ import type { Clock } from '../../kube/client/clock.ts';
 import { isKubeError, KubeError } from '../../kube/client/errors.ts';
 import { keyOf, type UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import type { Outcome } from '../../kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../../kube/queue/controller.ts';
 import type { ObservedResource } from '../observed.ts';
 import { asDate, reconcileTime } from '../reconcile-time.ts';
 import { isPaused } from '../status/conditions.ts';
@@ -61,7 +61,7 @@ export class BuildController {
   }
 
   /** One look at all builds. */
-  async reconcile(signal: AbortSignal): Promise<Outcome> {
+  async reconcile(signal: AbortSignal): Promise<ReconcileOutcome> {
     const { caches, config, clock, changed } = this.#options;
     const now = clock.date();
     const wanted = this.#wanted();

@@ -1,6 +1,6 @@
 import { isReservedEnvName, isReservedMetadataKey } from '../../../domain/deployment/reserved.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
-import { type Addition, additionsTo, type Step } from '../../kube/compare/additions.ts';
+import { type Addition, additionsTo, type PathStep } from '../../kube/compare/additions.ts';
 import { type Difference, differenceOf } from '../../kube/compare/compare.ts';
 import { PROGRAM_FIELDS } from '../../kube/compare/compare-rules.ts';
 import { ADDITION_RULES } from './added-rules.ts';
@@ -20,7 +20,7 @@ export interface Additions {
 }
 
 /** The way to a field that an apply does not remove, because it does not own it. */
-export type Removal = readonly Step[];
+export type Removal = readonly PathStep[];
 
 interface SafeAddition {
   /** As the documentation names it. */

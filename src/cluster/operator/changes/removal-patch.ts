@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../workloads/desired-object.ts';
-import type { Step } from '../../kube/compare/additions.ts';
+import type { PathStep } from '../../kube/compare/additions.ts';
 import type { Removal } from './added-fields.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export function removalPatch(removals: readonly Removal[]): Record<string, unkno
   return patch;
 }
 
-function remove(patch: Record<string, unknown>, steps: readonly Step[]): void {
+function remove(patch: Record<string, unknown>, steps: readonly PathStep[]): void {
   const [step, next, ...rest] = steps;
   if (typeof step !== 'string') return;
   if (next === undefined) {

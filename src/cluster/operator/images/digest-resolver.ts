@@ -127,7 +127,7 @@ export class ImageLooks {
   async #ask(asked: ImageAsked, until: number, ended: AbortSignal): Promise<ImageAnswer> {
     const { image, namespace, pullSecrets } = asked;
     const reference = registryReference(image);
-    if (reference === null) throw new RegistryError('unsupported', 'it is no image reference');
+    if (reference === null) throw new RegistryError('unsupported', 'it is not a valid image reference');
     const secrets = await this.#secrets(namespace, pullSecrets, until, ended);
     const credentials = secrets.flatMap((data) => credentialsFor(data, reference));
     const caller = { host: reference.host, namespace, credentials: hashOf(credentials) };

@@ -66,7 +66,7 @@ function reflectors(
   },
 ): ByNamespace {
   const each = Math.floor(MOST_PLAIN / Math.max(1, namespaces.length));
-  const mostPlain = Math.max(FEWEST_PLAIN, each);
+  const maxUncompressed = Math.max(FEWEST_PLAIN, each);
   return new Map(
     (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
       namespace,
@@ -74,7 +74,7 @@ function reflectors(
         client,
         resource,
         logger,
-        mostPlain,
+        maxUncompressed,
         ...(namespace === ALL ? {} : { namespace }),
         ...more,
         indexes: { [BY_APP]: appKeys, ...more.indexes },

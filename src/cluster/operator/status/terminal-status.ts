@@ -2,7 +2,7 @@ import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import { controllerOf } from '../../kube/client/object.ts';
 import { resourceOf } from '../../kube/client/resources.ts';
-import type { Outcome } from '../../kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../../kube/queue/controller.ts';
 import type { Identity } from '../access/identity.ts';
 import { assertLeading } from '../act/leadership-fence.ts';
 import { childKindOf } from '../kinds.ts';
@@ -36,7 +36,7 @@ export async function tellLeaving(
   options: ReconcilerOptions,
   remembered: Remembered,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<ReconcileOutcome> {
   const { resource } = observed;
   const now = options.clock.date();
   const cached = resourceHolds(observed, now);
@@ -66,7 +66,7 @@ export async function refuseIdentity(
   options: ReconcilerOptions,
   remembered: Remembered,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<ReconcileOutcome> {
   const { resource } = observed;
   const now = options.clock.date();
   const status = refusedStatus(resource, reason, message, now);
@@ -110,7 +110,7 @@ export async function refuseSpec(
   options: ReconcilerOptions,
   remembered: Remembered,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<ReconcileOutcome> {
   const message = `the spec is not valid: ${problems}`;
   const status = unreadableStatus(observed, message, options.clock.date());
   const { resource } = observed;

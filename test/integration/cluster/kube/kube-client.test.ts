@@ -36,7 +36,7 @@ function configMap(name: string, fields: object = {}, metadata: object = {}): Un
 }
 
 describe('fences', () => {
-  test('server-side apply with a uid never makes what is missing, nor touches what was made again', async () => {
+  test('prevent that server-side apply with a uid creates a missing object, or changes one that was created again', async () => {
     const first = await client.create(configMap('fenced'));
     const { uid } = first.metadata;
     await client.apply(configMap('fenced', { data: { a: '1' } }, { uid }), { fieldManager: 'me' });
@@ -51,7 +51,7 @@ describe('fences', () => {
     expect(await client.find(RESOURCES.ConfigMap, first.metadata)).toBeDefined();
   });
 
-  test('a second create, a stale replacement, a foreign field', async () => {
+  test('reject a second create, a stale replacement and a foreign field', async () => {
     const made = await client.create(configMap('busy', { data: { a: '1' } }), { fieldManager: 'first' });
     await expect(client.create(configMap('busy'))).rejects.toMatchObject({ kind: 'already_exists' });
     const { resourceVersion } = made.metadata;
@@ -83,7 +83,7 @@ describe('errors', () => {
     });
   });
 
-  test('a field that the server does not know is refused, not dropped', async () => {
+  test('reject a field that the server does not know, instead of dropping it', async () => {
     const unknown = client.create(configMap('unknown', { dataa: {} }));
     await expect(unknown).rejects.toMatchObject({
       kind: 'bad_request',
@@ -95,7 +95,7 @@ describe('errors', () => {
     }
   });
 
-  test('an object that is not there, a kind that is not there, a namespace that is not there', async () => {
+  test('distinguish a missing object, a missing kind and a missing namespace', async () => {
     expect(await client.find(RESOURCES.ConfigMap, { namespace, name: 'none' })).toBeUndefined();
     const foreign = { ...RESOURCES.HTTPRoute, group: 'not.installed.example' };
     await expect(client.find(foreign, { namespace, name: 'x' })).rejects.toMatchObject({
@@ -128,7 +128,7 @@ describe('lists', () => {
     expect(BigInt(all.resourceVersion)).toBeGreaterThan(0n);
   });
 
-  test('come as a stream, of what they come in pages of', async () => {
+  test('return the same objects as a stream as in pages', async () => {
     const options = { namespace, labelSelector: 'paged=yes' };
     const paged = await client.listAll(RESOURCES.ConfigMap, options);
     const before = seen.length;
@@ -147,7 +147,7 @@ describe('lists', () => {
     expect(seen.slice(before)).toMatchObject([{ verb: 'list', status: 200, resource: 'configmaps' }]);
   });
 
-  test('speak HTTP/2 with the server', async () => {
+  test('use HTTP/2 with the server', async () => {
     const old = await createKubeClient({
       kubeconfigPath: environment().kubeconfigPath,
       userAgent: 'kube-client-test',
@@ -174,7 +174,7 @@ describe('no write when nothing changed', () => {
     (object) => object !== null && object.kind !== 'HTTPRoute',
   ) as UntypedObject[];
 
-  test('what the server makes of any golden object differs in nothing from it', async () => {
+  test('the server’s version of any golden object differs in nothing from it', async () => {
     expect(installed.length).toBeGreaterThan(200);
     const differences = await Promise.all(
       installed.map(async (object, index) => {
@@ -190,7 +190,7 @@ describe('no write when nothing changed', () => {
     expect(differences.flat()).toEqual([]);
   });
 
-  test('what others add is kept and is no difference; what they change is put back by one apply', async () => {
+  test('additions of others are kept and are no difference, and their changes are reverted by one apply', async () => {
     const pod = {
       containers: [{ name: 'app', image: 'x:1', args: ['a'], env: [{ name: 'A', value: '1' }] }],
     };
@@ -231,7 +231,7 @@ describe('no write when nothing changed', () => {
 });
 
 describe('events', () => {
-  test('are found about their object, counted up', async () => {
+  test('are found about their object, with their count', async () => {
     const object = await client.create(configMap('eventful'));
     const recorder = new EventRecorder({ client, component: 'berth-operator', logger: recordingLogger() });
     recorder.record(object, 'Warning', 'RolloutFailed', 'the image does not exist');

@@ -57,7 +57,7 @@ function configMap(name: string, data: object = {}): UntypedObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, labels: { by: 'test' } }, data };
 }
 
-function follow(client: KubeClient): { reflector: Reflector<UntypedObject>; told: string[] } {
+function follow(client: KubeClient): { reflector: Reflector<UntypedObject>; calls: string[] } {
   const reflector = new Reflector<UntypedObject>({
     client,
     resource: RESOURCES.ConfigMap,
@@ -65,7 +65,7 @@ function follow(client: KubeClient): { reflector: Reflector<UntypedObject>; told
     labelSelector: 'by=test',
     logger: recordingLogger(),
   });
-  return { reflector, told: followed(reflector) };
+  return { reflector, calls: followed(reflector) };
 }
 
 describe('through a proxy that misbehaves', () => {
@@ -73,27 +73,27 @@ describe('through a proxy that misbehaves', () => {
     ['HTTP/2: swallows everything', 'auto', (proxy: TcpProxy) => proxy.swallow()],
     ['HTTP/2: cuts the connections', 'auto', (proxy: TcpProxy) => proxy.cut()],
     ['HTTP/1.1: cuts the connections', 'http1', (proxy: TcpProxy) => proxy.cut()],
-  ] as const)('%s: the cache catches up, without a list', async (name, protocol, misbehave) => {
+  ] as const)('%s: the cache catches up without a list', async (name, protocol, misbehave) => {
     const { proxy, client } = await throughProxy({ protocol });
-    const { reflector, told } = follow(client);
+    const { reflector, calls } = follow(client);
     await reflector.waitForSync();
     const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, '-');
     await admin.create(configMap(`${slug}-before`));
-    await vi.waitFor(() => expect(told).toContain(`+${slug}-before`), PATIENCE);
+    await vi.waitFor(() => expect(calls).toContain(`+${slug}-before`), PATIENCE);
     misbehave(proxy);
     await admin.create(configMap(`${slug}-during`));
     await admin.delete(RESOURCES.ConfigMap, { namespace, name: `${slug}-before` });
-    await vi.waitFor(() => expect(told).toContain(`-${slug}-before`), PATIENCE);
-    expect(told).toContain(`+${slug}-during`);
+    await vi.waitFor(() => expect(calls).toContain(`-${slug}-before`), PATIENCE);
+    expect(calls).toContain(`+${slug}-during`);
     expect(reflector.stats().lists).toBe(1);
   });
 
-  test('a server that is away for a while', async () => {
+  test('a server that is away for a while is reconnected', async () => {
     const { proxy, client } = await throughProxy();
-    const { reflector, told } = follow(client);
+    const { reflector, calls } = follow(client);
     await reflector.waitForSync();
     await admin.create(configMap('away-before'));
-    await vi.waitFor(() => expect(told).toContain('+away-before'), PATIENCE);
+    await vi.waitFor(() => expect(calls).toContain('+away-before'), PATIENCE);
     const { port } = proxy;
     await proxy.stop();
     await vi.waitFor(() => expect(reflector.stats().errors).toBeGreaterThan(2), PATIENCE);
@@ -102,13 +102,13 @@ describe('through a proxy that misbehaves', () => {
     });
     await admin.create(configMap('away-during'));
     await proxy.start(port);
-    await vi.waitFor(() => expect(told).toContain('+away-during'), PATIENCE);
+    await vi.waitFor(() => expect(calls).toContain('+away-during'), PATIENCE);
   });
 });
 
 describe('own writes', () => {
-  test('are in the cache at once, and nothing is told twice', async () => {
-    const { reflector, told } = follow(admin);
+  test('are in the cache at once, and are reported once', async () => {
+    const { reflector, calls } = follow(admin);
     await reflector.waitForSync();
     const written = await admin.create(configMap('mine'));
     reflector.noteWrite(written);
@@ -119,8 +119,8 @@ describe('own writes', () => {
     await admin.delete(RESOURCES.ConfigMap, written.metadata, { uid: written.metadata.uid });
     reflector.noteDelete(`${namespace}/mine`, written.metadata.uid ?? '');
     await vi.waitFor(() => expect(reflector.isCurrent(`${namespace}/mine`)).toBe(true), PATIENCE);
-    expect(told.filter((line) => line.endsWith('mine')).slice(-1)).toEqual(['-mine']);
-    expect(told.filter((line) => line === '+mine' || line === '~mine')).toHaveLength(1);
+    expect(calls.filter((line) => line.endsWith('mine')).slice(-1)).toEqual(['-mine']);
+    expect(calls.filter((line) => line === '+mine' || line === '~mine')).toHaveLength(1);
   });
 });
 

@@ -11,7 +11,10 @@ import { kill, killWhen, startVictim } from '../../harness/kill.ts';
 import { condition, type OperatorWorld, operatorWorld } from '../../harness/operator.ts';
 import { adminClient } from '../../harness/rollouts.ts';
 
-/** kill -9 while the database's password is being kept (decision 0023): it stays the same, and nobody is locked out. */
+/**
+ * kill -9 while the database password is being stored (decision 0023): the password stays the same, and no client is
+ * locked out.
+ */
 
 let world: OperatorWorld;
 let client: KubeClient;
@@ -44,7 +47,7 @@ const uidOf = async (kind: string, name: string) => (await world.get(kind, name)
 const witnessesOf = (name: string) =>
   world.names('controllerrevisions.apps', `app.kubernetes.io/instance=${name},berth.dev/witness`);
 
-/** Ready with both Secrets alike, a witness of them, and nothing said of lost ones. */
+/** Ready, with two equal Secrets, a sentinel for them, and no report of lost ones. */
 async function inOrder(name: string): Promise<unknown> {
   const status = await world.ready(name);
   expect(condition(status, 'DatabaseReady')).toBe('True DatabaseAvailable');
@@ -58,7 +61,7 @@ async function inOrder(name: string): Promise<unknown> {
   return data;
 }
 
-/** The most that the namespace takes of a kind; null: any number. */
+/** Limits the number of objects of a kind in the namespace; null: no limit. */
 async function limit(kind: string, most: number | null): Promise<void> {
   const name = 'limit';
   await world.kubectl('delete', 'resourcequota', name, '--ignore-not-found', '--wait=true');
@@ -70,7 +73,7 @@ async function limit(kind: string, most: number | null): Promise<void> {
     spec: { hard: { [`count/${kind}`]: String(most) } },
   };
   await kubectlAsAdmin(['apply', '-f', '-'], JSON.stringify(quota));
-  // Before it is counted for the first time everything is refused.
+  // Everything is rejected until the quota controller has counted for the first time.
   await waitFor(
     'the quota to be counted',
     async () => JSON.stringify((await world.get('resourcequota', name))?.['status'] ?? {}).includes('used'),
@@ -78,13 +81,13 @@ async function limit(kind: string, most: number | null): Promise<void> {
   );
 }
 
-test('killed between the copy and the Secret that the database reads: the one is made from the other', async () => {
+test('a kill between the copy and the Secret that the database reads: one is created from the other', async () => {
   const { length } = await world.names('secrets');
   await limit('secrets', length + 1);
   const first = await started('first');
   await shop('half');
   await waitFor('the copy', async () => (await dataOf('half-db-copy')) !== undefined, { timeoutMs: 60_000 });
-  // Refused, and told: the operator is past the one and before the other.
+  // Rejected and reported: the operator has done the first step, but not the second.
   await world.until('half', 'refused', ({ conditions = [] }) =>
     conditions.some(({ message }) => message.includes('refuses to create Secret')),
   );
@@ -97,7 +100,7 @@ test('killed between the copy and the Secret that the database reads: the one is
   expect(await inOrder('half')).toEqual(before);
 });
 
-test('killed between the Secrets and the volume: the volume is begun with the password that is there', async () => {
+test('a kill between the Secrets and the volume: the volume is initialized with the existing password', async () => {
   await limit('persistentvolumeclaims', (await world.names('pvc')).length);
   const first = await started('first');
   await shop('volumeless');
@@ -112,7 +115,7 @@ test('killed between the Secrets and the volume: the volume is begun with the pa
   expect(await inOrder('volumeless')).toEqual(before);
 });
 
-test('killed in the moment in which the witness is there: there is one, of Secrets that are as they were', async () => {
+test('a kill while the sentinel is created: there is one sentinel, and the Secrets are unchanged', async () => {
   const first = await started('first');
   const resource = RESOURCES.ControllerRevision;
   const killing = await killWhen(first, { client, namespace: world.namespace, resource }, ({ metadata }) =>
@@ -125,7 +128,7 @@ test('killed in the moment in which the witness is there: there is one, of Secre
   expect(await inOrder('witnessed')).toEqual(before);
 });
 
-test('one of the two and the witness lost while no operator runs: made again, the database runs on', async () => {
+test('a Secret and the sentinel lost while no operator runs are created again, and the database continues', async () => {
   const first = await started('first');
   const losses = [
     ['reader', 'reader-db'],
@@ -151,7 +154,7 @@ test('one of the two and the witness lost while no operator runs: made again, th
   expect(await states()).toEqual(before);
 });
 
-test('a witness whose labels somebody takes off has them again: a Secret that goes after that is seen to go', async () => {
+test('a sentinel without its labels gets them back, and a Secret that is deleted afterwards is noticed', async () => {
   await started('first');
   await shop('stripped');
   const before = await inOrder('stripped');
@@ -183,7 +186,7 @@ test('a witness whose labels somebody takes off has them again: a Secret that go
   expect(await inOrder('stripped')).toEqual(before);
 });
 
-test('Secrets that went before their witness was made: the garbage collector takes them out of it, or it with the last', async () => {
+test('Secrets deleted before their sentinel exists: the garbage collector removes their references, and the sentinel with the last one', async () => {
   const { namespace } = world;
   const there = await client.create<KubeObject>({
     apiVersion: 'v1',

@@ -22,7 +22,7 @@ const writes = (from: number) =>
     .map(({ verb, resource }) => `${verb} ${resource}`);
 
 describe('a deployment in the hub', () => {
-  it('becomes a custom resource as wanted, its environment before it, and is acknowledged', async () => {
+  it('becomes the desired custom resource after its environment, and is acknowledged', async () => {
     const from = listener.requests.length;
     const record = await fixture.deploy('shop', { secrets: [{ name: 'TOKEN', value: 's3cret' }] });
     const { appName, id, tenantId } = record;
@@ -46,7 +46,7 @@ describe('a deployment in the hub', () => {
     expect(writes(from)).toEqual(['create secrets', 'create manageddeployments']);
   });
 
-  it('that changes is one apply, and a new environment only if it has one', async () => {
+  it('costs one apply for a change, and a new environment only if that changed', async () => {
     const record = await fixture.deploy('changing', { secrets: [{ name: 'A', value: '1' }] });
     await fixture.acknowledged(record.id);
     const from = listener.requests.length;
@@ -60,7 +60,7 @@ describe('a deployment in the hub', () => {
     expect(writes(from).slice(1)).toEqual(['create secrets', 'apply manageddeployments']);
   });
 
-  it('after a restore of the hub: an environment of a lost revision with the same number is made anew', async () => {
+  it('replaces the environment of a lost revision with the same number after a restore of the hub', async () => {
     const record = await fixture.deploy('restored', { secrets: [{ name: 'A', value: '1' }] });
     await fixture.acknowledged(record.id);
     const name = `${record.appName}-env-2`;
@@ -79,7 +79,7 @@ describe('a deployment in the hub', () => {
     expect(secret).toMatchObject({ immutable: true, data: { A: Buffer.from('2').toString('base64') } });
   });
 
-  it('that changes fifty times at once ends at the last', async () => {
+  it('ends at the last of fifty simultaneous changes', async () => {
     let record = await fixture.deploy('busy');
     const from = listener.requests.length;
     for (let i = 0; i < 50; i += 1) record = await fixture.change(record);
@@ -93,8 +93,8 @@ describe('a deployment in the hub', () => {
   });
 });
 
-describe('what somebody else does to the custom resource', () => {
-  it('an edit of spec is put back, a foreign label is kept', async () => {
+describe('a change of the custom resource by another account', () => {
+  it('in its spec is reverted, and a foreign label is kept', async () => {
     const record = await fixture.deploy('edited');
     const before = await fixture.until(record, 'there', () => true);
     await fixture.acknowledged(record.id);
@@ -126,7 +126,7 @@ describe('what somebody else does to the custom resource', () => {
     );
   });
 
-  it('a delete is answered with the same resource again', async () => {
+  it('that deletes it is reverted', async () => {
     const record = await fixture.deploy('deleted', { secrets: [{ name: 'A', value: '1' }] });
     const before = await fixture.until(record, 'there', () => true);
     await fixture.acknowledged(record.id);
@@ -141,7 +141,7 @@ describe('what somebody else does to the custom resource', () => {
     await fixture.kubectl('get', 'secret', `${record.appName}-env-1`);
   });
 
-  it('is left in peace when nothing changed: no request but the watch', async () => {
+  it('that does not exist causes no request but the watch', async () => {
     const record = await fixture.deploy('quiet');
     await fixture.acknowledged(record.id);
     const from = listener.requests.length;
@@ -159,7 +159,7 @@ describe('what somebody else does to the custom resource', () => {
     expect(listener.requests.slice(from).filter(({ path }) => path !== '/version')).toEqual([]);
   });
 
-  it('one of the same name that Berth did not make is left alone and reported', async () => {
+  it('that uses the same name for another resource is reported, and the resource is not changed', async () => {
     const added = { id: '01900000-0000-7000-8000-0000000c0ffe', appName: 'taken-000c0ffe' };
     const manifest = `{"apiVersion":"berth.dev/v1alpha1","kind":"ManagedDeployment","metadata":{"name":"${added.appName}"},"spec":{"revision":{"image":"mine"}}}`;
     const { kubectlAsAdmin } = await import('../../harness/environment.ts');
@@ -182,7 +182,7 @@ describe('what somebody else does to the custom resource', () => {
     );
   });
 
-  it('what the API server refuses for good fails the revision with the reason', async () => {
+  it('that the API server rejects permanently fails the revision with the reason', async () => {
     const record = await fixture.deploy('refused', { appName: 'Not A Name' });
     await eventually('failed', async () => {
       const [row] = await fixture.hub.store.sql<{ status: string; message: string }>(
@@ -193,7 +193,7 @@ describe('what somebody else does to the custom resource', () => {
     });
   });
 
-  it('a namespace that the listener may not use is a reason, not an error', async () => {
+  it('in a namespace that the listener may not use is a reason, not an error', async () => {
     const record = await fixture.deploy('elsewhere', { namespace: 'kube-system' });
     await eventually(
       'told',

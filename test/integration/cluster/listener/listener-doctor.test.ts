@@ -1,4 +1,7 @@
-/** `berth listener doctor`: every failure is produced for real, and the doctor names it, what to do, and nothing else. */
+/**
+ * `berth listener doctor`: every failure is produced for real, and the doctor reports it with its remedy, and nothing
+ * else.
+ */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
@@ -8,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { diagnose } from '../../../../src/cli/doctor-command.ts';
-import type { Check, Finding, Outcome } from '../../../../src/cluster/listener/doctor/finding.ts';
+import type { Check, CheckOutcome, Finding } from '../../../../src/cluster/listener/doctor/finding.ts';
 import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
 import { freePorts } from '../../../cluster/ports.ts';
 import { waitFor } from '../../../cluster/wait.ts';
@@ -34,7 +37,7 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 let hub: WholeBerth;
 let bare: RemoteCluster;
 let kubeconfigs: { listener: string; operator: string };
-/** Settings with which nothing fails. */
+/** Settings without any failure. */
 let good: Settings;
 let healthy: Finding[];
 let keys: { listener: string; reader: string; stranger: string };
@@ -60,7 +63,7 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The hub, with something in its answers changed on the way. */
+/** The hub, with a modified response. */
 function tampering(change: { date?: (now: Date) => Date; body?: (text: string) => string }): Promise<string> {
   return serve((incoming, outgoing) => {
     const { method, url, headers } = incoming;
@@ -82,7 +85,7 @@ async function makeKey(tenant: string, scopes: string): Promise<string> {
   return (JSON.parse(await runBerth(hub.stateDir, args, hub.settings)) as { api_key: string }).api_key;
 }
 
-/** A kubeconfig as another, but for a change. */
+/** A copy of a kubeconfig with a change. */
 function changedKubeconfig(name: string, change: (config: Kubeconfig) => void): string {
   const config = JSON.parse(readFileSync(kubeconfigs.listener, 'utf8')) as Kubeconfig;
   change(config);
@@ -167,8 +170,8 @@ afterAll(async () => {
 const outcomes = (findings: readonly Finding[]) =>
   Object.fromEntries(findings.map(({ check, outcome }) => [check, outcome]));
 
-describe('a listener that is set up, and has not run yet', () => {
-  it('nothing fails; that the rendering was not told yet is a warning', () => {
+describe('a listener that is configured, and has not run yet', () => {
+  it('has no failure, and a warning that the rendering is not reported yet', () => {
     const { rendering, ...others } = outcomes(healthy);
     expect(rendering).toBe('warning');
     expect(new Set(Object.values(others))).toEqual(new Set(['ok']));
@@ -177,10 +180,10 @@ describe('a listener that is set up, and has not run yet', () => {
 
 interface Row {
   what: string;
-  /** Settings beside the good ones; '' is as unset. */
+  /** Settings in addition to the good ones; '' counts as unset. */
   settings: () => Settings | Promise<Settings>;
   check: Check;
-  outcome: Outcome;
+  outcome: CheckOutcome;
   message: RegExp;
   next: RegExp;
 }
@@ -190,7 +193,7 @@ const row = (
   settings: Row['settings'],
   check: Check,
   [message, next]: readonly [RegExp, RegExp],
-  outcome: Outcome = 'failed',
+  outcome: CheckOutcome = 'failed',
 ): Row => ({ what, settings, check, outcome, message, next });
 
 const ROWS: Row[] = [
@@ -198,7 +201,7 @@ const ROWS: Row[] = [
     /BERTH_HUB_URL is not set/,
     /URL of the API/,
   ]),
-  row('a hub URL that is none', () => ({ BERTH_HUB_URL: 'berth:8080' }), 'settings', [
+  row('an invalid hub URL', () => ({ BERTH_HUB_URL: 'berth:8080' }), 'settings', [
     /BERTH_HUB_URL: /,
     /--help/,
   ]),
@@ -210,7 +213,7 @@ const ROWS: Row[] = [
     /characters that are not valid in a key/,
     /copy the key again/,
   ]),
-  row('a listener id that is none', () => ({ BERTH_LISTENER_ID: 'mine' }), 'settings', [
+  row('an invalid listener id', () => ({ BERTH_LISTENER_ID: 'mine' }), 'settings', [
     /BERTH_LISTENER_ID/,
     /--help/,
   ]),
@@ -218,39 +221,41 @@ const ROWS: Row[] = [
     /BERTH_HUB: this version does not have this setting/,
     /--help/,
   ]),
-  row('a CA file that is not there', () => ({ BERTH_HUB_CA: '/nowhere/ca.pem' }), 'settings', [
+  row('a missing CA file', () => ({ BERTH_HUB_CA: '/nowhere/ca.pem' }), 'settings', [
     /\/nowhere\/ca.pem cannot be read \(ENOENT\)/,
     /PEM file/,
   ]),
-  row('a CA file with something else in it', () => ({ BERTH_HUB_CA: kubeconfigs.listener }), 'settings', [
+  row('a CA file with other content', () => ({ BERTH_HUB_CA: kubeconfigs.listener }), 'settings', [
     /contains no PEM certificate/,
     /PEM file/,
   ]),
 
-  row('a name that nobody knows', () => ({ BERTH_HUB_URL: 'https://berth.invalid' }), 'hub_name', [
+  row('an unknown host name', () => ({ BERTH_HUB_URL: 'https://berth.invalid' }), 'hub_name', [
     /berth.invalid:443 cannot be resolved/,
     /DNS/,
   ]),
   row(
-    'a port that nobody listens to',
+    'a port without a listening process',
     () => ({ BERTH_HUB_URL: `https://127.0.0.1:${closedPort}` }),
     'hub_connection',
     [/ECONNREFUSED/, /firewall/],
   ),
   row(
-    'a hub that says nothing',
+    'a hub that does not respond',
     () => ({ BERTH_HUB_URL: `http://127.0.0.1:${silent.port}` }),
     'hub_connection',
     [/no response within 10 s/, /firewall/],
   ),
-  row('an authority that nobody named', () => ({ BERTH_HUB_CA: '' }), 'hub_tls', [
+  row('a certificate authority that is not configured', () => ({ BERTH_HUB_CA: '' }), 'hub_tls', [
     /an authority that this listener trusts/,
     /BERTH_HUB_CA/,
   ]),
-  row('another authority than the one named', () => ({ BERTH_HUB_URL: urls.unknown }), 'hub_tls', [
-    /an authority that this listener trusts/,
-    /BERTH_HUB_CA/,
-  ]),
+  row(
+    'another certificate authority than the configured one',
+    () => ({ BERTH_HUB_URL: urls.unknown }),
+    'hub_tls',
+    [/an authority that this listener trusts/, /BERTH_HUB_CA/],
+  ),
   row('a certificate that has expired', () => ({ BERTH_HUB_URL: urls.expired }), 'hub_tls', [
     /has expired/,
     /renew/,
@@ -260,13 +265,13 @@ const ROWS: Row[] = [
     /a name in BERTH_HUB_URL that the certificate contains/,
   ]),
   row(
-    'https where http is spoken',
+    'https to an http port',
     () => ({ BERTH_HUB_URL: hub.process().url.replace('http:', 'https:') }),
     'hub_tls',
     [/TLS with .* failed/, /uses https/],
   ),
   row(
-    'http where https is spoken',
+    'http to an https port',
     () => ({ BERTH_HUB_URL: urls.trusted.replace('https:', 'http:') }),
     'hub_connection',
     [/closes each connection/, /put https:\/\/ into BERTH_HUB_URL/],
@@ -321,7 +326,7 @@ const ROWS: Row[] = [
     /GET \/v2\/listeners/,
   ]),
   row(
-    'an id that there is not',
+    'an id that does not exist',
     () => ({ BERTH_LISTENER_ID: '01900000-0000-7000-8000-00000000dead' }),
     'listener',
     [/no listener 01900000-0000-7000-8000-00000000dead/, /BERTH_LISTENER_ID/],
@@ -341,12 +346,12 @@ const ROWS: Row[] = [
 
   row('no cluster', () => ({ KUBECONFIG: '' }), 'kubeconfig', [/neither a kubeconfig nor/, /set KUBECONFIG/]),
   row(
-    'a kubeconfig that is not there, by the setting of Berth alone',
+    'a missing kubeconfig, named by the setting of Berth only',
     () => ({ BERTH_KUBECONFIG: '/nowhere/config' }),
     'kubeconfig',
     [/\/nowhere\/config/, /set BERTH_KUBECONFIG/],
   ),
-  row('a kubeconfig that is not there', () => ({ KUBECONFIG: '/nowhere/config' }), 'kubeconfig', [
+  row('a missing kubeconfig', () => ({ KUBECONFIG: '/nowhere/config' }), 'kubeconfig', [
     /\/nowhere\/config/,
     /set KUBECONFIG/,
   ]),
@@ -372,7 +377,7 @@ const ROWS: Row[] = [
     [/certificate/, /its certificate in the kubeconfig/],
   ),
   row(
-    'a token that does not count',
+    'an invalid token',
     () => ({
       KUBECONFIG: changedKubeconfig('unknown.kubeconfig', ({ users }) => {
         for (const { user } of users) user.token = 'not-a-token';
@@ -381,7 +386,7 @@ const ROWS: Row[] = [
     'cluster_account',
     [/does not accept the credentials/, /ServiceAccount berth-listener/],
   ),
-  row('the account of somebody else', () => ({ KUBECONFIG: kubeconfigs.operator }), 'rights', [
+  row('another account', () => ({ KUBECONFIG: kubeconfigs.operator }), 'rights', [
     /is not allowed to create manageddeployments.berth.dev in all namespaces/,
     /rendered for this installation.*BERTH_NAMESPACES/,
   ]),
@@ -391,12 +396,10 @@ const ROWS: Row[] = [
     'rights',
     [/create namespaces/, /rendered for this installation/],
   ),
-  row(
-    'a namespace that is not there',
-    () => ({ BERTH_NAMESPACES: `${hub.namespace},no-such-place` }),
-    'namespaces',
-    [/there is no namespace no-such-place/, /kubectl create namespace no-such-place/],
-  ),
+  row('a missing namespace', () => ({ BERTH_NAMESPACES: `${hub.namespace},no-such-place` }), 'namespaces', [
+    /there is no namespace no-such-place/,
+    /kubectl create namespace no-such-place/,
+  ]),
   row('a namespace that is being deleted', () => ({ BERTH_NAMESPACES: leaving }), 'namespaces', [
     /is being deleted/,
     /wait until it is deleted/,
@@ -409,26 +412,26 @@ const ROWS: Row[] = [
 
 const HUB_SIDE = (check: Check) => !/^(kubeconfig|cluster_|custom_resource|rights|namespaces)/.test(check);
 
-/** The findings with some settings changed, beside what is found when nothing is wrong. */
+/** The findings with some changed settings, in addition to those without a failure. */
 async function findingsWith(settings: Settings): Promise<Finding[]> {
   const findings = await diagnose(version, { ...good, ...settings });
   for (const key of Object.values(keys)) expect(JSON.stringify(findings)).not.toContain(key);
   return findings;
 }
 
-describe('the doctor names what is wrong, and what to do', () => {
+describe('the doctor reports the problem and its remedy', () => {
   it.each(ROWS)('$what: $check', async ({ settings, check, outcome, message, next }) => {
     const findings = await findingsWith(await settings());
     const found = findings.filter((finding) => finding.check === check && finding.outcome === outcome);
     expect(found.length, JSON.stringify(findings)).toBeGreaterThan(0);
     expect(found.map((finding) => finding.message).join()).toMatch(message);
     expect(found.map((finding) => finding.next).join()).toMatch(next);
-    // Nothing else has failed: what rests on this was not looked at, all the rest is as it was.
+    // Only this check has failed: checks that depend on it are skipped, and all others are unchanged.
     const others = findings.filter((finding) => finding.check !== check && finding.outcome === 'failed');
     expect(others).toEqual([]);
   });
 
-  it('what rests on a failure is skipped; the other side is looked at all the same', async () => {
+  it('skips checks that depend on a failure, and still checks the other side', async () => {
     const byCheck = outcomes(await findingsWith({ BERTH_LISTENER_KEY: keys.reader }));
     expect(byCheck).toMatchObject({
       hub_answer: 'ok',
@@ -461,7 +464,7 @@ describe('the custom resource', () => {
   const until = (what: string, pattern: RegExp) =>
     waitFor(what, async () => pattern.test(await message()), { timeoutMs: 60_000, intervalMs: 500 });
 
-  it('is missed where it is not installed; where it is older or newer, the fields are named', async () => {
+  it('is reported when it is missing, and with its fields when it is older or newer', async () => {
     expect(await message()).toMatch(/failed: the cluster has no .*kubectl apply .*crds/);
     await applied(({ properties }) => {
       delete properties['status']?.properties['dataImages'];
@@ -500,7 +503,7 @@ describe('the lease', () => {
   };
   const found = async (check: Check) => (await findingsWith({})).find((finding) => finding.check === check);
 
-  it('that another process holds is a warning, and is not taken from it', async () => {
+  it('that another process holds causes a warning, and is not taken from it', async () => {
     const { epoch } = await lease({ epoch: null });
     expect(await found('lease')).toMatchObject({
       outcome: 'warning',
@@ -512,7 +515,7 @@ describe('the lease', () => {
     expect(await found('lease')).toMatchObject({ outcome: 'ok', message: 'free' });
   });
 
-  it('of another cluster has failed; of this one it is another replica’s', async () => {
+  it('of another cluster is a failure, and of this cluster it belongs to another replica', async () => {
     const uid = await kubectlAsAdmin(['get', 'namespace', 'kube-system', '-o', 'jsonpath={.metadata.uid}']);
     const cluster_id = `kube-system/${uid}`;
     const { epoch } = await lease({ epoch: null, cluster_id });
@@ -534,7 +537,7 @@ describe('the lease', () => {
     await forget();
   });
 
-  it('tells the rendering: as this process would, or what differs', async () => {
+  it('shows the rendering: equal to this process, or what differs', async () => {
     const { loadConfig } = await import('../../../../src/config/index.ts');
     const rendering = { ...loadConfig(good).rendering, kubernetesVersion: '1.36' };
     await lease({ epoch: null, rendering });
@@ -557,7 +560,7 @@ describe('the command', () => {
       );
     });
 
-  it('prints a line a finding, and ends with 0 when nothing failed', async () => {
+  it('prints one line per finding, and exits with 0 when nothing failed', async () => {
     const { code, output } = await run([], good);
     expect(code, output).toBe(0);
     expect(output).toMatch(/^ok +settings +complete, for listener /m);
@@ -565,7 +568,7 @@ describe('the command', () => {
     expect(output).not.toContain(keys.listener);
   });
 
-  it('ends with 1 when something failed; -o json is for programs', async () => {
+  it('exits with 1 when a check failed, and prints JSON with -o json', async () => {
     const { code, output } = await run(['-o', 'json'], { ...good, BERTH_LISTENER_KEY: keys.reader });
     expect(code).toBe(1);
     const { ok, findings } = JSON.parse(output) as { ok: boolean; findings: Finding[] };
@@ -574,7 +577,7 @@ describe('the command', () => {
     expect(output).not.toContain(keys.reader);
   });
 
-  it('explains itself, and refuses words that it does not know', async () => {
+  it('explains itself, and rejects unknown arguments', async () => {
     expect((await run(['--help'], {})).output).toContain('usage: berth listener doctor');
     const refused = await run(['-o', 'yaml'], good);
     expect([refused.code, refused.output]).toEqual([2, expect.stringContaining('neither text nor json')]);

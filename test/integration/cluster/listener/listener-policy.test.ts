@@ -12,9 +12,9 @@ import { createNamespace, deleteNamespace, kubectlAsAdmin } from '../../harness/
 const ENFORCE = 'pod-security.kubernetes.io/enforce';
 const folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-test-bounds-'));
 let listener: BoundedListener;
-/** Of a tenant. */
+/** Namespace of a tenant. */
 let tenant: string;
-/** Of another program. */
+/** Namespace of another program. */
 let foreign: string;
 
 const labelsOf = (id: string) => ({
@@ -28,7 +28,10 @@ const namespaceOf = (id: string, more: object = {}, metadata: object = {}) => ({
   metadata: { name: `berth-${id}`, labels: { ...labelsOf(id), ...more }, ...metadata },
 });
 
-/** As the listener: what the API server would do. @returns 'allowed', or what it says */
+/**
+ * Dry run with the listener's account.
+ * @returns 'allowed', or the message of the API server
+ */
 async function attempt(args: readonly string[], object?: object): Promise<string> {
   const input = object === undefined ? undefined : JSON.stringify(object);
   return listener.run([...args, '--dry-run=server'], input).then(
@@ -100,13 +103,13 @@ describe('with the rights of its ClusterRole the listener', () => {
       for (const object of inside(namespace)) expect(await create(object)).toMatch(POLICY);
   });
 
-  it('writes Secrets alone in the namespace of builds', async () => {
+  it('writes only Secrets in the build namespace', async () => {
     const [networkPolicy = {}, quota = {}, , secret = {}] = inside(listener.builds);
     expect(await create(secret)).toBe('allowed');
     for (const object of [networkPolicy, quota]) expect(await create(object)).toMatch(POLICY);
   });
 
-  it('changes a policy or quota that is there already only in the namespace of a tenant', async () => {
+  it('changes an existing policy or quota only in the namespace of a tenant', async () => {
     for (const namespace of [tenant, foreign]) {
       const [, quota = {}] = inside(namespace);
       await kubectlAsAdmin(['apply', '-f', '-'], JSON.stringify(quota));
@@ -117,20 +120,20 @@ describe('with the rights of its ClusterRole the listener', () => {
     }
   });
 
-  it('takes over no namespace by a label', async () => {
+  it('takes over no namespace with a label', async () => {
     const labels = labelsOf(randomUUID());
     for (const name of [foreign, 'kube-system', 'default', listener.own, listener.builds]) {
       expect(await label(name, labels)).toMatch(POLICY);
       expect(await label(name, { a: 'b' })).toMatch(POLICY);
     }
-    // By apply, too, and of half the labels that are there already.
+    // Also by apply, and also when half of the labels exist already.
     expect(await apply({ ...namespaceOf('x'), metadata: { name: foreign, labels } })).toMatch(POLICY);
     await kubectlAsAdmin(['label', 'namespace', foreign, 'app.kubernetes.io/managed-by=berth']);
     expect(await label(foreign, labels)).toMatch(POLICY);
     for (const object of inside(foreign)) expect(await create(object)).toMatch(POLICY);
   });
 
-  it('creates namespaces of tenants alone', async () => {
+  it('creates only namespaces of tenants', async () => {
     const id = randomUUID();
     expect(await create(namespaceOf(id))).toBe('allowed');
     const refused = [
@@ -149,7 +152,7 @@ describe('with the rights of its ClusterRole the listener', () => {
     for (const object of refused) expect(await create(object), JSON.stringify(object)).toMatch(POLICY);
   });
 
-  it('puts the labels of a tenant back, and takes none away that its bounds hang on', async () => {
+  it('restores the labels of a tenant, and removes none on which its limits depend', async () => {
     await kubectlAsAdmin(['label', 'namespace', tenant, `${ENFORCE}-`, 'berth.dev/ingress=true']);
     expect(await label(tenant, { [ENFORCE]: 'restricted' })).toBe('allowed');
     await kubectlAsAdmin(['label', 'namespace', tenant, `${ENFORCE}=restricted`, 'berth.dev/ingress-']);
@@ -176,7 +179,7 @@ describe('with the rights of its ClusterRole the listener', () => {
   });
 });
 
-test('the listener says what the policy refuses, as a reason of the deployment, and continues once it may', async () => {
+test('the listener reports a rejection of the policy as a reason of the deployment, and continues once it is allowed', async () => {
   const berth: WholeBerth = await startWholeBerth('bounds', {
     hosting: 'cloud',
     settings: { BERTH_LISTENER_KUBECONFIG: listener.kubeconfig, BERTH_BUILD_NAMESPACE: listener.builds },
@@ -245,7 +248,7 @@ test('a deployment becomes READY and is deleted when the policy is in force', as
   }
 }, 400_000);
 
-/** Whatever RBAC may allow one day, or an administrator has added. */
+/** Rights that RBAC may grant one day, or that an administrator has added. */
 describe('with every right in the cluster the listener', () => {
   beforeAll(() => listener.giveEveryRight(), 60_000);
 
@@ -270,7 +273,7 @@ describe('with every right in the cluster the listener', () => {
     expect(await attempt(['delete', 'crd', 'manageddeployments.berth.dev'])).toMatch(POLICY);
   });
 
-  it('writes and deletes nothing in namespaces that are no tenant’s', async () => {
+  it('writes and deletes nothing in namespaces that are not a tenant’s', async () => {
     for (const namespace of [foreign, 'kube-system', listener.own]) {
       for (const args of [
         ['create', 'serviceaccount', 'a'],

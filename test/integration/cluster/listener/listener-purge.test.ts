@@ -33,13 +33,16 @@ const remove = async (record: DeploymentRecord) => {
   );
   fixture.hub.hints.notifyAll();
 };
-/** The garbage collector looks for new kinds every 30 s only; until then it does not see custom resources go. */
+/**
+ * The garbage collector discovers new kinds only every 30 s. Until then it does not notice deletions of custom
+ * resources.
+ */
 const gone = (record: DeploymentRecord) =>
   waitFor(`${record.name} gone`, async () => ((await fixture.read(record.id)) === null ? true : undefined), {
     timeoutMs: 60_000,
   });
 
-/** What the operator would have made that outlives the custom resource. */
+/** Objects that the operator creates and that outlive the custom resource. */
 async function leftByOperator(
   { id, appName }: DeploymentRecord,
   namespace = fixture.namespace,
@@ -79,7 +82,7 @@ describe('deletion', () => {
     await fixture.acknowledged(other.id);
     await leftByOperator(record);
     await leftByOperator(other);
-    // Of the same name prefix, but nobody's mark: not ours to remove.
+    // Same name prefix, but without the deployment's label: it must be kept.
     await fixture.kubectl('create', 'secret', 'generic', `${record.appName}-env-9`);
     expect(await left(record.appName)).toHaveLength(7);
     await remove(record);
@@ -93,7 +96,7 @@ describe('deletion', () => {
     expect(projects.map(({ name }) => name)).not.toContain('going');
   });
 
-  it('waits for a custom resource that takes its time, without keeping others waiting', async () => {
+  it('waits for a slow custom resource without delaying others', async () => {
     const record = await fixture.deploy('slow');
     await fixture.acknowledged(record.id);
     await fixture.kubectl(
@@ -120,13 +123,13 @@ describe('deletion', () => {
     await gone(record);
   });
 
-  it('of one that never reached the cluster ends clean', async () => {
+  it('of a deployment that never reached the cluster ends without leftovers', async () => {
     const record = await fixture.deploy('never', { namespace: fixture.namespace, appName: 'Not A Name' });
     await remove(record);
     await gone(record);
   });
 
-  it('and the same name at once: the new one is there, the old one goes', async () => {
+  it('with the same name created at once: the new one exists, the old one is removed', async () => {
     const old = await fixture.deploy('again');
     await fixture.acknowledged(old.id);
     await remove(old);
@@ -137,7 +140,7 @@ describe('deletion', () => {
     expect(await left(young.appName)).toHaveLength(1);
   });
 
-  it('of something that comes back after its end: found and removed again', async () => {
+  it('of an object that comes back afterwards is repeated', async () => {
     const record = await fixture.deploy('ghost');
     await fixture.acknowledged(record.id);
     const { metadata, spec } = (await fixture.mdep(record.appName)) ?? {};
@@ -158,7 +161,7 @@ describe('deletion', () => {
 });
 
 describe('a namespace of a tenant', () => {
-  it('is made with its level, policy and quota, and kept when the deployment goes', async () => {
+  it('is created with its level, policy and quota, and kept when the deployment is deleted', async () => {
     const namespace = `berth-${fixture.tenantId}`;
     await listener.stop();
     const cloud = await fixture.start({
@@ -175,7 +178,7 @@ describe('a namespace of a tenant', () => {
     expect((await get('networkpolicy', 'berth-default-deny', '-n', namespace)).spec).toMatchObject({
       podSelector: {},
     });
-    // The API server writes quantities its own way: 512 cores, 1 TiB.
+    // The API server normalizes quantities: 512 cores, 1 TiB.
     const hard = {
       'requests.cpu': '512',
       'requests.memory': '1Ti',
@@ -189,7 +192,7 @@ describe('a namespace of a tenant', () => {
     expect(await quota()).toEqual(hard);
     const [limits] = (await get('limitrange', 'berth-container-defaults', '-n', namespace)).spec.limits;
     expect(limits).toMatchObject({ type: 'Container', default: { cpu: '1', memory: '1Gi' } });
-    // Another quota of the tenant's is there with its next work item.
+    // A changed quota of the tenant is applied with its next work item.
     await fixture.hub.store.sql('UPDATE tenants SET quotas = $2 WHERE id = $1', [
       fixture.tenantId,
       JSON.stringify({ cpu: 1000, storage_gi: null }),
@@ -208,7 +211,7 @@ describe('a namespace of a tenant', () => {
     listener = await fixture.start();
   });
 
-  it('that is somebody else’s is not used', async () => {
+  it('is not used when it belongs to another owner', async () => {
     const { tenantId } = fixture;
     const name = await createNamespace('foreign');
     const client = await createKubeClient({ ...environment(), userAgent: 'test', requestTimeoutMs: 5000 });
@@ -221,8 +224,8 @@ describe('a namespace of a tenant', () => {
   });
 });
 
-describe('what is sent is what stands in the cluster', () => {
-  it.each(['everything', 'shop', 'web-api', 'internal-image'])('sample %s', async (sample) => {
+describe('the sent resource equals the stored one', () => {
+  it.each(['everything', 'shop', 'web-api', 'internal-image'])('for sample %s', async (sample) => {
     const { source, source_config } = JSON.parse(readFileSync(`test/samples/${sample}.json`, 'utf8'));
     const template = await fixture.deploy(`template-${sample}`);
     const record = await fixture.deploy(sample, {

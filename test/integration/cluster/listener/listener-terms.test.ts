@@ -37,9 +37,9 @@ describe('two processes of one listener', () => {
     expect([writesOf(first), writesOf(second)]).toEqual([1, 1]);
   });
 
-  it('a holder that lost the lease while it slept writes no more', async () => {
+  it('a holder that lost the lease during a suspension writes no more', async () => {
     const first = await fixture.start({ identity: 'first' });
-    // As after a long stop of the process: the hub gave the lease to another meanwhile.
+    // As after a long suspension of the process: the hub has given the lease to another one meanwhile.
     await fixture.hub.store.sql(
       `UPDATE listeners SET lease_holder = 'other', lease_epoch = lease_epoch + 1, lease_expires_at = now() + interval '1 hour' WHERE lease_holder = 'first'`,
     );
@@ -53,8 +53,8 @@ describe('two processes of one listener', () => {
   });
 });
 
-describe('the way back', () => {
-  it('a status becomes READY, DEPLOYED, active; every later one is told too', async () => {
+describe('the reported status', () => {
+  it('becomes READY, DEPLOYED, active, and every later one is reported, too', async () => {
     await fixture.start();
     const record = await fixture.deploy('shop');
     await fixture.acknowledged(record.id);
@@ -98,7 +98,7 @@ describe('the way back', () => {
     );
   });
 
-  it('what happened while no listener ran is told by the next one', async () => {
+  it('includes what happened while no listener ran', async () => {
     const first = await fixture.start();
     const record = await fixture.deploy('missed');
     await fixture.acknowledged(record.id);
@@ -110,7 +110,7 @@ describe('the way back', () => {
 });
 
 describe('a graceful stop', () => {
-  it('takes back nothing that was told, and frees the lease at once', async () => {
+  it('takes back no report, and releases the lease at once', async () => {
     const listener = await fixture.start();
     const records = await Promise.all(Array.from({ length: 20 }, (_, i) => fixture.deploy(`n${i}`)));
     const began = performance.now();

@@ -1,6 +1,6 @@
 /**
- * A second cluster with a control plane of its own, served by `berth listener` and `berth operator` that know the hub's
- * URL, a listener key and their kubeconfigs, and nothing else. The hub speaks https there, with a private authority.
+ * A second cluster with its own control plane. Its `berth listener` and `berth operator` know only the hub's URL, a
+ * listener key and their kubeconfigs. The hub uses https with a private certificate authority.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { environment } from '../../harness/environment.ts';
 import { Link, startTlsFront, type TlsFront } from '../../harness/link.ts';
 import { objectsOf, type RemoteCluster, startRemoteCluster } from '../../harness/remote-cluster.ts';
 
-/** A listener that is not heard of for so long is lost; its lease may be taken after a quarter of it. */
+/** A listener without contact for this time is lost. Its lease may be taken after a quarter of it. */
 const LEASE_SECONDS = 16;
 const EVERY_KIND =
   'mdep,deployments,statefulsets,services,serviceaccounts,secrets,pvc,controllerrevisions.apps,networkpolicies,hpa,pdb,pods';
@@ -85,7 +85,7 @@ beforeAll(async () => {
   listener = { id: made.body.id, key: await makeKey('test') };
   const kubeconfigs = await remote.kubeconfigs();
   await remote.start('operator', { KUBECONFIG: kubeconfigs.operator, BERTH_METRICS_PORT: '0' });
-  // Looked for when it is needed: a control plane that starts meanwhile takes ports as well.
+  // Chosen late, because a control plane that starts meanwhile takes ports, too.
   [healthPort = 0] = await freePorts(1);
   process = await remote.start('listener', listenerSettings(kubeconfigs.listener));
 }, 240_000);
@@ -128,7 +128,7 @@ const leaseState = async () => {
 };
 const images = (objects: readonly KubeItem[]) => JSON.stringify(objects.map(({ spec }) => spec));
 
-/** Unobserved, as every reader of the deployment is told. */
+/** The state UNKNOWN, as every client of the API sees it. */
 const unknown = (id: string) =>
   hub.until(
     id,
@@ -137,8 +137,8 @@ const unknown = (id: string) =>
       status === 'UNKNOWN' && conditions.some(({ reason }) => reason === 'ListenerLost'),
   );
 
-describe('where deployments land', () => {
-  it('one that names the listener and a namespace: there, in that namespace, and nowhere else', async () => {
+describe('the placement of a deployment', () => {
+  it('with a listener and a namespace is in that namespace, and nowhere else', async () => {
     const { id } = await hub.create(there(SECOND, 'lands-there'));
     const ready = await hub.ready(id);
     expect(ready.conditions.find(({ type }) => type === 'Ready')?.status).toBe('True');
@@ -150,7 +150,7 @@ describe('where deployments land', () => {
     expect(await inHubCluster(id)).toEqual([]);
   });
 
-  it('one that names only the listener: the first namespace of its list', async () => {
+  it('with only a listener is in the first namespace of its list', async () => {
     const { id } = await hub.create(
       smallDeployment('first-of-list', { source_config: { listener_id: listener.id } }),
     );
@@ -159,14 +159,14 @@ describe('where deployments land', () => {
     expect(resource?.metadata.namespace).toBe(FIRST);
   });
 
-  it('one that names no listener: the cluster of the platform’s, and not here', async () => {
+  it('without a listener is in the cluster of the platform’s listener, and not here', async () => {
     const { id } = await hub.create(smallDeployment('stays-at-the-hub'));
     await hub.ready(id);
     expect(await remote.objectsOf(EVERY_KIND, id)).toEqual([]);
     expect((await inHubCluster(id)).length).toBeGreaterThan(0);
   });
 
-  it('a namespace that is not in the list is refused, the field named, and nothing is written', async () => {
+  it('in a namespace that is not in the list is rejected with the field, and nothing is written', async () => {
     const count = async () =>
       (await hub.call<{ resources: unknown[] }>('GET', '/v2/deployments?limit=100')).body.resources.length;
     const before = await count();
@@ -185,7 +185,7 @@ describe('where deployments land', () => {
     expect(await count()).toBe(before);
   });
 
-  it('DELETE leaves nothing there', async () => {
+  it('is empty after a DELETE', async () => {
     const { id } = await hub.create(there(FIRST, 'short-lived'));
     await hub.ready(id);
     expect((await hub.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
@@ -195,8 +195,8 @@ describe('where deployments land', () => {
   });
 });
 
-describe('who may act for the listener', () => {
-  it('no other tenant: every call is 404, the lease stays where it is', async () => {
+describe('access to the listener’s API', () => {
+  it('is denied to other tenants: every call is 404, and the lease is unchanged', async () => {
     const before = await leaseState();
     const stranger = await makeKey('stranger');
     const answers = await Promise.all([
@@ -210,7 +210,7 @@ describe('who may act for the listener', () => {
     expect(await leaseState()).toMatchObject({ held: true, holder: before.holder, epoch: before.epoch });
   });
 
-  it('the key of the listener may nothing but that', async () => {
+  it('is all that the listener’s key allows', async () => {
     const answer = await fetch(`${hub.process().url}/v2/deployments`, {
       headers: { 'x-api-key': listener.key },
     });
@@ -218,8 +218,8 @@ describe('who may act for the listener', () => {
   });
 });
 
-describe('a connection that is cut', () => {
-  it('for longer than the lease: UNKNOWN, the workloads heal on, and what was changed meanwhile comes true with the connection', async () => {
+describe('an interrupted connection', () => {
+  it('for longer than the lease shows UNKNOWN, the workloads still heal, and changes are applied when it is back', async () => {
     const { id } = await hub.create(there(SECOND, 'cut-off'));
     const before = await hub.ready(id);
     expect(await readiness()).toBe(200);
@@ -256,7 +256,7 @@ describe('a connection that is cut', () => {
     expect(await inHubCluster(id)).toEqual([]);
   });
 
-  it('what changed in the cluster meanwhile is told, too: a custom resource that was deleted comes back', async () => {
+  it('also reports what changed in the cluster meanwhile: a deleted custom resource comes back', async () => {
     const { id } = await hub.create(there(FIRST, 'lost-meanwhile'));
     await hub.ready(id);
     const [resource] = await remote.objectsOf('mdep', id);
@@ -277,11 +277,11 @@ describe('a connection that is cut', () => {
 });
 
 describe('a stale epoch', () => {
-  it('is refused with 409; the process that had it writes no more, and takes the lease anew when it is free', async () => {
+  it('is rejected with 409: the former process writes no more, and takes the lease again when it is free', async () => {
     const { id } = await hub.create(there(SECOND, 'fenced'));
     await hub.ready(id);
     const old = await leaseState();
-    // Not a byte passes: the process cannot renew, and what it has sent arrives late.
+    // The connection hangs: the process cannot renew, and its requests arrive late.
     link.hold();
     const intruder = await waitFor(
       'the lease to be free',
@@ -317,7 +317,7 @@ describe('a stale epoch', () => {
         async () => (await logOf()).includes('intruder holds it'),
         { timeoutMs: 30_000 },
       );
-      expect(await logOf()).toContain('lost the lease; acting no more');
+      expect(await logOf()).toContain('lost the lease; no longer acting');
       expect(process.isRunning()).toBe(true);
       expect(images(await remote.objectsOf('mdep', id))).not.toContain('web:3.0.0');
       expect(await leaseState()).toMatchObject({ holder: 'intruder', epoch: intruder.epoch, held: true });
@@ -335,7 +335,7 @@ describe('a stale epoch', () => {
 });
 
 describe('the hub', () => {
-  it('that is killed and starts again loses nothing of the other cluster', async () => {
+  it('loses nothing of the other cluster when it is killed and starts again', async () => {
     const { id } = await hub.create(there(FIRST, 'survivor'));
     await hub.ready(id);
     await hub.process().stop('SIGKILL');
@@ -364,7 +364,7 @@ describe('docs/remote-listener.md', () => {
   const text = readFileSync(join(root, 'docs/remote-listener.md'), 'utf8');
   const bodies = [...text.matchAll(/-d '(\{[^']+\})'/g)].map(([, body = '']) => body);
 
-  it('its requests are taken: the listener is made, and the deployment lands there', async () => {
+  it('has requests that are accepted: the listener is created, and the deployment is placed there', async () => {
     const [registration = '', deployment = ''] = bodies;
     expect(bodies).toHaveLength(2);
     const made = await hub.call<{ id: string }>('POST', '/v2/listeners', JSON.parse(registration));
@@ -375,7 +375,7 @@ describe('docs/remote-listener.md', () => {
     expect(created.body.conditions.map(({ reason }) => reason)).toContain('ListenerNeverSeen');
   });
 
-  it('its commands for the other cluster run, and leave a listener and an operator with these settings', async () => {
+  it('has commands that work in the other cluster, and create a listener and an operator with these settings', async () => {
     const blocks = [...text.matchAll(/^```sh cluster\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
     expect(blocks).toHaveLength(2);
     const { kubeconfigPath, kubectlPath } = remote.access;
@@ -407,7 +407,7 @@ describe('docs/remote-listener.md', () => {
     expect(images(items)).toContain(`"mountPath":"${folder}"`);
   });
 
-  it('it names no setting that there is not', () => {
+  it('names no setting that does not exist', () => {
     const clients = ['BERTH_URL', 'BERTH_API_KEY'];
     const named = new Set(text.match(/\bBERTH_[A-Z_]+\b/g)?.filter((name) => !clients.includes(name)));
     expect([...named].filter((name) => !(name in SETTINGS))).toEqual([]);

@@ -30,7 +30,7 @@ const UNSAFE: Row[] = [
   [
     'command',
     { ...deployments, patches: patch('add', `${APP}/command`, '["other"]') },
-    '.command is not wanted',
+    '.command is not in the desired state',
   ],
   [
     'variable',
@@ -136,7 +136,7 @@ const UNSAFE: Row[] = [
         patch('add', '/spec/template/metadata/labels/other', '"x"'),
       ].join(', '),
     },
-    'spec.selector.matchLabels.other is not wanted',
+    'spec.selector.matchLabels.other is not in the desired state',
   ],
   [
     'firewall',

@@ -97,7 +97,7 @@ test('what is there: of every container, named, oldest first; by component, revi
   );
   const times = body.resources.map(({ at }) => at);
   expect(times).toEqual([...times].sort());
-  expect(body.end).toBe('These are the lines that there are.');
+  expect(body.end).toBe('All available lines were returned.');
   expect(body.resources.find(({ container }) => container === 'prepare')).toMatchObject({
     component: 'api',
     pod: api.name,

@@ -11,7 +11,7 @@ import { buildFailureSchema } from '../../../../src/contract/resource/build.ts';
 const baseImages = { node: 'base/node:{version}', python: 'base/python:{version}-slim' };
 const node = 'language: node\nversion: "24"\nentrypoint: server.js\n';
 
-describe('the Dockerfile that Berth writes', () => {
+describe('the generated Dockerfile', () => {
   it('installs, builds and prunes in one stage, and runs as a numeric user in another', () => {
     const config = parseWorkflowConfig('berth.yaml', `${node}build: npm run build\n`);
     expect(dockerfileOf({ config, baseImages, files: ['package.json', 'package-lock.json'] })).toBe(
@@ -33,7 +33,7 @@ CMD ["node","server.js"]
     );
   });
 
-  it('installs before it copies the sources, where what is installed needs none: the layer holds until it changes', () => {
+  it('installs dependencies before it copies the sources when only the manifest is needed, so that the layer stays cached', () => {
     const stepsOf = (language: 'node' | 'python', files: string[], manifest: string, more: object = {}) => {
       const config = parseWorkflowConfig('berth.yaml', node.replace('node', language));
       return dockerfileOf({ config, baseImages, files, manifest, ...more })
@@ -53,7 +53,7 @@ CMD ["node","server.js"]
       'pip install --no-cache-dir -r requirements.txt',
       'COPY . .',
     ]);
-    // In doubt, and for a command of somebody's own, the sources come first.
+    // In doubt, and for a custom command, the sources are copied first.
     expect(stepsOf('node', lock, '{"scripts": {"postinstall": "node x.js"}}')?.[0]).toBe('COPY . .');
     expect(stepsOf('python', ['pyproject.toml'], '')?.[0]).toBe('COPY . .');
     expect(stepsOf('node', lock, '{}', { installCommand: 'npm ci' })?.slice(0, 2)).toEqual([
@@ -62,7 +62,7 @@ CMD ["node","server.js"]
     ]);
   });
 
-  it('looks for an entrypoint that only the build can make, when it is over, whatever its name', () => {
+  it('checks after the build for an entrypoint that only the build can create, whatever its name', () => {
     const file = '$(id)"\'.js';
     const config = parseWorkflowConfig(
       'berth.json',
@@ -85,7 +85,7 @@ CMD ["node","server.js"]
     }
   });
 
-  it('puts the dependencies of Python into a virtual environment', () => {
+  it('installs Python dependencies in a virtual environment', () => {
     const config = parseWorkflowConfig(
       'berth.json',
       JSON.stringify({ language: 'python', version: '3.10', command: ['gunicorn', 'app:app'] }),
@@ -97,7 +97,7 @@ CMD ["node","server.js"]
     expect(text).toContain('CMD ["gunicorn","app:app"]');
   });
 
-  it('install_command and build_command take the place of the configuration’s, and stay one argument', () => {
+  it('replaces the commands of the configuration with install_command and build_command, as one argument each', () => {
     const config = parseWorkflowConfig('berth.yaml', `${node}install: a\nbuild: b\n`);
     const installCommand = 'echo "x" \\\nUSER root $HOME';
     const text = dockerfileOf({ config, baseImages, files: [], installCommand, buildCommand: 'make' });
@@ -108,7 +108,7 @@ CMD ["node","server.js"]
   });
 });
 
-describe('a configuration that is not right', () => {
+describe('an invalid configuration', () => {
   it.each([
     ['language: cobol\nversion: "1"\nentrypoint: a', 'language:'],
     ['language: node\nversion: 3.10\nentrypoint: a', 'version: must be a version in quotes'],
@@ -118,18 +118,18 @@ describe('a configuration that is not right', () => {
     ['language: node\nversion: "24"\nentrypoint: a\nports: 1', 'ports'],
     ['language: node\nlanguage: python', 'unique'],
     ['a: &x 1\nb: *x', 'must not contain aliases'],
-    ['{', 'is not right'],
-    ['', 'is not right'],
-  ])('%j names file and field', (content, message) => {
+    ['{', 'is invalid'],
+    ['', 'is invalid'],
+  ])('%j is rejected with file and field', (content, message) => {
     expect(() => parseWorkflowConfig('deploy/berth.yaml', content)).toThrowError(
-      /^deploy\/berth.yaml is not right: /,
+      /^deploy\/berth.yaml is invalid: /,
     );
     expect(() => parseWorkflowConfig('deploy/berth.yaml', content)).toThrowError(message);
   });
 });
 
-describe('the last word of a step that failed', () => {
-  it('fits into a termination message whatever the message is made of', () => {
+describe('the message of a failed step', () => {
+  it('fits into a termination message, whatever its content', () => {
     for (const message of ['x'.repeat(9000), '\u0000'.repeat(9000), '😀'.repeat(4000)]) {
       const text = failureText('BuildFailed', message);
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4096);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { needsNoSources } from '../../../../src/cluster/builder/install-manifest.ts';
 
-describe('an installation that needs no sources', () => {
+describe('an installation that needs only the manifest', () => {
   it.each([
     ['{}', true],
     ['{"scripts": {"build": "tsc", "test": "x"}, "dependencies": {"a": "^1", "b": "npm:c@2"}}', true],
@@ -19,7 +19,7 @@ describe('an installation that needs no sources', () => {
     expect(needsNoSources('node', ['package.json'], text)).toBe(alone);
   });
 
-  it.each(['binding.gyp', 'node_modules'])('not beside %s', (file) => {
+  it.each(['binding.gyp', 'node_modules'])('is not assumed when the repository contains %s', (file) => {
     expect(needsNoSources('node', ['package.json', file], '{}')).toBe(false);
   });
 

@@ -1,4 +1,7 @@
-/** The first step of a build against a real git server: what is fetched, what is refused, and that the token goes nowhere else. */
+/**
+ * The first step of a build against a real git server: what it fetches, what it rejects, and that the token is sent
+ * nowhere else.
+ */
 import {
   existsSync,
   mkdirSync,
@@ -75,7 +78,10 @@ interface Options {
   timeoutMs?: number;
 }
 
-/** Runs the step; gives the lines that it told. */
+/**
+ * Runs the step.
+ * @returns its log lines
+ */
 async function source(options: Options = {}): Promise<string[]> {
   const { repository = 'team/app', configPath = 'berth.yaml', allowPrivate = true } = options;
   const lines: string[] = [];
@@ -112,8 +118,8 @@ async function failure(options: Options): Promise<StepFailure> {
 
 const left = (path: string) => readFileSync(join(folder, 'workspace', path), 'utf8');
 
-describe('what is fetched', () => {
-  it('the newest commit of the default branch, without history and without git’s own files', async () => {
+describe('the source step', () => {
+  it('fetches the newest commit of the default branch, without history and without git’s own files', async () => {
     const lines = await source();
     expect(left('commit')).toBe(`${second}\n`);
     expect(left('context/server.js')).toBe('// two\n');
@@ -127,12 +133,12 @@ describe('what is fetched', () => {
     ['a tag', { ref: 'refs/tags/v1' }, '// one\n'],
     ['a tag by its short name', { ref: 'v1' }, '// one\n'],
     ['an annotated tag', { ref: 'refs/tags/v1-signed' }, '// one\n'],
-  ])('%s', async (_what, options, content) => {
+  ])('fetches %s', async (_what, options, content) => {
     await source(options);
     expect(left('context/server.js')).toBe(content);
   });
 
-  it('a commit, as ref or on a branch that has gone on', async () => {
+  it('fetches a commit, as ref or from a branch that has newer commits', async () => {
     await source({ ref: first });
     expect(left('context/server.js')).toBe('// one\n');
     await source({ ref: 'main', commit: first });
@@ -140,7 +146,7 @@ describe('what is fetched', () => {
     expect(left('context/server.js')).toBe('// one\n');
   });
 
-  it('a commit deep in the history of its branch, beyond what is fetched first', async () => {
+  it('fetches a commit deep in the history of its branch, beyond the first fetch', async () => {
     await host.git('team/app', 'branch', 'deep', first);
     const identity = ['-c', 'user.name=t', '-c', 'user.email=t@t'];
     const tree = `${first}^{tree}`;
@@ -152,14 +158,14 @@ describe('what is fetched', () => {
     expect(left('commit')).toBe(`${first}\n`);
   });
 
-  it('a public repository without credentials', async () => {
+  it('fetches a public repository without credentials', async () => {
     host.token = undefined;
     rmSync(join(folder, 'credentials'), { recursive: true });
     await source();
     expect(left('commit')).toBe(`${second}\n`);
   });
 
-  it('the folder of the configuration is the context, and its own Dockerfile wins', async () => {
+  it('uses the folder of the configuration as context, and prefers its own Dockerfile', async () => {
     await host.commitFiles('team/mono', {
       'other.txt': 'of the root',
       'services/a/berth.yaml': 'anything at all',
@@ -178,11 +184,11 @@ describe('what is fetched', () => {
       'Dockerfile',
       'berth.yaml',
     ]);
-    expect(lines.join('\n')).toContain('install_command and build_command have no effect beside it');
+    expect(lines.join('\n')).toContain('install_command and build_command have no effect with it');
   });
 });
 
-describe('what is refused', () => {
+describe('the source step rejects', () => {
   it.each([
     ['a branch that is not there', { ref: 'nope' }, 'RefNotFound', 'no branch, tag or commit nope'],
     ['a short commit', { ref: 'abc1234' }, 'RefNotFound', 'give the whole id'],
@@ -212,7 +218,7 @@ describe('what is refused', () => {
     expect(error.message).not.toContain(TOKEN);
   });
 
-  /** A commit of a few hundred bytes whose paths nobody can count: ten levels of ten times the same folder. */
+  /** A commit of a few hundred bytes with an astronomic number of paths: ten levels of ten times the same folder. */
   async function bomb(repository: string, mode: string, leaf: string): Promise<string> {
     let entry = Buffer.concat([Buffer.from(`${mode} x\0`), Buffer.from(leaf, 'hex')]);
     let tree = '';
@@ -246,20 +252,20 @@ describe('what is refused', () => {
     },
   );
 
-  it('an entrypoint that is not in the repository, where nothing that runs could make it', async () => {
+  it('an entrypoint that is not in the repository, when no command of the build could create it', async () => {
     await host.commitFiles('team/typo', { 'berth.yaml': CONFIG, 'Server.js': '', 'package.json': '{}' });
     const error = await failure({ repository: 'team/typo' });
     expect(error.reason).toBe('BuildConfigInvalid');
     expect(error.message).toBe(
-      'berth.yaml is not right: entrypoint: there is no file server.js in the repository; there is Server.js',
+      'berth.yaml is invalid: entrypoint: there is no file server.js in the repository; there is Server.js',
     );
-    // One that the build is to make is looked for when it is over.
+    // An entrypoint that the build must create is checked after the build.
     await host.commitFiles('team/typo', { 'berth.yaml': `${CONFIG}build: npm run build\n` });
     await source({ repository: 'team/typo' });
     expect(left('dockerfile/Dockerfile')).toContain('neither the repository nor the build has the file');
   });
 
-  it('a commit that the host has, but not on the branch, such as that of a fork', async () => {
+  it('a commit that is not on the branch, such as that of a fork, although the host serves it', async () => {
     const commit = (await host.git('team/app', 'rev-parse', 'feature/x')).trim();
     const error = await failure({ commit });
     expect(error.reason).toBe('RefNotFound');
@@ -267,22 +273,22 @@ describe('what is refused', () => {
     expect(existsSync(join(folder, 'workspace/context'))).toBe(false);
   });
 
-  it('a commit that was forced away from its branch', async () => {
+  it('a commit that a force push removed from its branch', async () => {
     const before = await host.commitFiles('team/forced', { 'berth.yaml': CONFIG });
     const away = await host.commitFiles('team/forced', { 'server.js': '// away\n' });
     await host.git('team/forced', 'update-ref', 'refs/heads/main', before);
     const error = await failure({ repository: 'team/forced', ref: 'main', commit: away });
-    expect(error.message).toContain('it was forced away, or pushed elsewhere');
+    expect(error.message).toContain('it was removed by a force push, or pushed to another branch');
   });
 
-  it('a token that is not the right one', async () => {
+  it('a wrong token', async () => {
     host.token = 'another';
     const error = await failure({});
     expect(error.reason).toBe('GitHostRefused');
     expect(error.message).toContain('status 401');
   });
 
-  it('a name that leads to a private address', async () => {
+  it('a name that resolves to a private address', async () => {
     const error = await failure({
       repoUrl: `https://localhost:${host.port}/team/app.git`,
       allowPrivate: false,
@@ -290,7 +296,7 @@ describe('what is refused', () => {
     expect(error.message).toBe('localhost is at a private address, which this installation does not call');
   });
 
-  it('a configuration or Dockerfile that is a link out of the repository', async () => {
+  it('a configuration or Dockerfile that is a link to a file outside the repository', async () => {
     const link = (content: string) => ({ content, mode: '120000' as const });
     await host.commitFiles('team/links', {
       'etc.yaml': link('/etc/passwd'),
@@ -311,7 +317,7 @@ describe('what is refused', () => {
     expect(left('dockerfile/Dockerfile')).toContain('base/node:24');
   });
 
-  it('hooks, filters and drivers of the repository do not run', async () => {
+  it('hooks, filters and drivers of the repository, which do not run', async () => {
     const ran = join(folder, 'ran');
     await host.commitFiles('team/evil', {
       'berth.yaml': CONFIG,
@@ -325,7 +331,7 @@ describe('what is refused', () => {
     expect(existsSync(ran)).toBe(false);
   });
 
-  it('a host that says nothing, once the time is over', async () => {
+  it('a host that does not respond, after the timeout', async () => {
     host.hang = true;
     try {
       const error = await failure({ timeoutMs: 300 });
@@ -338,9 +344,9 @@ describe('what is refused', () => {
 });
 
 describe('the history of a branch', () => {
-  it('that does not come in time is no fault of the repository', async () => {
+  it('does not count as a fault of the repository when it does not arrive in time', async () => {
     let visits = 0;
-    // To look for the repository, and for what is newest; the third one is for the history.
+    // The first two requests find the repository and the newest commit; the third is for the history.
     host.hang = ({ path }) => {
       if (path.includes('/info/refs')) visits += 1;
       return visits >= 3;
@@ -378,7 +384,7 @@ describe('a redirect', () => {
     elsewhere.closeAllConnections();
   });
 
-  it('to another host is refused, and the token does not go there', async () => {
+  it('to another host is rejected, and the token is not sent there', async () => {
     const requests = host.requests.length;
     location = `${host.url}/team/app.git/info/refs?service=git-upload-pack`;
     const ca = [

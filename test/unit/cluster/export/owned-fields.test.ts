@@ -7,7 +7,7 @@ const entry = (manager: string, fieldsV1: object, subresource?: string) => ({
   subresource,
 });
 
-test('of an object only what the managers set is kept: members, items by their keys, values of sets, whole subtrees', () => {
+test('keeps only the fields of the given managers: members, items by their keys, values of sets, whole subtrees', () => {
   const object = {
     metadata: {
       name: 'web',
@@ -44,14 +44,14 @@ test('of an object only what the managers set is kept: members, items by their k
     metadata: { labels: { mine: 'a' }, finalizers: ['mine/x'] },
     spec: {
       selector: { app: 'web', more: { deep: true } },
-      // The default that the list's key needs is kept, what others set of the item is not.
+      // The default that the list key needs is kept; fields that others set on the item are not.
       ports: [{ port: 80, protocol: 'TCP' }],
       replicas: 3,
     },
   });
 });
 
-test('items keep the order that they have in the object', () => {
+test('keeps the order of items', () => {
   const containers = [
     { name: 'b', image: '2' },
     { name: 'a', image: '1' },
@@ -64,6 +64,6 @@ test('items keep the order that they have in the object', () => {
   });
 });
 
-test('an object of which the managers set nothing is empty', () => {
+test('returns an empty object when the managers own nothing', () => {
   expect(ownedFields({ metadata: {} }, ['m'])).toEqual({});
 });

@@ -16,12 +16,12 @@ describe('credentials of a Secret', () => {
     expect(credentialsFor(secret({ 'r.example': plain }), at)).toEqual(expected);
   });
 
-  test('are read from the older form, without auths around them', () => {
+  test('are read from the older format without auths', () => {
     const data = { '.dockercfg': base64(JSON.stringify({ 'https://r.example': entry('old') })) };
     expect(users(data, 'r.example')).toEqual(['old']);
   });
 
-  test('are for their registry alone', () => {
+  test('apply only to their registry', () => {
     const data = secret({ 'r.example': entry('ann'), 'r.example:5000': entry('port') });
     expect(users(data, 'r.example')).toEqual(['ann']);
     expect(users(data, 'r.example:5000')).toEqual(['port']);
@@ -29,7 +29,7 @@ describe('credentials of a Secret', () => {
     expect(users(data, 'r.example.evil.example')).toEqual([]);
   });
 
-  test('of Docker Hub are found by each of its names', () => {
+  test('of Docker Hub are found under each of its names', () => {
     for (const name of [
       'https://index.docker.io/v1/',
       'docker.io',
@@ -39,7 +39,7 @@ describe('credentials of a Secret', () => {
       expect(users(secret({ [name]: entry('hub') }), 'docker.io', 'library/nginx')).toEqual(['hub']);
   });
 
-  test('of the longest path come first, and of another path not at all', () => {
+  test('of the longest path come first, and those of another path are not used', () => {
     const data = secret({
       'r.example': entry('all'),
       'r.example/team': entry('team'),
@@ -50,7 +50,7 @@ describe('credentials of a Secret', () => {
     expect(users(data, 'r.example')).toEqual(['app', 'team', 'all']);
   });
 
-  test('of a pattern are for one label of the name', () => {
+  test('with a wildcard match one label of the name', () => {
     const data = secret({ '*.r.example': entry('any') });
     expect(users(data, 'eu.r.example')).toEqual(['any']);
     expect(users(data, 'a.eu.r.example')).toEqual([]);
@@ -63,9 +63,9 @@ describe('credentials of a Secret', () => {
     ['a list', { '.dockerconfigjson': base64('[1]') }],
     ['null', { '.dockerconfigjson': base64('null') }],
     ['auth without a colon', secret({ 'r.example': { auth: base64('ann') } })],
-    ['auth that is none', secret({ 'r.example': { auth: 5 } })],
+    ['an invalid auth', secret({ 'r.example': { auth: 5 } })],
     ['an empty entry', secret({ 'r.example': null })],
-  ])('are none in what holds %s', (_, data) => {
+  ])('are empty when the Secret contains %s', (_, data) => {
     expect(users(data as Record<string, string>, 'r.example')).toEqual([]);
   });
 });

@@ -23,7 +23,7 @@ afterEach(() => {
   }
 });
 
-/** A server on loopback that answers as told; what it was asked is in `seen`. */
+/** A server on loopback with the given responses; `seen` contains the requests. */
 async function serve(handler: Handler): Promise<{ host: string; seen: Seen[] }> {
   const seen: Seen[] = [];
   const server = createServer((message: IncomingMessage, response) => {
@@ -55,7 +55,7 @@ const look = (
     new AbortController().signal,
   );
 
-/** Asks for a token, which `realm` gives for ann's password, and for no other. */
+/** Requires a token, which `realm` issues only for ann's password. */
 async function privateRegistry(inside: Handler = found) {
   const realm = await serve(({ authorization }, response) => {
     if (authorization === `Basic ${Buffer.from('ann:secret').toString('base64')}`)
@@ -70,20 +70,20 @@ async function privateRegistry(inside: Handler = found) {
   return { realm, registry };
 }
 
-describe('an image that is there', () => {
-  test('is found by one HEAD where nobody has to say who he is', async () => {
+describe('an existing image', () => {
+  test('is found by one HEAD when the registry requires no login', async () => {
     const { host, seen } = await serve(found);
     expect(await look(host)).toEqual({ kind: 'found', digest: DIGEST });
     expect(seen).toEqual([{ method: 'HEAD', url: '/v2/team/app/manifests/1', authorization: undefined }]);
   });
 
-  test('has the digest of its manifest where the registry tells none', async () => {
+  test('has the digest of its manifest when the registry does not report one', async () => {
     const { host } = await serve(answering(200, '{"manifest": true}'));
     const digest = `sha256:${createHash('sha256').update('{"manifest": true}').digest('hex')}`;
     expect(await look(host)).toEqual({ kind: 'found', digest });
   });
 
-  test('is found with a token, which is asked for with the password and for this repository', async () => {
+  test('is found with a token, which is requested with the password and for this repository only', async () => {
     const { realm, registry } = await privateRegistry();
     expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
     expect(realm.seen.map(({ url }) => url)).toEqual([
@@ -92,13 +92,13 @@ describe('an image that is there', () => {
     expect(registry.seen.map(({ authorization }) => authorization)).toEqual([undefined, 'Bearer good']);
   });
 
-  test('is found with the second password where the first is not taken', async () => {
+  test('is found with the second password when the first is rejected', async () => {
     const { registry } = await privateRegistry();
     const credentials = [{ username: 'bob', password: 'x' }, ANN];
     expect(await look(registry.host, { credentials })).toMatchObject({ kind: 'found' });
   });
 
-  test('is found with Basic where that is asked for', async () => {
+  test('is found with Basic authentication when the registry requires it', async () => {
     const { host, seen } = await serve((request, response) =>
       request.authorization === undefined
         ? answering(401, '', { 'www-authenticate': 'Basic realm="r"' })(request, response)
@@ -108,7 +108,7 @@ describe('an image that is there', () => {
     expect(seen[1]?.authorization).toBe(`Basic ${Buffer.from('ann:secret').toString('base64')}`);
   });
 
-  test('is found behind a redirect, and no credential goes to the other host', async () => {
+  test('is found behind a redirect, and no credential is sent to the other host', async () => {
     const other = await serve(found);
     const { registry } = await privateRegistry((_, response) =>
       response.writeHead(307, { location: `http://${other.host}/elsewhere` }).end(),
@@ -118,21 +118,21 @@ describe('an image that is there', () => {
   });
 });
 
-describe('an image that is not there', () => {
+describe('a missing image', () => {
   test.each(['MANIFEST_UNKNOWN', 'NAME_UNKNOWN'])(
-    'is absent for certain: %s of an open registry',
+    'is definitely absent: %s of an open registry',
     async (name) => {
       const { host } = await serve(answering(404, code(name)));
       expect(await look(host)).toEqual({ kind: 'absent', definite: true });
     },
   );
 
-  test('is absent for certain to somebody who has said who he is', async () => {
+  test('is definitely absent when the client was authenticated', async () => {
     const { registry } = await privateRegistry(answering(404, code('MANIFEST_UNKNOWN')));
     expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'absent', definite: true });
   });
 
-  test('may be there all the same where a stranger is told so', async () => {
+  test('may exist when an anonymous client is told otherwise', async () => {
     const realm = await serve(answering(200, '{"access_token": "of-a-stranger"}'));
     const { host } = await serve((request, response) =>
       request.authorization === undefined
@@ -143,7 +143,7 @@ describe('an image that is not there', () => {
   });
 
   test.each(['', 'not JSON', '{"errors": "none"}', '{"errors": [null]}', code('UNKNOWN')])(
-    'may be there all the same where something else is said: %j',
+    'may exist when the registry gives another reason: %j',
     async (body) => {
       const { host } = await serve(answering(404, body));
       expect(await look(host)).toEqual({ kind: 'absent', definite: false });
@@ -151,8 +151,8 @@ describe('an image that is not there', () => {
   );
 });
 
-describe('a token of a stranger', () => {
-  /** A registry that gives strangers a token, and shows them `tags`. */
+describe('an anonymous token', () => {
+  /** A registry that gives anonymous clients a token, and shows them `tags`. */
   async function open(tags: Handler, body = code('MANIFEST_UNKNOWN')) {
     const realm = await serve(answering(200, '{"token": "of-a-stranger"}'));
     return await serve((request, response) => {
@@ -163,7 +163,7 @@ describe('a token of a stranger', () => {
   }
 
   test.each(['MANIFEST_UNKNOWN', 'NOT_FOUND'])(
-    'lets an absence count where it shows the other images of the repository: %s',
+    'makes an absence definite when the registry shows the other images of the repository: %s',
     async (name) => {
       const { host, seen } = await open(answering(200, '{"tags": ["2"]}'), code(name));
       expect(await look(host)).toEqual({ kind: 'absent', definite: true });
@@ -179,14 +179,14 @@ describe('a token of a stranger', () => {
     ['is not there', answering(404, code('NAME_UNKNOWN')), code('MANIFEST_UNKNOWN')],
     ['fails', answering(500), code('MANIFEST_UNKNOWN')],
     ['is said not to exist', answering(200, '{"tags": ["2"]}'), code('NAME_UNKNOWN')],
-  ])('lets none count where the repository %s', async (_what, tags, body) => {
+  ])('does not make an absence definite when the repository %s', async (_what, tags, body) => {
     const { host } = await open(tags, body);
     expect(await look(host)).toEqual({ kind: 'absent', definite: false });
   });
 });
 
-describe('several credentials', () => {
-  /** Asks for Basic; tells each by its user what it is told to. */
+describe('multiple credentials', () => {
+  /** Requires Basic authentication, and responds by user name. */
   const by = (users: Record<string, Handler>) =>
     serve((request, response) => {
       const [user = ''] = Buffer.from((request.authorization ?? '').slice(6), 'base64')
@@ -198,7 +198,7 @@ describe('several credentials', () => {
   const names = (...users: string[]) => users.map((username) => ({ username, password: 'p' }));
   const absent = answering(404, code('NAME_UNKNOWN'));
 
-  test('are all tried: what one is not shown another one may be', async () => {
+  test('are all tried, because another account may see the image', async () => {
     const { host } = await by({ one: absent, two: found });
     expect(await look(host, { credentials: names('one', 'two') })).toMatchObject({ kind: 'found' });
   });
@@ -212,7 +212,7 @@ describe('several credentials', () => {
       names('one', ...Array.from({ length: 9 }, (_, n) => `u${n}`)),
       false,
     ],
-  ])('make an absence certain only if all say so: %s', async (_what, credentials, definite) => {
+  ])('make an absence definite only if all of them report it: %s', async (_what, credentials, definite) => {
     const users = Array.from({ length: 9 }, (_, n) => [`u${n}`, absent] as const);
     const { host } = await by({
       one: absent,
@@ -224,8 +224,8 @@ describe('several credentials', () => {
   });
 });
 
-describe('what may pass is asked again within its time', () => {
-  /** Answers so many times otherwise before it finds. */
+describe('a transient failure is retried within the timeout', () => {
+  /** Responds with `handler` so many times before it responds normally. */
   const failing = (times: number, handler: Handler) => {
     let count = 0;
     return serve((request, response) => {
@@ -239,7 +239,7 @@ describe('what may pass is asked again within its time', () => {
     ['a 503 that says when', answering(503, '', { 'retry-after': '1' })],
     ['a 429 that says when', answering(429, '', { 'retry-after': '1' })],
     ['a connection that is cut', ((_, response) => response.destroy()) as Handler],
-  ])('%s', async (_what, handler) => {
+  ])('after %s', async (_what, handler) => {
     const { host, seen } = await failing(1, handler);
     expect(await look(host, { options: { timeoutMs: 60_000 } })).toMatchObject({ kind: 'found' });
     expect(seen).toHaveLength(2);
@@ -248,17 +248,17 @@ describe('what may pass is asked again within its time', () => {
   test.each([
     ['a 429 that does not say when', answering(429), 'limited'],
     ['a 503 that says much later', answering(503, '', { 'retry-after': '120' }), 'failing'],
-  ])('but not %s', async (_what, handler, kind) => {
+  ])('but not after %s', async (_what, handler, kind) => {
     const { host, seen } = await failing(1, handler);
     await expect(look(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind });
     expect(seen).toHaveLength(1);
   });
 });
 
-describe('a registry that does not take a HEAD', () => {
+describe('a registry that rejects HEAD', () => {
   const MANIFEST = '{"schemaVersion": 2}';
   const COMPUTED = `sha256:${createHash('sha256').update(MANIFEST).digest('hex')}`;
-  /** Answers a HEAD and a GET differently. */
+  /** Responds differently to HEAD and GET. */
   const byMethod =
     (head: Handler, get: Handler): Handler =>
     (request, response) =>
@@ -266,7 +266,7 @@ describe('a registry that does not take a HEAD', () => {
   const methods = (seen: readonly Seen[]) => seen.map(({ method }) => method);
 
   test.each([400, 401, 403, 404, 405, 406, 410, 418, 500, 501])(
-    'is asked by GET when HEAD is answered with status %d',
+    'is called by GET when HEAD is answered with status %d',
     async (status) => {
       const { host, seen } = await serve(byMethod(answering(status), found));
       expect(await look(host)).toEqual({ kind: 'found', digest: DIGEST });
@@ -279,13 +279,13 @@ describe('a registry that does not take a HEAD', () => {
     ['answers a HEAD with 502', answering(502)],
     ['answers a HEAD with 503', answering(503)],
     ['redirects a HEAD to a closed port', answering(302, '', { location: 'http://127.0.0.1:1/' })],
-  ])('is asked by GET at the second try when it %s', async (_what, head) => {
+  ])('is called by GET on the second attempt when it %s', async (_what, head) => {
     const { host, seen } = await serve(byMethod(head, found));
     expect(await look(host, { options: { timeoutMs: 60_000 } })).toEqual({ kind: 'found', digest: DIGEST });
     expect(methods(seen)).toEqual(['HEAD', 'GET']);
   });
 
-  test('is asked by GET within the time of the image when it does not answer a HEAD', async () => {
+  test('is called by GET within the timeout when it does not answer a HEAD', async () => {
     const hangs: Handler = () => undefined;
     const { registry } = await privateRegistry(byMethod(hangs, found));
     const options = { timeoutMs: 2_000 };
@@ -296,7 +296,7 @@ describe('a registry that does not take a HEAD', () => {
     expect(methods(open.seen)).toEqual(['HEAD', 'GET']);
   });
 
-  test('is asked by HEAD again when it limits requests', async () => {
+  test('is called by HEAD again when it limits requests', async () => {
     let count = 0;
     const limited = answering(429, '', { 'retry-after': '1' });
     const { host, seen } = await serve((request, response) => {
@@ -307,13 +307,13 @@ describe('a registry that does not take a HEAD', () => {
     expect(methods(seen)).toEqual(['HEAD', 'HEAD']);
   });
 
-  test('gives the digest of the manifest when the GET states none, with no further call', async () => {
+  test('yields the digest of the manifest when the GET states none, without a further call', async () => {
     const { host, seen } = await serve(byMethod(answering(405), answering(200, MANIFEST)));
     expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });
     expect(methods(seen)).toEqual(['HEAD', 'GET']);
   });
 
-  test('gives the digest of the manifest when the HEAD states one that cannot be read', async () => {
+  test('yields the digest of the manifest when the HEAD states an invalid one', async () => {
     const odd = answering(200, '', { 'docker-content-digest': 'md5:1' });
     const { host } = await serve(byMethod(odd, answering(200, MANIFEST)));
     expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });
@@ -327,12 +327,12 @@ describe('a registry that does not take a HEAD', () => {
   test.each([
     ['refuses a HEAD before it asks for credentials', byMethod(answering(405), found)],
     ['refuses a HEAD with a token', byMethod(answering(403), found)],
-  ])('is asked with the token when it %s', async (_what, inside) => {
+  ])('is called with the token when it %s', async (_what, inside) => {
     const { registry } = await privateRegistry(inside);
     expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
   });
 
-  test('is asked for its challenge by GET when the 401 of the HEAD has none', async () => {
+  test('is called by GET for its challenge when the 401 of the HEAD has none', async () => {
     const challenge = answering(401, '', { 'www-authenticate': 'Basic realm="r"' });
     const { host, seen } = await serve((request, response) => {
       if (request.method === 'HEAD') return answering(401)(request, response);
@@ -342,7 +342,7 @@ describe('a registry that does not take a HEAD', () => {
     expect(methods(seen)).toEqual(['HEAD', 'GET', 'HEAD', 'GET']);
   });
 
-  test('is asked once by each method, and not again, when the GET is refused too', async () => {
+  test('is called once by each method when the GET is rejected, too', async () => {
     const { host, seen } = await serve(answering(403));
     await expect(look(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind: 'refused' });
     expect(methods(seen)).toEqual(['HEAD', 'GET']);
@@ -355,21 +355,21 @@ describe('a registry that does not take a HEAD', () => {
   });
 
   test.each(['', '<html>log in</html>', '[]', '{}'])(
-    'gives no digest of a body that is no manifest: %j',
+    'yields no digest for a body that is not a manifest: %j',
     async (body) => {
       const { host } = await serve(byMethod(answering(405), answering(200, body)));
       await expect(look(host)).rejects.toMatchObject({ kind: 'unsupported' });
     },
   );
 
-  test('is not read beyond the largest manifest', async () => {
+  test('is not read beyond the maximum size of a manifest', async () => {
     const large = answering(200, JSON.stringify({ schemaVersion: 2, padding: 'x'.repeat(5 * 2 ** 20) }));
     const { host } = await serve(byMethod(answering(405), large));
     await expect(look(host)).rejects.toMatchObject({ kind: 'unsupported' });
   });
 
   test.each([429, 502, 503, 504])(
-    'is not asked by GET when HEAD is answered with status %d',
+    'is not called by GET when HEAD is answered with status %d',
     async (status) => {
       const later = answering(status, '', { 'retry-after': '120' });
       const { host, seen } = await serve(byMethod(later, found));
@@ -379,8 +379,8 @@ describe('a registry that does not take a HEAD', () => {
   );
 });
 
-describe('no answer', () => {
-  test('comes of a registry that hangs, when its time is over', async () => {
+describe('a failed lookup', () => {
+  test('is reported when the registry hangs, after the timeout', async () => {
     const { host } = await serve(() => undefined);
     const asked = look(host, { options: { timeoutMs: 50 } });
     await expect(asked).rejects.toMatchObject({
@@ -389,7 +389,7 @@ describe('no answer', () => {
     });
   });
 
-  test('comes of one whose token server hangs, in the same time', async () => {
+  test('is reported when its token server hangs, after the same timeout', async () => {
     const realm = await serve(() => undefined);
     const challenge = { 'www-authenticate': `Bearer realm="http://${realm.host}"` };
     const { host } = await serve(answering(401, '', challenge));
@@ -397,7 +397,7 @@ describe('no answer', () => {
     await expect(asked).rejects.toMatchObject({ kind: 'slow' });
   });
 
-  test('comes of one that answers, and does not come to an end: it is slow with this image alone', async () => {
+  test('is reported as slow for this image when the registry responds but does not finish', async () => {
     const { host } = await serve((request, response) => {
       if (request.method === 'HEAD') response.end();
       else response.write('{');
@@ -406,7 +406,7 @@ describe('no answer', () => {
     await expect(asked).rejects.toMatchObject({ kind: 'slow' });
   });
 
-  test('comes of one that cuts its answers: it fails with this image alone', async () => {
+  test('is reported as failing for this image when the registry cuts its responses', async () => {
     const { host } = await serve((request, response) => {
       if (request.method === 'HEAD') response.end();
       else response.write('{', () => response.destroy());
@@ -415,7 +415,7 @@ describe('no answer', () => {
     await expect(asked).rejects.toMatchObject({ kind: expect.stringMatching(/^(failing|slow)$/) });
   });
 
-  test('comes of one that is not there', async () => {
+  test('is reported when the registry does not exist', async () => {
     const asked = look('127.0.0.1:1');
     await expect(asked).rejects.toMatchObject({
       kind: 'unavailable',
@@ -430,12 +430,12 @@ describe('no answer', () => {
     [401, {}, { kind: 'refused' }],
     [403, {}, { kind: 'refused' }],
     [418, {}, { kind: 'unsupported' }],
-  ])('comes of status %d %j', async (status, headers, error) => {
+  ])('is reported for status %d %j', async (status, headers, error) => {
     const { host } = await serve(answering(status, '', headers));
     await expect(look(host)).rejects.toMatchObject(error);
   });
 
-  test('comes of a manifest without end, of a token without end, and of redirects without end', async () => {
+  test('is reported for an endless manifest, an endless token and endless redirects', async () => {
     const endless: Handler = ({ method }, response) => {
       if (method === 'HEAD') return response.end();
       const write = () => {
@@ -454,7 +454,7 @@ describe('no answer', () => {
     expect(round.seen).toHaveLength(4);
   });
 
-  test('comes of a wrong password, and nothing of it is in the message', async () => {
+  test('is reported for a wrong password, without the password in the message', async () => {
     const { registry } = await privateRegistry();
     const asked = look(registry.host, { credentials: [{ username: 'ann', password: 'wrong-one' }] });
     const error = await asked.then(
@@ -466,7 +466,7 @@ describe('no answer', () => {
   });
 });
 
-describe('nobody is led where he should not go', () => {
+describe('a registry cannot redirect calls to a forbidden place', () => {
   test('private addresses are not called unless they are listed', async () => {
     const { host, seen } = await serve(found);
     await expect(look(host, { options: { privateHosts: [] } })).rejects.toMatchObject({ kind: 'forbidden' });
@@ -477,7 +477,7 @@ describe('nobody is led where he should not go', () => {
     expect(await look(host, { options: { privateHosts: [host] } })).toMatchObject({ kind: 'found' });
   });
 
-  test('a registry is called by http only where it is listed', async () => {
+  test('a registry is called over http only when it is listed', async () => {
     const { host, seen } = await serve(found);
     await expect(look(host, { options: { insecureHosts: [] } })).rejects.toMatchObject({
       kind: 'unavailable',

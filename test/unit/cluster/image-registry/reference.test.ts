@@ -24,7 +24,7 @@ describe('an image reference leads to', () => {
   });
 
   test.each(['', 'Nginx', 'a b', 'app:', 'app@sha256:short', 'https://registry.example.com/app'])(
-    'nowhere: %j',
+    'no registry when it is invalid: %j',
     (image) => {
       expect(registryReference(image)).toBeNull();
     },

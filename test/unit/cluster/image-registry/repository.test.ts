@@ -40,18 +40,18 @@ const imagesOf = (repository: string) =>
 
 describe('the digest of a tag', () => {
   test.each([200, 403, 404, 405, 501])(
-    'is computed by GET when HEAD gives status %d without it',
+    'is computed by GET when HEAD returns status %d without it',
     async (code) => {
       const repository = await registry(status(code), status(200, MANIFEST));
       expect(await imagesOf(repository)).toEqual([{ tag: '1', digest: COMPUTED }]);
     },
   );
 
-  test('is left out when a GET does not find the tag either', async () => {
+  test('is omitted when a GET does not find the tag either', async () => {
     expect(await imagesOf(await registry(status(404), status(404)))).toEqual([]);
   });
 
-  test('is an error when a GET is refused', async () => {
+  test('is an error when a GET is rejected', async () => {
     const repository = await registry(status(405), status(403));
     await expect(imagesOf(repository)).rejects.toMatchObject({ kind: 'refused' });
   });

@@ -25,7 +25,7 @@ async function kubeconfig(cluster: object, user: object, rest: object = {}): Pro
 const server = 'https://10.0.0.1:6443/prefix';
 
 describe('kubeconfig', () => {
-  test('token, address, namespace and TLS', async () => {
+  test('provides token, address, namespace and TLS', async () => {
     const file = await kubeconfig(
       {
         server,
@@ -45,7 +45,7 @@ describe('kubeconfig', () => {
     expect(await access.tls()).toEqual({ ca: 'CA', servername: 'api', rejectUnauthorized: true });
   });
 
-  test('files beside it, read again when they change', async () => {
+  test('reads the files that it names again when they change', async () => {
     const file = await kubeconfig(
       { server, 'certificate-authority': 'ca.crt' },
       { tokenFile: 'token', 'client-certificate': 'cert', 'client-key': 'key' },
@@ -63,7 +63,7 @@ describe('kubeconfig', () => {
     expect(await access.headers()).toEqual({ authorization: 'Bearer token 2' });
   });
 
-  test('the context named, and several files', async () => {
+  test('uses the named context, and merges several files', async () => {
     const first = await kubeconfig({ server }, { token: 'one' });
     const second = await kubeconfig(
       { server: 'https://other' },
@@ -96,24 +96,24 @@ describe('kubeconfig', () => {
       {},
       'auth-provider gcp is not supported',
     ],
-  ])('says what is wrong: %s', async (_name, cluster, user, rest, message) => {
+  ])('reports what is wrong: %s', async (_name, cluster, user, rest, message) => {
     const file = await kubeconfig(cluster, user, rest);
     await expect(loadClusterAccess({ kubeconfigPath: file })).rejects.toThrow(message);
   });
 
-  test('says when there is no file, or no YAML in it', async () => {
+  test('reports a missing file, and a file that is not YAML', async () => {
     await expect(loadClusterAccess({ kubeconfigPath: '/does/not/exist' })).rejects.toThrow(
       '/does/not/exist: ENOENT',
     );
     const file = path.join(await temporaryFolder(), 'config');
     await writeFile(file, 'token: {secret');
     await expect(loadClusterAccess({ kubeconfigPath: file })).rejects.toThrow('it is not YAML');
-    await expect(loadClusterAccess({})).rejects.toThrow('no kubeconfig given');
+    await expect(loadClusterAccess({})).rejects.toThrow('neither a kubeconfig');
   });
 });
 
 describe('in the cluster', () => {
-  test('the service account of the pod', async () => {
+  test('uses the service account of the pod', async () => {
     const folder = await temporaryFolder();
     for (const [name, text] of [
       ['ca.crt', 'CA'],
@@ -132,7 +132,7 @@ describe('in the cluster', () => {
     expect(named.server.href).toBe('https://kubernetes.default.svc/');
   });
 
-  test('says when it is not in one', async () => {
+  test('reports when it does not run in a cluster', async () => {
     const access = await loadClusterAccess({ inCluster: true, serviceAccountPath: '/does/not/exist' });
     await expect(access.headers()).rejects.toThrow(
       'failed to read the token file /does/not/exist/token: ENOENT',
@@ -156,7 +156,7 @@ describe('exec plugins', () => {
   }
   const environment = { PATH: '/usr/bin:/bin' };
 
-  test('are asked once, until the credential expires or is refused', async () => {
+  test('run once, until the credential expires or is rejected', async () => {
     const { file, folder } = await plugin(`
       echo run >> "$(dirname "$0")/runs"
       n=$(wc -l < "$(dirname "$0")/runs" | tr -d ' ')
@@ -174,7 +174,7 @@ describe('exec plugins', () => {
   });
 
   test.each([
-    ['echo secret-token >&2; exit 3', 'ended with 3'],
+    ['echo secret-token >&2; exit 3', 'exited with 3'],
     ['echo no json', 'did not print JSON'],
     ['echo "{}"', 'printed no ExecCredential'],
   ])('%s', async (script, message) => {
@@ -206,7 +206,7 @@ describe('TLS', () => {
     return (await client.request('GET', '/version')).body;
   }
 
-  test('HTTP/2 where the server offers it, HTTP/1.1 where it does not or when told', async () => {
+  test('uses HTTP/2 if the server offers it, and HTTP/1.1 otherwise or when configured', async () => {
     const { cert, key } = selfSigned();
     const both = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
       response.end(JSON.stringify({ version: request.httpVersion }));
@@ -221,7 +221,7 @@ describe('TLS', () => {
     expect(await version(await listen(old), cert)).toEqual({ version: '1.1' });
   });
 
-  test('a token that is refused is read again for the next call', async () => {
+  test('reads a rejected token again for the next call', async () => {
     const plain = http.createServer(({ headers }, response) => {
       response.writeHead(headers.authorization === 'Bearer new' ? 200 : 401).end('{}');
     });
@@ -240,7 +240,7 @@ describe('TLS', () => {
     expect((await client.request('GET', '/x')).status).toBe(200);
   });
 
-  test('a server that somebody else vouches for is refused', async () => {
+  test('rejects a server with a certificate of another authority', async () => {
     const { cert, key } = selfSigned();
     const impostor = https.createServer({ cert, key });
     onTestFinished(() => void impostor.close());

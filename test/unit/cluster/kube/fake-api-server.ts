@@ -2,13 +2,13 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type KubeObject, keyOf, type UntypedObject } from '../../../../src/cluster/kube/client/object.ts';
 
-/** What the server does with the next watch, or with the next call of a verb, instead of serving it. */
+/** The fault of the next watch, or of the next call of a verb. */
 export type WatchFault =
   | { kind: 'status'; code: number; reason?: string }
   | { kind: 'error-event'; code: number; reason?: string }
   /** Sends half an event and cuts the connection. */
   | { kind: 'cut-mid-line' }
-  /** Accepts, then never says a word again. */
+  /** Accepts, then never sends anything. */
   | { kind: 'blackhole' }
   | { kind: 'end-at-once' };
 
@@ -33,25 +33,26 @@ interface StoredEvent {
 }
 
 /**
- * One collection of objects behind the Kubernetes list, watch and write protocol, over plain HTTP, with faults to order.
- * Keeps the whole history; `compact` forgets it, as etcd does.
+ * One collection of objects behind the Kubernetes list, watch and write protocol, over plain HTTP, with configurable
+ * faults.
+ * Keeps the whole history; `compact` drops it, as etcd does.
  */
 export class FakeApiServer {
   readonly requests: SeenRequest[] = [];
   readonly objects = new Map<string, KubeObject>();
   /** Taken from the front, one for each new watch. */
   readonly watchFaults: WatchFault[] = [];
-  /** Whether it has lists that are streamed. */
+  /** Whether it supports streamed lists. */
   streams = false;
-  /** Asked of one that has none. */
+  /** Number of requests for a stream while it does not support them. */
   refusedStreams = 0;
-  /** What the next streamed lists do once all is sent but the bookmark at the end, in place of sending it. */
+  /** How the next streamed lists end instead of with the final bookmark. */
   readonly streamFaults: ('end' | 'cut' | 'silence' | 'bookmarks' | 'error')[] = [];
-  /** Runs when the objects of a streamed list are sent, before the bookmark. */
+  /** Called when the objects of a streamed list are sent, before the bookmark. */
   beforeStreamEnd: (send: (event: { type: string; object: object }) => void) => void = () => {};
-  /** What it would send of it if it were a watch. */
+  /** Called after the bookmark, with a function that sends watch events. */
   afterStreamEnd: (send: (event: { type: string; object: object }) => void) => void = () => {};
-  /** Asked before each call that is no watch: true when it has answered (or not) itself. */
+  /** Called before each call that is not a watch; returns true when it has handled the call itself. */
   intercept: (request: SeenRequest, response: ServerResponse) => boolean = () => false;
   readonly #server = http.createServer((request, response) => void this.#handle(request, response));
   readonly #watches = new Set<OpenWatch>();
@@ -76,7 +77,7 @@ export class FakeApiServer {
     return String(this.#version);
   }
 
-  /** Sets the counter, e.g. back: a server restored from a backup. */
+  /** Sets the counter, for example back, like a server that was restored from a backup. */
   set version(value: string) {
     this.#version = Number(value);
   }
@@ -95,7 +96,7 @@ export class FakeApiServer {
     }).length;
   }
 
-  /** Stores an object as somebody else would. `silently`: no watch hears of it (a lost event). */
+  /** Stores an object like another writer. `silently`: without a watch event (a lost event). */
   put(object: KubeObject, { silently = false } = {}): UntypedObject {
     this.#version += 1;
     const known = this.objects.get(keyOf(object));
@@ -121,7 +122,7 @@ export class FakeApiServer {
     this.#publish({ version: this.#version, type: 'DELETED', object: last }, silently);
   }
 
-  /** Forgets the history up to now: watches from before are answered with 410. */
+  /** Drops the history: older watches are answered with 410. */
   compact(): void {
     this.#compactedAt = this.#version;
     this.#history.length = 0;
@@ -131,7 +132,7 @@ export class FakeApiServer {
     this.#send(`${JSON.stringify({ type: 'BOOKMARK', object: bareBookmark(this.version) })}\n`);
   }
 
-  /** Sends text over every open watch as it is. */
+  /** Sends raw text over every open watch. */
   sendRaw(text: string): void {
     this.#send(text);
   }
@@ -176,7 +177,7 @@ export class FakeApiServer {
     else if (!this.intercept(seen, response)) this.#answer(seen, response);
   }
 
-  /** As kube-apiserver does. What one without it refuses is not among the requests. */
+  /** Like kube-apiserver. Rejections of a server without streams are not recorded as requests. */
   #stream(seen: SeenRequest, response: ServerResponse): void {
     if (!this.streams) {
       this.refusedStreams += 1;

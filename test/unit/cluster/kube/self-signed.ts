@@ -7,7 +7,7 @@ import {
 
 export type { Certificate };
 
-/** A certificate for 127.0.0.1 that vouches for itself, with its key. */
+/** A self-signed certificate for 127.0.0.1, with its key. */
 export function selfSigned(): Certificate {
   return selfSignedFor(['127.0.0.1'], true);
 }

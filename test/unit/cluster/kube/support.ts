@@ -16,7 +16,7 @@ export interface LogLine {
   message: string;
 }
 
-/** A logger that keeps what it is told. */
+/** A logger that records its lines. */
 export function recordingLogger(): Logger & { lines: LogLine[] } {
   const lines: LogLine[] = [];
   const at = (level: LogLine['level']) => (fields: object, message: string) =>
@@ -24,17 +24,20 @@ export function recordingLogger(): Logger & { lines: LogLine[] } {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** Starts a reflector, which is stopped after the test. @returns what its handlers are told: `+name`, `~name`, `-name` */
+/**
+ * Starts a reflector that is stopped after the test.
+ * @returns the calls of its handlers: `+name`, `~name`, `-name`
+ */
 export function followed(reflector: Reflector<UntypedObject>): string[] {
-  const told: string[] = [];
+  const calls: string[] = [];
   reflector.addHandlers({
-    added: ({ metadata }) => told.push(`+${metadata.name}`),
-    updated: ({ metadata }) => told.push(`~${metadata.name}`),
-    deleted: ({ metadata }) => told.push(`-${metadata.name}`),
+    added: ({ metadata }) => calls.push(`+${metadata.name}`),
+    updated: ({ metadata }) => calls.push(`~${metadata.name}`),
+    deleted: ({ metadata }) => calls.push(`-${metadata.name}`),
   });
   reflector.start();
   onTestFinished(() => reflector.stop());
-  return told;
+  return calls;
 }
 
 /** Resolves when a reflector has its list and its watch. */
@@ -46,7 +49,7 @@ export async function watching(at: {
   await vi.waitFor(() => expect(at.server.openWatches).toBe(1));
 }
 
-/** A folder that goes with the test. */
+/** A folder that is removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'berth-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -75,7 +78,7 @@ export async function clientFor(url: string, options: Partial<KubeClientOptions>
   return client;
 }
 
-/** A running fake server and a client of it, both gone after the test. */
+/** A running fake server and its client, both closed after the test. */
 export async function fakeServer(
   options: Partial<KubeClientOptions> = {},
 ): Promise<{ server: FakeApiServer; client: KubeClient }> {
@@ -85,7 +88,7 @@ export async function fakeServer(
   return { server, client: await clientFor(server.url, options) };
 }
 
-/** A clock whose hands are turned by hand. */
+/** A clock that only the test advances. */
 export class FakeClock implements Clock {
   #now = 0;
   #start = Date.parse('2030-01-01T00:00:00Z');
@@ -99,7 +102,7 @@ export class FakeClock implements Clock {
     return new Date(this.#start + this.#now);
   }
 
-  /** The wall clock jumps, as it does where a machine was suspended or its clock was set. */
+  /** Moves only the wall clock, as after a suspension of the machine or a change of the clock. */
   jump(ms: number): void {
     this.#start += ms;
   }
@@ -114,7 +117,7 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Lets time pass, calling back what falls due in its order. */
+  /** Advances the time and runs due callbacks in order. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {

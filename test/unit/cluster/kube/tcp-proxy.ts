@@ -1,6 +1,6 @@
 import net, { type AddressInfo } from 'node:net';
 
-/** Passes bytes on to a server, until told to swallow them or to cut the connections. */
+/** Forwards bytes to a server, until it is asked to swallow them or to cut the connections. */
 export class TcpProxy {
   readonly #target: { host: string; port: number };
   readonly #pairs = new Set<{ client: net.Socket; server: net.Socket }>();
@@ -24,7 +24,7 @@ export class TcpProxy {
     return this.#connections;
   }
 
-  /** The connections of now stay open, and not a byte passes any more; later ones work. */
+  /** The current connections stay open, but forward nothing; later ones work. */
   swallow(): void {
     for (const { client, server } of this.#pairs) {
       for (const [from, to] of [
@@ -37,7 +37,7 @@ export class TcpProxy {
     }
   }
 
-  /** Resets the connections of now; later ones work. */
+  /** Resets the current connections; later ones work. */
   cut(): void {
     for (const { client, server } of this.#pairs) {
       client.resetAndDestroy();

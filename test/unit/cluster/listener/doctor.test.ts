@@ -13,12 +13,12 @@ import {
   ok,
   warning,
 } from '../../../../src/cluster/listener/doctor/finding.ts';
-import { type HubLook, hubFindings } from '../../../../src/cluster/listener/doctor/hub-findings.ts';
+import { type HubProbeResult, hubFindings } from '../../../../src/cluster/listener/doctor/hub-findings.ts';
 import { networkTrouble } from '../../../../src/cluster/listener/doctor/network-trouble.ts';
 import { asJson, asText, isHealthy } from '../../../../src/cluster/listener/doctor/report.ts';
 import {
-  buildRights,
-  leaseRights,
+  listenerBuildRights,
+  listenerLeaseRights,
   namespaceRights,
   workRights,
 } from '../../../../src/cluster/listener/rights.ts';
@@ -45,19 +45,19 @@ const context = (hubUrl = 'https://hub.example.com') => ({
   version: '0.1.0',
   rendering,
 });
-const answer = (status: number, body: unknown, date: Date | undefined = NOW): HubLook => ({
+const answer = (status: number, body: unknown, date: Date | undefined = NOW): HubProbeResult => ({
   kind: 'answer',
   status,
   body: JSON.stringify(body),
   date,
   now: NOW,
 });
-const look = (found: HubLook, hubUrl?: string) => hubFindings(found, context(hubUrl)).findings;
+const look = (found: HubProbeResult, hubUrl?: string) => hubFindings(found, context(hubUrl)).findings;
 const at = (findings: ReturnType<typeof look>, check: Check) =>
   findings.find((finding) => finding.check === check);
 
 describe('the findings of the hub', () => {
-  it('are all ok where all is', () => {
+  it('are all ok when nothing is wrong', () => {
     const findings = look(answer(200, STATE));
     expect(new Set(findings.map(({ outcome }) => outcome))).toEqual(new Set(['ok']));
     expect(hubFindings(answer(200, STATE), context()).lease).toEqual(STATE);
@@ -88,7 +88,7 @@ describe('the findings of the hub', () => {
     expect(at(findings, 'clock')?.outcome).toBe(outcome);
   });
 
-  it('a refusal of the key tells the clock all the same', () => {
+  it('include the clock even after a rejected key', () => {
     const findings = look(
       answer(401, { detail: 'The API key is not valid.' }, new Date(NOW.getTime() - 30_000)),
     );
@@ -96,7 +96,7 @@ describe('the findings of the hub', () => {
     expect(at(findings, 'key')?.outcome).toBe('failed');
   });
 
-  it('a hub that does not tell its time is no failure', () => {
+  it('do not fail for a hub without a Date header', () => {
     const findings = look({ kind: 'answer', status: 200, body: JSON.stringify(STATE), now: NOW });
     expect(at(findings, 'clock')).toMatchObject({
       outcome: 'ok',
@@ -104,7 +104,7 @@ describe('the findings of the hub', () => {
     });
   });
 
-  it('a 401, 403 or 404 of something that is no hub is not blamed on the key', () => {
+  it('do not blame the key for a 401, 403 or 404 that does not come from a hub', () => {
     for (const status of [401, 403, 404]) {
       const findings = look({ kind: 'answer', status, body: '<html>', now: NOW });
       expect(at(findings, 'hub_answer')?.outcome).toBe('failed');
@@ -113,7 +113,7 @@ describe('the findings of the hub', () => {
   });
 });
 
-describe('why there was no answer', () => {
+describe('the reason for a missing response', () => {
   test.each([
     ['ENOTFOUND', 'hub_name'],
     ['EAI_AGAIN', 'hub_name'],
@@ -138,20 +138,20 @@ describe('why there was no answer', () => {
     expect(finding.message).toContain('in other words');
   });
 
-  it('http where https is spoken: whether the port hangs up or answers 400', () => {
+  it('detects http on an https port, whether the port hangs up or answers 400', () => {
     const next = 'the port seems to use https: put https:// into BERTH_HUB_URL';
     expect(networkTrouble('hub:443', true, 'ECONNRESET', 'socket hang up')).toMatchObject({ next });
     expect(networkTrouble('hub:443', false, 'ECONNRESET', '').next).not.toBe(next);
-    const answered = look({ ...answer(400, ''), body: '<html>' } as HubLook, 'http://hub:443');
+    const answered = look({ ...answer(400, ''), body: '<html>' } as HubProbeResult, 'http://hub:443');
     expect(at(answered, 'hub_answer')).toMatchObject({ outcome: 'failed', next });
   });
 
-  it('details end with their first line', () => {
+  it('contains only the first line of the details', () => {
     const { message } = networkTrouble('hub:443', false, 'EPROTO', 'wrong version\n:../deps/openssl:\n');
     expect(message).toMatch(/EPROTO: wrong version\)$/);
   });
 
-  it('expired, unknown and of another name are told apart', () => {
+  it('distinguishes expired, unknown and wrongly named certificates', () => {
     const codes = ['CERT_HAS_EXPIRED', 'SELF_SIGNED_CERT_IN_CHAIN', 'ERR_TLS_CERT_ALTNAME_INVALID'];
     const texts = codes.map((code) => networkTrouble('hub:443', false, code, ''));
     expect(new Set(texts.map(({ next }) => next)).size).toBe(3);
@@ -189,7 +189,7 @@ describe('the findings of the cluster', () => {
     expect(await outcomeOf('cluster_version', find({ serverVersion }))).toBe(outcome);
   });
 
-  it('without the hub the list of namespaces is not known: a warning, no failure', async () => {
+  it('warn about unknown namespaces without the hub', async () => {
     expect(await outcomeOf('namespaces', find({}, { registered: null }))).toBe('warning');
     expect(await outcomeOf('namespaces', find({}, { registered: null, namespaces: ['own'] }))).toBe('ok');
     expect(await outcomeOf('namespaces', find({}, { registered: [] }))).toBe('ok');
@@ -198,7 +198,7 @@ describe('the findings of the cluster', () => {
     expect(await outcomeOf('namespaces', find({}, { used, namespaces: ['former'] }))).toBe('ok');
   });
 
-  it('in cloud mode no namespace has to be there', async () => {
+  it('require no namespace in cloud mode', async () => {
     const create = async () => {
       throw new KubeError({ kind: 'not_found', message: 'there is none' });
     };
@@ -206,7 +206,7 @@ describe('the findings of the cluster', () => {
     expect(await outcomeOf('namespaces', find({ create }))).toBe('failed');
   });
 
-  it('an API server that goes away on the way fails what was being looked at, and nothing is thrown', async () => {
+  it('report the check at which the API server became unreachable, without an exception', async () => {
     const gone = async () => {
       throw new KubeError({ kind: 'network', message: 'failed to call: gone' });
     };
@@ -227,7 +227,7 @@ describe('the rights that are checked', () => {
     const inCloud = [...workRights(), ...namespaceRights('cloud')].map(describeRight);
     expect(granted('cloud', 'ClusterRole')).toEqual(inCloud.sort());
     expect(namespaceRights('self_hosted')).toEqual([]);
-    // Beside what must be there: by the uid of a namespace the hub knows which cluster it is.
+    // In addition to the rights for work: the uid of a namespace identifies the cluster.
     const inOthers = [...workRights().map(describeRight), 'get namespaces'].sort();
     for (const profile of ['ha', 'single', 'remote-listener']) {
       expect(granted(profile, 'ClusterRole')).toEqual(inOthers);
@@ -237,16 +237,16 @@ describe('the rights that are checked', () => {
   });
 
   it.each(['cloud', 'ha', 'single', 'remote-listener', 'namespaced'])(
-    "%s: in Berth's own namespace the manifests grant exactly what it asks whether the cluster answers by",
+    '%s: in Berth’s own namespace the manifests grant exactly the rights of the lease probe',
     (profile) => {
       const lease = grantedRights(profile, 'Role', 'berth-listener-lease');
-      expect(lease).toEqual(leaseRights().map(describeRight));
+      expect(lease).toEqual(listenerLeaseRights().map(describeRight));
     },
   );
 
-  it('the rights in the namespace of builds are exactly those that manifests/ grants', () => {
+  it('in the build namespace are exactly those that manifests/ grants', () => {
     const builds = grantedRights('cloud', 'Role', 'berth-listener-builds');
-    expect(builds.sort()).toEqual(buildRights().map(describeRight).sort());
+    expect(builds.sort()).toEqual(listenerBuildRights().map(describeRight).sort());
   });
 });
 
@@ -257,7 +257,7 @@ describe('the report', () => {
     failed('key', 'not known', 'make one'),
   ]);
 
-  it('has a finding for each check, in order; what rests on a failure was not looked at', () => {
+  it('has a finding for each check in order, and skips checks that depend on a failure', () => {
     expect(findings.map(({ check }) => check)).toEqual(Object.keys(CHECKS));
     expect(findings.find(({ check }) => check === 'scope')).toMatchObject({
       outcome: 'skipped',
@@ -265,7 +265,7 @@ describe('the report', () => {
     });
   });
 
-  it('as text: a line each, what to do below, and a sum', () => {
+  it('has one line per finding with its remedy as text, and a summary', () => {
     const lines = asText(findings).split('\n');
     expect(lines).toContainEqual(expect.stringMatching(/^FAILED {3}listener key +not known$/));
     expect(lines).toContainEqual(expect.stringMatching(/^ +next: make one$/));
@@ -273,7 +273,7 @@ describe('the report', () => {
     expect(asText([ok('settings', 'complete')])).toMatch(/Nothing failed, 0 warnings\.$/);
   });
 
-  it('as JSON: for programs', () => {
+  it('is machine-readable as JSON', () => {
     expect(JSON.parse(asJson(findings))).toEqual({ ok: false, findings });
     expect(isHealthy([warning('lease', 'held', 'nothing')])).toBe(true);
   });

@@ -64,13 +64,13 @@ export function purgeWork(more: Partial<PurgeWork> = {}): PurgeWork {
 
 export const OURS = { [LABELS.managedBy]: MANAGED_BY, [LABELS.deploymentId]: ID };
 
-/** A cluster in memory: uids, resource versions, preconditions as the real one has them; calls are recorded. */
+/** A cluster in memory with uids, resource versions and preconditions like a real one; it records all calls. */
 export class FakeCluster {
   readonly objects = new Map<string, KubeObject & Record<string, unknown>>();
   readonly calls: string[] = [];
-  /** Failures to come, by call: `create Secret`, `apply ManagedDeployment`. */
+  /** Upcoming failures, by call: `create Secret`, `apply ManagedDeployment`. */
   readonly failures = new Map<string, (KubeErrorKind | 'lost')[]>();
-  /** Runs before a call has its effect: a race. */
+  /** Called before a call takes effect, to simulate a race. */
   before: (call: string) => void = () => {};
   #version = 0;
 
@@ -147,7 +147,7 @@ export class FakeCluster {
       }),
   };
 
-  /** A view that always reads the cluster; `stale`: what its cache holds instead, until it is refreshed. */
+  /** A view that always reads the cluster; `stale`: content of its cache until it is refreshed. */
   view(stale?: Resource) {
     let cached = stale;
     const live = (namespace: string, name: string) =>
@@ -209,12 +209,12 @@ export function fakeTerm(): Term & { lose(): void; endedBecause: string | null }
   return term;
 }
 
-/** Lets everything that is ready run. */
+/** Lets all pending promises run. */
 export async function settle(turns = 20): Promise<void> {
   for (let i = 0; i < turns; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What a client of the hub fails with after a 404 with this body. */
+/** The error of a hub client after a 404 with this body. */
 export async function hub404(body: string): Promise<HubError> {
   const transport = async () => ({ status: 404, body });
   const client = createHubClient({ transport, listenerId: 'l', logger: recordingLogger() });

@@ -50,7 +50,7 @@ function setUp(names: readonly string[], denied: Set<string>) {
   return clock;
 }
 
-it('a namespace without rights keeps no other one back, and says why it is not served', async () => {
+it('a namespace without rights does not block others, and its error is reported', async () => {
   setUp(['open', 'closed'], new Set(['closed']));
   await view.waitForSync(signal);
   expect(view.list().map(({ metadata }) => metadata.namespace)).toEqual(['open']);
@@ -62,7 +62,7 @@ it('a namespace without rights keeps no other one back, and says why it is not s
   expect(() => checkNamespace(view, 'other')).toThrow('may not work in the namespace other');
 });
 
-it('a namespace that can be read later is told of, and is served from then on', async () => {
+it('a namespace that becomes readable later is reported, and is served from then on', async () => {
   const denied = new Set(['closed']);
   const clock = setUp(['open', 'closed'], denied);
   await view.waitForSync(signal);
@@ -77,7 +77,7 @@ it('a namespace that can be read later is told of, and is served from then on', 
   checkNamespace(view, 'closed');
 });
 
-it('where nothing can be read, it is waited for, and the cluster counts as unreachable', async () => {
+it('the view waits while nothing can be read, and the cluster counts as unreachable', async () => {
   const denied = new Set(['one', 'two']);
   const clock = setUp(['one', 'two'], denied);
   let synced = false;
@@ -91,7 +91,7 @@ it('where nothing can be read, it is waited for, and the cluster counts as unrea
   await waiting;
 });
 
-it('what the watch tells of a write before its answer comes is an own write, and nothing after it or beside it', async () => {
+it('a watch event that arrives before the response to a write is an own write, and no other event is', async () => {
   setUp(['open'], new Set());
   await view.waitForSync(signal);
   const [seen] = view.list();
@@ -114,7 +114,7 @@ it('what the watch tells of a write before its answer comes is an own write, and
   expect(view.isOwnWrite(seen)).toBe(false);
 });
 
-it('does not count as read while its list breaks off, though objects of it were already delivered', async () => {
+it('a namespace is not synced while its list is interrupted, even if some objects were delivered', async () => {
   const clock = new FakeClock();
   const object = (name: string) =>
     ({
@@ -125,7 +125,7 @@ it('does not count as read while its list breaks off, though objects of it were 
     }) as Resource;
   let lists = 0;
   const client = {
-    // As the streamed list of the client: each object passes through `transform` as it comes.
+    // Like the client's streamed list: each object passes through `transform` as it arrives.
     listAll: async (_kind: unknown, { transform }: { transform: (item: Resource) => Resource }) => {
       lists += 1;
       const first = transform(object('shop'));

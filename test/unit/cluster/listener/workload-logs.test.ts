@@ -4,7 +4,7 @@ import { KubeError } from '../../../../src/cluster/kube/client/errors.ts';
 import type { LogLine } from '../../../../src/cluster/kube/client/log-lines.ts';
 import { LogBuffer } from '../../../../src/cluster/listener/logs/log-buffer.ts';
 import { LogReading, type ReadingOptions } from '../../../../src/cluster/listener/logs/log-reading.ts';
-import { chooseContainers, leftSentence } from '../../../../src/cluster/listener/logs/log-slots.ts';
+import { selectContainers, skippedSentence } from '../../../../src/cluster/listener/logs/log-slots.ts';
 import {
   loggedContainers,
   podSelector,
@@ -44,7 +44,7 @@ function pod(name: string, states: Record<string, object>, restartCount = 0): Wo
 }
 
 describe('pods', () => {
-  test('are selected by deployment, and by component and revision where these are named', () => {
+  test('are selected by deployment, and by component and revision if given', () => {
     expect(podSelector(request())).toBe(
       'berth.dev/deployment-id=d,app.kubernetes.io/component in (api,queue,orchestrator,executor,database,cache)',
     );
@@ -53,7 +53,7 @@ describe('pods', () => {
     );
   });
 
-  test('have a log for each container that has begun; a restart has one of its own', () => {
+  test('have a log for each started container, and another one after a restart', () => {
     const states = { app: { running: {} }, later: { waiting: {} }, over: { terminated: {} } };
     const found = loggedContainers(pod('p', states));
     expect(found.map(({ key, hasEnded }) => [key, hasEnded])).toEqual([
@@ -69,7 +69,7 @@ describe('pods', () => {
   });
 });
 
-test('a full buffer lets whoever adds wait, until something is taken or nobody is told any more', async () => {
+test('a full buffer makes writers wait until lines are taken or the reader is gone', async () => {
   const buffer = new LogBuffer();
   const line = (text: string): WorkloadLogLine => ({
     at: '',
@@ -97,7 +97,7 @@ test('a full buffer lets whoever adds wait, until something is taken or nobody i
   expect(await waiting).toBe(false);
 });
 
-test('however many wait for room, each gets it in turn, and all are told that nobody is told any more', async () => {
+test('waiting writers get their turn in order, and all learn when the reader is gone', async () => {
   const buffer = new LogBuffer();
   const text = 'x'.repeat(8000);
   const names = ['a', 'b', 'c', 'd', 'e'];
@@ -128,28 +128,28 @@ describe('more containers than are read at once', () => {
   const ended = pods('ended', 52, { terminated: {} }).flatMap((one) => loggedContainers(one));
   const running = pods('runs', 13, { running: {} }).flatMap((one) => loggedContainers(one));
 
-  test('running ones are read before ended ones; what is left is named', () => {
-    const { read, left } = chooseContainers([...ended, ...running], unknown);
+  test('are read in the order running, then ended, and skipped ones are named', () => {
+    const { read, left } = selectContainers([...ended, ...running], unknown);
     expect(read).toHaveLength(50);
     expect(read.slice(0, 13)).toEqual(running);
     expect(left).toEqual(ended.slice(37));
-    expect(leftSentence(left)).toBe(
+    expect(skippedSentence(left)).toBe(
       ' The logs of 15 more containers were not read, of the pods ended37, ended38, ended39, ended40, ended41 and others: ask for one component.',
     );
-    expect(leftSentence([])).toBe('');
+    expect(skippedSentence([])).toBe('');
   });
 
-  test('what is being read goes on, and what was read to its end needs no place', () => {
+  test('keep their slot while they are read, and need none when they are complete', () => {
     const tail = (isRunning: boolean, isDone: boolean) => ({ isRunning, isDone });
     const known = (key: string) =>
       key === 'ended51/app/0' ? tail(true, false) : key.startsWith('ended') ? tail(false, true) : undefined;
-    expect(chooseContainers([...ended, ...running], known)).toEqual({
+    expect(selectContainers([...ended, ...running], known)).toEqual({
       read: [ended[51], ...running],
       left: [],
     });
   });
 
-  test('followed: all that run are heard at once, and the ended ones after them', async () => {
+  test('are followed all at once while they run, then the ended ones', async () => {
     const all = [...pods('ended', 52, { terminated: {} }), ...pods('runs', 13, { running: {} })];
     const the = world(
       () => all,
@@ -162,7 +162,7 @@ describe('more containers than are read at once', () => {
     await reading;
   }, 30_000);
 
-  test('followed: what gets no place says so itself, once', async () => {
+  test('are reported once in the log when they are skipped while following', async () => {
     const all = pods('runs', 52, { running: {} });
     const the = world(() => all, {}, quickClock(), new Promise(() => undefined));
     const reading = the.read(request({ follow: true }));
@@ -178,14 +178,14 @@ describe('more containers than are read at once', () => {
     await reading;
   }, 30_000);
 
-  test('once: the end says what was left', async () => {
+  test('are reported at the end when they were skipped', async () => {
     const the = world(() => pods('runs', 52, { running: {} }), {});
     await the.read(request());
     expect(the.chunks.at(-1)?.end).toContain('2 more containers were not read, of the pods runs50, runs51:');
   });
 });
 
-/** Whatever is waited for has come by the next turn of the event loop. */
+/** Everything awaited has arrived by the next turn of the event loop. */
 function quickClock(): Clock {
   let now = 0;
   return {
@@ -266,8 +266,8 @@ function world(
 const lines = (...texts: string[]): LogLine[] =>
   texts.map((text, index) => ({ at: `2026-11-21T10:00:00.${index}Z`, text }));
 
-describe('reading', () => {
-  test('once: all containers, then the end with its sentence; seq counts', async () => {
+describe('a read', () => {
+  test('returns the logs of all containers, then an end with its sentence, with increasing seq', async () => {
     const the = world(() => [pod('p', { app: { running: {} }, side: { running: {} } })], {
       'p/app': lines('a', 'b'),
       'p/side': lines('c'),
@@ -275,21 +275,21 @@ describe('reading', () => {
     await the.read(request({ since: '2026-11-21T09:00:00Z' }));
     expect(the.texts.sort()).toEqual(['a', 'b', 'c']);
     expect(the.chunks.map(({ seq }) => seq)).toEqual(the.chunks.map((_, index) => index + 1));
-    expect(the.chunks.at(-1)?.end).toBe('These are the lines that there are.');
+    expect(the.chunks.at(-1)?.end).toBe('All available lines were returned.');
     expect(the.asked[0]).toMatchObject({ since: '2026-11-21T09:00:00Z', tail: 10, follow: false });
   });
 
-  test('what cannot be read is counted, without a word of the cluster', async () => {
+  test('counts what cannot be read, without text of the cluster', async () => {
     const the = world(() => [pod('p', { app: { running: {} } })], {
       'p/app': new KubeError({ kind: 'server', message: 'dial tcp 10.0.0.1:10250: refused' }),
     });
     await the.read(request());
     expect(the.chunks.at(-1)?.end).toBe(
-      'These are the lines that there are. The logs of 1 containers could not be read.',
+      'All available lines were returned. The logs of 1 containers could not be read.',
     );
   });
 
-  test('a log that cannot be read is told of with the id of the request whose client reads', async () => {
+  test('logs a failure with the id of the request whose client reads', async () => {
     const the = world(() => [pod('p', { app: { running: {} } })], {
       'p/app': new KubeError({ kind: 'server', message: 'refused' }),
     });
@@ -299,7 +299,7 @@ describe('reading', () => {
     ]);
   });
 
-  test('a reader that takes nothing for minutes is waited for, ever more seldom', async () => {
+  test('waits at growing intervals for a reader that accepts nothing for minutes', async () => {
     const clock = quickClock();
     const the = world(() => [pod('p', { app: { running: {} } })], { 'p/app': lines('a') }, clock);
     let tries = 0;
@@ -312,7 +312,7 @@ describe('reading', () => {
     expect(tries).toBeLessThan(260);
   });
 
-  test('previous runs: of containers that have one, asked for as such; else the end says that there is none', async () => {
+  test('returns previous runs of containers that have one, and otherwise says that there is none', async () => {
     const again = pod('p', { app: { running: {} }, side: { running: {} } }, 1);
     const [app, side] = again.status?.containerStatuses ?? [];
     const containerStatuses = [
@@ -327,10 +327,10 @@ describe('reading', () => {
     const none = world(() => [pod('p', { app: { running: {} } })], {});
     await none.read(request({ previous: true }));
     expect(none.asked).toEqual([]);
-    expect(none.chunks.at(-1)?.end).toMatch(/^No container has a run before/);
+    expect(none.chunks.at(-1)?.end).toMatch(/^No requested container has a previous run/);
   });
 
-  test('a reader that is behind gets the same chunk again; one that has gone ends it', async () => {
+  test('sends the same chunk again to a slow reader, and ends when the reader is gone', async () => {
     const the = world(() => [pod('p', { app: { running: {} } })], { 'p/app': lines('a') });
     let refused = 0;
     the.answers(() => {
@@ -347,7 +347,7 @@ describe('reading', () => {
     expect(gone.chunks).toEqual([]);
   });
 
-  test('followed: a cluster that does not answer for a moment ends nothing', async () => {
+  test('continues to follow after a short outage of the cluster', async () => {
     let looks = 0;
     const the = world(
       () => {
@@ -363,7 +363,7 @@ describe('reading', () => {
     await reading;
   });
 
-  test('followed: a stream that broke off is taken up again after its last line; stopping is told', async () => {
+  test('resumes an interrupted stream after its last line, and reports when it stops', async () => {
     const log = lines('a', 'b');
     const the = world(() => [pod('p', { app: { running: {} } })], { 'p/app': log });
     const reading = the.read(request({ follow: true }));

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../../src/cluster/kube/client/object.ts';
-import type { Outcome } from '../../../../src/cluster/kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../../../../src/cluster/kube/queue/controller.ts';
 import { createReconciler } from '../../../../src/cluster/operator/reconcile.ts';
 import type { ReconcilerOptions } from '../../../../src/cluster/operator/reconciler-options.ts';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
@@ -59,7 +59,7 @@ export class World {
     this.cluster.put(resource(spec));
   }
 
-  #operator(): (key: string, signal: AbortSignal) => Promise<Outcome> {
+  #operator(): (key: string, signal: AbortSignal) => Promise<ReconcileOutcome> {
     return createReconciler({
       view: this.cluster.view,
       client: this.cluster.client,
@@ -81,7 +81,7 @@ export class World {
     this.#reconcile = this.#operator();
   }
 
-  reconcile(): Promise<Outcome> {
+  reconcile(): Promise<ReconcileOutcome> {
     return this.#reconcile(KEY, new AbortController().signal);
   }
 

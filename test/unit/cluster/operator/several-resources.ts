@@ -3,7 +3,7 @@ import {
   type KubeObject,
   type UntypedObject,
 } from '../../../../src/cluster/kube/client/object.ts';
-import type { Outcome } from '../../../../src/cluster/kube/queue/controller.ts';
+import type { ReconcileOutcome } from '../../../../src/cluster/kube/queue/controller.ts';
 import { createReconciler } from '../../../../src/cluster/operator/reconcile.ts';
 import { type IdentityState, LABELS, MANAGED_BY } from '../../../../src/contract/resource/names.ts';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
@@ -100,7 +100,7 @@ export class Namespace {
     return `${found?.reason}: ${found?.message}`;
   }
 
-  look(name: string): Promise<Outcome | undefined> {
+  look(name: string): Promise<ReconcileOutcome | undefined> {
     return this.#reconcile(`${NAMESPACE}/${name}`, new AbortController().signal).catch(() => undefined);
   }
 

@@ -70,7 +70,7 @@ describe('what blocks a deletion', () => {
   });
 
   test('may begin with no object', () => {
-    expect(objectOfHold('what is left is being deleted')).toBeNull();
+    expect(objectOfHold('the remaining objects are being deleted')).toBeNull();
   });
 
   test.each(HOLD_REASONS)('%s has a remedy that somebody can carry out', (reason) => {

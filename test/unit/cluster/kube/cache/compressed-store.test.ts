@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PackedObjects } from '../../../../../src/cluster/kube/cache/compressed-store.ts';
+import { CompressedStore } from '../../../../../src/cluster/kube/cache/compressed-store.ts';
 
 interface Thing {
   metadata: { uid: string; resourceVersion: string };
@@ -12,9 +12,9 @@ const thing = (key: string, version: number, value: unknown): Thing => ({
   value,
 });
 
-describe('objects of which most are packed', () => {
-  test('are, whatever is set, asked for and deleted, what a map would hold', () => {
-    // More than are packed together, several times.
+describe('a store that compresses most objects', () => {
+  test('holds the same objects as a map after any sequence of set, get and delete', () => {
+    // Enough keys for several packs.
     const key = fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz');
     const step = fc.oneof(
       fc.record({ kind: fc.constant('set' as const), key, value: fc.jsonValue() }),
@@ -25,7 +25,7 @@ describe('objects of which most are packed', () => {
         fc.integer({ min: 0, max: 4 }),
         fc.array(step, { maxLength: 200, size: 'max' }),
         (most, steps) => {
-          const objects = new PackedObjects<Thing>(most);
+          const objects = new CompressedStore<Thing>(most);
           const model = new Map<string, Thing>();
           for (const [version, each] of steps.entries()) {
             if (each.kind === 'set') {
@@ -49,8 +49,8 @@ describe('objects of which most are packed', () => {
     );
   });
 
-  test('the last ones that were asked for stay as they are', () => {
-    const objects = new PackedObjects<Thing>(2);
+  test('keeps the most recently used objects uncompressed', () => {
+    const objects = new CompressedStore<Thing>(2);
     const [a, b, c] = [thing('a', 1, 'x'), thing('b', 1, 'ü€𝄞'), thing('c', 1, null)];
     objects.set('a', a);
     objects.set('b', b);
@@ -58,7 +58,7 @@ describe('objects of which most are packed', () => {
     objects.set('c', c);
     expect(objects.get('a')).toBe(a);
     expect(objects.get('c')).toBe(c);
-    // Others with which it is packed.
+    // Others that share its pack.
     for (const name of 'pqrstuvwxy') objects.set(name, thing(name, 1, name));
     const unpacked = objects.get('b');
     expect(unpacked).not.toBe(b);
@@ -66,8 +66,8 @@ describe('objects of which most are packed', () => {
     expect(objects.get('b')).toBe(unpacked);
   });
 
-  test('without a bound none is packed', () => {
-    const objects = new PackedObjects<Thing>();
+  test('compresses nothing without a limit', () => {
+    const objects = new CompressedStore<Thing>();
     const all = Array.from({ length: 100 }, (_, index) => thing(`t-${index}`, 1, index));
     for (const [index, each] of all.entries()) objects.set(`t-${index}`, each);
     expect(all.every((each, index) => objects.get(`t-${index}`) === each)).toBe(true);

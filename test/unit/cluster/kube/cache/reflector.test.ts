@@ -8,7 +8,7 @@ import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
 import { bareObject, type FakeApiServer } from '../fake-api-server.ts';
 import { fakeServer, recordingLogger, watching } from '../support.ts';
 
-interface Told {
+interface Reported {
   added: string[];
   updated: string[];
   deleted: string[];
@@ -18,7 +18,7 @@ interface Setup {
   server: FakeApiServer;
   client: KubeClient;
   reflector: Reflector<UntypedObject>;
-  told: Told;
+  reported: Reported;
   logger: ReturnType<typeof recordingLogger>;
 }
 
@@ -34,19 +34,19 @@ async function setUp(
     resource: RESOURCES.ConfigMap,
     logger,
     backoff: { baseMs: 1, capMs: 5 },
-    // Nearly everything is packed, so that each of these tests is one of that, too.
-    mostPlain: 1,
+    // Nearly everything is compressed, so that these tests cover that, too.
+    maxUncompressed: 1,
     ...options,
   });
-  const told: Told = { added: [], updated: [], deleted: [] };
+  const reported: Reported = { added: [], updated: [], deleted: [] };
   reflector.addHandlers({
-    added: (object) => told.added.push(object.metadata.name),
-    updated: (object) => told.updated.push(object.metadata.name),
-    deleted: (object) => told.deleted.push(object.metadata.name),
+    added: (object) => reported.added.push(object.metadata.name),
+    updated: (object) => reported.updated.push(object.metadata.name),
+    deleted: (object) => reported.deleted.push(object.metadata.name),
   });
   reflector.start();
   onTestFinished(() => reflector.stop());
-  return { server, client, reflector, told, logger };
+  return { server, client, reflector, reported, logger };
 }
 
 const names = (objects: KubeObject[]) => objects.map((object) => object.metadata.name).sort();
@@ -64,9 +64,9 @@ describe('list and watch', () => {
     s.server.put(bareObject('f'));
     s.server.put(bareObject('a', { data: { changed: 'yes' } }));
     s.server.remove('ns/b');
-    await vi.waitFor(() => expect(s.told.deleted).toEqual(['b']));
-    expect(s.told.added.at(-1)).toBe('f');
-    expect(s.told.updated).toEqual(['a']);
+    await vi.waitFor(() => expect(s.reported.deleted).toEqual(['b']));
+    expect(s.reported.added.at(-1)).toBe('f');
+    expect(s.reported.updated).toEqual(['a']);
     expect(s.reflector.store.get('ns/b')).toBeUndefined();
   });
 
@@ -80,7 +80,7 @@ describe('list and watch', () => {
     expect(watch?.query.get('resourceVersion')).toBe(s.server.version);
   });
 
-  test('a page token that expired leads to one list without pages', async () => {
+  test('lists once without pages when a page token expires', async () => {
     const s = await setUp({ pageSize: 1 }, (server) => {
       server.put(bareObject('a'));
       server.put(bareObject('b'));
@@ -94,19 +94,19 @@ describe('list and watch', () => {
     expect(names(s.reflector.store.list())).toEqual(['a', 'b']);
   });
 
-  test('an ordinary end of the watch goes on from the last version, without a list', async () => {
+  test('continues from the last version without a list when the watch ends regularly', async () => {
     const s = await setUp();
     await watching(s);
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
     s.server.endWatches();
     s.server.put(bareObject('b'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'b']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'b']));
     expect(s.server.count('list')).toBe(1);
     expect(s.reflector.stats()).toMatchObject({ watchRestarts: 1, lists: 1, errors: 0 });
   });
 
-  test('bookmarks move the version from which a watch goes on', async () => {
+  test('continues a watch from the version of the last bookmark', async () => {
     const s = await setUp();
     await watching(s);
     s.server.version = '500';
@@ -164,7 +164,7 @@ describe('faults of the watch', () => {
   test.each([
     ['as HTTP status', { kind: 'status', code: 410, reason: 'Expired' }],
     ['as ERROR event', { kind: 'error-event', code: 410, reason: 'Expired' }],
-  ] as const)('410 %s: lists again and tells what vanished and what came', async (_name, fault) => {
+  ] as const)('lists again after 410 %s, and reports deleted and new objects', async (_name, fault) => {
     const s = await setUp({}, (server) => {
       server.put(bareObject('stays'));
       server.put(bareObject('goes'));
@@ -172,10 +172,10 @@ describe('faults of the watch', () => {
     });
     await watching(s);
     s.server.watchFaults.push(fault);
-    // Until it has listed anew nothing fails: the server has answered.
-    let told: string | undefined = 'nothing';
+    // No failure is reported until the next list, because the server has responded.
+    let reported: string | undefined = 'nothing';
     s.server.intercept = ({ query }) => {
-      if (query.get('watch') !== 'true') told = s.reflector.stats().lastError;
+      if (query.get('watch') !== 'true') reported = s.reflector.stats().lastError;
       return false;
     };
     const before = s.reflector.stats().lastEventAt;
@@ -186,32 +186,32 @@ describe('faults of the watch', () => {
     s.server.remove('ns/made-again', { silently: true });
     s.server.put(bareObject('made-again'), { silently: true });
     s.server.put(bareObject('came'), { silently: true });
-    await vi.waitFor(() => expect(s.told.added).toContain('came'));
-    expect(s.told.deleted.sort()).toEqual(['goes', 'made-again']);
-    expect(s.told.added.filter((name) => name === 'made-again')).toHaveLength(2);
-    expect(s.told.updated).toEqual([]);
+    await vi.waitFor(() => expect(s.reported.added).toContain('came'));
+    expect(s.reported.deleted.sort()).toEqual(['goes', 'made-again']);
+    expect(s.reported.added.filter((name) => name === 'made-again')).toHaveLength(2);
+    expect(s.reported.updated).toEqual([]);
     expect(s.reflector.stats().lists).toBe(2);
-    expect(told).toBeUndefined();
+    expect(reported).toBeUndefined();
     await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
   });
 
-  test('cut in the middle of a line: the event comes once, whole', async () => {
+  test('reports an event once when the stream is cut in the middle of its line', async () => {
     const s = await setUp();
     await watching(s);
     s.server.watchFaults.push({ kind: 'cut-mid-line' });
     s.server.cutWatches();
     s.server.put(bareObject('a', { data: { text: 'é'.repeat(2000) } }));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
     expect(s.reflector.stats().errors).toBeGreaterThanOrEqual(1);
     expect(s.server.count('list')).toBe(1);
   });
 
-  test('a blackholed watch is noticed by its silence, and what it hid is told', async () => {
+  test('detects a blackholed watch by its silence, and reports the missed events', async () => {
     const s = await setUp({ idleTimeoutMs: 50 }, (server) => server.watchFaults.push({ kind: 'blackhole' }));
     await watching(s);
     s.server.put(bareObject('hidden'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['hidden']));
-    expect(s.logger.lines.some(({ fields }) => JSON.stringify(fields).includes('silent for 50 ms'))).toBe(
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['hidden']));
+    expect(s.logger.lines.some(({ fields }) => JSON.stringify(fields).includes('no data for 50 ms'))).toBe(
       true,
     );
   });
@@ -222,24 +222,24 @@ describe('faults of the watch', () => {
     ['503', { kind: 'status', code: 503, reason: 'ServiceUnavailable' }],
     ['an ERROR event of 500', { kind: 'error-event', code: 500, reason: 'InternalError' }],
     ['an end at once', { kind: 'end-at-once' }],
-  ] as const)('goes on after %s, however often', async (_name, fault) => {
+  ] as const)('continues after %s, however often', async (_name, fault) => {
     const s = await setUp({}, (server) => server.watchFaults.push(...Array.from({ length: 8 }, () => fault)));
     await s.reflector.waitForSync();
     await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
     expect(s.server.count('watch')).toBe(9);
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
     expect(s.reflector.stats().lastError).toBeUndefined();
   });
 
-  test('a watch that is refused for long still learns by lists, now and then, with growing pauses', async () => {
+  test('lists at growing intervals while the watch is rejected', async () => {
     const s = await setUp({}, (server) => {
       server.watchFaults.push(...Array.from({ length: 10 }, () => ({ kind: 'status' as const, code: 403 })));
     });
     await s.reflector.waitForSync();
     s.server.put(bareObject('a'), { silently: true });
     await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
-    expect(s.told.added).toEqual(['a']);
+    expect(s.reported.added).toEqual(['a']);
     expect(s.server.count('list')).toBe(4);
     await vi.waitFor(() => expect(s.reflector.stats().lastError).toBeUndefined(), { timeout: 3_000 });
   });
@@ -258,15 +258,15 @@ describe('faults of the watch', () => {
     expect(s.logger.lines.find(({ level }) => level === 'warn')?.fields).toMatchObject({ delayMs: 200 });
   });
 
-  test('a line that is no JSON restarts the watch', async () => {
+  test('restarts the watch after a line that is not JSON', async () => {
     const s = await setUp();
     await watching(s);
     s.server.sendRaw('this is no event\n');
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
   });
 
-  test('handlers that throw are logged and stop neither each other nor the stream', async () => {
+  test('logs an error of a handler, and calls the other handlers', async () => {
     const s = await setUp();
     await watching(s);
     s.reflector.addHandlers({
@@ -283,7 +283,7 @@ describe('faults of the watch', () => {
     expect(s.logger.lines.filter(({ level }) => level === 'error')).toHaveLength(2);
   });
 
-  test('a transform that throws keeps the object whole', async () => {
+  test('keeps the whole object when the transform throws', async () => {
     const s = await setUp({
       transform: () => {
         throw new Error('a bug');
@@ -296,7 +296,7 @@ describe('faults of the watch', () => {
 });
 
 describe('faults of the list', () => {
-  test('keeps trying, says the same failure once, and syncs when the server is back', async () => {
+  test('keeps trying, logs the same failure once, and syncs when the server is back', async () => {
     let broken = true;
     const s = await setUp({}, (server) => {
       server.put(bareObject('a'));
@@ -310,14 +310,14 @@ describe('faults of the list', () => {
     expect(s.logger.lines.filter(({ level }) => level === 'warn').length).toBeLessThan(3);
     broken = false;
     await s.reflector.waitForSync();
-    expect(s.told.added).toEqual(['a']);
+    expect(s.reported.added).toEqual(['a']);
   });
 
-  test('a list older than what was seen is not believed at first', async () => {
+  test('does not accept a list that is older than the known state at first', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('b'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'b']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'b']));
     const b = s.server.objects.get('ns/b');
     let staleAnswers = 2;
     s.server.intercept = (request, response) => {
@@ -331,42 +331,42 @@ describe('faults of the list', () => {
     s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
     s.server.cutWatches();
     await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(2));
-    expect(s.told.deleted).toEqual([]);
+    expect(s.reported.deleted).toEqual([]);
     expect(s.reflector.store.get('ns/b')?.metadata.uid).toBe(b?.metadata.uid);
   });
 
-  test('a server restored from a backup is believed in the end', async () => {
+  test('accepts the older list of a server that was restored from a backup after several attempts', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('lost'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'lost']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'lost']));
     s.server.objects.delete('ns/lost');
     s.server.version = '101';
     s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
     s.server.cutWatches();
-    await vi.waitFor(() => expect(s.told.deleted).toEqual(['lost']));
+    await vi.waitFor(() => expect(s.reported.deleted).toEqual(['lost']));
     s.server.put(bareObject('new'));
-    await vi.waitFor(() => expect(s.told.added).toContain('new'));
+    await vi.waitFor(() => expect(s.reported.added).toContain('new'));
   });
 });
 
-describe('a list of what is known', () => {
-  test('of later lists only names are held of what has not changed, and nothing is told of it', async () => {
+describe('a repeated list', () => {
+  test('keeps only the names of unchanged objects, and reports nothing about them', async () => {
     const s = await setUp({ relistEveryMs: 0, pageSize: 2 }, (server) => {
       for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name));
     });
     await watching(s);
-    expect(s.told.added).toEqual(['a', 'b', 'c', 'd']);
+    expect(s.reported.added).toEqual(['a', 'b', 'c', 'd']);
     s.server.put(bareObject('b', { data: { changed: 'yes' } }));
-    await vi.waitFor(() => expect(s.told.updated).toEqual(['b']));
+    await vi.waitFor(() => expect(s.reported.updated).toEqual(['b']));
     s.server.remove('ns/c', { silently: true });
     s.server.endWatches();
     await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(2));
-    expect(s.told).toEqual({ added: ['a', 'b', 'c', 'd'], updated: ['b'], deleted: ['c'] });
+    expect(s.reported).toEqual({ added: ['a', 'b', 'c', 'd'], updated: ['b'], deleted: ['c'] });
     expect(s.reflector.store.get('ns/a')).toEqual(s.server.objects.get('ns/a'));
   });
 
-  test('a first list that breaks off after a page is begun anew; what is gone by then is told as deleted', async () => {
+  test('starts over when the first list is interrupted after a page, and reports objects that are gone as deleted', async () => {
     let lists = 0;
     const s = await setUp({ pageSize: 2 }, (server) => {
       for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name));
@@ -379,11 +379,11 @@ describe('a list of what is known', () => {
     });
     await watching(s);
     expect(names(s.reflector.store.list())).toEqual(['b', 'c', 'd']);
-    expect(s.told).toMatchObject({ added: ['a', 'b', 'c', 'd'], deleted: ['a'] });
+    expect(s.reported).toMatchObject({ added: ['a', 'b', 'c', 'd'], deleted: ['a'] });
   });
 });
 
-test('a server that was restored while a first list had broken off is believed at once', async () => {
+test('accepts at once the list of a server that was restored while the first list was interrupted', async () => {
   let lists = 0;
   const s = await setUp({ pageSize: 2 }, (server) => {
     for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name, { data: { of: 'before' } }));
@@ -401,11 +401,11 @@ test('a server that was restored while a first list had broken off is believed a
   await watching(s);
   expect(names(s.reflector.store.list())).toEqual(['b', 'c']);
   expect(s.reflector.store.get('ns/b')).toMatchObject({ data: { of: 'the backup' } });
-  expect(s.told.deleted).toContain('a');
+  expect(s.reported.deleted).toContain('a');
 });
 
 describe('start and stop', () => {
-  test('handlers added late are told of everything known', async () => {
+  test('sends every known object to handlers that are added late', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     const late: string[] = [];
@@ -413,11 +413,11 @@ describe('start and stop', () => {
     expect(late).toEqual(['a']);
     remove();
     s.server.put(bareObject('b'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'b']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'b']));
     expect(late).toEqual(['a']);
   });
 
-  test('stop ends the watch; whoever waits for the sync learns of it', async () => {
+  test('ends the watch on stop, and rejects the waits for the sync', async () => {
     const s = await setUp({}, (server) => {
       server.intercept = () => true;
     });
@@ -427,7 +427,7 @@ describe('start and stop', () => {
     await stopped;
   });
 
-  test('waiting for the sync ends with the signal', async () => {
+  test('ends a wait for the sync when the signal fires', async () => {
     const s = await setUp({}, (server) => {
       server.intercept = () => true;
     });
@@ -436,38 +436,38 @@ describe('start and stop', () => {
     });
   });
 
-  test('relists when the watch ends, if told to', async () => {
+  test('relists when the watch ends, if configured', async () => {
     const s = await setUp({ relistEveryMs: 0 });
     await watching(s);
     s.server.put(bareObject('lost-event'), { silently: true });
     s.server.put(bareObject('seen'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['seen']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['seen']));
     s.server.endWatches();
-    await vi.waitFor(() => expect(s.told.added).toContain('lost-event'));
+    await vi.waitFor(() => expect(s.reported.added).toContain('lost-event'));
   });
 });
 
-describe('an event that the server has lost', () => {
-  test('is made up for by a list, when the watch ends and the last list is half an hour old', async () => {
+describe('a lost event', () => {
+  test('is compensated by a list when the watch ends and the last list is half an hour old', async () => {
     let later = 0;
     const s = await setUp({ clock: { ...systemClock, now: () => systemClock.now() + later } });
     await watching(s);
     s.server.put(bareObject('lost-event'), { silently: true });
     s.server.put(bareObject('seen'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['seen']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['seen']));
     later = 29 * 60_000;
     s.server.endWatches();
     await watching(s);
     expect(s.reflector.stats().lists).toBe(1);
     later = 31 * 60_000;
     s.server.endWatches();
-    await vi.waitFor(() => expect(s.told.added).toContain('lost-event'));
+    await vi.waitFor(() => expect(s.reported.added).toContain('lost-event'));
     expect(s.reflector.stats().lists).toBe(2);
   });
 });
 
 describe('own writes', () => {
-  test('the answer to a write is in the cache at once; its event comes as an echo', async () => {
+  test('adds the response to a write to the cache at once, and recognizes its event', async () => {
     const s = await setUp();
     await watching(s);
     const echoes: boolean[] = [];
@@ -479,10 +479,10 @@ describe('own writes', () => {
     expect(s.reflector.isCurrent('ns/mine')).toBe(true);
     expect(s.reflector.store.get('ns/mine')?.metadata.uid).toBe(written.metadata.uid);
     await vi.waitFor(() => expect(s.reflector.stats().events).toBe(1));
-    expect(s.told.added.length + echoes.length).toBe(1);
+    expect(s.reported.added.length + echoes.length).toBe(1);
   });
 
-  test('a cache that has not seen the write, and may not take it over, says so', async () => {
+  test('is not current when it has not seen a write that it may not add', async () => {
     const s = await setUp({ labelSelector: 'app=x' });
     await watching(s);
     const inView = {
@@ -498,18 +498,18 @@ describe('own writes', () => {
     await vi.waitFor(() => expect(s.reflector.isCurrent('ns/outside')).toBe(true));
   });
 
-  test('an answer that comes after its event, and after the end of the object, changes nothing', async () => {
+  test('ignores a response that arrives after its event and after the deletion of the object', async () => {
     const s = await setUp();
     await watching(s);
     const written = s.server.put(bareObject('mine'));
     s.server.remove('ns/mine');
-    await vi.waitFor(() => expect(s.told.deleted).toEqual(['mine']));
+    await vi.waitFor(() => expect(s.reported.deleted).toEqual(['mine']));
     s.reflector.noteWrite(written);
     expect(s.reflector.store.get('ns/mine')).toBeUndefined();
     expect(s.reflector.isCurrent('ns/mine')).toBe(true);
   });
 
-  test('a list from before the write does not remove what was written', async () => {
+  test('keeps a written object that an earlier list lacks', async () => {
     const s = await setUp();
     await watching(s);
     s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
@@ -523,11 +523,11 @@ describe('own writes', () => {
     };
     s.server.cutWatches();
     await vi.waitFor(() => expect(s.reflector.stats().events).toBe(1));
-    expect(s.told.deleted).toEqual([]);
+    expect(s.reported.deleted).toEqual([]);
     expect(s.reflector.store.get('ns/mine')).toBeDefined();
   });
 
-  test('a deleted object is not current until it is gone', async () => {
+  test('is not current for a deleted object until the object is gone', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     const uid = s.reflector.store.get('ns/a')?.metadata.uid ?? '';
@@ -536,11 +536,11 @@ describe('own writes', () => {
     s.server.remove('ns/a');
     await vi.waitFor(() => expect(s.reflector.isCurrent('ns/a')).toBe(true));
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'a']));
+    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'a']));
     expect(s.reflector.isCurrent('ns/a')).toBe(true);
   });
 
-  test('a live read heals an event that was lost', async () => {
+  test('recovers from a lost event with a live read', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('a', { data: { seen: 'no' } }), { silently: true });
@@ -549,6 +549,6 @@ describe('own writes', () => {
     expect(await s.reflector.refresh({ namespace: 'ns', name: 'b' })).toBeDefined();
     s.server.remove('ns/a', { silently: true });
     expect(await s.reflector.refresh({ namespace: 'ns', name: 'a' })).toBeUndefined();
-    expect(s.told).toEqual({ added: ['a', 'b'], updated: ['a'], deleted: ['a'] });
+    expect(s.reported).toEqual({ added: ['a', 'b'], updated: ['a'], deleted: ['a'] });
   });
 });

@@ -13,7 +13,7 @@ function query(request: SeenRequest | undefined): Record<string, string> {
 }
 
 describe('calls', () => {
-  test('create, get, find, list and delete', async () => {
+  test('creates, gets, finds, lists and deletes objects', async () => {
     const { server, client } = await fakeServer();
     const created = await client.create(bareObject('a', { data: { x: 'y' } }));
     expect(created.metadata.uid).toBeDefined();
@@ -46,7 +46,7 @@ describe('calls', () => {
     await expect(client.get(RESOURCES.ConfigMap, at)).rejects.toMatchObject({ kind: 'not_found' });
   });
 
-  test('server-side apply', async () => {
+  test('applies objects server-side', async () => {
     const { server, client } = await fakeServer();
     server.put(bareObject('a'));
     await client.apply(bareObject('a'), { fieldManager: 'me' });
@@ -63,7 +63,7 @@ describe('calls', () => {
     expect(query(server.requests.at(-1))).toMatchObject({ force: 'false', dryRun: 'All' });
   });
 
-  test('status', async () => {
+  test('writes the status', async () => {
     const { server, client } = await fakeServer();
     const paths: string[] = [];
     server.intercept = ({ path, method }, response) => {
@@ -83,13 +83,13 @@ describe('calls', () => {
     expect(paths).toEqual([`PATCH ${path}`, `PUT ${path}`, `PATCH ${path}`]);
   });
 
-  test('a replacement without resourceVersion is refused before it is sent', async () => {
+  test('rejects a replacement without resourceVersion before it is sent', async () => {
     const { server, client } = await fakeServer();
     await expect(client.replace(bareObject('a'))).rejects.toMatchObject({ kind: 'bad_request' });
     expect(server.requests).toEqual([]);
   });
 
-  test('say who calls', async () => {
+  test('sends the credentials', async () => {
     const { server, client } = await fakeServer();
     let headers = {};
     server.intercept = (_request, response) => {
@@ -100,7 +100,7 @@ describe('calls', () => {
     expect(headers).toMatchObject({ authorization: 'Bearer a-token', 'user-agent': 'berth-test' });
   });
 
-  test('raw calls keep their query', async () => {
+  test('keeps the query of raw calls', async () => {
     const { server, client } = await fakeServer();
     server.intercept = (_request, response) => {
       response.end(JSON.stringify({ major: '1', minor: '36', gitVersion: 'v1.36.3', platform: 'x' }));
@@ -114,7 +114,7 @@ describe('calls', () => {
 });
 
 describe('failures', () => {
-  test('an answer that never comes is a timeout', async () => {
+  test('reports a missing response as a timeout', async () => {
     const { server, client } = await fakeServer();
     server.intercept = () => true;
     await expect(client.get(RESOURCES.ConfigMap, at, { timeoutMs: 30 })).rejects.toMatchObject({
@@ -124,7 +124,7 @@ describe('failures', () => {
     });
   });
 
-  test('the server has its time from when it was asked: a write that waits for its turn is not late', async () => {
+  test('starts the deadline of the server when the request is sent, not while the write waits for its turn', async () => {
     const { server, client } = await fakeServer({ maxWritesInFlight: 1, requestTimeoutMs: 2000 });
     const held: (() => void)[] = [];
     server.intercept = (_request, response) => {
@@ -135,14 +135,14 @@ describe('failures', () => {
     const all = Promise.allSettled(names.map((name) => client.create(bareObject(name))));
     for (const index of names.keys()) {
       await vi.waitFor(() => expect(held).toHaveLength(index + 1), { interval: 5 });
-      // So slow that four of them take longer than one may.
+      // Four of these calls together exceed the deadline of one.
       await sleep(700);
       held[index]?.();
     }
     for (const one of await all) expect(one).toMatchObject({ reason: { kind: 'already_exists' } });
   });
 
-  test('an answer that stops half way is a timeout too', async () => {
+  test('reports a response that stops half way as a timeout', async () => {
     const { server, client } = await fakeServer();
     server.intercept = (_request, response) => {
       response.writeHead(200).write('{"metadata":');
@@ -153,7 +153,7 @@ describe('failures', () => {
     });
   });
 
-  test('an answer that is cut is a failure of the network', async () => {
+  test('reports a response that is cut as a network failure', async () => {
     const { server, client } = await fakeServer();
     server.intercept = (_request, response) => {
       response.writeHead(200).write('{"metadata":', () => response.destroy());
@@ -162,7 +162,7 @@ describe('failures', () => {
     await expect(client.get(RESOURCES.ConfigMap, at)).rejects.toMatchObject({ kind: 'network' });
   });
 
-  test('the caller may give up', async () => {
+  test('ends a call when the signal of the caller fires', async () => {
     const { server, client } = await fakeServer();
     const giveUp = new AbortController();
     server.intercept = () => {
@@ -176,7 +176,7 @@ describe('failures', () => {
     });
   });
 
-  test('no server there', async () => {
+  test('reports a server that does not exist', async () => {
     const { server, client } = await fakeServer();
     await server.stop();
     await expect(client.get(RESOURCES.ConfigMap, at)).rejects.toMatchObject({
@@ -188,7 +188,7 @@ describe('failures', () => {
 
   test.each([
     ['seconds', () => '3', 3_000],
-    // As seen from when it is answered: the tests before this one may take their time.
+    // Relative to the time of the response, because earlier tests may be slow.
     ['a date', () => new Date(Date.now() + 10_000).toUTCString(), expect.closeTo(10_000, -4)],
     ['longer than anybody should wait', () => '3600', 60_000],
     ['a word', () => 'soon', undefined],
@@ -203,7 +203,7 @@ describe('failures', () => {
     expect((error as { retryAfterMs?: number }).retryAfterMs).toEqual(expected);
   });
 
-  test('an answer that is no Status keeps its text, up to a point', async () => {
+  test('keeps the text of a response that is not a Status, up to a limit', async () => {
     const { server, client } = await fakeServer();
     server.intercept = (_request, response) => {
       response.writeHead(502).end(`<html>${'x'.repeat(5_000)}`);
@@ -214,7 +214,7 @@ describe('failures', () => {
     expect((error as Error).message.length).toBeLessThan(600);
   });
 
-  test('what the server quotes of a Secret that it could not read stays out of the error', async () => {
+  test('does not repeat the text in which the server quotes an unreadable Secret', async () => {
     const { server, client } = await fakeServer();
     server.intercept = (_request, response) => {
       response
@@ -230,7 +230,7 @@ describe('failures', () => {
     });
   });
 
-  test('what a webhook in trouble quotes of a Secret stays out of the error, page or Status', async () => {
+  test('does not repeat the text in which a failing webhook quotes a Secret, as page or Status', async () => {
     const { server, client } = await fakeServer();
     const texts = [
       'cannot reach hunter2',
@@ -249,7 +249,7 @@ describe('failures', () => {
 });
 
 describe('observation and limits', () => {
-  test('every finished call is observed once', async () => {
+  test('reports every finished call once', async () => {
     const seen: ObservedRequest[] = [];
     const { client } = await fakeServer({ observer: (request) => seen.push(request) });
     await client.create(bareObject('a'));
@@ -266,7 +266,7 @@ describe('observation and limits', () => {
     expect(seen.every(({ durationMs }) => durationMs > 0)).toBe(true);
   });
 
-  test('writes beyond the limit wait for their turn, reads do not', async () => {
+  test('makes writes beyond the limit wait for their turn, but not reads', async () => {
     const { server, client } = await fakeServer({ maxWritesInFlight: 2 });
     const held: (() => void)[] = [];
     let inFlight = 0;
@@ -293,7 +293,7 @@ describe('observation and limits', () => {
     expect(most).toBe(2);
   });
 
-  test('a lease is written at once, however many writes hang or were refused', async () => {
+  test('writes a lease at once, however many writes hang or were rejected', async () => {
     const { server, client } = await fakeServer({ maxWritesInFlight: 3 });
     const lease = {
       apiVersion: 'coordination.k8s.io/v1',

@@ -7,7 +7,7 @@ import {
   unknownFields,
 } from '../../../../../src/cluster/kube/client/errors.ts';
 
-describe('answers', () => {
+describe('error responses', () => {
   test.each([
     [400, 'BadRequest', 'bad_request', false],
     [401, 'Unauthorized', 'unauthorized', true],
@@ -35,7 +35,7 @@ describe('answers', () => {
     });
   });
 
-  test('a 404 that names no object says nothing about the object', () => {
+  test('do not report an object as missing for a 404 that names no object', () => {
     const error = statusError('x', 404, {
       reason: 'NotFound',
       message: 'could not find the requested resource',
@@ -44,12 +44,12 @@ describe('answers', () => {
     expect(statusError('x', 404, { message: '404 page not found' }).kind).toBe('unknown_resource');
   });
 
-  test('an apply whose uid is that of an earlier object is a conflict, not an invalid object', () => {
+  test('report an apply with the uid of an earlier object as a conflict, not as an invalid object', () => {
     const details = { name: 'b', causes: [{ field: 'metadata.uid', message: 'field is immutable' }] };
     expect(statusError('x', 422, { reason: 'Invalid', details }).kind).toBe('conflict');
   });
 
-  // As Kubernetes 1.30 and later say it of a custom resource.
+  // The messages of Kubernetes 1.30 and later for a custom resource.
   test.each([
     [
       400,
@@ -68,7 +68,7 @@ describe('answers', () => {
     expect(unknownFields(statusError('x', code, { message }))).toEqual(fields);
   });
 
-  test('keep the fields that the server names, and how long to wait', () => {
+  test('keep the fields that the server names, and the Retry-After', () => {
     const error = statusError('apply Deployment a/b', 422, {
       reason: 'Invalid',
       message: 'Deployment "b" is invalid',
@@ -85,7 +85,7 @@ describe('answers', () => {
   });
 });
 
-describe('answers about a Secret', () => {
+describe('error responses about a Secret', () => {
   const refused = (message: string, code = 403, reason = 'Forbidden') =>
     statusError(
       'create Secret a/b',
@@ -113,11 +113,11 @@ describe('answers about a Secret', () => {
     ['Secret "b" is invalid: data[aHVudGVyMg==]: Invalid value: "aHVudGVyMg=="', 422, 'Invalid'],
     ['aHVudGVyMg==', 409, 'Conflict'],
     ['aHVudGVyMg==', 418, 'Teapot'],
-  ])('repeat nothing that may quote it: %s', (message, code, reason) => {
+  ])('omit text that may quote the Secret: %s', (message, code, reason) => {
     const error = refused(message, code, reason);
     expect(`${error.message} ${JSON.stringify(error)} ${String(error)}`).not.toContain('aHVudGVyMg==');
     expect(error.message).toContain('failed to create Secret a/b: ');
-    // What is decided by it still is.
+    // Decisions still have the full text.
     expect(error.said()).toBe(message);
   });
 
@@ -126,19 +126,19 @@ describe('answers about a Secret', () => {
     'secrets "b" is forbidden: exceeded quota: small, requested: secrets=1, used: secrets=1, limited: secrets=1',
     'namespaces "a" not found',
     `secrets "b" is forbidden: ValidatingAdmissionPolicy 'berth-listener-writes-berth-system' with binding 'berth-listener-writes-berth-system' denied request: the listener of Berth may write only to namespaces of tenants, which carry the labels app.kubernetes.io/managed-by=berth and berth.dev/tenant-id, and Secrets and Jobs of builds; a is no namespace of a tenant`,
-  ])('say what the server has to say itself: %s', (message) => {
+  ])('keep messages of the server itself: %s', (message) => {
     expect(refused(message).message).toBe(`failed to create Secret a/b: ${message}`);
   });
 
-  test('name the fields, not what is in them', () => {
+  test('name the fields, but not their values', () => {
     const details = { name: 'b', causes: [{ field: 'data', message: 'Invalid value: aHVudGVyMg==' }] };
     const error = statusError('x', 422, { reason: 'Invalid', details }, { confidential: true });
     expect(error.causes).toEqual([{ field: 'data', message: '', reason: undefined }]);
   });
 });
 
-describe('anything thrown', () => {
-  test('is a failure of the network, with its cause', () => {
+describe('any thrown value', () => {
+  test('becomes a network failure with its cause', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const error = toKubeError(cause, 'list pods');
     expect(error).toMatchObject({
@@ -149,7 +149,7 @@ describe('anything thrown', () => {
     });
   });
 
-  test('keeps its kind when it has one; an abort is no failure', () => {
+  test('keeps its kind, and an abort is not a failure', () => {
     const known = new KubeError({ kind: 'timeout', message: 'x' });
     expect(toKubeError(known)).toBe(known);
     expect(toKubeError(new DOMException('x', 'AbortError'))).toMatchObject({
@@ -159,7 +159,7 @@ describe('anything thrown', () => {
     expect(toKubeError('text').message).toBe('failed to call the Kubernetes API: text');
   });
 
-  test('isKubeError looks at the kind', () => {
+  test('is classified by its kind in isKubeError', () => {
     const error = new KubeError({ kind: 'conflict', message: 'x' });
     expect([isKubeError(error), isKubeError(error, 'conflict', 'gone'), isKubeError(error, 'gone')]).toEqual([
       true,

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { type EventObject, EventRecorder } from '../../../../../src/cluster/kube/client/events.ts';
-import { onBehalfOf, presentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { currentGroup, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
 import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
 import { FakeClock, fakeServer, recordingLogger } from '../support.ts';
 
@@ -25,7 +25,7 @@ const object = {
 };
 const stored = (server: FakeApiServer) => [...server.objects.values()] as EventObject[];
 
-test('an event says about what, what, why and who', async () => {
+test('an event contains object, reason, message and component', async () => {
   const { server, recorder } = await setUp();
   recorder.record(object, 'Warning', 'RolloutFailed', 'the image does not exist');
   await recorder.flush();
@@ -53,7 +53,7 @@ test('an event says about what, what, why and who', async () => {
   ]);
 });
 
-test('the same again counts up; while it waits to be sent, without a further call', async () => {
+test('a repeated event increases the count, without a further call while it waits to be sent', async () => {
   const { server, clock, recorder } = await setUp();
   recorder.record(object, 'Normal', 'Applied', 'x');
   await recorder.flush();
@@ -66,7 +66,7 @@ test('the same again counts up; while it waits to be sent, without a further cal
   expect({ posts: server.count('POST'), patches: server.count('PATCH') }).toEqual({ posts: 1, patches: 1 });
 });
 
-test('other messages are other events; cluster-scoped objects have theirs in default', async () => {
+test('other messages create other events, and cluster-scoped objects have theirs in default', async () => {
   const { server, recorder } = await setUp();
   recorder.record(object, 'Normal', 'Applied', 'x');
   recorder.record(object, 'Normal', 'Applied', 'y');
@@ -75,7 +75,7 @@ test('other messages are other events; cluster-scoped objects have theirs in def
   expect(stored(server).map(({ metadata }) => metadata.namespace)).toEqual(['ns', 'ns', 'default']);
 });
 
-test('an event that the server has forgotten is said anew', async () => {
+test('an event that the server has deleted is created again', async () => {
   const { server, recorder } = await setUp();
   recorder.record(object, 'Normal', 'Applied', 'x');
   await recorder.flush();
@@ -90,18 +90,18 @@ test.each([
   ['Normal', 25, 60_000],
 ] as const)('one object cannot flood the server with the type %s', async (type, burst, refillMs) => {
   const { server, clock, recorder } = await setUp();
-  const told = () => stored(server).filter(({ reason }) => reason === 'Failing');
+  const reported = () => stored(server).filter(({ reason }) => reason === 'Failing');
   for (let n = 0; n < 100; n += 1) recorder.record(object, type, 'Failing', `attempt ${n}`);
   await recorder.flush();
-  expect(told()).toHaveLength(burst);
+  expect(reported()).toHaveLength(burst);
   clock.advance(refillMs);
   recorder.record(object, type, 'Failing', 'later');
   recorder.record(object, type, 'Failing', 'and later');
   await recorder.flush();
-  expect(told()).toHaveLength(burst + 1);
+  expect(reported()).toHaveLength(burst + 1);
 });
 
-test('ordinary news never take the place of warnings and of what is important', async () => {
+test('ordinary events do not use up the budget of warnings and important events', async () => {
   const { server, recorder } = await setUp();
   for (let n = 0; n < 100; n += 1) recorder.record(object, 'Normal', 'Progressing', `step ${n}`);
   recorder.record(object, 'Warning', 'RolloutFailed', 'it crashes');
@@ -114,7 +114,7 @@ test('ordinary news never take the place of warnings and of what is important', 
   expect(reasons.filter((reason) => reason === 'Progressing')).toHaveLength(25);
 });
 
-test('how many were left out is told: at once, then once a minute', async () => {
+test('the number of dropped events is reported at once, then once a minute', async () => {
   const { server, clock, recorder } = await setUp();
   const leftOut = () => stored(server).filter(({ reason }) => reason === 'EventsLeftOut');
   for (let n = 0; n < 25; n += 1) recorder.record(object, 'Normal', 'Progressing', `step ${n}`);
@@ -128,13 +128,13 @@ test('how many were left out is told: at once, then once a minute', async () => 
   await recorder.flush();
   expect(leftOut()).toMatchObject([{ count: 1 }]);
   clock.advance(1);
-  // One is allowed again by now.
+  // The budget allows one again.
   for (const text of ['and', 'another']) recorder.record(object, 'Normal', 'Progressing', text);
   await recorder.flush();
   expect(leftOut()).toMatchObject([{ count: 12 }]);
 });
 
-test('failures stay inside', async () => {
+test('failures are not passed to the caller', async () => {
   const { server, logger, recorder } = await setUp();
   server.intercept = (_request, response) => {
     sendStatus(response, 403, 'Forbidden');
@@ -146,10 +146,10 @@ test('failures stay inside', async () => {
   expect(server.requests[0]?.body).toMatchObject({ message: expect.stringMatching(/^x{1023}…$/) });
 });
 
-test('events are sent on behalf of nobody: one tenant has those of all others not wait behind its writes', async () => {
+test('events are sent on behalf of no tenant, so that no tenant waits for the writes of another', async () => {
   const groups: string[] = [];
   const create = async <T>(sent: T): Promise<T> => {
-    groups.push(presentGroup());
+    groups.push(currentGroup());
     return sent;
   };
   const client = { create, patch: () => Promise.reject(new Error('no patch is expected')) };

@@ -10,7 +10,7 @@ function cut(chunks: readonly (string | Buffer)[], more: { end?: boolean } = {})
   return more.end === false ? found : [...found, ...lines.end()];
 }
 
-test('the time stands before each line', () => {
+test('each line has its timestamp', () => {
   expect(cut([`${TIME} one\n${TIME} two words \n${TIME} \n`])).toEqual([
     { at: TIME, text: 'one' },
     { at: TIME, text: 'two words ' },
@@ -19,7 +19,7 @@ test('the time stands before each line', () => {
   expect(cut(['2026-11-21T19:00:00+01:00 x\n'])).toEqual([{ at: '2026-11-21T19:00:00+01:00', text: 'x' }]);
 });
 
-test('a line without a time has that of the one before it', () => {
+test('a line without a timestamp has that of the previous line', () => {
   expect(cut([`the kubelet says\n${TIME} one\nwhat now\n`])).toEqual([
     { at: START, text: 'the kubelet says' },
     { at: TIME, text: 'one' },
@@ -27,7 +27,7 @@ test('a line without a time has that of the one before it', () => {
   ]);
 });
 
-test('a line is told when it is complete; the last one also without a line end, once the log has ended', () => {
+test('a line is returned when it is complete, and the last one when the log has ended', () => {
   const text = `${TIME} one\n${TIME} tw`;
   expect(cut([text], { end: false })).toEqual([{ at: TIME, text: 'one' }]);
   expect(cut([text])).toEqual([
@@ -37,11 +37,11 @@ test('a line is told when it is complete; the last one also without a line end, 
   expect(cut([''])).toEqual([]);
 });
 
-test('carriage returns at line ends go, within lines they stay', () => {
+test('carriage returns are removed at line ends, but kept within lines', () => {
   expect(cut([`${TIME} 10%\r20%\r\n`])).toEqual([{ at: TIME, text: '10%\r20%' }]);
 });
 
-test('wherever chunks fall, within a time or a character, the lines are the same', () => {
+test('the lines do not depend on where chunks end, within a timestamp or a character', () => {
   const long = 'ä🚢'.repeat(LONGEST_LINE);
   const bytes = Buffer.from(`${TIME} grün 🚢 漢字\n${TIME} ${long}\n${TIME} x`);
   const whole = cut([bytes]);
@@ -55,7 +55,7 @@ test('wherever chunks fall, within a time or a character, the lines are the same
   }
 });
 
-test('a very long line is told in several, the cuts marked, no character halved, nothing lost', () => {
+test('a very long line is split with marked cuts, without halving a character or losing text', () => {
   const long = `x${'🚢'.repeat(LONGEST_LINE)}`;
   const parts = cut([`${TIME} ${long}\n${TIME} next\n`]);
   expect(parts.length).toBeGreaterThan(3);
@@ -70,14 +70,14 @@ test('a very long line is told in several, the cuts marked, no character halved,
   ]);
 });
 
-test('a log without line ends does not pile up', () => {
+test('a log without line ends does not accumulate in memory', () => {
   const lines = new LogLines(START);
-  let told = 0;
-  for (let index = 0; index < 1000; index += 1) told += lines.push(Buffer.alloc(LONGEST_LINE, 'a')).length;
-  expect(told).toBeGreaterThan(990);
+  let count = 0;
+  for (let index = 0; index < 1000; index += 1) count += lines.push(Buffer.alloc(LONGEST_LINE, 'a')).length;
+  expect(count).toBeGreaterThan(990);
 });
 
-test('a line of exactly the longest is not cut', () => {
+test('a line of exactly the maximum length is not split', () => {
   expect(cut([`${TIME} ${'a'.repeat(LONGEST_LINE)}\n`])).toHaveLength(1);
   expect(cut([`${TIME} ${'a'.repeat(LONGEST_LINE + 1)}\n`])).toHaveLength(2);
 });

@@ -22,9 +22,12 @@ test.each([
   expect(parseQuantity(a)).toBeDefined();
 });
 
-test.each(['', 'm', '1 Gi', '1gi', 'one', '1Kii', '.', '1e', '--1', '0x10'])('%j is none', (text) => {
-  expect(parseQuantity(text)).toBeUndefined();
-});
+test.each(['', 'm', '1 Gi', '1gi', 'one', '1Kii', '.', '1e', '--1', '0x10'])(
+  '%j is not a quantity',
+  (text) => {
+    expect(parseQuantity(text)).toBeUndefined();
+  },
+);
 
 test('different amounts are different', () => {
   expect(parseQuantity('1G')).not.toBe(parseQuantity('1Gi'));

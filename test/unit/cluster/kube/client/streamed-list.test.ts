@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Reflector, type ReflectorOptions } from '../../../../../src/cluster/kube/cache/reflector.ts';
 import type { ObservedRequest } from '../../../../../src/cluster/kube/client/client-types.ts';
-import { ListWays } from '../../../../../src/cluster/kube/client/list-strategy.ts';
+import { ListStrategy } from '../../../../../src/cluster/kube/client/list-strategy.ts';
 import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
 import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
 import { fakeServer, followed, recordingLogger, watching } from '../support.ts';
 
-/** A reflector before a server with streamed lists, and what its handlers are told. */
+/** A reflector for a server with streamed lists, and the calls of its handlers. */
 async function setUp(
   prepare: (server: FakeApiServer) => void,
   options: Partial<ReflectorOptions<ReturnType<typeof bareObject>>> = {},
@@ -19,15 +19,15 @@ async function setUp(
     resource: RESOURCES.ConfigMap,
     logger: recordingLogger(),
     backoff: { baseMs: 1, capMs: 5 },
-    mostPlain: 1,
+    maxUncompressed: 1,
     ...options,
   });
-  return { server, reflector, told: followed(reflector) };
+  return { server, reflector, calls: followed(reflector) };
 }
 
 type Setup = Awaited<ReturnType<typeof setUp>>;
 
-/** Everything is listed anew. */
+/** Causes a complete new list. */
 async function listedAgain(s: Setup): Promise<void> {
   const { lists } = s.reflector.stats();
   s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
@@ -41,8 +41,8 @@ const three = (server: FakeApiServer) => {
 };
 const names = ({ reflector }: Setup) => reflector.store.list().map(({ metadata }) => metadata.name);
 
-describe('a list that is streamed', () => {
-  test('is one request for the most recent state, from whose end the watch goes on', async () => {
+describe('a streamed list', () => {
+  test('is one request for the most recent state, and the watch continues from its end', async () => {
     const s = await setUp(three, { labelSelector: 'app=x', namespace: 'ns' });
     await watching(s);
     expect(names(s)).toEqual(['a', 'b', 'c']);
@@ -59,10 +59,10 @@ describe('a list that is streamed', () => {
     expect(watch?.query.has('sendInitialEvents')).toBe(false);
     expect(s.reflector.stats()).toMatchObject({ lists: 1, errors: 0, objects: 3 });
     s.server.remove('ns/b');
-    await vi.waitFor(() => expect(s.told).toEqual(['+a', '+b', '+c', '-b']));
+    await vi.waitFor(() => expect(s.calls).toEqual(['+a', '+b', '+c', '-b']));
   });
 
-  test('takes in what changes while it comes', async () => {
+  test('includes changes that happen while it is sent', async () => {
     const s = await setUp((server) => {
       three(server);
       server.beforeStreamEnd = (send) => {
@@ -77,21 +77,21 @@ describe('a list that is streamed', () => {
     await watching(s);
     expect(names(s)).toEqual(['a', 'c', 'd']);
     expect(s.reflector.store.get('ns/a')).toMatchObject({ data: { now: 'so' } });
-    expect(s.told).toEqual(['+a', '+b', '+c', '~a', '+d', '-b']);
+    expect(s.calls).toEqual(['+a', '+b', '+c', '~a', '+d', '-b']);
   });
 
-  test('told again, is told of where it differs', async () => {
+  test('reports only differences when it is repeated', async () => {
     const s = await setUp(three);
     await watching(s);
     s.server.remove('ns/b', { silently: true });
     s.server.put(bareObject('c', { data: { now: 'so' } }), { silently: true });
     await listedAgain(s);
-    expect(s.told.slice(3)).toEqual(['~c', '-b']);
+    expect(s.calls.slice(3)).toEqual(['~c', '-b']);
     expect(s.server.count('streamed list')).toBe(2);
     expect(s.server.count('list')).toBe(0);
   });
 
-  test('takes in that an object is another one by its end', async () => {
+  test('includes an object that was replaced before its end', async () => {
     const again = (server: FakeApiServer) => {
       server.beforeStreamEnd = (send) => {
         server.beforeStreamEnd = () => {};
@@ -106,15 +106,15 @@ describe('a list that is streamed', () => {
       again(server);
     });
     await watching(s);
-    expect(s.told).toEqual(['+a', '+b', '+c', '-b', '+b']);
+    expect(s.calls).toEqual(['+a', '+b', '+c', '-b', '+b']);
     again(s.server);
     await listedAgain(s);
-    expect(s.told.slice(5)).toEqual(['-b', '+b']);
+    expect(s.calls.slice(5)).toEqual(['-b', '+b']);
     const uid = s.server.objects.get('ns/b')?.metadata.uid;
     expect(s.reflector.store.get('ns/b')).toMatchObject({ metadata: { uid }, data: { second: 'one' } });
   });
 
-  test('ends at its bookmark: what comes behind it is for the watch', async () => {
+  test('ends at its bookmark, and later events belong to the watch', async () => {
     const s = await setUp((server) => {
       three(server);
       server.afterStreamEnd = (send) => send({ type: 'DELETED', object: server.objects.get('ns/a') ?? {} });
@@ -124,14 +124,14 @@ describe('a list that is streamed', () => {
   });
 
   test.each(['end', 'cut', 'silence', 'bookmarks', 'error'] as const)(
-    'that comes to nothing (%s) counts as none: the next one comes in pages, the one after as a stream',
+    'that fails (%s) is discarded: the next list is paged, and the one after it is streamed',
     async (fault) => {
       const s = await setUp(
         (server) => {
           three(server);
           server.streamFaults.push(fault);
         },
-        // Far longer than an answer takes beside other tests.
+        // Far longer than a response takes while other tests run.
         { listTimeoutMs: 500 },
       );
       await watching(s);
@@ -140,11 +140,11 @@ describe('a list that is streamed', () => {
       expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([1, 1]);
       await listedAgain(s);
       expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([2, 1]);
-      expect(s.told).toEqual(['+a', '+b', '+c']);
+      expect(s.calls).toEqual(['+a', '+b', '+c']);
     },
   );
 
-  test('that breaks off before the server is restored counts for nothing beside the pages after it', async () => {
+  test('that is interrupted before a restore of the server is overruled by the pages after it', async () => {
     const s = await setUp((server) => {
       three(server);
       server.streamFaults.push('cut');
@@ -161,7 +161,7 @@ describe('a list that is streamed', () => {
     expect(s.reflector.store.get('ns/a')).toMatchObject({ data: { restored: 'yes' } });
   });
 
-  test('is asked for once of a server that has none', async () => {
+  test('is requested once from a server without streamed lists', async () => {
     const s = await setUp((server) => {
       three(server);
       server.streams = false;
@@ -174,7 +174,7 @@ describe('a list that is streamed', () => {
     expect(s.server.count('list')).toBe(2);
   });
 
-  test.each([403, 429, 503])('that is refused with %i is asked for again as a stream', async (status) => {
+  test.each([403, 429, 503])('that is rejected with %i is requested as a stream again', async (status) => {
     let refused = 0;
     const s = await setUp((server) => {
       three(server);
@@ -191,7 +191,7 @@ describe('a list that is streamed', () => {
     expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([3, 0]);
   });
 
-  test('is observed when it is over, with how it ended', async () => {
+  test('is observed with its result when it has ended', async () => {
     const seen: ObservedRequest[] = [];
     const { server, client } = await fakeServer({ observer: (request) => seen.push(request) });
     server.streams = true;
@@ -204,49 +204,49 @@ describe('a list that is streamed', () => {
     expect(seen.map(({ verb, status }) => `${verb} ${status}`)).toEqual(['list 0', 'list 200', 'list 200']);
   });
 
-  test('ends with the reflector', async () => {
+  test('ends when the reflector stops', async () => {
     const s = await setUp((server) => {
       three(server);
       server.streamFaults.push('silence');
     });
-    await vi.waitFor(() => expect(s.told).toHaveLength(3));
+    await vi.waitFor(() => expect(s.calls).toHaveLength(3));
     expect(s.reflector.hasSynced()).toBe(false);
     await s.reflector.stop();
     expect(s.server.count('list')).toBe(0);
   });
 });
 
-describe('the way in which a list is asked for', () => {
+describe('the strategy for a list', () => {
   const HOUR_MS = 3_600_000;
   const ways = () => {
     let now = 1000;
-    return { ways: new ListWays(() => now), pass: (ms: number) => (now += ms) };
+    return { ways: new ListStrategy(() => now), pass: (ms: number) => (now += ms) };
   };
 
-  test('is pages after a break, of that list alone', () => {
+  test('uses pages after an interruption, for that list only', () => {
     const { ways: way } = ways();
-    way.broke('a');
+    way.interrupted('a');
     expect([way.mayStream('a'), way.mayStream('b')]).toEqual([false, true]);
     way.paged('a');
     expect(way.mayStream('a')).toBe(true);
   });
 
-  test('stays pages for an hour after two breaks in a row', () => {
+  test('uses pages for an hour after two consecutive interruptions', () => {
     const { ways: way, pass } = ways();
     for (let breaks = 0; breaks < 2; breaks += 1) {
-      way.broke('a');
+      way.interrupted('a');
       way.paged('a');
     }
     expect(way.mayStream('a')).toBe(false);
     pass(HOUR_MS);
     expect(way.mayStream('a')).toBe(true);
     way.streamed('a');
-    way.broke('a');
+    way.interrupted('a');
     way.paged('a');
     expect(way.mayStream('a')).toBe(true);
   });
 
-  test('is asked anew an hour after the server said that it has no streams', () => {
+  test('tries streams again an hour after the server said that it has none', () => {
     const { ways: way, pass } = ways();
     way.refused();
     expect(way.mayStream('a')).toBe(false);

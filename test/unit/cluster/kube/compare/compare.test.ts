@@ -19,7 +19,7 @@ function deployment(container: object, pod: object = {}): UntypedObject {
   };
 }
 
-/** What `desired.spec.template.spec.containers[0]` differs in from such a live container. */
+/** The differences between `desired.spec.template.spec.containers[0]` and a live container. */
 function containerDiff(desired: object, live: object): string[] {
   return subsetDiff(deployment(desired), deployment(live)).map(
     ({ path, why }) => `${path.replace('spec.template.spec.containers[name=app].', '')} ${why}`,
@@ -92,7 +92,7 @@ describe('no difference', () => {
     expect(containerDiff(desired, live)).toEqual([]);
   });
 
-  test('labels and annotations of others, and the server’s metadata', () => {
+  test('for labels and annotations of others, and for the metadata of the server', () => {
     const desired = deployment({});
     const live = deployment({});
     Object.assign(live.metadata, {
@@ -105,7 +105,7 @@ describe('no difference', () => {
     expect(subsetDiff(desired, live)).toEqual([]);
   });
 
-  test('text that only looks like a quantity is text', () => {
+  test('treats text that only looks like a quantity as text', () => {
     expect(
       containerDiff({ env: [{ name: 'A', value: '1' }] }, { env: [{ name: 'A', value: '1000m' }] }),
     ).toEqual(['env[name=A].value differs']);
@@ -153,7 +153,7 @@ describe('differences', () => {
     expect(containerDiff(desired, live)).toEqual(expected);
   });
 
-  test('an empty volume that became another one', () => {
+  test('include an empty volume that became another one', () => {
     const [wanted, changed] = [
       { name: 'v', emptyDir: {} },
       { name: 'v', configMap: { name: 'c' } },
@@ -163,7 +163,7 @@ describe('differences', () => {
     );
   });
 
-  test('init containers out of order', () => {
+  test('include init containers out of order', () => {
     const [first, second] = [{ name: 'first' }, { name: 'second' }];
     const desired = deployment({}, { initContainers: [first, second] });
     expect(subsetDiff(desired, deployment({}, { initContainers: [second, first] }))).toHaveLength(1);
@@ -172,7 +172,7 @@ describe('differences', () => {
     ).toEqual([]);
   });
 
-  test('a port more in a network policy, whose lists are replaced whole', () => {
+  test('include an added port in a network policy, whose lists are replaced as a whole', () => {
     const policy = (...ports: object[]) => ({
       apiVersion: 'networking.k8s.io/v1',
       kind: 'NetworkPolicy',
@@ -188,7 +188,7 @@ describe('differences', () => {
     ]);
   });
 
-  test('no value of a Secret or a variable is ever shown', () => {
+  test('never show the value of a Secret or a variable', () => {
     const secret = (password: string) => ({
       apiVersion: 'v1',
       kind: 'Secret',
@@ -200,7 +200,7 @@ describe('differences', () => {
     expect(containerDiff(env('old'), env('hunter2'))).toEqual(['env[name=TOKEN].value differs']);
   });
 
-  test('stringData of a Secret is compared with data', () => {
+  test('compare stringData of a Secret with data', () => {
     const live = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { a: 'aGk=' } };
     const desired = (a: string) => ({
       apiVersion: 'v1',
@@ -213,7 +213,7 @@ describe('differences', () => {
   });
 });
 
-describe('fields that are applied as one', () => {
+describe('fields that are applied as a whole', () => {
   const policy = (spec: object) => ({
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
@@ -222,16 +222,16 @@ describe('fields that are applied as one', () => {
   });
   const pods = (labels: object) => ({ podSelector: { matchLabels: labels } });
 
-  test('what somebody added inside is a difference, and only there', () => {
+  test('differ by keys that others added inside, and only there', () => {
     const desired = policy(pods({ a: '1' }));
     const live = policy({ ...pods({ a: '1', added: '2' }), more: 'x' });
     live.metadata.labels = { ...live.metadata.labels, theirs: 'z' } as never;
     expect(subsetDiff(desired, live)).toEqual([
-      { path: 'spec.podSelector.matchLabels.added', why: 'is not wanted' },
+      { path: 'spec.podSelector.matchLabels.added', why: 'is not in the desired state' },
     ]);
   });
 
-  test('an entry more in a list', () => {
+  test('differ by an added entry in a list', () => {
     const desired = policy({ ingress: [{ from: [pods({ a: '1' })] }] });
     const live = policy({ ingress: [{ from: [pods({ a: '1' }), pods({})] }] });
     expect(subsetDiff(desired, live)).toEqual([
@@ -241,23 +241,23 @@ describe('fields that are applied as one', () => {
 });
 
 describe('hash', () => {
-  test('what was applied needs no write; what is wanted no more needs one', () => {
+  test('requires a write only when the desired state changed', () => {
     const desired = withHash(deployment({ env: [{ name: 'A', value: '1' }] }), ANNOTATION);
     expect(whyApply(desired, desired, ANNOTATION)).toEqual([]);
     expect(whyApply(deployment({ env: [{ name: 'A', value: '1' }] }), desired, ANNOTATION)).toEqual([]);
     expect(whyApply(deployment({}), desired, ANNOTATION)).toEqual([
-      { path: `metadata.annotations[${ANNOTATION}]`, why: 'what is wanted has changed' },
+      { path: `metadata.annotations[${ANNOTATION}]`, why: 'desired state changed' },
     ]);
   });
 
-  test('an edit by hand is a difference though the hash stands', () => {
+  test('does not hide an edit by hand', () => {
     const desired = withHash(deployment({}), ANNOTATION);
     const edited = withHash(deployment({}), ANNOTATION);
     Object.assign(edited, { spec: deployment({ image: 'evil' })['spec'] });
     expect(whyApply(desired, edited, ANNOTATION)).toHaveLength(1);
   });
 
-  test('depends neither on the order of keys nor on preconditions nor on itself', () => {
+  test('does not depend on the order of keys, on preconditions or on itself', () => {
     const a = deployment({ image: 'x', workingDir: '/' });
     const b = deployment({ workingDir: '/', image: 'x' });
     b.metadata = {
@@ -272,7 +272,7 @@ describe('hash', () => {
     expect(desiredHash(a)).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  test('every change changes it', () => {
+  test('changes with every change of the object', () => {
     const hash = desiredHash(deployment({ env: [{ name: 'A', value: '1' }] }));
     expect(desiredHash(deployment({ env: [{ name: 'A', value: '2' }] }))).not.toBe(hash);
     expect(desiredHash(deployment({ env: [{ name: 'A', value: '1' }, { name: 'B' }] }))).not.toBe(hash);
@@ -288,7 +288,7 @@ const tree = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie
 })).object;
 
 describe('properties', () => {
-  test('an object differs in nothing from itself, nor from itself with more fields', () => {
+  test('an object does not differ from itself, with or without more fields', () => {
     fc.assert(
       fc.property(tree, fields, (object, more) => {
         expect(subsetDiff(object, object)).toEqual([]);
@@ -297,7 +297,7 @@ describe('properties', () => {
     );
   });
 
-  test('any leaf that changes is found, by its path', () => {
+  test('any changed leaf is found, with its path', () => {
     fc.assert(
       fc.property(tree, fc.nat(), (object, which) => {
         const leaves = leavesOf(object);
@@ -335,7 +335,7 @@ function changeAt(root: object, at: (string | number)[]): void {
   holder[at.at(-1) ?? ''] = 'something else entirely';
 }
 
-describe('a field that is applied as one', () => {
+describe('a field that is applied as a whole', () => {
   const service = (selector: object) => ({
     apiVersion: 'v1',
     kind: 'Service',
@@ -343,9 +343,9 @@ describe('a field that is applied as one', () => {
     spec: { selector },
   });
 
-  test('differs by a key that somebody added', () => {
+  test('differs by a key that another writer added', () => {
     expect(subsetDiff(service({ app: 'a' }), service({ app: 'a', x: 'y' }))).toEqual([
-      { path: 'spec.selector.x', why: 'is not wanted' },
+      { path: 'spec.selector.x', why: 'is not in the desired state' },
     ]);
     expect(subsetDiff(service({ app: 'a' }), service({ app: 'a' }))).toEqual([]);
   });
@@ -359,7 +359,7 @@ describe('a field that is applied as one', () => {
     });
     const ours = { podSelector: { matchLabels: { c: 'd' } } };
     expect(subsetDiff(policy(ours), policy({ ...ours, namespaceSelector: {} }))).toEqual([
-      { path: 'spec.ingress[0].from[0].namespaceSelector', why: 'is not wanted' },
+      { path: 'spec.ingress[0].from[0].namespaceSelector', why: 'is not in the desired state' },
     ]);
     expect(subsetDiff(policy(ours), policy(ours))).toEqual([]);
   });

@@ -54,8 +54,8 @@ const leads =
   () =>
     expect(elector.isLeader()).toBe(true);
 
-describe('one leader', () => {
-  test('of two, the other takes over only once the lease is released', async () => {
+describe('two candidates', () => {
+  test('hand over only once the lease is released', async () => {
     const { server, client } = await fakeServer();
     const first = contend(client, 'first');
     await vi.waitFor(leads(first));
@@ -78,7 +78,7 @@ describe('one leader', () => {
     });
   });
 
-  test('a leader renews without reading', async () => {
+  test('renew without reading while they lead', async () => {
     const { server, client } = await fakeServer();
     await vi.waitFor(leads(contend(client, 'only')));
     const reads = server.count('GET');
@@ -87,7 +87,7 @@ describe('one leader', () => {
     expect(server.count('GET')).toBe(reads);
   });
 
-  test('the lease is released only after the work has drained, and held until then', async () => {
+  test('release the lease only after the work has drained', async () => {
     const { server, client } = await fakeServer();
     const drain = Promise.withResolvers<void>();
     const first = contend(client, 'first', { onStartedLeading: () => drain.promise });
@@ -102,7 +102,7 @@ describe('one leader', () => {
     await vi.waitFor(leads(second));
   });
 
-  test('work that fails gives leadership up, and seeks it again', async () => {
+  test('release leadership and seek it again when the work fails', async () => {
     const { client } = await fakeServer();
     let terms = 0;
     const contender = contend(client, 'only', {
@@ -117,12 +117,12 @@ describe('one leader', () => {
 });
 
 describe('a leader that cannot renew', () => {
-  test('stops leading by its own clock, before the lease runs out', async () => {
+  test('stops leading by its own clock, before the lease expires', async () => {
     const { server, client } = await fakeServer();
     const first = contend(client, 'first');
     await vi.waitFor(leads(first));
     const second = contend(client, 'second');
-    // From now on the first one's calls find no server.
+    // From now on the calls of the first one fail.
     server.intercept = ({ body }, response) => {
       const mine = (body as Lease | undefined)?.spec?.holderIdentity === 'first';
       if (mine) sendStatus(response, 503, 'ServiceUnavailable');
@@ -140,7 +140,7 @@ describe('a leader that cannot renew', () => {
     expect(first.terms[0]?.aborted).toBe(true);
   });
 
-  test('stops at once when another holds the lease', async () => {
+  test('stops at once when another process holds the lease', async () => {
     const { server, client } = await fakeServer();
     const contender = contend(client, 'first');
     await vi.waitFor(leads(contender));
@@ -150,7 +150,7 @@ describe('a leader that cannot renew', () => {
     expect(contender.elector.isLeader()).toBe(false);
   });
 
-  test('keeps leading when only the answer to a renewal was lost', async () => {
+  test('keeps leading when only the response to a renewal was lost', async () => {
     const { server, client } = await fakeServer();
     const contender = contend(client, 'first');
     await vi.waitFor(leads(contender));
@@ -182,7 +182,7 @@ describe('clocks', () => {
   test.each([
     ['ahead', 3_600_000],
     ['behind', -3_600_000],
-  ])('a candidate an hour %s does not take a lease that is renewed', async (_name, skew) => {
+  ])('do not let a candidate whose clock is an hour %s take a lease that is renewed', async (_name, skew) => {
     const { server, client } = await fakeServer();
     const first = contend(client, 'first');
     await vi.waitFor(leads(first));
@@ -195,7 +195,7 @@ describe('clocks', () => {
     await vi.waitFor(leads(second));
   });
 
-  test('a lease that nobody renews is taken, whatever time it claims', async () => {
+  test('do not keep a lease alive that is not renewed, whatever time it claims', async () => {
     const { server, client } = await fakeServer();
     server.put({
       apiVersion: 'coordination.k8s.io/v1',
@@ -207,7 +207,7 @@ describe('clocks', () => {
     await vi.waitFor(leads(contender), { timeout: 5_000 });
   });
 
-  test('a machine that was suspended leads no more, though its clock stood still; its next term lasts', async () => {
+  test('end the leadership of a machine that was suspended, and its next term lasts', async () => {
     const { server, client } = await fakeServer();
     const clock = new FakeClock();
     const contender = contend(client, 'first', { clock });
@@ -232,7 +232,7 @@ describe('clocks', () => {
     expect(contender.elector.isLeader()).toBe(true);
   });
 
-  test('a wall clock that was set back prolongs no term', async () => {
+  test('do not prolong a term when the wall clock is set back', async () => {
     const { client } = await fakeServer();
     const clock = new FakeClock();
     const contender = contend(client, 'first', { clock });
@@ -242,11 +242,11 @@ describe('clocks', () => {
     expect(contender.elector.isLeader()).toBe(false);
   });
 
-  test('times have six fractional digits', () => {
+  test('have six fractional digits in a Lease', () => {
     expect(microTime(new Date('2030-01-02T03:04:05.678Z'))).toBe('2030-01-02T03:04:05.678000Z');
   });
 
-  test('times that contradict each other are refused', async () => {
+  test('must not contradict each other in the options', async () => {
     const { client } = await fakeServer();
     const options = {
       client,

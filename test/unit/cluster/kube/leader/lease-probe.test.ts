@@ -1,4 +1,4 @@
-/** Whether the cluster answers, asked by a Lease. */
+/** The lease probe, which finds out whether the cluster responds. */
 import { expect, it } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
 import { leaseProbe } from '../../../../../src/cluster/kube/leader/lease-probe.ts';
@@ -22,11 +22,11 @@ function setUp() {
   return { clock, state, probe };
 }
 
-it('a cluster answers that says there is no such Lease', async () => {
+it('a cluster responds when it reports that the Lease does not exist', async () => {
   expect(await setUp().probe()).toBeNull();
 });
 
-it('one that cannot read its Leases does not, and does again once it can; no address is told', async () => {
+it('a cluster that cannot read its Leases does not respond until it can, and no address is reported', async () => {
   const { clock, state, probe } = setUp();
   state.fails = true;
   expect(await probe()).toBe('the cluster does not answer');
@@ -35,7 +35,7 @@ it('one that cannot read its Leases does not, and does again once it can; no add
   expect(await probe()).toBeNull();
 });
 
-it('probes that come together, or within 5 s, are one question', async () => {
+it('probes at the same time, or within 5 s, share one call', async () => {
   const { clock, state, probe } = setUp();
   await Promise.all([probe(), probe()]);
   clock.advance(4_999);

@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
-import { type Outcome, runWorkers } from '../../../../../src/cluster/kube/queue/controller.ts';
+import { type ReconcileOutcome, runWorkers } from '../../../../../src/cluster/kube/queue/controller.ts';
 import { WorkQueue } from '../../../../../src/cluster/kube/queue/work-queue.ts';
-import { presentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { currentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
 import { FakeClock, recordingLogger } from '../support.ts';
 
 function setUp(
-  reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>,
+  reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileOutcome>,
   extra: { abort?: AbortSignal; deadlineMs?: number } = {},
 ) {
   const clock = new FakeClock();
@@ -26,7 +26,7 @@ function setUp(
   return { clock, queue, stop, logger, outcomes, finished };
 }
 
-test('a look is on behalf of the group of its key', async () => {
+test('a reconcile is on behalf of the group of its key', async () => {
   const groups: string[] = [];
   const stop = new AbortController();
   const queue = new WorkQueue({ groupOf: (key) => `tenant of ${key}` });
@@ -34,7 +34,7 @@ test('a look is on behalf of the group of its key', async () => {
     queue,
     reconcile: async (key) => {
       await Promise.resolve();
-      groups.push(`${key}: ${presentGroup()}`);
+      groups.push(`${key}: ${currentGroup()}`);
       return { kind: 'settled' };
     },
     workers: 1,
@@ -48,7 +48,7 @@ test('a look is on behalf of the group of its key', async () => {
   await finished;
 });
 
-test('looks that ask nobody let others have a turn: the lease has to be renewed meanwhile', async () => {
+test('reconciles without calls yield to the event loop, so that the lease can be renewed', async () => {
   const KEYS = 100;
   const s = setUp(async () => ({ kind: 'settled' }));
   let looksBefore = KEYS;
@@ -63,7 +63,7 @@ test('looks that ask nobody let others have a turn: the lease has to be renewed 
 });
 
 describe('outcomes', () => {
-  test('settled is left alone, requeue comes back after its time', async () => {
+  test('settled needs no further reconcile, and requeue comes back after its time', async () => {
     let looks = 0;
     const s = setUp(async () => {
       looks += 1;
@@ -78,12 +78,12 @@ describe('outcomes', () => {
     await s.finished;
   });
 
-  test('retry backs off, at least as long as the server asked; a throw is a retry', async () => {
+  test('retry backs off, at least as long as the server asked, and a thrown error is a retry', async () => {
     const errors = [
       new KubeError({ kind: 'too_many_requests', message: 'busy', retryAfterMs: 9_000 }),
       new TypeError('a bug'),
     ];
-    const s = setUp(async (key): Promise<Outcome> => {
+    const s = setUp(async (key): Promise<ReconcileOutcome> => {
       const error = errors.shift();
       if (error instanceof KubeError) return { kind: 'retry', error };
       if (error !== undefined) throw error;
@@ -103,7 +103,7 @@ describe('outcomes', () => {
     await s.finished;
   });
 
-  test('terminal is not tried again', async () => {
+  test('terminal is not retried', async () => {
     const s = setUp(async () => ({ kind: 'terminal', error: new Error('invalid') }));
     s.queue.add('a');
     await vi.waitFor(() => expect(s.outcomes).toEqual(['a: terminal']));
@@ -114,7 +114,7 @@ describe('outcomes', () => {
 });
 
 describe('ending', () => {
-  test('stop lets what is under way finish and begins nothing new', async () => {
+  test('stop lets current reconciles finish and starts no new ones', async () => {
     const release = Promise.withResolvers<void>();
     const seen: boolean[] = [];
     const s = setUp(async (_key, signal) => {
@@ -134,7 +134,7 @@ describe('ending', () => {
   test('abort and the deadline reach the reconcile through its signal', async () => {
     const abort = new AbortController();
     const untilAborted = (_key: string, signal: AbortSignal) =>
-      new Promise<Outcome>((_resolve, reject) =>
+      new Promise<ReconcileOutcome>((_resolve, reject) =>
         signal.addEventListener('abort', () => reject(signal.reason)),
       );
     const lost = setUp(untilAborted, { abort: abort.signal });
@@ -152,7 +152,7 @@ describe('ending', () => {
     await slow.finished;
   });
 
-  test('an observer that throws stops nothing', async () => {
+  test('an error of the observer stops nothing', async () => {
     const queue = new WorkQueue();
     const stop = new AbortController();
     const keys: string[] = [];

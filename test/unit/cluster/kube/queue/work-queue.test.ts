@@ -25,7 +25,7 @@ describe('keys', () => {
     expect([await take(queue), await take(queue), await take(queue)]).toEqual(['a', 'b', 'nothing']);
   });
 
-  test('added while being processed come again after done, not before', async () => {
+  test('are handed out again after done when they are added while being processed', async () => {
     const { queue } = setUp();
     queue.add('a');
     await queue.get();
@@ -38,7 +38,7 @@ describe('keys', () => {
     expect(queue.depth).toBe(0);
   });
 
-  test('are ready once, also when they are of another group by then', async () => {
+  test('are ready only once, even when their group has changed', async () => {
     let group = 'tenant';
     const { queue } = setUp({ groupOf: () => group });
     queue.add('a');
@@ -48,7 +48,7 @@ describe('keys', () => {
     expect([await take(queue), await take(queue)]).toEqual(['a', 'nothing']);
   });
 
-  test('go to a worker that waits already', async () => {
+  test('go to a waiting worker', async () => {
     const { queue } = setUp();
     const waiting = [queue.get(), queue.get()];
     queue.add('a');
@@ -57,8 +57,8 @@ describe('keys', () => {
   });
 });
 
-describe('keys that are held', () => {
-  test('wait for the release, then come in order of name, those that are ahead first, in the groups of that time', async () => {
+describe('held keys', () => {
+  test('wait for the release, then come in order of name, keys that are ahead first, in their current groups', async () => {
     const groups: Record<string, string> = {};
     const { clock, queue } = setUp({ held: true, groupOf: (key) => groups[key] ?? 'nobody' });
     const waiting = queue.get();
@@ -71,7 +71,7 @@ describe('keys that are held', () => {
     expect(queue).toMatchObject({ depth: 4, oldestAgeMs: 500, delayed: 0 });
     groups['c'] = 'somebody';
     queue.release();
-    // The first worker waited all the time; the second one above, too.
+    // The first worker has waited all the time, and so has the second one above.
     expect([await waiting, queue.depth]).toEqual(['d', 2]);
     expect(await take(queue)).toBe('a');
     expect(await take(queue)).toBe('b');
@@ -81,7 +81,7 @@ describe('keys that are held', () => {
     expect([await take(queue), await take(queue)]).toEqual(['z', 'y']);
   });
 
-  test('are dropped with all else when it is shut down', async () => {
+  test('are dropped when the queue is shut down', async () => {
     const { clock, queue } = setUp({ held: true });
     queue.add('a');
     await queue.shutdown();
@@ -100,14 +100,14 @@ describe('keys that are ahead', () => {
     return taken.join('');
   };
 
-  test('come first, but for one of four, so that nothing waits for ever', async () => {
+  test('come first, three out of four times, so that no other key waits forever', async () => {
     const { queue } = setUp();
     for (const key of 'abc') queue.add(key);
     for (const key of '12345678') queue.add(key, { ahead: true });
     expect(await takeAll(queue)).toBe('123a456b78c');
   });
 
-  test('were there before, or are being looked at: they are so from now on', async () => {
+  test('may be waiting or being processed already when they are added as ahead', async () => {
     const { queue } = setUp();
     for (const key of 'abc') queue.add(key);
     queue.add('c', { ahead: true });
@@ -118,14 +118,14 @@ describe('keys that are ahead', () => {
     expect(await takeAll(queue)).toBe('cab');
   });
 
-  test('take the turns of their group all the same', async () => {
+  test('take the turns of their group', async () => {
     const { queue } = setUp({ groupOf: (key) => (/[a-z]/.test(key) ? 'letters' : 'digits') });
     for (const key of 'abc') queue.add(key, { ahead: true });
     for (const key of '12') queue.add(key);
     expect(await takeAll(queue)).toBe('a1b2c');
   });
 
-  test('do not hide how long another one waits, nor how long they have waited themselves', async () => {
+  test('hide neither the wait of another key nor their own', async () => {
     const { queue, clock } = setUp();
     queue.add('a');
     clock.advance(1_000);
@@ -141,7 +141,7 @@ describe('keys that are ahead', () => {
 });
 
 describe('delays', () => {
-  test('the earliest of several counts', async () => {
+  test('use the earliest of several', async () => {
     const { queue, clock } = setUp();
     queue.addAfter('a', 5_000);
     queue.addAfter('a', 1_000);
@@ -155,7 +155,7 @@ describe('delays', () => {
     expect(queue.depth).toBe(0);
   });
 
-  test('a key handed out for another reason is no longer delayed', async () => {
+  test('end when the key is handed out for another reason', async () => {
     const { queue, clock } = setUp();
     queue.addAfter('a', 1_000);
     queue.add('a');
@@ -165,7 +165,7 @@ describe('delays', () => {
     expect(queue.depth).toBe(0);
   });
 
-  test('a delay asked for during processing survives it', async () => {
+  test('continue when they are requested during processing', async () => {
     const { queue, clock } = setUp();
     queue.add('a');
     await queue.get();
@@ -176,7 +176,7 @@ describe('delays', () => {
     expect(await take(queue)).toBe('a');
   });
 
-  test('a delay that ends during processing brings the key again', async () => {
+  test('bring the key again when they end during processing', async () => {
     const { queue, clock } = setUp();
     queue.add('a');
     await queue.get();
@@ -187,7 +187,7 @@ describe('delays', () => {
     expect(await take(queue)).toBe('a');
   });
 
-  test('backoff doubles with full jitter up to its cap, and forget ends it', () => {
+  test('double with full jitter up to the cap, until forget', () => {
     const { queue } = setUp({ backoff: { baseMs: 500, capMs: 60_000 } });
     const delays = Array.from({ length: 9 }, () => queue.addRateLimited('a'));
     expect(delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
@@ -197,12 +197,12 @@ describe('delays', () => {
     expect(setUp({ random: () => 0.25 }).queue.addRateLimited('b')).toBe(125);
   });
 
-  test('backoff is never shorter than what the server asked for', () => {
+  test('are never shorter than what the server asked for', () => {
     const { queue } = setUp();
     expect(queue.addRateLimited('a', 7_000)).toBe(7_000);
   });
 
-  test('what the server asked to leave alone is left alone, though it is added before, during the look and after', async () => {
+  test('protect a key that the server asked to leave alone, even if it is added before, during or after the reconcile', async () => {
     const { queue, clock } = setUp();
     queue.add('a');
     queue.add('b');
@@ -221,7 +221,7 @@ describe('delays', () => {
     expect(queue.delayed).toBe(0);
   });
 
-  test('a look that succeeds ends what the server asked for', async () => {
+  test('requested by the server end with a successful reconcile', async () => {
     const { queue } = setUp();
     queue.add('a');
     await take(queue);
@@ -234,7 +234,7 @@ describe('delays', () => {
 });
 
 describe('fairness', () => {
-  test('groups take turns', async () => {
+  test('lets groups take turns', async () => {
     const { queue } = setUp({ groupOf: (key) => key.split('/')[0] ?? '' });
     for (let n = 0; n < 1_000; n += 1) queue.add(`big/${n}`);
     queue.add('small/0');
@@ -249,7 +249,7 @@ describe('fairness', () => {
     expect(order).toEqual(['big/0', 'small/0', 'big/1', 'small/1', 'big/2']);
   });
 
-  test('one group has not all workers: what comes of another one is handed out at once', async () => {
+  test('keeps a worker free, so that a key of another group is handed out at once', async () => {
     const { queue } = setUp({ groupOf: (key) => key.split('/')[0] ?? '', maxOfGroup: 2 });
     const handedOut: (string | undefined)[] = [];
     const work = () => void queue.get().then((key) => handedOut.push(key));
@@ -268,7 +268,7 @@ describe('fairness', () => {
 });
 
 describe('measures and shutdown', () => {
-  test('depth, processing and the age of the oldest', async () => {
+  test('report depth, processing and the age of the oldest key', async () => {
     const { queue, clock } = setUp();
     expect(queue.oldestAgeMs).toBe(0);
     queue.add('a');
@@ -281,7 +281,7 @@ describe('measures and shutdown', () => {
     expect(queue.processing).toBe(1);
   });
 
-  test('shutdown waits for what is under way and hands out nothing more', async () => {
+  test('wait for current keys, and hand out nothing more', async () => {
     const { queue, clock } = setUp();
     queue.add('a');
     queue.addAfter('later', 10);
@@ -307,7 +307,7 @@ describe('measures and shutdown', () => {
 });
 
 const key = fc.integer({ min: 0, max: 5 }).map(String);
-/** A step of a random life of the queue. */
+/** A step of a random sequence. */
 const step = fc.oneof(
   fc.record({ do: fc.constant('add' as const), key }),
   fc.record({ do: fc.constant('addAfter' as const), key, ms: fc.nat(3_000) }),
@@ -318,7 +318,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** A queue with its workers and its clock, and what must hold of them. */
+/** A queue with its workers and its clock, and its invariants. */
 class Model {
   readonly #clock = new FakeClock();
   readonly queue = new WorkQueue({
@@ -327,7 +327,7 @@ class Model {
     groupOf: (name) => String(Number(name) % 2),
   });
   readonly #held: string[] = [];
-  /** Keys that somebody has asked for since they were handed out last. */
+  /** Keys that were added since they were last handed out. */
   readonly owed = new Set<string>();
 
   async perform(action: Step): Promise<void> {
@@ -361,7 +361,7 @@ class Model {
     this.owed.delete(taken);
   }
 
-  /** Lets all time pass and all work be done. */
+  /** Advances the time until all work is done. */
   async runDry(): Promise<void> {
     for (let round = 0; round < 3; round += 1) {
       while (this.#held.length > 0) this.#done(0);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
-import { onBehalfOf, presentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
-import { Limiter } from '../../../../../src/cluster/kube/transport/limiter.ts';
+import { currentGroup, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { CallLimiter } from '../../../../../src/cluster/kube/transport/limiter.ts';
 import { FakeClock } from '../support.ts';
 
 const forever = new AbortController().signal;
@@ -12,8 +12,8 @@ function refusal(retryAfterMs: number): () => Promise<never> {
   };
 }
 
-test('no more than so many at once, in the order of arrival', async () => {
-  const limiter = new Limiter({ maxInFlight: 2 });
+test('runs calls up to the limit, in the order of arrival', async () => {
+  const limiter = new CallLimiter({ maxInFlight: 2 });
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const begun: number[] = [];
   const all = gates.map((gate, index) =>
@@ -37,9 +37,9 @@ test('no more than so many at once, in the order of arrival', async () => {
   expect({ begun, inFlight: limiter.inFlight }).toEqual({ begun: [0, 1, 2, 3, 4], inFlight: 0 });
 });
 
-/** A limiter with one place, taken until `open`; notes in which order the calls begin that wait for it. */
+/** A limiter with one slot, which is taken until `open`; records the order in which waiting calls begin. */
 function oneTaken(groupOf?: () => string) {
-  const limiter = new Limiter({ maxInFlight: 1, ...(groupOf === undefined ? {} : { groupOf }) });
+  const limiter = new CallLimiter({ maxInFlight: 1, ...(groupOf === undefined ? {} : { groupOf }) });
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
   const all = [limiter.run(() => gate.promise, forever)];
@@ -56,7 +56,7 @@ function oneTaken(groupOf?: () => string) {
   return { limiter, call, open };
 }
 
-test('groups take turns, however many calls of one wait already', async () => {
+test('lets groups take turns, however many calls of one group wait', async () => {
   let group = 'crowd';
   const { limiter, call, open } = oneTaken(() => group);
   for (const name of ['a', 'b', 'c', 'd']) call(name);
@@ -68,9 +68,9 @@ test('groups take turns, however many calls of one wait already', async () => {
   expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
 });
 
-test('one group leaves room for what others begin meanwhile', async () => {
+test('leaves room for other groups', async () => {
   let group = 'crowd';
-  const limiter = new Limiter({ maxInFlight: 3, ofGroup: { maxOfGroup: 2 }, groupOf: () => group });
+  const limiter = new CallLimiter({ maxInFlight: 3, ofGroup: { maxOfGroup: 2 }, groupOf: () => group });
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
   const call = (name: string) =>
@@ -89,9 +89,9 @@ test('one group leaves room for what others begin meanwhile', async () => {
   expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
 });
 
-test('a group that has called without a pause has its share under way', async () => {
+test('gives a group with sustained calls its share', async () => {
   const clock = new FakeClock();
-  const limiter = new Limiter({
+  const limiter = new CallLimiter({
     maxInFlight: 4,
     ofGroup: { maxOfGroup: 2, share: { atOnce: 1 } },
     clock,
@@ -108,7 +108,7 @@ test('a group that has called without a pause has its share under way', async ()
   expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 0, waiting: 0 });
 });
 
-test('a group whose only call gave up takes no turn', async () => {
+test('gives no turn to a group whose only call was cancelled', async () => {
   let group = 'crowd';
   const { limiter, call, open } = oneTaken(() => group);
   call('a');
@@ -123,7 +123,7 @@ test('a group whose only call gave up takes no turn', async () => {
   expect(await open()).toEqual(['a', 'z']);
 });
 
-test('the group is the one on whose behalf the call is made, however deep', async () => {
+test('uses the group on whose behalf the call is made, however deeply nested', async () => {
   const { call, open } = oneTaken();
   const deep = (group: string, name: string) =>
     onBehalfOf(group, async () => {
@@ -132,13 +132,13 @@ test('the group is the one on whose behalf the call is made, however deep', asyn
     });
   const all = [deep('crowd', 'a'), deep('crowd', 'b'), deep('crowd', 'c'), deep('other', 'x')];
   await Promise.resolve();
-  expect(presentGroup()).toBe('');
+  expect(currentGroup()).toBe('');
   expect(await open()).toEqual(['a', 'x', 'b', 'c']);
   await Promise.all(all);
 });
 
-test('a call whose time runs out while it waits is never begun, and frees its place in the line', async () => {
-  const limiter = new Limiter({ maxInFlight: 1 });
+test('does not start a call whose time runs out while it waits, and frees its place in the line', async () => {
+  const limiter = new CallLimiter({ maxInFlight: 1 });
   const gate = Promise.withResolvers<void>();
   const first = limiter.run(() => gate.promise, forever);
   const deadline = new AbortController();
@@ -154,9 +154,9 @@ test('a call whose time runs out while it waits is never begun, and frees its pl
   expect(begun).toBe(false);
 });
 
-test('one refused object holds nobody else back', async () => {
+test('does not delay other calls because of one rejected object', async () => {
   const clock = new FakeClock();
-  const limiter = new Limiter({ maxInFlight: 1, clock });
+  const limiter = new CallLimiter({ maxInFlight: 1, clock });
   for (let n = 0; n < 5; n += 1) {
     await expect(limiter.run(refusal(60_000), forever)).rejects.toThrow('busy');
     await limiter.run(async () => 'fine', forever);
@@ -164,9 +164,9 @@ test('one refused object holds nobody else back', async () => {
   expect(clock.timers).toBe(0);
 });
 
-test('refusal after refusal pauses new calls for as long as the server asks', async () => {
+test('pauses new calls after consecutive rejections, for as long as the server asks', async () => {
   const clock = new FakeClock();
-  const limiter = new Limiter({ maxInFlight: 1, clock });
+  const limiter = new CallLimiter({ maxInFlight: 1, clock });
   for (let n = 0; n < 3; n += 1) await expect(limiter.run(refusal(5_000), forever)).rejects.toThrow('busy');
   let done = false;
   const next = limiter.run(async () => {

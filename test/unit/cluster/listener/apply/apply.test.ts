@@ -75,7 +75,7 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toEqual([]);
   });
 
-  it('is applied when the generation is newer, and when somebody edited it, a raised generation included', async () => {
+  it('is applied when the generation is newer, and after an edit by another account, even of the generation', async () => {
     applied(1);
     await apply(applyWork({ generation: 2 }));
     expect(live().spec.generation).toBe(2);
@@ -85,7 +85,7 @@ describe('the custom resource', () => {
     expect(live().spec).toMatchObject({ generation: 2, suspend: false });
   });
 
-  it('notes that its host has changed, until whoever removes certificates takes the note off', async () => {
+  it('is marked when its host changes, until the certificate of the former host is removed', async () => {
     const routed = (generation: number, url?: string) => {
       const spec = specOf(generation, url === undefined ? {} : { routing: { url } });
       return applyWork({ generation, spec, spec_hash: contentHash(spec) });
@@ -116,7 +116,7 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toEqual([]);
   });
 
-  it('of a generation that no hub gives is overwritten, though its annotation has the right hash', async () => {
+  it('is overwritten when no hub could issue its generation, even if its annotation has the right hash', async () => {
     for (const generation of [2_000_000_000, 2_147_483_647]) {
       applied(generation, { suspend: true });
       expect(await apply(applyWork({ generation: 4 }))).toEqual({ kind: 'done' });
@@ -124,7 +124,7 @@ describe('the custom resource', () => {
     }
   });
 
-  it('that was deleted and made anew between reading and writing is read again', async () => {
+  it('is read again when it was deleted and created again between read and write', async () => {
     applied(1);
     const stale = live();
     cluster.remove('ManagedDeployment', NAME);
@@ -135,7 +135,7 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toHaveLength(2);
   });
 
-  it('that was deleted between reading and writing is not resurrected by the write, but created', async () => {
+  it('is created, not resurrected by the write, when it was deleted between read and write', async () => {
     applied(1);
     const stale = live();
     cluster.remove('ManagedDeployment', NAME);
@@ -144,14 +144,14 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toEqual([`apply ManagedDeployment ${NAME}`, `create ManagedDeployment ${NAME}`]);
   });
 
-  it('whose creation got no answer is found, not made twice', async () => {
+  it('is found, not created twice, when the response to its creation was lost', async () => {
     cluster.failures.set('create ManagedDeployment', ['lost']);
     await expect(apply()).rejects.toMatchObject({ kind: 'network' });
     await apply();
     expect(cluster.writes()).toHaveLength(1);
   });
 
-  it('being deleted is waited for', async () => {
+  it('is applied again only after a running deletion', async () => {
     applied(1);
     const object = live();
     cluster.put({ ...object, metadata: { ...object.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
@@ -167,7 +167,7 @@ describe('the custom resource', () => {
   });
   const docker = { name: `${NAME}-pull`, docker_config: '{}' };
 
-  it('of another deployment is left alone: its name is recorded, and no Secret is made for it', async () => {
+  it('of another deployment is not changed: its name is recorded, and no Secret is created for it', async () => {
     cluster.put(other());
     const item = applyWork({ env_secrets: [secret(1)], pull_secret: docker });
     await expect(apply(item)).rejects.toMatchObject({ reason: 'Conflict', retryable: true });
@@ -179,7 +179,7 @@ describe('the custom resource', () => {
     expect(cluster.get('Secret', `${NAME}-env-1`)).toBeDefined();
   });
 
-  it('of another deployment that takes the name meanwhile leaves no Secret of this one', async () => {
+  it('of another deployment that takes the name meanwhile keeps no Secret of this one', async () => {
     cluster.before = (call) => call === 'create ManagedDeployment' && void cluster.put(other());
     const item = applyWork({ env_secrets: [secret(1)], pull_secret: docker });
     await expect(apply(item)).rejects.toMatchObject({ reason: 'Conflict', retryable: true });
@@ -192,7 +192,7 @@ describe('the custom resource', () => {
     expect(cluster.get('Secret', docker.name)).toBeDefined();
   });
 
-  it('of another deployment leaves the Secrets of workloads that run on without a resource', async () => {
+  it('of another deployment does not affect the Secrets of workloads that run without a resource', async () => {
     const item = applyWork({ env_secrets: [secret(1)], pull_secret: docker });
     await apply(item);
     const names = [`${NAME}-env-1`, docker.name];
@@ -211,34 +211,37 @@ describe('the custom resource', () => {
   it.each([
     ['after a restart', false],
     ['by a repair', true],
-  ])('of another deployment that takes the name meanwhile leaves older Secrets, %s', async (_, repair) => {
-    await apply(applyWork({ env_secrets: [secret(1)], pull_secret: docker }));
-    const names = [`${NAME}-env-1`, docker.name];
-    const uids = () => names.map((name) => cluster.get('Secret', name)?.metadata.uid);
-    const before = uids();
-    cluster.remove('ManagedDeployment', NAME);
-    if (!repair) deps = depsFor();
-    cluster.before = (call) => call === 'create ManagedDeployment' && void cluster.put(other());
-    const item = applyWork({ generation: 2, env_secrets: [secret(1), secret(2)], pull_secret: docker });
-    await expect(apply(item, repair)).rejects.toMatchObject({ reason: 'Conflict' });
-    expect(uids()).toEqual(before);
-    expect(cluster.get('Secret', `${NAME}-env-2`)).toBeUndefined();
-  });
+  ])(
+    'of another deployment that takes the name meanwhile does not affect older Secrets, %s',
+    async (_, repair) => {
+      await apply(applyWork({ env_secrets: [secret(1)], pull_secret: docker }));
+      const names = [`${NAME}-env-1`, docker.name];
+      const uids = () => names.map((name) => cluster.get('Secret', name)?.metadata.uid);
+      const before = uids();
+      cluster.remove('ManagedDeployment', NAME);
+      if (!repair) deps = depsFor();
+      cluster.before = (call) => call === 'create ManagedDeployment' && void cluster.put(other());
+      const item = applyWork({ generation: 2, env_secrets: [secret(1), secret(2)], pull_secret: docker });
+      await expect(apply(item, repair)).rejects.toMatchObject({ reason: 'Conflict' });
+      expect(uids()).toEqual(before);
+      expect(cluster.get('Secret', `${NAME}-env-2`)).toBeUndefined();
+    },
+  );
 
-  it('keeps being changed by others: given up after some attempts', async () => {
+  it('is reported after several attempts when other accounts keep changing it', async () => {
     applied(1);
     cluster.before = (call) => call === 'apply ManagedDeployment' && void cluster.put({ ...live() });
     await expect(apply(applyWork({ generation: 2 }))).rejects.toMatchObject({ kind: 'conflict' });
     expect(cluster.writes()).toHaveLength(6);
   });
 
-  it('in the namespace of Berth itself is refused for good', async () => {
+  it('is rejected for good in the namespace of Berth itself', async () => {
     deps = depsFor({ ownNamespace: NAMESPACE });
     await expect(apply()).rejects.toMatchObject({ reason: 'NamespaceNotAllowed', retryable: false });
     expect(cluster.calls).toEqual([]);
   });
 
-  it('outside of the listener’s namespaces is refused', async () => {
+  it('is rejected outside of the listener’s namespaces', async () => {
     await expect(apply(applyWork({ namespace: 'kube-system' }))).rejects.toMatchObject({
       reason: 'NamespaceNotAllowed',
     });
@@ -247,7 +250,7 @@ describe('the custom resource', () => {
 });
 
 describe('environments', () => {
-  it('are made once and remembered; a repair looks again', async () => {
+  it('are created once and cached, and a repair checks them again', async () => {
     const item = applyWork({ env_secrets: [secret(1)] });
     await apply(item);
     await apply({ ...item, generation: 2 });
@@ -257,7 +260,7 @@ describe('environments', () => {
     expect(cluster.get('Secret', `${NAME}-env-1`)).toBeDefined();
   });
 
-  it('that exist are accepted when they are ours, never overwritten, and a conflict otherwise', async () => {
+  it('are accepted when they belong to the deployment, never overwritten, and otherwise a conflict', async () => {
     const metadata = { name: `${NAME}-env-1`, namespace: NAMESPACE };
     cluster.put({
       apiVersion: 'v1',
@@ -272,7 +275,7 @@ describe('environments', () => {
     await expect(apply(item, true)).rejects.toMatchObject({ reason: 'Conflict' });
   });
 
-  it('of another revision with the same number, as after a restore of the hub, are made anew', async () => {
+  it('are replaced when they belong to another revision with the same number, as after a restore of the hub', async () => {
     const item = applyWork({ env_secrets: [secret(1)] });
     await apply(item);
     const before = cluster.get('Secret', `${NAME}-env-1`);
@@ -290,7 +293,7 @@ describe('environments', () => {
     ]);
   });
 
-  it('of another revision are kept when somebody replaced them meanwhile', async () => {
+  it('of another revision are kept when they were replaced meanwhile', async () => {
     const metadata = { name: `${NAME}-env-1`, namespace: NAMESPACE };
     const foreign = { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, labels: {} } };
     cluster.put({ ...foreign, metadata: { ...metadata, labels: OURS } });
@@ -304,7 +307,7 @@ describe('environments', () => {
     expect(cluster.get('Secret', metadata.name)?.metadata.labels).toEqual({});
   });
 
-  it('that nobody needs go, ours only, and it is told which are gone; a failure of that stops nothing', async () => {
+  it('are removed and reported when no revision needs them, and a failure of that stops nothing', async () => {
     const labels = { ...OURS };
     for (const number of [1, 2]) {
       cluster.put({
@@ -328,7 +331,7 @@ describe('environments', () => {
     expect(cluster.get('Secret', `${NAME}-env-2`)).toBeDefined();
   });
 
-  it('that nobody needs go also when nothing else is to be done; then nothing is asked or written', async () => {
+  it('are removed even if no other change is due, and then no further call is made', async () => {
     await apply(applyWork());
     const metadata = { name: `${NAME}-env-1`, namespace: NAMESPACE, labels: { ...OURS } };
     cluster.put({ apiVersion: 'v1', kind: 'Secret', metadata });
@@ -340,7 +343,7 @@ describe('environments', () => {
     expect(cluster.calls).toEqual([]);
   });
 
-  it('of which some cannot be removed: those before are told to be gone', async () => {
+  it('are reported as removed up to the first that cannot be removed', async () => {
     for (const number of [1, 2, 3]) {
       const metadata = { name: `${NAME}-env-${number}`, namespace: NAMESPACE, labels: { ...OURS } };
       cluster.put({ apiVersion: 'v1', kind: 'Secret', metadata });
@@ -353,7 +356,7 @@ describe('environments', () => {
     expect(await apply(item)).toEqual({ kind: 'done', gone: [3] });
   });
 
-  it('of what the cluster runs stay, even if the hub has not heard of it yet', async () => {
+  it('are kept when the cluster runs their revision, even if the hub does not know of it yet', async () => {
     const names = [4, 3, 2, 1].map((number) => `${NAME}-env-${number}`);
     for (const name of names) {
       cluster.put({
@@ -382,7 +385,7 @@ describe('a term that is over', () => {
   it.each([
     ['before the environment', 0, []],
     ['before the custom resource', 1, [`create Secret ${NAME}-env-1`]],
-  ])('%s: nothing more is written', async (_name, writes, expected) => {
+  ])('writes nothing more: %s', async (_name, writes, expected) => {
     deps = depsFor({
       guard: () => {
         if (cluster.writes().length >= writes) throw new TermOver();
@@ -397,12 +400,12 @@ describe('the namespace of a tenant', () => {
   const namespace = `berth-${TENANT}`;
   const item = applyWork({ namespace, create_namespace: true });
 
-  it('is made once for many deployments, even at the same time', async () => {
+  it('is created once for many deployments, even at the same time', async () => {
     await Promise.all([1, 2, 3].map((n) => apply({ ...item, name: `a-${n}` })));
     expect(cluster.writes().filter((call) => call === `create Namespace ${namespace}`)).toHaveLength(1);
   });
 
-  it('that was made for another tenant is not used', async () => {
+  it('is not used when it belongs to another tenant', async () => {
     cluster.put({
       apiVersion: 'v1',
       kind: 'Namespace',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ReflectorHandlers } from '../../../../../src/cluster/kube/cache/reflector.ts';
 import type { KubeClient } from '../../../../../src/cluster/kube/client/client.ts';
-import { tidyCertificates } from '../../../../../src/cluster/listener/apply/certificates.ts';
+import { cleanUpCertificates } from '../../../../../src/cluster/listener/apply/certificates.ts';
 import { EnvSecrets } from '../../../../../src/cluster/listener/apply/env-secrets.ts';
 import type { Resource } from '../../../../../src/cluster/listener/resource-view.ts';
 import { FakeClock, recordingLogger } from '../../kube/support.ts';
@@ -20,7 +20,7 @@ const live = () => cluster.get('ManagedDeployment', NAME) as unknown as Resource
 const isNoted = () => live()?.metadata.annotations?.[NOTE] === 'true';
 const isThere = () => cluster.get('Secret', SECRET) !== undefined;
 
-/** As the operator has seen it: `routed`, where its route leads. */
+/** The state that the operator has observed; `routed`: the host of the route. */
 function put(url: string | null, routed: string | null, more: { unseen?: boolean } = {}): void {
   const spec = specOf(1, { routing: url === null ? {} : { url } });
   const stored = cluster.put({
@@ -71,7 +71,7 @@ beforeEach(async () => {
       return object as never;
     },
   };
-  running = tidyCertificates({
+  running = cleanUpCertificates({
     client: patching,
     secrets: new EnvSecrets({ client, logger: recordingLogger() }),
     view: {
@@ -95,7 +95,7 @@ afterEach(async () => {
   await running;
 });
 
-test('goes once the route is away and cert-manager has had its time; the note goes when none is left', async () => {
+test('the certificate is removed once the route is gone and cert-manager has had time, and the mark once no certificate is left', async () => {
   certificate('a.example.com');
   put(null, 'https://a.example.com');
   await pass(60_000);
@@ -112,7 +112,7 @@ test('goes once the route is away and cert-manager has had its time; the note go
   expect(isNoted()).toBe(false);
 });
 
-test('one that cert-manager makes again goes again, later and later', async () => {
+test('a certificate that cert-manager creates again is removed again, at growing intervals', async () => {
   certificate('a.example.com');
   put(null, null);
   await pass(5_000);
@@ -127,7 +127,7 @@ test('one that cert-manager makes again goes again, later and later', async () =
 
 test.each([
   ['of the present host stays', 'b.example.com', SECRET, true],
-  ['of the former host goes, for it is made anew', 'a.example.com', SECRET, false],
+  ['of the former host is removed, because it is created again', 'a.example.com', SECRET, false],
   ['of which the host is not known stays', null, SECRET, true],
   ['of another Certificate stays', 'a.example.com', 'somebody', true],
 ])('a certificate after a change of the host: %s', async (_name, hosts, name, stays) => {

@@ -35,7 +35,7 @@ const parts = () => {
 const ready = (reason: string) => ({ type: 'Ready', status: 'False', reason, message: `${reason}: by aaa` });
 const unknown = (reason: string) => ({ type: 'Serving', status: 'Unknown', reason, message: '' });
 
-/** The hub's resource as the operator tells of it. */
+/** The hub's resource with conditions of the operator. */
 function resource(conditions: object[]): Resource {
   return cluster.put({
     apiVersion: 'berth.dev/v1alpha1',
@@ -47,8 +47,8 @@ function resource(conditions: object[]): Resource {
 }
 const stateOf = () => cluster.get('Secret', SECRET)?.metadata.labels?.[LABELS.identity];
 
-describe('a resource that the operator holds up because of its identity', () => {
-  it('is claimed, and the hub is told why until the operator has decided again', async () => {
+describe('a resource that the operator blocks because of its identity', () => {
+  it('is claimed, and the hub receives the reason until the operator has decided again', async () => {
     resource([ready('Conflict'), unknown('Conflict')]);
     const apply = () => applyItem(applyWork(), false, parts(), signal);
     await expect(apply()).rejects.toThrow('Conflict: by aaa');
@@ -59,7 +59,7 @@ describe('a resource that the operator holds up because of its identity', () => 
     expect(await apply()).toEqual({ kind: 'done' });
   });
 
-  it('is not claimed where the conflict is one of its objects', async () => {
+  it('is not claimed when the conflict is about one of its objects', async () => {
     resource([ready('Conflict'), { ...unknown('Unavailable') }]);
     expect(await applyItem(applyWork(), false, parts(), signal)).toEqual({ kind: 'done' });
     expect(stateOf()).toBeUndefined();
@@ -72,8 +72,8 @@ describe('a resource that the operator holds up because of its identity', () => 
   });
 });
 
-describe('the record of a name', () => {
-  it('that says that its deployment has left is replaced by a claim', async () => {
+describe('the identity record of a name', () => {
+  it('is replaced by a claim when its deployment has left', async () => {
     const { identities } = parts();
     await identities.put(applyWork(), 'left', () => {}, signal);
     await identities.put(applyWork(), 'claimed', () => {}, signal);
@@ -81,14 +81,14 @@ describe('the record of a name', () => {
     expect(cluster.get('Secret', SECRET)).not.toHaveProperty('data');
   });
 
-  it('is not put in the place of a Secret that Berth did not make', async () => {
+  it('does not replace a Secret that Berth did not create', async () => {
     cluster.put({ apiVersion: 'v1', kind: 'Secret', metadata: { name: SECRET, namespace: NAMESPACE } });
     const put = parts().identities.put(applyWork(), 'claimed', () => {}, signal);
     await expect(put).rejects.toThrow('exists that Berth did not make');
     expect(stateOf()).toBeUndefined();
   });
 
-  it('is written before a resource goes whose workloads are kept, and stays', async () => {
+  it('is written before a resource is deleted whose workloads are kept, and stays', async () => {
     resource([]);
     const memory: PurgeMemory = new Map();
     const item = purgeWork({ keep_workloads: true });
@@ -98,14 +98,14 @@ describe('the record of a name', () => {
     expect(stateOf()).toBe('left');
   });
 
-  it('goes with a deployment that is purged', async () => {
+  it('is deleted with a purged deployment', async () => {
     await parts().identities.put(applyWork(), 'claimed', () => {}, signal);
     await purgeItem(purgeWork(), new Map(), parts(), signal);
     expect(stateOf()).toBeUndefined();
   });
 });
 
-it('an id in another spelling than the hub’s is none of the hub’s', () => {
+it('an id in another spelling than the hub’s does not belong to the hub', () => {
   const letters = '0190abcd-0000-7000-8000-00000000000a';
   expect(deploymentIdOf({ spec: { deploymentId: letters } } as Resource)).toBe(letters);
   expect(deploymentIdOf({ spec: { deploymentId: letters.toUpperCase() } } as Resource)).toBeNull();

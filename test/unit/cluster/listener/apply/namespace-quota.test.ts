@@ -7,7 +7,7 @@ import { quotaIssues } from '../../../../../src/domain/policy/quota-usage.ts';
 const amount = (quantity: string | undefined) => parseQuantity(quantity ?? '') ?? -1n;
 
 describe('the quota of a tenant’s namespace', () => {
-  test('lets in what the policy’s quotas allow, while every pod of it is replaced', () => {
+  test('allows what the policy’s quotas allow while every pod is replaced', () => {
     const { cpu, memory_mb, storage_gi, deployments } = DEFAULT_POLICIES.cloud.tenant_quotas;
     const hard = namespaceQuota(DEFAULT_POLICIES.cloud.tenant_quotas);
     expect(amount(hard['requests.cpu'])).toBe(2n * amount(String(cpu)));
@@ -16,7 +16,7 @@ describe('the quota of a tenant’s namespace', () => {
     expect(hard['persistentvolumeclaims']).toBe(String(2 * (deployments ?? 0)));
   });
 
-  test.each([1, 9, 10, 11, 100])('of %i deployments has room for all that the API lets be there', (own) => {
+  test.each([1, 9, 10, 11, 100])('has room for all objects of %i deployments that the API allows', (own) => {
     const quotas = { deployments: own, cpu: null, memory_mb: null, storage_gi: null };
     const none = { cpuM: 0, memoryMb: 0, storageGi: 0 };
     const fits = (beingDeleted: number) =>
@@ -26,7 +26,7 @@ describe('the quota of a tenant’s namespace', () => {
         before: { ...none, deployments: 0, beingDeleted: 0 },
         demand: { parts: [], storageGi: 0 },
       }).length === 0;
-    // What is made and deleted in turn, as long as the API takes one more.
+    // Creates and deletes in turn, as long as the API accepts one more.
     let there = 0;
     while (fits(there)) there += 1;
     const hard = namespaceQuota(quotas);
@@ -34,7 +34,7 @@ describe('the quota of a tenant’s namespace', () => {
     expect(Number(hard['count/secrets'])).toBeGreaterThanOrEqual(there * 18);
   });
 
-  test('is rounded up, and leaves open what the tenant’s leave open', () => {
+  test('is rounded up, and has no limit where the tenant’s quotas have none', () => {
     const quotas = { deployments: null, cpu: 0.0005, memory_mb: 0.5, storage_gi: null };
     expect(namespaceQuota(quotas)).toEqual({ 'requests.cpu': '2m', 'requests.memory': '2Mi' });
     const none = { deployments: null, cpu: null, memory_mb: null, storage_gi: null };

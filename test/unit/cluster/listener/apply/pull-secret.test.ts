@@ -21,8 +21,8 @@ const content = () =>
     'base64',
   ).toString();
 
-describe('the Secret to pull with', () => {
-  it('is of the type that the kubelet reads, ours by its labels, and immutable', async () => {
+describe('the pull secret', () => {
+  it('has the type that the kubelet reads and the deployment’s labels, and is immutable', async () => {
     await ensure();
     expect(cluster.get('Secret', PULL)).toMatchObject({
       type: 'kubernetes.io/dockerconfigjson',
@@ -33,12 +33,12 @@ describe('the Secret to pull with', () => {
     expect(JSON.stringify(cluster.calls)).not.toContain(TENANT);
   });
 
-  it('is not made for an item without one', async () => {
+  it('is not created for an item without one', async () => {
     await secrets.ensure(applyWork(), true, () => {}, signal);
     expect(cluster.calls).toEqual([]);
   });
 
-  it('costs one call the first time, none while it stays the same, and is looked at for a repair', async () => {
+  it('costs one call the first time, none while it is unchanged, and is read again for a repair', async () => {
     await ensure();
     await ensure();
     expect(cluster.calls).toEqual([`create Secret ${PULL}`]);
@@ -47,7 +47,7 @@ describe('the Secret to pull with', () => {
     expect(content()).toBe('{"auths":{}}');
   });
 
-  it('is left alone by a new process of the listener when nothing of it differs', async () => {
+  it('is not written by a new process of the listener when nothing differs', async () => {
     await ensure();
     const uid = cluster.get('Secret', PULL)?.metadata.uid;
     secrets = new PullSecrets(cluster.client);
@@ -56,7 +56,7 @@ describe('the Secret to pull with', () => {
     expect(cluster.writes()).toEqual([`create Secret ${PULL}`, `create Secret ${PULL}`]);
   });
 
-  it('is made anew with another content, another type, or another process’s wrong one', async () => {
+  it('is replaced when its content or type differs, or when another process wrote a wrong one', async () => {
     await ensure('old');
     await ensure('new');
     expect(content()).toBe('new');
@@ -71,7 +71,7 @@ describe('the Secret to pull with', () => {
     expect(cluster.get('Secret', PULL)).toMatchObject({ type: 'kubernetes.io/dockerconfigjson' });
   });
 
-  it('is refused, and tried again, where somebody else has the name', async () => {
+  it('is rejected and retried when an object of another owner has the name', async () => {
     cluster.put({
       apiVersion: 'v1',
       kind: 'Secret',
@@ -81,7 +81,7 @@ describe('the Secret to pull with', () => {
     expect(cluster.writes()).toEqual([`create Secret ${PULL}`]);
   });
 
-  it('waits for one that is being deleted', async () => {
+  it('is created after a running deletion', async () => {
     const metadata = {
       name: PULL,
       namespace: NAMESPACE,

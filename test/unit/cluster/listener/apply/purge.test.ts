@@ -24,7 +24,10 @@ function look(item = purgeWork({ env_secrets: [`${NAME}-env-1`] })) {
 const put = (apiVersion: string, kind: string, name: string, more: object = {}) =>
   cluster.put({ apiVersion, kind, metadata: { name, namespace: NAMESPACE, labels: OURS }, ...more });
 
-/** Looks until nothing is left; what is being deleted in the foreground goes between the looks. */
+/**
+ * Repeats the purge until nothing is left. Objects that are being deleted in the foreground disappear between the
+ * checks.
+ */
 async function purge(item?: ReturnType<typeof purgeWork>): Promise<number> {
   for (let looks = 1; looks < 20; looks += 1) {
     if ((await look(item)).kind === 'done') return looks;
@@ -34,7 +37,7 @@ async function purge(item?: ReturnType<typeof purgeWork>): Promise<number> {
 }
 
 describe('purge', () => {
-  it('removes the custom resource first, in the foreground, and looks on before it touches the rest', async () => {
+  it('deletes the custom resource first, in the foreground, and waits for it before it deletes the rest', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
     expect(await look()).toMatchObject({ kind: 'wait' });
@@ -43,7 +46,7 @@ describe('purge', () => {
     expect(cluster.get('PersistentVolumeClaim', `${NAME}-db`)).toBeDefined();
   });
 
-  it('removes what is ours, twice looked for, and nothing foreign', async () => {
+  it('deletes the objects of the deployment, found in two ways, and no others', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, {
       spec: specOf(1, { revision: { number: 7, envSecretName: `${NAME}-env-7` } }),
     });
@@ -69,7 +72,7 @@ describe('purge', () => {
     ]);
   });
 
-  it('looks soon while it goes on as it should, and less often at what hangs', async () => {
+  it('checks often at first, and less often what hangs', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     const waits: unknown[] = [];
     for (let i = 0; i < 20; i += 1) waits.push(await look());
@@ -78,18 +81,18 @@ describe('purge', () => {
     expect(ms.slice(11)).toEqual([1000, 1500, 2000, 2500, 3000, 3000, 3000, 3000, 3000]);
   });
 
-  it('of what is not there is done at once', async () => {
+  it('is done at once when nothing exists', async () => {
     expect(await purge()).toBe(1);
     expect(cluster.writes()).toEqual([]);
   });
 
-  it('leaves a custom resource of the same name that is another’s', async () => {
+  it('keeps a custom resource of the same name that belongs to another deployment', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1, { deploymentId: 'other' }) });
     expect((await look()).kind).toBe('done');
     expect(cluster.get('ManagedDeployment', NAME)).toBeDefined();
   });
 
-  it('does not count as done while a volume is protected', async () => {
+  it('is not done while a volume is protected', async () => {
     put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
     const claim = cluster.get('PersistentVolumeClaim', `${NAME}-db`);
     if (claim !== undefined)
@@ -98,7 +101,7 @@ describe('purge', () => {
     expect(cluster.writes()).toEqual([]);
   });
 
-  it('that is made anew between looking and deleting keeps the new one', async () => {
+  it('keeps an object that was created again between read and deletion', async () => {
     put('v1', 'Secret', `${NAME}-db`);
     cluster.before = (call) => {
       if (call !== 'delete Secret') return;
@@ -137,7 +140,7 @@ describe('what blocks a purge', () => {
     ['apps/v1', 'ControllerRevision', `${NAME}-1`],
     ['v1', 'Secret', `${NAME}-db`],
     ['v1', 'Secret', `${NAME}-env-1`],
-  ])('is named at once: a finalizer on a %s %s', async (apiVersion, kind, name) => {
+  ])('is reported at once: a finalizer on a %s %s', async (apiVersion, kind, name) => {
     leaving(apiVersion, kind, name, held);
     const hold = await holdOf();
     expect(hold?.reason).toBe('FinalizerBlocks');
@@ -148,7 +151,7 @@ describe('what blocks a purge', () => {
     expect((await look()).kind).toBe('done');
   });
 
-  it('is a finalizer on the custom resource, or what its operator says', async () => {
+  it('is a finalizer on the custom resource, or the reason in its status', async () => {
     const name = NAME;
     leaving('berth.dev/v1alpha1', 'ManagedDeployment', name, held, { spec: specOf(1) });
     expect((await holdOf())?.message).toContain(`ManagedDeployment ${name} is being deleted`);
@@ -162,14 +165,14 @@ describe('what blocks a purge', () => {
     expect(await holdOf()).toEqual({ reason: 'FinalizerBlocks', message: 'Service x is held' });
   });
 
-  it('is a custom resource that waits without a word, after a while', async () => {
+  it('is a custom resource that waits without a reported reason for some time', async () => {
     leaving('berth.dev/v1alpha1', 'ManagedDeployment', NAME, {}, { spec: specOf(1) });
     expect(await holdOf()).toBeUndefined();
     for (let looks = 0; looks < 20; looks += 1) await look();
     expect(await holdOf()).toMatchObject({ reason: 'DependentsLeft' });
   });
 
-  it("is anybody's pod that uses the claim, while that lasts", async () => {
+  it('is any pod that uses the claim, while that lasts', async () => {
     leaving('v1', 'PersistentVolumeClaim', `${NAME}-db`, { finalizers: ['kubernetes.io/pvc-protection'] });
     const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: `${NAME}-db` } }];
     const pod = (name: string, phase: string) =>
@@ -194,7 +197,7 @@ describe('what blocks a purge', () => {
     });
   });
 
-  it('is a pod that its node does not end, and one that lost its owner', async () => {
+  it('is a pod that its node does not end, or one whose owner is gone', async () => {
     leaving('v1', 'Pod', 'web-1', {}, { spec: { nodeName: 'node-1' }, status: { phase: 'Running' } });
     await lookOften();
     expect(await holdOf()).toMatchObject({
@@ -214,7 +217,7 @@ describe('what blocks a purge', () => {
     });
   });
 
-  it('is the namespace as well, with what is left in it', async () => {
+  it('is also the namespace, with its remaining content', async () => {
     leaving('v1', 'PersistentVolumeClaim', `${NAME}-db`, held);
     const conditions = [
       { type: 'NamespaceContentRemaining', status: 'True', message: 'Some resources are remaining: pvc' },
@@ -233,23 +236,20 @@ describe('what blocks a purge', () => {
     ['delete PersistentVolumeClaim', 'DeletionRefused'],
     ['list ControllerRevision', 'DeletionRefused'],
     ['delete ManagedDeployment', 'DeletionRefused'],
-  ])(
-    'is a refused call (%s), which is sent again, and ends when it is not refused any more',
-    async (call, reason) => {
-      if (call.endsWith('ManagedDeployment')) {
-        put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
-      }
-      put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
-      put('v1', 'Secret', `${NAME}-db`);
-      cluster.failures.set(call, ['forbidden', 'invalid']);
-      expect(await look()).toMatchObject({ kind: 'wait', hold: { reason } });
-      expect(await look()).toMatchObject({ kind: 'wait', hold: { reason } });
-      await purge();
-      expect(cluster.objects.size).toBe(0);
-    },
-  );
+  ])('is a rejected call (%s), which is repeated until it is accepted', async (call, reason) => {
+    if (call.endsWith('ManagedDeployment')) {
+      put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
+    }
+    put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
+    put('v1', 'Secret', `${NAME}-db`);
+    cluster.failures.set(call, ['forbidden', 'invalid']);
+    expect(await look()).toMatchObject({ kind: 'wait', hold: { reason } });
+    expect(await look()).toMatchObject({ kind: 'wait', hold: { reason } });
+    await purge();
+    expect(cluster.objects.size).toBe(0);
+  });
 
-  it('another error is not taken for a refusal', async () => {
+  it('is not another error', async () => {
     cluster.failures.set('list PersistentVolumeClaim', ['server']);
     await expect(look()).rejects.toThrow('server');
   });

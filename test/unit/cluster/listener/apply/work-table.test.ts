@@ -47,14 +47,14 @@ beforeEach(() => {
 });
 
 describe('the work table', () => {
-  it('reports what was applied, with the generation', async () => {
+  it('reports an applied item with its generation', async () => {
     t.table.add(applyWork({ generation: 3 }));
     expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });
     expect(t.told()).toEqual([{ kind: 'applied', deployment_id: ID, generation: 3 }]);
     expect(t.table.size).toBe(0);
   });
 
-  it('reports no older generation than the cluster has as applied: the hub is to compare the two', async () => {
+  it('reports no older generation as applied than the cluster has, and lets the hub compare', async () => {
     t.table.add(applyWork({ generation: 7 }));
     await t.table.reconcile(ID, signal);
     expect(t.told()).toHaveLength(1);
@@ -73,7 +73,7 @@ describe('the work table', () => {
     expect(t.told()).toMatchObject([{ generation: 3 }]);
   });
 
-  it('an item that comes while an older one is under way is done afterwards', async () => {
+  it('processes an item that arrives during an older one afterwards', async () => {
     t.table.add(applyWork({ generation: 1 }));
     t.cluster.before = () => {
       t.cluster.before = () => {};
@@ -85,7 +85,7 @@ describe('the work table', () => {
     expect(t.cluster.get('ManagedDeployment', NAME)).toMatchObject({ spec: { generation: 2 } });
   });
 
-  it('a purge replaces an apply; waiting is no failure', async () => {
+  it('replaces an apply by a purge, and does not count waiting as a failure', async () => {
     t.table.add(applyWork());
     await t.table.reconcile(ID, signal);
     t.table.add(purgeWork());
@@ -95,7 +95,7 @@ describe('the work table', () => {
     expect(t.told()).toEqual([{ kind: 'purged', deployment_id: ID }]);
   });
 
-  it('a refusal is told, for good or not, and the item left to the hub', async () => {
+  it('reports a refusal, final or not, and leaves the item to the hub', async () => {
     for (const [failure, retryable] of [
       ['invalid', false],
       ['forbidden', true],
@@ -109,7 +109,7 @@ describe('the work table', () => {
     }
   });
 
-  it('a field that the cluster does not know is its definition’s fault, and goes away with the upgrade', async () => {
+  it('attributes a field that the cluster does not know to its CRD, until the upgrade', async () => {
     const refused = (action: string, code: number, message: string) =>
       statusError(action, code, { message }, { resource: 'manageddeployments' });
     const texts = [
@@ -140,7 +140,7 @@ describe('the work table', () => {
     }
   });
 
-  it('a failure that may pass is tried again without a word, then told', async () => {
+  it('retries a transient failure silently, then reports it', async () => {
     t.cluster.failures.set('create ManagedDeployment', Array(9).fill('server'));
     t.table.add(applyWork());
     for (let i = 0; i < 3; i += 1) {
@@ -152,7 +152,7 @@ describe('the work table', () => {
     expect(t.told()).toMatchObject([{ kind: 'refused', reason: 'ReconcileFailed', retryable: true }]);
   });
 
-  it('writes and tells nothing once the term is over', async () => {
+  it('writes and reports nothing once the term is over', async () => {
     t.table.add(applyWork());
     t.term.lose();
     expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });
@@ -160,7 +160,7 @@ describe('the work table', () => {
     expect(t.told()).toEqual([]);
   });
 
-  it('an item of the same generation again is a repair: environments are looked at again', async () => {
+  it('treats an item of the same generation as a repair, and checks the environments again', async () => {
     const item = applyWork({
       env_secrets: [{ name: `${NAME}-env-1`, revision_number: 1, revision_id: 'r1', data: { A: '1' } }],
     });
@@ -173,7 +173,7 @@ describe('the work table', () => {
   });
 });
 
-describe('what was known before', () => {
+describe('cached state', () => {
   const secret = { name: `${NAME}-env-1`, revision_number: 1, revision_id: 'r1', data: { A: '1' } };
   const status = (reason: string) => ({
     observedSpecGeneration: 1,
@@ -186,7 +186,7 @@ describe('what was known before', () => {
     if (resource !== undefined) t.cluster.put({ ...resource, ...more });
   };
 
-  it('of Secrets, in a term before, is not believed where the operator misses one', async () => {
+  it('of Secrets from an earlier term is not trusted when the operator misses one', async () => {
     const item = applyWork({ env_secrets: [secret] });
     t.table.add(item);
     await t.table.reconcile(ID, signal);
@@ -198,7 +198,7 @@ describe('what was known before', () => {
     expect(t.cluster.get('Secret', secret.name)).toBeDefined();
   });
 
-  it('to the hub of a status is told again once what was refused is applied', async () => {
+  it('of a status at the hub is not trusted after a refusal: the status is sent again once the item is applied', async () => {
     t.table.add(applyWork());
     await t.table.reconcile(ID, signal);
     put({ status: status('Reconciling') });
@@ -247,7 +247,7 @@ describe('pulling work', () => {
     return { stop: () => stopping.abort(), done, asked: () => asked, limits: () => limits };
   }
 
-  it('fills the table and asks again', async () => {
+  it('fills the table and pulls again', async () => {
     const pulling = pull([[applyWork()], [applyWork({ deployment_id: 'b' })]]);
     await settle();
     expect([t.table.size, pulling.asked()]).toEqual([2, 3]);
@@ -258,10 +258,10 @@ describe('pulling work', () => {
   const portion = (prefix: string, more: Partial<ApplyWork> = {}) =>
     Array.from({ length: 16 }, (_, i) => applyWork({ deployment_id: `${prefix}${i}`, ...more }));
 
-  it('takes no more than can be done soon, so that the hub’s fair order holds for the rest', async () => {
+  it('pulls no more than can be processed soon, so that the hub’s fair order applies to the rest', async () => {
     const pulling = pull([portion('a'), portion('b'), portion('c'), portion('d')]);
     await settle();
-    // Each call is for all that there is room for: the hub looks through everything at each.
+    // Each call asks for all free room, because the hub searches all items for each call.
     expect([t.table.size, pulling.asked(), pulling.limits()]).toEqual([48, 3, [48, 32, 16]]);
     for (let i = 0; i < 15; i += 1) await t.table.reconcile(`a${i}`, signal);
     await settle();
@@ -273,7 +273,7 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
-  it('asks for fewer now and then, so that one of another tenant does not wait for a portion to be done', async () => {
+  it('pulls smaller portions at intervals, so that another tenant’s item does not wait for a full portion', async () => {
     const pulling = pull([portion('a'), portion('b'), portion('c'), portion('d').slice(0, 4), []]);
     await settle();
     for (let i = 0; i < 4; i += 1) await t.table.reconcile(`a${i}`, signal);
@@ -284,7 +284,7 @@ describe('pulling work', () => {
     t.clock.advance(1);
     await settle();
     expect([t.table.busy, pulling.limits()]).toEqual([48, [48, 32, 16, 4]]);
-    // Few, and not few: as long as there are as many as workers need, others have the hub's order.
+    // A small portion, because workers still have enough items and the rest stays in the hub's order.
     t.clock.advance(1000);
     for (const key of ['a4', 'a5', 'a6']) await t.table.reconcile(key, signal);
     await settle();
@@ -293,7 +293,7 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
-  it('is not held up by items that wait, up to a bound', async () => {
+  it('is not blocked by items that wait, up to a limit', async () => {
     t.cluster.failures.set('create ManagedDeployment', Array(400).fill('network'));
     const pulling = pull(Array.from({ length: 20 }, (_, i) => portion(`${i}-`)));
     await settle();
@@ -306,7 +306,7 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
-  it('is not held up for good by purges that hang: those looked at most often are left to the hub', async () => {
+  it('is not blocked permanently by purges that hang: those with the most checks are left to the hub', async () => {
     const hanging = (id: string) => {
       const name = `shop-${id}`;
       t.cluster.put({
@@ -337,7 +337,7 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
-  it('leaves work with the hub while the cluster does not answer', async () => {
+  it('leaves work with the hub while the cluster does not respond', async () => {
     let reachable = false;
     const pulling = pull([[applyWork()]], () => reachable);
     await settle();
@@ -350,7 +350,7 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
-  it('waits after a failure, and ends the term when the lease is another’s', async () => {
+  it('waits after a failure, and ends the term when another process has the lease', async () => {
     const pulling = pull([new HubError('unavailable', 'away'), new HubError('conflict', 'stale', 409)]);
     await settle();
     expect(pulling.asked()).toBe(1);
@@ -374,7 +374,7 @@ describe('a purge that is blocked', () => {
       },
     });
 
-  it('is told when what blocks it changes, and not again while it stays', async () => {
+  it('is reported when what blocks it changes, and not again while it stays the same', async () => {
     claim('example.com/a');
     t.table.add(purgeWork());
     const reconcile = () => t.table.reconcile(ID, signal);
@@ -383,7 +383,7 @@ describe('a purge that is blocked', () => {
       { kind: 'refused', waiting: true, retryable: true, reason: 'FinalizerBlocks' },
     ]);
     for (let looks = 0; looks < 5; looks += 1) await reconcile();
-    // The hub hands the item out again while it is not reported as done.
+    // The hub hands the item out again until it is reported as done.
     t.table.add(purgeWork());
     await reconcile();
     expect(t.told()).toEqual([]);
@@ -399,7 +399,7 @@ describe('a purge that is blocked', () => {
     expect(t.cluster.writes()).toEqual([]);
   });
 
-  it('is known to be under way', () => {
+  it('is known to be running', () => {
     expect(t.table.isPurging(ID)).toBe(false);
     t.table.add(purgeWork());
     expect(t.table.isPurging(ID)).toBe(true);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ReflectorHandlers } from '../../../../../src/cluster/kube/cache/reflector.ts';
-import { tidyBuilds } from '../../../../../src/cluster/listener/builds/build-cleanup.ts';
+import { cleanUpBuilds } from '../../../../../src/cluster/listener/builds/build-cleanup.ts';
 import type { Resource } from '../../../../../src/cluster/listener/resource-view.ts';
 import { FakeClock, recordingLogger } from '../../kube/support.ts';
 import { fakeTerm, NAME, NAMESPACE, settle, specOf } from '../fixtures.ts';
@@ -15,7 +15,7 @@ beforeEach(async () => {
   clock = new FakeClock();
   ending = new AbortController();
   looks = 0;
-  running = tidyBuilds({
+  running = cleanUpBuilds({
     builds: {
       tidy: async () => {
         looks += 1;
@@ -49,7 +49,7 @@ async function pass(): Promise<void> {
   await settle();
 }
 
-/** As it asks for the build of a revision, which is in a phase. */
+/** A resource that requests the build of a revision, which is in a phase. */
 const asking = (revisionId: string, phase?: string) =>
   ({
     apiVersion: 'berth.dev/v1alpha1',
@@ -59,7 +59,7 @@ const asking = (revisionId: string, phase?: string) =>
     ...(phase === undefined ? {} : { status: { build: { revisionId, phase } } }),
   }) as unknown as Resource;
 
-test('looks when it begins, and when a build has ended or its deployment is gone', async () => {
+test('checks at the start, and when a build has ended or its deployment is gone', async () => {
   expect(looks).toBe(1);
   handlers.added?.(asking('a'));
   await pass();
@@ -72,7 +72,7 @@ test('looks when it begins, and when a build has ended or its deployment is gone
   expect(looks).toBe(3);
 });
 
-test('another build takes its place: the Secret of the former one goes, though the own write was in the view before it was told', async () => {
+test('removes the Secret of a replaced build, even if the own write was in the cache before its event', async () => {
   handlers.added?.(asking('a'));
   handlers.updated?.(asking('b'), asking('b'));
   await pass();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
 import type { LogLine } from '../../../../../src/cluster/kube/client/log-lines.ts';
-import { BuildLogTail, type Turn } from '../../../../../src/cluster/listener/builds/build-log-tail.ts';
+import { BuildLogTail, type TurnResult } from '../../../../../src/cluster/listener/builds/build-log-tail.ts';
 import type { BuildPod } from '../../../../../src/cluster/listener/builds/build-pod.ts';
 import type { BuildLogsRequest } from '../../../../../src/contract/protocol/log-protocol.ts';
 import { ANNOTATIONS, LABELS } from '../../../../../src/contract/resource/names.ts';
@@ -43,13 +43,13 @@ function world() {
     calls,
     kept,
     fails: 0,
-    /** The hub forgets the newest lines. */
+    /** The hub loses the newest lines. */
     forget(lines: number) {
       kept.splice(-lines);
       log = { ...log, lines: kept.length };
     },
     print(step: string, ...texts: (string | LogLine)[]) {
-      // Three lines a second, as a node tells times: to the nanosecond.
+      // Three lines per second, with nanoseconds as the kubelet reports them.
       const time = (index: number) =>
         new Date(Date.UTC(2026, 10, 21, 10) + Math.floor(index / 3) * 1000 + (index % 3))
           .toISOString()
@@ -98,8 +98,8 @@ function world() {
   return world;
 }
 
-/** Turns until nothing more comes at once. */
-async function turns(tail: BuildLogTail, of: BuildPod, gone = false): Promise<Turn> {
+/** Runs turns until no more lines are available. */
+async function turns(tail: BuildLogTail, of: BuildPod, gone = false): Promise<TurnResult> {
   for (let count = 0; count < 100; count += 1) {
     const turn = await tail.turn(of, gone, never);
     if (turn !== 'more') return turn;
@@ -109,7 +109,7 @@ async function turns(tail: BuildLogTail, of: BuildPod, gone = false): Promise<Tu
 
 const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `${from + index}`);
 
-test('lines of one step after another, each once, whenever it is looked; the end is told', async () => {
+test('sends the lines of all steps once and in order, and reports the end', async () => {
   const { print, tail: make, kept, ...rest } = world();
   const tail = make();
   expect(await turns(tail, pod({}))).toBe('quiet');
@@ -130,7 +130,7 @@ test('lines of one step after another, each once, whenever it is looked; the end
   expect(rest.calls.at(-1)?.last).toBe(true);
 });
 
-test('a listener that begins in the middle goes on where the hub stands', async () => {
+test('continues at the position of the hub when the listener starts in the middle', async () => {
   const { print, tail, kept } = world();
   print('source', ...numbered(5));
   print('image', 'a');
@@ -140,7 +140,7 @@ test('a listener that begins in the middle goes on where the hub stands', async 
   expect(kept).toEqual([...numbered(5).map((text) => `source: ${text}`), 'image: a', 'image: b']);
 });
 
-test('a call that fails loses and repeats nothing, nor does a hub that lost some', async () => {
+test('neither loses nor repeats lines after a failed call or when the hub has lost some', async () => {
   const the = world();
   const tail = the.tail();
   the.print('source', ...numbered(5));
@@ -157,7 +157,7 @@ test('a call that fails loses and repeats nothing, nor does a hub that lost some
   expect(the.kept).toEqual(numbered(11).map((text) => `source: ${text}`));
 });
 
-test('many lines go in pieces', async () => {
+test('sends many lines in pieces', async () => {
   const the = world();
   the.print('source', ...numbered(2500));
   expect(await turns(the.tail(), pod({ source: 'ended' }, { phase: 'Failed' }))).toBe('done');
@@ -165,7 +165,7 @@ test('many lines go in pieces', async () => {
   expect(Math.max(...the.calls.map(({ lines }) => lines.length))).toBe(1000);
 });
 
-test('a line that is not whole yet waits, unless the container has ended', async () => {
+test('waits for the rest of an incomplete line, unless the container has ended', async () => {
   const the = world();
   const tail = the.tail();
   the.print('source', 'one', { at: '2026-11-21T10:00:00.9Z', text: 'tw', isOpen: true });
@@ -175,7 +175,7 @@ test('a line that is not whole yet waits, unless the container has ended', async
   expect(the.kept).toEqual(['source: one', 'source: tw']);
 });
 
-test('a pod that went before its end was read: the log says so', async () => {
+test('reports in the log that the pod was deleted before its end was read', async () => {
   const the = world();
   const tail = the.tail();
   the.print('source', 'one');
@@ -184,7 +184,7 @@ test('a pod that went before its end was read: the log says so', async () => {
   expect(the.kept).toEqual(['source: one', expect.stringMatching(/^source: … .* lost/)]);
 });
 
-test('a later attempt stands behind the earlier one, which nobody wants any more', async () => {
+test('appends a later attempt to the earlier one, which the hub does not request any more', async () => {
   const the = world();
   the.print('source', 'one');
   const first = the.tail();

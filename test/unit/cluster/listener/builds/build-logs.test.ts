@@ -10,7 +10,10 @@ import { hub404, settle } from '../fixtures.ts';
 
 const REVISION = '01890000-0000-7000-8000-00000000beef';
 
-/** Follows one build whose lines the hub answers with `failed`. @returns how often it was told */
+/**
+ * Follows one build while the hub answers with `failed`.
+ * @returns the number of calls of the hub
+ */
 async function followed(clock: FakeClock, failed: Error): Promise<() => number> {
   const { server, client } = await fakeServer();
   server.put({
@@ -28,12 +31,12 @@ async function followed(clock: FakeClock, failed: Error): Promise<() => number> 
     },
   });
   const ending = new AbortController();
-  let told = 0;
+  let calls = 0;
   const following = followBuildLogs({
     client,
     hub: {
       buildLogs: async () => {
-        told += 1;
+        calls += 1;
         throw failed;
       },
     },
@@ -45,31 +48,31 @@ async function followed(clock: FakeClock, failed: Error): Promise<() => number> 
     signal: ending.signal,
     abort: ending.signal,
   } as BuildLogsOptions);
-  await vi.waitFor(() => expect(told).toBe(1));
+  await vi.waitFor(() => expect(calls).toBe(1));
   onTestFinished(async () => {
     ending.abort();
     await following;
   });
-  return () => told;
+  return () => calls;
 }
 
-test('after a 404 of something on the way the hub is told a moment later', async () => {
+test('retries a moment later after a 404 of a proxy', async () => {
   const clock = new FakeClock();
-  const told = await followed(clock, await hub404('<html>'));
+  const calls = await followed(clock, await hub404('<html>'));
   await vi.waitFor(() => {
     clock.advance(1_000);
-    expect(told()).toBeGreaterThan(1);
+    expect(calls()).toBeGreaterThan(1);
   });
 });
 
-test('a hub that does not take logs is told again minutes later', async () => {
+test('retries minutes later when the hub does not accept logs', async () => {
   const clock = new FakeClock();
-  const told = await followed(clock, await hub404(JSON.stringify({ detail: NOTHING_HERE })));
+  const calls = await followed(clock, await hub404(JSON.stringify({ detail: NOTHING_HERE })));
   for (let passed = 0; passed < 290_000; passed += 10_000) {
     await settle();
     clock.advance(10_000);
   }
-  expect(told()).toBe(1);
+  expect(calls()).toBe(1);
   clock.advance(10_000);
-  await vi.waitFor(() => expect(told()).toBe(2));
+  await vi.waitFor(() => expect(calls()).toBe(2));
 });

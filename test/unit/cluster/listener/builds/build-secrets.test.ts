@@ -23,7 +23,7 @@ beforeEach(() => {
   builds = new BuildSecrets({ client: cluster.client, namespace: BUILDS, logger: recordingLogger() });
 });
 
-/** As hubs of this version and of the one before ask for a build. */
+/** A build request of this hub version or of the previous one. */
 function building(secretName: string, phase?: string): Resource {
   const build = {
     revisionId: REVISION,
@@ -74,12 +74,12 @@ test.each([PRESENT, FORMER])(
   },
 );
 
-test('does not trust a name that the hub sends for another place', async () => {
+test('does not trust a name that the hub sends for another namespace', async () => {
   await builds.ensure(item('another-tenants-secret'), guard, signal);
   expect(secrets()).toEqual([PRESENT]);
 });
 
-describe('a Secret that the version before has written', () => {
+describe('a Secret that the previous version has written', () => {
   test('stays while its build runs, and is copied to the present name', async () => {
     putSecret(FORMER);
     await builds.tidy(viewOf(building(FORMER, 'Running')), guard, signal);
@@ -92,20 +92,20 @@ describe('a Secret that the version before has written', () => {
     expect(cluster.writes()).toHaveLength(calls);
   });
 
-  test('goes, with its copy, when the build has ended', async () => {
+  test('is removed with its copy when the build has ended', async () => {
     putSecret(FORMER);
     putSecret(PRESENT);
     await builds.tidy(viewOf(building(FORMER, 'Succeeded')), guard, signal);
     expect(secrets()).toEqual([]);
   });
 
-  test('goes when its resource is gone, and is not copied', async () => {
+  test('is removed when its resource is gone, and is not copied', async () => {
     putSecret(FORMER);
     await builds.tidy(viewOf(undefined), guard, signal);
     expect(secrets()).toEqual([]);
   });
 
-  test('goes when another revision is built', async () => {
+  test('is removed when another revision is built', async () => {
     putSecret(formerBuildName(PLACE, 'r-before'));
     await builds.tidy(viewOf(building(FORMER, 'Running')), guard, signal);
     expect(secrets()).toEqual([]);

@@ -3,7 +3,7 @@ import { mergedDockerConfig } from '../../../../../src/cluster/listener/builds/d
 
 const auths = (all: object, more: object = {}) => JSON.stringify({ auths: all, ...more });
 
-test('credentials for base images are put beside those of the build, and never in their place', () => {
+test('credentials for base images are added to those of the build, and never replace them', () => {
   const own = auths({ 'registry.example': { auth: 'own' } });
   const bases = auths(
     { 'registry.example': { auth: 'other' }, 'docker.io': { auth: 'base' } },

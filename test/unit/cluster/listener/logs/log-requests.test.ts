@@ -13,7 +13,7 @@ import { NOTHING_HERE } from '../../../../../src/contract/protocol/work-protocol
 import { FakeClock } from '../../kube/support.ts';
 import { hub404 } from '../fixtures.ts';
 
-test('a hub tells by a refusal that it is not to be told what the listener knows, and is asked without that', async () => {
+test('the call is repeated without capabilities when the hub rejects them', async () => {
   const asked: boolean[] = [];
   const waits: number[] = [];
   const ending = new AbortController();
@@ -33,14 +33,14 @@ test('a hub tells by a refusal that it is not to be told what the listener knows
     signal: ending.signal,
   } as unknown as LogRequestsOptions);
   expect(asked).toEqual([true, false, true, false]);
-  // A newer hub that is asked without it keeps readers waiting for no longer.
+  // A newer hub does not make readers wait longer after a call without capabilities.
   expect(waits).toEqual([25, 4, 25, 4]);
 });
 
 test.each([
   ['of something on the way', hub404('<html>'), 10_000],
   ['of a hub that knows no such requests', hub404(JSON.stringify({ detail: NOTHING_HERE })), 300_000],
-])('after a 404 %s the hub is asked again in its time', async (_whose, failed, pauseMs) => {
+])('after a 404 %s the hub is polled again after a suitable pause', async (_whose, failed, pauseMs) => {
   const clock = new FakeClock();
   const ending = new AbortController();
   let asked = 0;

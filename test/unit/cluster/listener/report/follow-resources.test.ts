@@ -9,7 +9,7 @@ import { contentHash } from '../../../../../src/domain/core/hash.ts';
 import { recordingLogger } from '../../kube/support.ts';
 import { applyWork, FakeCluster, NAME, NAMESPACE, specOf } from '../fixtures.ts';
 
-/** A custom resource as a listener has applied it, or as an account has that can compute the hash. */
+/** A custom resource as applied by a listener, or by an account that can compute the hash. */
 function resource(generation: number, more: object = {}, metadata: object = {}): Resource {
   const spec = specOf(1, more);
   return {
@@ -28,7 +28,7 @@ function resource(generation: number, more: object = {}, metadata: object = {}):
   };
 }
 
-/** Keys that the hub is asked to compare after this change. */
+/** Keys that the hub must compare after this change. */
 function compared(old: Resource, changed: Resource, isOwnWrite = false): string[] {
   const { client } = new FakeCluster();
   const outbox = new Outbox();

@@ -44,7 +44,7 @@ describe('the credentials of a build', () => {
       }),
     )?.spec_hash;
 
-  it('that are lost, perhaps, make the resource one that is not as it was applied', () => {
+  it('make the resource different from what was applied when they may be lost', () => {
     const ordinary = hashOf('Running');
     expect(hashOf('Waiting', 'BuildLost')).not.toBe(ordinary);
     expect(hashOf('Running', 'BuildLost')).not.toBe(ordinary);
@@ -54,24 +54,24 @@ describe('the credentials of a build', () => {
   });
 });
 
-describe('what somebody else wrote', () => {
+describe('a resource that another account wrote', () => {
   it.each([2 ** 62, 1.5, 'x', undefined])(
-    'of the generation %s a number is told that is none of ours',
+    'is reported with a generation that no hub issues instead of %s',
     (generation) => {
       const odd = { ...resource(), spec: { ...specOf(4), generation } } as Resource;
       expect(inventoryItem(odd)?.generation).toBe(0);
     },
   );
 
-  it('without a spec is none of the hub', () => {
+  it('without a spec does not belong to the hub', () => {
     const bare = { ...resource(), spec: undefined } as unknown as Resource;
     expect([inventoryItem(bare), goneItem(bare), observedReport(bare)]).toEqual([null, null, null]);
     expect(hasOwnLabels(bare)).toBe(false);
   });
 });
 
-describe('what is told of a status', () => {
-  it('is all that the hub wants to know', () => {
+describe('the report of a status', () => {
+  it('contains everything that the hub needs', () => {
     const status = {
       observedGeneration: 9,
       observedSpecGeneration: 4,
@@ -105,7 +105,7 @@ describe('what is told of a status', () => {
     ['10G', 10],
     ['1.5Ti', 1536],
     ['nonsense', undefined],
-  ])('a volume of %s that is behind what is wanted is told in whole Gi', (requested, gi) => {
+  ])('contains the size of a volume of %s that is below the desired size in whole Gi', (requested, gi) => {
     const report = observedReport(resource({ status: { observedSpecGeneration: 4, volume: { requested } } }));
     expect(report).toMatchObject(gi === undefined ? {} : { volume_gi: gi });
     expect(report !== null && 'volume_gi' in report).toBe(gi !== undefined);
@@ -119,22 +119,25 @@ describe('what is told of a status', () => {
     ['5Gi', '8Gi', 8],
     ['0', '0', 0],
     ['5Gi', '900Ei', 2 ** 31 - 1],
-  ])('a volume whose claim asks for %s and has %s: the capacity in whole Gi', (requested, capacity, gi) => {
-    const status = { observedSpecGeneration: 4, volume: { requested, capacity } };
-    expect(observedReport(resource({ status }))).toMatchObject({ volume_gi: gi });
-  });
+  ])(
+    'contains the capacity in whole Gi of a volume whose claim requests %s and has %s',
+    (requested, capacity, gi) => {
+      const status = { observedSpecGeneration: 4, volume: { requested, capacity } };
+      expect(observedReport(resource({ status }))).toMatchObject({ volume_gi: gi });
+    },
+  );
 
   const status = { observedSpecGeneration: 4 };
   it.each([
     ['without a status', resource()],
     ['whose operator has not seen it', resource({ status: { conditions: [] } })],
     ['without a record', resource({ status, spec: { deploymentId: undefined } })],
-    ['with an id of somebody’s own', resource({ status, spec: { deploymentId: 'by-hand' } })],
-  ])('nothing of one %s', (_name, object) => {
+    ['with an id that no hub issued', resource({ status, spec: { deploymentId: 'by-hand' } })],
+  ])('is empty for %s', (_name, object) => {
     expect(observedReport(object)).toBeNull();
   });
 
-  it('of one that is being deleted no condition of before is told as if it still held', () => {
+  it('does not present former conditions of a resource that is being deleted as current', () => {
     const seen = (type: string, more: object = {}) => ({
       type,
       status: 'True',
@@ -186,20 +189,20 @@ describe('what is told of a status', () => {
     });
   });
 
-  it('a change in place that failed is no failure of the revision that runs, and told with its culprit', () => {
+  it('does not count a failed change in place as a failure of the running revision, and contains its source', () => {
     const failure = { reason: 'CrashLoop', message: 'why', culprit: { kind: 'Pod', object: 'web-1' } };
     const failedRevision = { id: 'r1', number: 1, templates: 't2', ...failure };
     const activeRevision = { id: 'r1', number: 1, templates: 't' };
     const report = observedReport(resource({ status: { ...status, activeRevision, failedRevision } }));
     expect([report?.active_revision, report?.failed_revision]).toEqual([{ id: 'r1', number: 1 }, null]);
     expect(report?.in_place_failure).toEqual(failure);
-    // An earlier hub does not know the field.
+    // An older hub does not know the field.
     expect(observedReport(resource({ status: { ...status, activeRevision } }))).not.toHaveProperty(
       'in_place_failure',
     );
   });
 
-  it('lists symptoms of running pods, and says which of them are quiet', () => {
+  it('lists symptoms of running pods, and marks the quiet ones', () => {
     const symptom = { component: 'api', reason: 'CrashLoop', message: 'm', culprit: { object: 'p' } };
     const since = '2026-01-01T00:00:00Z';
     const symptoms = [
@@ -213,12 +216,12 @@ describe('what is told of a status', () => {
     ]);
     if (report === null) throw new Error('there is no report');
     expect(reportSchema.safeParse({ ...report, deployment_id: ID }).success).toBe(true);
-    // An earlier hub does not know the field.
+    // An older hub does not know the field.
     expect(observedReport(resource({ status }))).not.toHaveProperty('symptoms');
     expect(asBefore(report)).not.toHaveProperty('symptoms');
   });
 
-  it('revisions without a record are none of the hub’s', () => {
+  it('is empty for revisions without a record', () => {
     const report = observedReport(
       resource({ status: { ...status, activeRevision: { number: 1, templates: 't' } } }),
     );
@@ -226,8 +229,8 @@ describe('what is told of a status', () => {
   });
 });
 
-describe('the inventory’s line', () => {
-  it('tells an edit by the note that the listener left', () => {
+describe('the inventory item', () => {
+  it('shows an edit by the listener’s annotation', () => {
     const applied = resource({
       metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
     });
@@ -242,20 +245,20 @@ describe('the inventory’s line', () => {
     });
   });
 
-  it('is not that of what was applied when the labels were edited', () => {
+  it('differs from what was applied when the labels were edited', () => {
     const applied = resource({
       metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
     });
     const { 'berth.dev/deployment-id': _gone, ...labels } = OWN_LABELS;
     const edited = { ...applied, metadata: { ...applied.metadata, labels } };
     expect(inventoryItem(edited)?.spec_hash).not.toBe(inventoryItem(applied)?.spec_hash);
-    // Its generation is a listener's word all the same: a hub that was restored has to catch up with it.
+    // A listener still wrote its generation, so a restored hub must catch up with it.
     expect(inventoryItem(edited)?.applied_hash).toBe(inventoryItem(edited)?.spec_hash);
     const both = { ...edited, spec: { ...edited.spec, suspend: true } };
     expect(inventoryItem(both)?.applied_hash).toBe(contentHash(specOf(4)));
   });
 
-  it('of one that was nested beyond all hashing is one that was edited', () => {
+  it('shows a spec that is nested too deeply for a hash as edited', () => {
     let nested: object = {};
     for (let level = 0; level < 20_000; level += 1) nested = { nested };
     const applied = resource({
@@ -266,12 +269,12 @@ describe('the inventory’s line', () => {
     expect(inventoryItem(odd)?.spec_hash).toBe('too-deep');
   });
 
-  it('takes any annotation', () => {
+  it('accepts any annotation', () => {
     const odd = resource({ metadata: { annotations: { 'berth.dev/spec-hash': 'x'.repeat(500) } } });
     expect(inventoryItem(odd)?.applied_hash).toHaveLength(64);
   });
 
-  it('of one that is gone has no uid', () => {
+  it('of a deleted resource has no uid', () => {
     expect(goneItem(resource())?.uid).toBeNull();
     expect(goneItem(resource({ spec: { deploymentId: undefined } }))).toBeNull();
   });

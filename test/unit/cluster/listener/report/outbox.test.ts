@@ -39,7 +39,7 @@ describe('the outbox', () => {
     expect(outbox.isEmpty).toBe(true);
   });
 
-  it('does not repeat what the hub has, but tells a return to an earlier state', () => {
+  it('does not repeat what the hub has, but sends a return to an earlier state', () => {
     const outbox = new Outbox();
     outbox.addObserved(observed('a', 1));
     outbox.draft(10);
@@ -50,7 +50,7 @@ describe('the outbox', () => {
     expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
   });
 
-  it('tells a return to an earlier state that comes while the hub is told of another one', () => {
+  it('sends a return to an earlier state that happens while another one is being sent', () => {
     const outbox = new Outbox();
     outbox.addObserved(observed('a', 1));
     outbox.draft(10);
@@ -61,7 +61,7 @@ describe('the outbox', () => {
     expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
   });
 
-  it('keeps a copy of a custom resource apart, which has the same id in another place', () => {
+  it('separates a copy of a custom resource with the same id in another place', () => {
     const outbox = new Outbox();
     const copy = (generation: number) => ({ ...observed('a', generation), namespace: 'clone' });
     outbox.addObserved(observed('a', 1));
@@ -74,7 +74,7 @@ describe('the outbox', () => {
     expect(outbox.draft(10)?.reports).toEqual([observed('a', 2)]);
   });
 
-  it('tells a status that the hub has where that is asked for', () => {
+  it('sends a status that the hub has when that is requested', () => {
     const outbox = new Outbox();
     outbox.addObserved(observed('a', 1));
     outbox.draft(10);
@@ -82,7 +82,7 @@ describe('the outbox', () => {
     expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
   });
 
-  it('tells again what it does not know whether the hub has', () => {
+  it('sends again what the hub may not have', () => {
     const outbox = new Outbox();
     outbox.addObserved(observed('a', 1));
     outbox.draft(10)?.failed();
@@ -100,7 +100,7 @@ describe('the outbox', () => {
     expect(outbox.draft(10)?.reports).toEqual([applied('a', 2), applied('b', 1), observed('a', 1)]);
   });
 
-  describe('while the hub does not listen', () => {
+  describe('while the hub is away', () => {
     const revision = (number: number) => ({ id: `r${number}`, number });
     /** Revision 1 is active; `number` rolls. */
     const rolling = (id: string, number: number, generation = number) => ({
@@ -109,7 +109,7 @@ describe('the outbox', () => {
       rollout_revision: revision(number),
     });
 
-    it('keeps what tells of other revisions than what came after it, in order', () => {
+    it('keeps statuses with other revisions than the next one, in order', () => {
       const outbox = new Outbox();
       for (const report of [rolling('a', 2), rolling('a', 2, 7), rolling('b', 2), rolling('a', 3)]) {
         outbox.addObserved(report);
@@ -129,7 +129,7 @@ describe('the outbox', () => {
       expect(outbox.isEmpty).toBe(true);
     });
 
-    it('keeps trouble that came and went, which the history tells', () => {
+    it('keeps problems that came and went, for the history', () => {
       const outbox = new Outbox();
       const troubled = { ...rolling('a', 2), conditions: [ready('Unschedulable')] };
       const worded = { ...rolling('a', 2, 7), conditions: [ready('Unschedulable')] };
@@ -137,7 +137,7 @@ describe('the outbox', () => {
       expect(outbox.draft(10)?.reports).toEqual([rolling('a', 2), worded, rolling('a', 2)]);
     });
 
-    it('keeps a bounded number of them, the latest', () => {
+    it('keeps a limited number of them, the latest', () => {
       const outbox = new Outbox();
       for (let number = 2; number <= 1000; number += 1) outbox.addObserved(rolling('a', number));
       const reports = outbox.draft(500)?.reports ?? [];
@@ -146,10 +146,14 @@ describe('the outbox', () => {
   });
 
   it.each([
-    ['the word that an item was applied', 'can wait', applied('a', 1)],
-    ['how far a rollout is', 'can wait', { ...observed('a', 1), rollout_revision: { id: 'r1', number: 1 } }],
+    ['an applied item', 'can wait', applied('a', 1)],
     [
-      'trouble of a rollout',
+      'the progress of a rollout',
+      'can wait',
+      { ...observed('a', 1), rollout_revision: { id: 'r1', number: 1 } },
+    ],
+    [
+      'a problem of a rollout',
       'is urgent',
       {
         ...observed('a', 1),
@@ -157,7 +161,7 @@ describe('the outbox', () => {
         conditions: [ready('ImagePullFailed')],
       },
     ],
-    ['that nothing rolls', 'is urgent', observed('a', 1)],
+    ['the end of a rollout', 'is urgent', observed('a', 1)],
   ])('%s %s', (_, how, report) => {
     const outbox = new Outbox();
     if (report.kind === 'observed') outbox.addObserved(report);
@@ -173,7 +177,7 @@ describe('the outbox', () => {
     expect(sizes).toEqual([2, 2, undefined]);
   });
 
-  it('wakes who waits for content', async () => {
+  it('wakes those who wait for content', async () => {
     const outbox = new Outbox();
     const waiting = outbox.waitForContent();
     outbox.touch('n/a', null);

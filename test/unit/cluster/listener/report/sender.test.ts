@@ -44,10 +44,10 @@ const observed: ObservedReport = {
   rollout_revision: null,
   failed_revision: null,
 };
-/** As long as it gathers after a call. */
+/** Time for which it gathers reports after a call. */
 const GATHER_MS = 40;
-/** So long the word that an item was applied, or how far a rollout is, waits for what follows. */
-const COMPANY_MS = 250;
+/** Time for which reports that are not urgent wait for others. */
+const BATCH_WAIT_MS = 250;
 
 function setUp() {
   const calls: (({ kind: 'reports' } & ReportsRequest) | ({ kind: 'inventory' } & InventoryRequest))[] = [];
@@ -103,7 +103,7 @@ function setUp() {
     clock,
     logger,
     done,
-    /** Turns the hands. */
+    /** Advances the clock. */
     pass: async (ms: number) => {
       await settle();
       clock.advance(ms);
@@ -120,7 +120,7 @@ beforeEach(() => {
 });
 
 describe('the sender', () => {
-  it('sends at once, then with a seq that counts up what came meanwhile together', async () => {
+  it('sends at once, then sends everything that came meanwhile with the next seq', async () => {
     t.outbox.addOutcome(refused('a'));
     await settle();
     t.outbox.addOutcome(applied(2));
@@ -135,39 +135,39 @@ describe('the sender', () => {
     ]);
   });
 
-  it('has the word that an item was applied wait for the status that follows', async () => {
+  it('delays the report of an applied item until the status that follows', async () => {
     t.outbox.addOutcome(applied(1));
-    await t.pass(COMPANY_MS - 1);
+    await t.pass(BATCH_WAIT_MS - 1);
     expect(t.calls).toEqual([]);
     t.outbox.addObserved(observed);
     await settle();
     expect(t.calls).toMatchObject([{ reports: [applied(1), observed] }]);
   });
 
-  it('has how far a rollout is wait for what follows; how it ends is told at once', async () => {
+  it('delays the progress of a rollout until the next report, but sends its end at once', async () => {
     const rolling = { ...observed, rollout_revision: { id: 'r1', number: 1 } };
     t.outbox.addObserved(rolling);
-    await t.pass(COMPANY_MS - 1);
+    await t.pass(BATCH_WAIT_MS - 1);
     expect(t.calls).toEqual([]);
     t.outbox.addObserved({ ...observed, active_revision: { id: 'r1', number: 1 } });
     await settle();
     expect(t.calls).toMatchObject([{ reports: [rolling, { active_revision: { id: 'r1' } }] }]);
     t.outbox.addObserved(rolling);
     await t.pass(GATHER_MS);
-    await t.pass(COMPANY_MS);
+    await t.pass(BATCH_WAIT_MS);
     expect(t.calls.slice(1)).toMatchObject([{ reports: [rolling] }]);
   });
 
-  it('does not wait for a status for ever, nor longer the more is applied', async () => {
+  it('does not delay reports forever, nor longer when more items are applied', async () => {
     t.outbox.addOutcome(applied(1));
-    await t.pass(COMPANY_MS - 1);
+    await t.pass(BATCH_WAIT_MS - 1);
     t.outbox.addOutcome(applied(1, 'b'));
     t.outbox.addObserved({ ...observed, rollout_revision: { id: 'r1', number: 1 } });
     await t.pass(1);
     expect(t.calls).toMatchObject([{ reports: [applied(1), applied(1, 'b'), { kind: 'observed' }] }]);
   });
 
-  it('tells what has waited for company at once when it is to end', async () => {
+  it('sends delayed reports at once when it stops', async () => {
     t.outbox.addObserved({ ...observed, rollout_revision: { id: 'r1', number: 1 } });
     await settle();
     t.draining.abort();
@@ -175,7 +175,7 @@ describe('the sender', () => {
     expect(t.calls).toMatchObject([{ reports: [{ kind: 'observed' }] }]);
   });
 
-  it('calls less often, with more, when there is always something to tell', async () => {
+  it('sends fewer and larger reports under permanent load', async () => {
     const SECONDS = 10;
     let told = 0;
     for (let ms = 0; ms < SECONDS * 1000; ms += GATHER_MS) {
@@ -190,7 +190,7 @@ describe('the sender', () => {
     expect(t.calls.length).toBeLessThanOrEqual(SECONDS * PER_SECOND + BURST);
     await t.pass(1000 / PER_SECOND);
     expect(t.calls.flatMap((call) => (call.kind === 'reports' ? call.reports : []))).toHaveLength(told);
-    // After a rest it is as quick as before.
+    // After a pause it is as fast as before.
     await t.pass((BURST * 1000) / PER_SECOND);
     const before = t.calls.length;
     t.outbox.addOutcome(refused('late'));
@@ -200,13 +200,13 @@ describe('the sender', () => {
     expect(t.calls.length).toBe(before + 2);
   });
 
-  it('sends what failed again under the next seq, after a while, with what is newer', async () => {
+  it('sends failed reports again under the next seq after a pause, together with newer ones', async () => {
     t.failures.push(new HubError('unavailable', 'away', 503));
     t.outbox.addOutcome(applied(1));
-    await t.pass(COMPANY_MS);
+    await t.pass(BATCH_WAIT_MS);
     t.outbox.addOutcome(applied(2));
     await t.pass(60_000);
-    await t.pass(COMPANY_MS);
+    await t.pass(BATCH_WAIT_MS);
     expect(t.calls).toMatchObject([
       { seq: 1, reports: [applied(1)] },
       { seq: 2, reports: [applied(2)] },
@@ -224,11 +224,11 @@ describe('the sender', () => {
     expect(t.calls).toHaveLength(2);
   });
 
-  it('finds the one report that the hub does not take, and drops only that', async () => {
+  it('drops only the one report that the hub rejects', async () => {
     const refusal = new HubError('refused', 'no', 422);
     t.failures.push(refusal, undefined, refusal, undefined);
     for (const id of ['a', 'b', 'c']) t.outbox.addOutcome(applied(1, id));
-    await t.pass(COMPANY_MS);
+    await t.pass(BATCH_WAIT_MS);
     expect(t.calls.slice(1)).toMatchObject(['a', 'b', 'c'].map((id) => ({ reports: [applied(1, id)] })));
     expect(t.logger.lines.filter(({ level }) => level === 'error')).toMatchObject([
       { fields: { deploymentId: 'b' } },
@@ -236,7 +236,7 @@ describe('the sender', () => {
     expect(t.outbox.isEmpty).toBe(true);
   });
 
-  it('tells a hub of the version before what that knows, and the next reports at once', async () => {
+  it('sends a hub of the previous version what that knows, and further reports at once', async () => {
     const refusal = new HubError('refused', 'unrecognized key: routes', 422);
     const report = { ...observed, routes: { generation: 1, hosts: [] } };
     t.failures.push(refusal, refusal);
@@ -250,14 +250,14 @@ describe('the sender', () => {
     expect(t.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('ends the term when the hub says that the lease is another’s', async () => {
+  it('ends the term when another process has the lease', async () => {
     t.failures.push(new HubError('conflict', 'stale', 409));
     t.outbox.addOutcome(refused());
     await t.done;
     expect(t.term.endedBecause).toBe('stale');
   });
 
-  it('tells of a touched resource what is true when it is sent', async () => {
+  it('sends the current state of a touched resource', async () => {
     t.outbox.touch(`${NAMESPACE}/${NAME}`, goneItem(resource));
     await settle();
     t.setResources([]);
@@ -269,7 +269,7 @@ describe('the sender', () => {
     ]);
   });
 
-  it('sends reports before an inventory, so that the hub misses nothing that it was told of', async () => {
+  it('sends reports before an inventory, so that the hub considers no reported resource missing', async () => {
     t.outbox.touchEverything();
     t.outbox.addOutcome(applied(1));
     await settle();
@@ -281,7 +281,7 @@ describe('the sender', () => {
     });
   });
 
-  it('sends a complete inventory when the hub asks for one with its answer to a report', async () => {
+  it('sends a complete inventory when the hub requests one in its response to a report', async () => {
     t.want(true);
     t.outbox.addOutcome(refused());
     await settle();
@@ -289,7 +289,7 @@ describe('the sender', () => {
     expect(t.calls[1]).toMatchObject({ complete: true });
   });
 
-  it('takes a failed inventory again, and tells an unknown id once', async () => {
+  it('sends a failed inventory again, and logs an unknown id once', async () => {
     t.failures.push(new HubError('unavailable', 'away'));
     t.outbox.touchEverything();
     await settle();
@@ -301,7 +301,7 @@ describe('the sender', () => {
     expect(t.logger.lines.filter(({ message }) => message.includes('does not know'))).toHaveLength(1);
   });
 
-  it('drains: what it was gathering goes out at once', async () => {
+  it('sends what it was gathering at once when it drains', async () => {
     t.outbox.addOutcome(refused());
     await settle();
     t.outbox.addOutcome(applied(2));
@@ -310,7 +310,7 @@ describe('the sender', () => {
     expect(t.calls).toMatchObject([{ reports: [refused()] }, { reports: [applied(2)] }]);
   });
 
-  it('drains: what waits for company goes out at once', async () => {
+  it('sends delayed reports at once when it drains', async () => {
     t.outbox.addOutcome(applied(1));
     await settle();
     t.draining.abort();
@@ -319,7 +319,7 @@ describe('the sender', () => {
     expect(t.clock.timers).toBe(0);
   });
 
-  it('drains: sends what is there, then ends', async () => {
+  it('sends what is there when it drains, then ends', async () => {
     t.outbox.addOutcome(applied(1));
     t.draining.abort();
     await t.done;
@@ -327,7 +327,7 @@ describe('the sender', () => {
   });
 });
 
-it('a hub of the version before is told what blocks a purge as a refusal that is tried again', () => {
+it('a hub of the previous version receives what blocks a purge as a retryable refusal', () => {
   const blocked: Report = {
     kind: 'refused',
     deployment_id: '01900000-0000-7000-8000-000000000001',

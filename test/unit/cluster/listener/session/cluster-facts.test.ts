@@ -3,7 +3,7 @@ import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
 import { ClusterProbe } from '../../../../../src/cluster/listener/session/cluster-facts.ts';
 import { FakeClock, recordingLogger } from '../../kube/support.ts';
 
-/** @param ownNamespace null: it does not know where the Lease is */
+/** @param ownNamespace null: the namespace of the Lease is unknown */
 function setUp(ownNamespace: string | null = 'berth-system') {
   const clock = new FakeClock();
   let asked = 0;
@@ -60,8 +60,8 @@ function setUp(ownNamespace: string | null = 'berth-system') {
   };
 }
 
-describe('what the hub is told of the cluster', () => {
-  it('is its version, asked once an hour, and the rendering for it', async () => {
+describe('the reported facts of the cluster', () => {
+  it('contain its version, read once an hour, and the rendering for it', async () => {
     const t = setUp();
     expect(await t.probe.facts()).toEqual({
       cluster_version: 'v1.36.3-eks',
@@ -79,7 +79,7 @@ describe('what the hub is told of the cluster', () => {
     expect([t.asked(), t.lease.read]).toEqual([2, 3]);
   });
 
-  it('is no answer while what keeps its objects has none, though the version is told', async () => {
+  it('report it as unreachable while etcd is down, even if the version can be read', async () => {
     const t = setUp();
     await t.probe.facts();
     t.lease.answer = 'lost';
@@ -92,14 +92,14 @@ describe('what the hub is told of the cluster', () => {
       });
     t.lease.answer = 'none';
     expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
-    // It may have been away to be upgraded.
+    // It may have been upgraded while it was unreachable.
     expect(t.asked()).toBe(2);
   });
 
   it.each([
     ['with the rights of an older version', 'berth-system', 'forbidden'],
     ['that does not know where it runs', null, 'none'],
-  ] as const)('of a listener %s is asked by the version each time', async (_who, ownNamespace, answer) => {
+  ] as const)('of a listener %s depend on the version each time', async (_who, ownNamespace, answer) => {
     const t = setUp(ownNamespace);
     t.lease.answer = answer;
     await t.probe.facts();
@@ -108,7 +108,7 @@ describe('what the hub is told of the cluster', () => {
     expect(t.asked()).toBe(2);
   });
 
-  it('that does not answer is unreachable until it does, told in the log once each', async () => {
+  it('report it as unreachable until it responds, logged once each', async () => {
     const t = setUp();
     await t.probe.facts();
     t.set(true, 'watch failed');
@@ -121,7 +121,7 @@ describe('what the hub is told of the cluster', () => {
     expect(t.logger.lines.map(({ level }) => level)).toEqual(['warn', 'info']);
   });
 
-  it('names a namespace that cannot be read once it failed at two looks in a row; the cluster is there', async () => {
+  it('contain a namespace that could not be read at two consecutive polls, while the cluster is reachable', async () => {
     const t = setUp();
     const trouble = { namespace: 'team-a', message: 'forbidden' };
     t.unreadable.push(trouble);
@@ -131,7 +131,7 @@ describe('what the hub is told of the cluster', () => {
     expect(await t.probe.facts()).toMatchObject({ unreadable_namespaces: [] });
   });
 
-  it('is which one it is: by kube-system, or by the first of its namespaces that may be read; found once', async () => {
+  it('contain its id, from kube-system or from the first readable namespace, read once', async () => {
     const t = setUp();
     t.uids.set('kube-system', 'u1');
     expect(await t.probe.facts()).toMatchObject({ cluster_id: 'kube-system/u1' });
@@ -148,7 +148,7 @@ describe('what the hub is told of the cluster', () => {
     expect(await blind.probe.facts()).not.toHaveProperty('cluster_id');
   });
 
-  it('is never reachable without a word of which one it is, while that could be told', async () => {
+  it('never report it as reachable without its id when the id can be read', async () => {
     const t = setUp();
     t.uids.set('kube-system', 'lost');
     expect(await t.probe.facts()).toMatchObject({ cluster_reachable: false });
@@ -156,7 +156,7 @@ describe('what the hub is told of the cluster', () => {
     expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true, cluster_id: 'kube-system/u1' });
   });
 
-  it('never seen yet has no version and no rendering', async () => {
+  it('contain no version and no rendering before the first response', async () => {
     const t = setUp();
     t.set(false);
     expect(await t.probe.facts()).toEqual({

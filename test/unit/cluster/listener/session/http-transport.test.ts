@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** An https hub of an authority; tells how many connections it has taken. */
+/** An https hub with a certificate of the authority; counts its connections. */
 async function hub(ca: ReturnType<typeof authority>) {
   let connections = 0;
   const server = createServer(ca.issue(['127.0.0.1']), (_request, response) => response.end('{}'));
@@ -38,7 +38,7 @@ async function hub(ca: ReturnType<typeof authority>) {
 const get = ({ transport }: ClosableTransport) =>
   transport({ method: 'GET', path: '/v2', signal: AbortSignal.timeout(10_000) });
 
-it('trusts the authority of the file alone; reads the file anew after a failure; keeps connections', async () => {
+it('trusts only the authorities of the file, reads the file again after a failure, and keeps connections', async () => {
   const [right, wrong] = [authority(), authority()];
   const { url, connections } = await hub(right);
   writeFileSync(caFile, wrong.cert);

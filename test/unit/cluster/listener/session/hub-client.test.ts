@@ -38,7 +38,7 @@ async function serve(handler: (request: IncomingMessage, response: ServerRespons
 
 const overHttp = (hubUrl: string) => httpTransport({ hubUrl, apiKey: 'k', caFile: null }).transport;
 
-describe('answers of the hub', () => {
+describe('responses of the hub', () => {
   it.each([
     [409, 'conflict'],
     [422, 'refused'],
@@ -58,12 +58,12 @@ describe('answers of the hub', () => {
     });
   });
 
-  it('that asks for an hour of patience gets a minute', async () => {
+  it('with a Retry-After of an hour cause a wait of a minute', async () => {
     const client = clientOf({ status: 503, body: '', retryAfterMs: 3_600_000 });
     await expect(client.lease(lease)).rejects.toMatchObject({ retryAfterMs: 60_000 });
   });
 
-  it('no answer, and one that is none, are unavailable', async () => {
+  it('that are missing or invalid count as unavailable', async () => {
     await expect(clientOf(new TypeError('fetch failed')).lease(lease)).rejects.toMatchObject({
       kind: 'unavailable',
       status: 0,
@@ -73,13 +73,13 @@ describe('answers of the hub', () => {
     });
   });
 
-  it('a signal of the caller is no failure of the hub', async () => {
+  it('are not failures when the caller’s signal fires', async () => {
     const client = clientOf(new Error('aborted'));
     const signal = AbortSignal.abort(new Error('stop'));
     await expect(client.lease(lease, { signal })).rejects.toThrow('stop');
   });
 
-  it('a work item that is not understood does not keep back the others; a spec may be newer than this program', async () => {
+  it('with an unknown work item do not block other items, and a spec may be newer than this program', async () => {
     const logger = recordingLogger();
     const newer = { ...applyWork(), spec: { ...applyWork().spec, fieldOfTomorrow: 1 } };
     const body = JSON.stringify({ items: [newer, { kind: 'nonsense' }, purgeWork()] });
@@ -110,7 +110,7 @@ describe('over HTTP', () => {
     expect(seen).toEqual([['PUT', '/hub/v2/listeners/l/lease', 'k', lease]]);
   });
 
-  it('says why there was no connection', async () => {
+  it('reports why there was no connection', async () => {
     const url = await serve(() => {});
     for (const close of closers.splice(0)) close();
     const client = createHubClient({
@@ -121,7 +121,7 @@ describe('over HTTP', () => {
     await expect(client.lease(lease)).rejects.toThrow(/ECONNREFUSED/);
   });
 
-  it('does not send the key on to where it is redirected', async () => {
+  it('does not send the key to the target of a redirect', async () => {
     const url = await serve(
       (_request, response) => void response.writeHead(302, { location: 'http://evil.example/' }).end(),
     );
@@ -152,7 +152,7 @@ describe('in the process', () => {
     });
   });
 
-  it('does not wait for an answer that nobody wants any more', async () => {
+  it('does not wait for a response that is no longer needed', async () => {
     const transport = inProcessTransport(() => new Promise(() => {}), 'k');
     const gone = new AbortController();
     const waiting = transport({ method: 'GET', path: '/', signal: gone.signal });

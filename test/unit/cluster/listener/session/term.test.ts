@@ -73,7 +73,7 @@ afterEach(async () => {
 });
 
 describe('terms', () => {
-  it('begin with a new epoch and are renewed in it, often enough that some may fail', async () => {
+  it('begin with a new epoch and are renewed often enough that some renewals may fail', async () => {
     await begin();
     expect(t.requests).toMatchObject([{ holder: 'me', epoch: null, namespaces: ['a'] }]);
     await t.pass(30_000);
@@ -81,7 +81,7 @@ describe('terms', () => {
     expect(t.terms[0]?.isValid()).toBe(true);
   });
 
-  it('are renewed every 2 s while the cluster does not answer, so that its return is told at once', async () => {
+  it('are renewed every 2 s while the cluster does not respond, so that its return is reported at once', async () => {
     await begin();
     t.cluster.isReachable = false;
     await t.pass(10_000);
@@ -98,7 +98,7 @@ describe('terms', () => {
     expect(t.requests).toHaveLength(then);
   });
 
-  it('wait while another holds the lease; the hub’s answer counts as one', async () => {
+  it('wait while another process holds the lease, and count the hub’s answer', async () => {
     const held = new HubError('conflict', 'held', 409);
     await begin(held, held, 7);
     expect([t.terms.length, t.answered()]).toEqual([0, 1]);
@@ -115,7 +115,7 @@ describe('terms', () => {
     expect(t.answered()).toBe(1);
   });
 
-  it('survive failed renewals while the lease lasts, and end before it can be another’s', async () => {
+  it('survive failed renewals while the lease lasts, and end before another process can hold it', async () => {
     await begin();
     for (let i = 0; i < 60; i += 1) t.answers.push(new HubError('unavailable', 'away'));
     const [term] = t.terms;
@@ -127,7 +127,7 @@ describe('terms', () => {
     expect(term?.isValid()).toBe(false);
   });
 
-  it('end with a machine that was suspended: its clock stood still, that of the hub did not', async () => {
+  it('end after a suspension of the machine, which stops its clock but not that of the hub', async () => {
     await begin();
     const [term] = t.terms;
     t.clock.jump(TTL * 1000 - 1);
@@ -138,7 +138,7 @@ describe('terms', () => {
     expect(term?.lost.aborted).toBe(true);
   });
 
-  it('are not prolonged by a clock that was set back', async () => {
+  it('are not prolonged by a clock that is set back', async () => {
     await begin();
     t.clock.jump(-3_600_000);
     for (let i = 0; i < 60; i += 1) t.answers.push(new HubError('unavailable', 'away'));

@@ -530,7 +530,7 @@ describe.each(['Deployment', 'StatefulSet'])('a key that a policy adds to the se
     const world = changedWorld(changing(kind, selector));
     await steps(world, 10);
     expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
-    expect(message(world, 'Ready')).toContain('spec.selector.matchLabels.evil is not wanted');
+    expect(message(world, 'Ready')).toContain('spec.selector.matchLabels.evil is not in the desired state');
     const before = uids(world);
     expect(await steps(world, 30)).toEqual([]);
     expect(uids(world)).toEqual(before);

@@ -165,7 +165,7 @@ describe('a registry that does not answer', () => {
     const { looks, questions, time } = world();
     looks.lookOf('shop/web', asked());
     await settled();
-    questions[0]?.fail(new RegistryError('unavailable', 'r.example takes no more requests for now', 90_000));
+    questions[0]?.fail(new RegistryError('unavailable', 'r.example limits the rate of requests', 90_000));
     await settled();
     time.now = 89_000;
     looks.lookOf('shop/other', asked('r.example/other:1'));
@@ -211,7 +211,9 @@ test('one that is slow is left alone by that namespace with those credentials, a
   const { looks, questions } = world();
   looks.lookOf('shop/web', asked());
   await settled();
-  questions[0]?.fail(new RegistryError('slow', 'r.example did not answer all that was asked within 5 s'));
+  questions[0]?.fail(
+    new RegistryError('slow', 'r.example responded, but the lookup did not finish within 5 s'),
+  );
   await settled();
   looks.lookOf('shop/other', asked('r.example/other:1'));
   await settled();
@@ -222,7 +224,7 @@ test('one that is slow is left alone by that namespace with those credentials, a
 });
 
 describe('one that takes no more requests', () => {
-  const limited = new RegistryError('limited', 'r.example takes no more requests for now', 90_000);
+  const limited = new RegistryError('limited', 'r.example limits the rate of requests', 90_000);
   const entry = (username: string) => ({ 'r.example': { username, password: 'x' } });
 
   test('of some credentials is asked with others all the same, and with those only when it is time', async () => {
@@ -242,7 +244,7 @@ describe('one that takes no more requests', () => {
     ]);
     expect(looks.lookOf('shop/four', asked('r.example/app:4', ['ann']))).toEqual({
       kind: 'unresolved',
-      why: 'r.example takes no more requests for now',
+      why: 'r.example limits the rate of requests',
     });
     time.now = 90_000;
     looks.lookOf('shop/five', asked('r.example/app:5', ['ann']));
