@@ -1,10 +1,10 @@
 import type { KubeObject } from '../kube/client/object.ts';
-import { CredentialsNote } from './access/credentials-record.ts';
+import { CredentialsRecord } from './access/credentials-record.ts';
 import type { CheckedReferences } from './access/foreign-references.ts';
 import type { Checked } from './access/spec-policy.ts';
 import { ClusterAnswers } from './act/cluster-responses.ts';
 import { Refusals } from './act/refusals.ts';
-import { NO_TELLINGS, type Tellings } from './observe/warning-events.ts';
+import { NO_WARNING_EVENTS, type WarningEvents } from './observe/warning-events.ts';
 
 /** What is remembered of one custom resource between looks. Losing it costs a few calls, never correctness. */
 export interface Remembered {
@@ -16,9 +16,9 @@ export interface Remembered {
   countsSince?: number | undefined;
   /** When Secrets were last looked at because something did not come up, in ticks. */
   secretsCheckedAt: number;
-  readonly credentials: CredentialsNote;
+  readonly credentials: CredentialsRecord;
   /** What Events told of objects that say nothing themselves. */
-  tellings: Tellings;
+  tellings: WarningEvents;
   /** What may not be of its spec; undefined: not looked for yet. */
   checked?: Checked;
   /** Which of its references lead to another deployment's objects; undefined: not looked for yet. */
@@ -49,8 +49,8 @@ export class Memory {
       refusals: new Refusals(),
       answers: new ClusterAnswers(),
       secretsCheckedAt: Number.NEGATIVE_INFINITY,
-      credentials: new CredentialsNote(),
-      tellings: NO_TELLINGS,
+      credentials: new CredentialsRecord(),
+      tellings: NO_WARNING_EVENTS,
       confirmed: false,
       errors: 0,
     };

@@ -8,7 +8,7 @@ import type { NamedSecret } from '../../workloads/objects/secret-sentinel.ts';
 import type { StoredImage } from '../../workloads/stored-templates.ts';
 import type { KubeObject, UntypedObject } from '../kube/client/object.ts';
 import type { KnownAnswer } from './act/cluster-responses.ts';
-import type { ImageLook } from './images/image-lookup.ts';
+import type { ImageLookup } from './images/image-lookup.ts';
 
 /**
  * What the operator knows of one ManagedDeployment. Terms:
@@ -35,7 +35,7 @@ export interface Observed {
   /** The build that the resource asks for; absent: it asks for none. */
   readonly build?: BuildStatus;
   /** How far the look at the registry of the wanted image is; absent: it needs none, or this operator looks none up. */
-  readonly image?: ImageLook;
+  readonly image?: ImageLookup;
   /** What the wanted pods may not be, whoever asks for it; absent: nothing was looked for. See confinement.ts. */
   readonly forbidden?: readonly Forbidden[];
   /** Why no route may lead to the wanted host; absent: one may. See host-claims.ts. */

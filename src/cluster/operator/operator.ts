@@ -15,7 +15,7 @@ import { type Outcome, runWorkers } from '../kube/queue/controller.ts';
 import { WorkQueue } from '../kube/queue/work-queue.ts';
 import type { Action } from './action.ts';
 import { createBuilds } from './builds/builds.ts';
-import { ImageLooks } from './images/digest-resolver.ts';
+import { DigestResolver } from './images/digest-resolver.ts';
 import { CHILD_KIND_NAMES } from './kinds.ts';
 import { Caches, type WatchStats } from './observe/caches.ts';
 import { followOptionalKinds } from './optional-kinds.ts';
@@ -247,8 +247,8 @@ function createLooks(
   { client, clock = systemClock }: OperatorOptions,
   registries: RegistryOptions,
   { queue, signal }: { queue: WorkQueue; signal: AbortSignal },
-): ImageLooks {
-  return new ImageLooks({
+): DigestResolver {
+  return new DigestResolver({
     client,
     lookUp: (image, credentials, ended) => lookUpImage(image, credentials, registries, ended),
     timeoutMs: registries.timeoutMs,

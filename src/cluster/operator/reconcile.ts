@@ -15,11 +15,11 @@ import { Posts } from './act/orphan-guard.ts';
 import type { Action } from './action.ts';
 import { unbuiltStatus } from './builds/unbuilt.ts';
 import { type Decision, decide } from './decide/decide.ts';
-import { imageAsked } from './images/image-lookup.ts';
+import { imageQuery } from './images/image-lookup.ts';
 import { Memory, type Remembered } from './memory.ts';
 import type { Failure } from './observe/failure.ts';
 import { type Gathered, gather } from './observe/gather.ts';
-import { withLiveComponents, withTellings } from './observe/live-reads.ts';
+import { withLiveComponents, withWarningEvents } from './observe/live-reads.ts';
 import { readParentAhead } from './observe/parent.ts';
 import type { Observed, ObservedResource } from './observed.ts';
 import { lookTime } from './reconcile-time.ts';
@@ -29,7 +29,7 @@ import { DEFAULT_PATIENCE, type Patience } from './rollout/failure-rules.ts';
 import { failedBy } from './rollout/refused-rollout.ts';
 import { reportStatus } from './status/report-status.ts';
 import { deriveStatus } from './status/status.ts';
-import { refuseIdentity, refuseSpec, tellLeaving } from './status/terminal-status.ts';
+import { rejectIdentity, rejectSpec, reportDeletion } from './status/terminal-status.ts';
 
 /** The caches have not caught up with our last writes: their events wake us; this is for one that never comes. */
 const CATCH_UP_MS = 2_000;
@@ -87,14 +87,14 @@ export function createReconciler(
     }
     const { resource } = gathered.observed;
     if (resource.metadata.deletionTimestamp !== undefined) {
-      return await tellLeaving(gathered.observed, options, remembered, signal);
+      return await reportDeletion(gathered.observed, options, remembered, signal);
     }
     if (gathered.kind === 'unreadable') {
-      return await refuseSpec(gathered.observed, gathered.problems, options, remembered, signal);
+      return await rejectSpec(gathered.observed, gathered.problems, options, remembered, signal);
     }
     const identity = await checkIdentity(gathered.observed, { view, client, remembered, signal });
     if (identity.kind === 'refused') {
-      return await refuseIdentity(gathered.observed, identity, options, remembered, signal);
+      return await rejectIdentity(gathered.observed, identity, options, remembered, signal);
     }
     const time = lookTime(clock);
     const now = new Date(time.date);
@@ -106,7 +106,7 @@ export function createReconciler(
     const forbidden = [...remembered.checked.forbidden, ...foreign];
     const confined = { ...gathered.observed, forbidden, answers };
     const whole = withHost(withWorkElsewhere(confined, key, options), options);
-    const told = await withTellings(whole, { client, remembered, time, signal });
+    const told = await withWarningEvents(whole, { client, remembered, time, signal });
     const sure = await decideSurely(told, now, signal);
     const { decision, parentRead } = sure;
     let { observed } = sure;
@@ -187,7 +187,7 @@ function withWorkElsewhere(
 ): Observed {
   const { resource } = observed;
   const build = builds === undefined ? unbuiltStatus(resource) : builds.statusOf(resource);
-  const image = images?.lookOf(key, imageAsked(observed));
+  const image = images?.resolve(key, imageQuery(observed));
   return {
     ...observed,
     ...(build === undefined ? {} : { build }),

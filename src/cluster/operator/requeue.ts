@@ -7,7 +7,7 @@ import { secretsCheckDue, secretsCheckId } from './access/secrets-check.ts';
 import type { Acted } from './act/act.ts';
 import type { Decision } from './decide/decide.ts';
 import type { Remembered } from './memory.ts';
-import { suspectsOf, tellingsDue } from './observe/warning-events.ts';
+import { suspectsOf, warningEventsDue } from './observe/warning-events.ts';
 import type { Observed } from './observed.ts';
 import type { LookTime } from './reconcile-time.ts';
 import { isPaused } from './status/conditions.ts';
@@ -82,7 +82,7 @@ export function nextLook({ observed, decision, acted, reported, status, remember
         observed.witnesses.length > 0 && acted.written.some(isSecretWitness) ? now : undefined,
       ];
   const toReport = [
-    tellingsDue(suspectsOf(observed), remembered.tellings, time),
+    warningEventsDue(suspectsOf(observed), remembered.tellings, time),
     decision.symptoms.dueAt,
     reported.dueAt,
     reported.stale ? now + STALE_PARENT_MS : undefined,

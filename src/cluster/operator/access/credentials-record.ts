@@ -12,7 +12,7 @@ const KEPT_MS = 600_000;
  * what was deleted in between the witness names a uid that is gone, which the garbage collector takes out, and the look
  * which that wakes reads them.
  */
-export class CredentialsNote {
+export class CredentialsRecord {
   #inventedFor: string | undefined;
   #made:
     | { readonly owner: string | undefined; readonly secrets: readonly NamedSecret[]; readonly at: number }

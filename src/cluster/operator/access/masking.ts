@@ -96,7 +96,7 @@ const MOST_LAST_WORDS = 1000;
  * What a container wrote when it ended, masked, and then cut to its end, where the error stands. Not the other way
  * round: half of a credential, without its name, cannot be told.
  */
-export function lastWords(text: string): string {
+export function outputTail(text: string): string {
   const masked = withoutCredentials(text);
   return masked.length <= MOST_LAST_WORDS ? masked : `…${masked.slice(1 - MOST_LAST_WORDS).toWellFormed()}`;
 }

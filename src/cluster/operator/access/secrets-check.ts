@@ -71,7 +71,7 @@ export function secretsCheck(observed: Observed, target: Target, reason: string)
 }
 
 /** What keeps the witness in step with the Secrets that are wanted; empty: it is. */
-export function witnessChanges(observed: Observed, target: Target): Action[] {
+export function sentinelChanges(observed: Observed, target: Target): Action[] {
   const { resource, witnesses } = observed;
   const check = secretsCheck(observed, target, 'a Secret is not known to be there');
   if (check.kind !== 'secrets') return [];

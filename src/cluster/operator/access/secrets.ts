@@ -9,9 +9,9 @@ import type { KubeObject, OwnerReference, UntypedObject } from '../../kube/clien
 import { RESOURCES } from '../../kube/client/resources.ts';
 import type { Execution } from '../act/execute.ts';
 import type { Action } from '../action.ts';
-import { Unmet } from '../observe/failure.ts';
+import { UnmetRequirement } from '../observe/failure.ts';
 import { isOurs } from '../observe/ownership.ts';
-import { ensureWitness } from './sentinel.ts';
+import { ensureSentinel } from './sentinel.ts';
 
 /**
  * The only place that sees a secret value: the database's password goes from one Secret into another, and nowhere else.
@@ -22,7 +22,7 @@ const PASSWORD_BYTES = 24;
 /**
  * The database's credentials and their copy, whichever is missing made from the other: the password stays the same.
  * A new one is made up only for a new volume: the password of old data is in the heads of running pods, too.
- * @throws Unmet CredentialsLost when both are gone and `mayInvent` is false; Conflict for somebody else's Secret
+ * @throws UnmetRequirement CredentialsLost when both are gone and `mayInvent` is false; Conflict for somebody else's Secret
  */
 export async function ensureCredentials(mayInvent: boolean, execution: Execution): Promise<NamedSecret[]> {
   const { resource, credentials } = execution;
@@ -73,7 +73,7 @@ async function findOurs(
   const { namespace } = resource.metadata;
   const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
   if (found === undefined || isOurs(found, resource)) return found;
-  throw new Unmet(
+  throw new UnmetRequirement(
     'Conflict',
     `Secret ${name} exists and was not made by Berth for this deployment: rename or remove it`,
   );
@@ -101,10 +101,10 @@ function passwordOf(secret: KubeObject | undefined): string | undefined {
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString();
 }
 
-function credentialsLost({ resource }: Execution): Unmet {
+function credentialsLost({ resource }: Execution): UnmetRequirement {
   const [name, copy] = [databaseName(resource), credentialsCopyName(resource)];
   const labels = `${LABELS.managedBy}=${MANAGED_BY} ${LABELS.deploymentId}=${deploymentId(resource)}`;
-  return new Unmet(
+  return new UnmetRequirement(
     'CredentialsLost',
     `the Secrets ${name} and ${copy} are gone, and no other password is made up while the volume is there. ` +
       `Make ${copy} with the key password (the running pod of the database still has it in /run/credentials/password; ` +
@@ -116,7 +116,7 @@ function credentialsLost({ resource }: Execution): Unmet {
 type SecretsAction = Extract<Action, { kind: 'secrets' }>;
 
 /** Whether nothing but a witness is made: of credentials there are none, or they are known to be there. */
-export function isWitnessAlone(
+export function isSentinelOnly(
   { database, witnessed }: SecretsAction,
   { credentials, resource }: Pick<Execution, 'credentials' | 'resource'>,
 ): boolean {
@@ -125,7 +125,7 @@ export function isWitnessAlone(
 
 /**
  * Looks at the Secrets, mends those of the database, and has a witness for all of them.
- * @throws Unmet EnvironmentMissing: only the listener, or whoever wrote the resource, can make it again
+ * @throws UnmetRequirement EnvironmentMissing: only the listener, or whoever wrote the resource, can make it again
  */
 export async function checkSecrets(
   action: SecretsAction,
@@ -134,7 +134,7 @@ export async function checkSecrets(
   const { database, environments, witnessed } = action;
   const { client, resource, credentials, signal } = execution;
   const { namespace } = resource.metadata;
-  const made = isWitnessAlone(action, execution) ? credentials.take(resource) : undefined;
+  const made = isSentinelOnly(action, execution) ? credentials.take(resource) : undefined;
   const secrets = database ? [...(made ?? (await ensureCredentials(false, execution)))] : [];
   for (const name of environments) {
     const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
@@ -143,7 +143,7 @@ export async function checkSecrets(
         name === pullSecretName(resource.metadata.name)
           ? 'credentials for its image'
           : 'environment of the app';
-      throw new Unmet('EnvironmentMissing', `the Secret ${name} with the ${what} is missing`);
+      throw new UnmetRequirement('EnvironmentMissing', `the Secret ${name} with the ${what} is missing`);
     }
     secrets.push({ name, uid: found.metadata.uid ?? '' });
   }
@@ -151,5 +151,5 @@ export async function checkSecrets(
     secrets.every(({ uid }) => known.some((secret) => secret.uid === uid)),
   );
   if (isKnown || secrets.length === 0) return undefined;
-  return await ensureWitness(secrets, execution);
+  return await ensureSentinel(secrets, execution);
 }

@@ -14,7 +14,7 @@ import { isOurs } from '../observe/ownership.ts';
  * @returns what was written; undefined: it is there and whole, the watch is merely behind
  * @throws KubeError already_exists, conflict or not_found: what has its name is not what it was, or nothing to be a witness
  */
-export async function ensureWitness(
+export async function ensureSentinel(
   secrets: readonly NamedSecret[],
   { client, resource, view, signal }: Pick<Execution, 'client' | 'resource' | 'view' | 'signal'>,
 ): Promise<KubeObject | undefined> {

@@ -7,7 +7,7 @@ import { type KubeObject, keyOf, type UntypedObject } from '../../kube/client/ob
 import { RESOURCES } from '../../kube/client/resources.ts';
 import type { WatchStats } from '../observe/caches.ts';
 import type { ObservedPod } from '../observed.ts';
-import { type ObservedJob, slimBuildPod, slimJob } from './observed-build.ts';
+import { type ObservedJob, transformBuildPod, transformJob } from './observed-build.ts';
 
 const SELECTOR = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${BUILD_COMPONENT}`;
 const BY_APP = 'app';
@@ -42,8 +42,8 @@ export class BuildCaches {
       labelSelector: `${SELECTOR}${within}`,
       indexes: { [BY_APP]: (object: UntypedObject) => [buildKeyOf(object)] },
     };
-    this.#jobs = new Reflector({ ...shared, resource: RESOURCES.Job, transform: slimJob });
-    this.#pods = new Reflector({ ...shared, resource: RESOURCES.Pod, transform: slimBuildPod });
+    this.#jobs = new Reflector({ ...shared, resource: RESOURCES.Job, transform: transformJob });
+    this.#pods = new Reflector({ ...shared, resource: RESOURCES.Pod, transform: transformBuildPod });
   }
 
   /** Calls back with the key of the custom resource that something has changed for. */
@@ -93,7 +93,7 @@ export class BuildCaches {
   }
 
   noteWrite(job: KubeObject): void {
-    this.#jobs.noteWrite(slimJob(job as UntypedObject));
+    this.#jobs.noteWrite(transformJob(job as UntypedObject));
   }
 
   noteDelete(job: KubeObject): void {

@@ -65,7 +65,7 @@ export class BuildController {
     const { caches, config, clock, changed } = this.#options;
     const now = clock.date();
     const wanted = this.#wanted();
-    const { actions, lookAt } = decideBuilds({
+    const { actions, recheckAt } = decideBuilds({
       wanted,
       jobs: caches.jobs(),
       pods: caches.pods(),
@@ -82,7 +82,7 @@ export class BuildController {
     }
     const time = lookTime(clock);
     const refusedUntil = [...this.#refusals.values()].map(({ until }) => asDate(until, time));
-    const next = Math.min(lookAt ?? Number.POSITIVE_INFINITY, ...refusedUntil);
+    const next = Math.min(recheckAt ?? Number.POSITIVE_INFINITY, ...refusedUntil);
     if (!Number.isFinite(next)) return { kind: 'settled' };
     return { kind: 'requeue', afterMs: Math.max(SHORTEST_MS, next - time.date) };
   }

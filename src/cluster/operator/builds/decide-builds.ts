@@ -45,7 +45,7 @@ export type BuildAction =
 export interface BuildsDecision {
   readonly actions: readonly BuildAction[];
   /** When to look again (ms since the epoch), if nothing happens before; null: never. */
-  readonly lookAt: number | null;
+  readonly recheckAt: number | null;
 }
 
 /** A tenant is its namespace, of which in cloud each has one: `spec.tenantId` is what the writer of a resource says. */
@@ -69,14 +69,14 @@ export function decideBuilds(input: BuildsInput): BuildsDecision {
   });
   const due = wanted.filter(({ judgement: { start } }) => start !== null && start.notBefore <= now.getTime());
   const ready = due.filter((candidate) => mayStart(candidate, input));
-  const times = wanted.flatMap(({ judgement: { start, lookAt } }) => [start?.notBefore, lookAt]);
+  const times = wanted.flatMap(({ judgement: { start, recheckAt } }) => [start?.notBefore, recheckAt]);
   const later = times.filter((time) => time != null && time > now.getTime()) as number[];
   // A pod that is stuck on its way out holds its deployment up for a while: no event tells of its end.
   const held = due.length > ready.length ? [now.getTime() + HELD_MS] : [];
-  const lookAt = Math.min(...later, ...held);
+  const recheckAt = Math.min(...later, ...held);
   return {
     actions: [...removals, ...fairly(ready, input)],
-    lookAt: Number.isFinite(lookAt) ? lookAt : null,
+    recheckAt: Number.isFinite(recheckAt) ? recheckAt : null,
   };
 }
 

@@ -16,11 +16,11 @@ import {
   podOf,
   stepsOf,
 } from './observed-build.ts';
-import { slowStart, slowStartLookAt } from './slow-start.ts';
+import { slowStart, slowStartRecheckAt } from './slow-start.ts';
 import { lost, podFailure, type StepFailure, stepFailure } from './step-failure.ts';
 
 /** What passes by itself is tried so often in all. */
-export const MOST_ATTEMPTS = 3;
+export const MAX_BUILD_ATTEMPTS = 3;
 /** Before the second attempt and before the third: a registry that restarts is back by then. */
 const PAUSES_MS = [10_000, 60_000];
 /** A Job that has ended, and no pod of it is known: its event may still be on the way. */
@@ -33,7 +33,7 @@ export interface Judgement {
   /** The attempt to be made, and not before when (ms since the epoch); null: none is. */
   readonly start: { readonly attempt: number; readonly notBefore: number } | null;
   /** Look again then (ms since the epoch), whatever happens; null: something will happen. */
-  readonly lookAt: number | null;
+  readonly recheckAt: number | null;
 }
 
 /**
@@ -83,7 +83,7 @@ interface Attempt {
   readonly now: Date;
 }
 
-const settled = (status: BuildStatus): Judgement => ({ status, start: null, lookAt: null });
+const settled = (status: BuildStatus): Judgement => ({ status, start: null, recheckAt: null });
 
 function waiting(
   { about, attempt }: Attempt,
@@ -101,7 +101,7 @@ function waiting(
       ...(message === undefined ? {} : { message }),
     },
     start: { attempt, notBefore: formerEndedAt + pause },
-    lookAt: null,
+    recheckAt: null,
   };
 }
 
@@ -123,7 +123,7 @@ function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt
   if (failure !== null) return failed(failure, input, job);
   if (end === null) return begins(job, pod, input);
   const lag = endedAt(job, input.now) + LAG_MS;
-  if (lag > input.now.getTime()) return { ...running(job, pod, input), lookAt: lag };
+  if (lag > input.now.getTime()) return { ...running(job, pod, input), recheckAt: lag };
   // It was built, perhaps, and pushed: of what digest, nobody will ever hear.
   const why = end.type === 'Complete' ? 'it has ended without telling its result' : 'it is gone';
   return failed(lost(why), input, job);
@@ -135,11 +135,11 @@ function begins(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt):
   const slow = slowStart(job, pod, input.secretName, now);
   if (slow?.lost === true) return failed(lost(slow.message), input, job);
   const { status, start } = running(job, pod, input);
-  const lookAt = slowStartLookAt(job, pod, now);
-  if (slow === null || status.message !== undefined) return { status, start, lookAt };
+  const recheckAt = slowStartRecheckAt(job, pod, now);
+  if (slow === null || status.message !== undefined) return { status, start, recheckAt };
   // The listener writes the Secret again where it hears of this reason.
   const reason = slow.lacksVolumes ? { reason: LOST_REASON } : {};
-  return { status: { ...status, ...reason, message: slow.message }, start, lookAt };
+  return { status: { ...status, ...reason, message: slow.message }, start, recheckAt };
 }
 
 function resultOf(pod: ObservedPod): BuildResult | null {
@@ -225,8 +225,8 @@ function failed(failure: StepFailure, input: Attempt, job: ObservedJob | null): 
   const { step, reason, message } = failure;
   const passes = PASSING_FAILURES.includes(reason);
   const at = finishOf(failure.at ?? (job === null ? undefined : endOf(job)?.lastTransitionTime), input);
-  if (passes && attempt < MOST_ATTEMPTS) {
-    const told = { reason, message: `attempt ${attempt} of ${MOST_ATTEMPTS} failed: ${message}` };
+  if (passes && attempt < MAX_BUILD_ATTEMPTS) {
+    const told = { reason, message: `attempt ${attempt} of ${MAX_BUILD_ATTEMPTS} failed: ${message}` };
     return waiting(
       { ...input, attempt: attempt + 1 },
       told,
@@ -239,6 +239,6 @@ function failed(failure: StepFailure, input: Attempt, job: ObservedJob | null): 
     ...(step === undefined ? {} : { step }),
     finishedAt: at,
     reason,
-    message: passes ? `${message}; tried ${MOST_ATTEMPTS} times` : message,
+    message: passes ? `${message}; tried ${MAX_BUILD_ATTEMPTS} times` : message,
   });
 }

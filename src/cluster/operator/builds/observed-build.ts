@@ -27,7 +27,7 @@ export interface Refusal {
 }
 
 /** Drops what is not read. Messages stay whole: one of them is the result of the build. */
-export function slimBuildPod(object: UntypedObject): UntypedObject {
+export function transformBuildPod(object: UntypedObject): UntypedObject {
   const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp } =
     object.metadata;
   const { phase, reason, message, conditions, initContainerStatuses, containerStatuses } =
@@ -41,7 +41,7 @@ export function slimBuildPod(object: UntypedObject): UntypedObject {
   };
 }
 
-export function slimJob(object: UntypedObject): UntypedObject {
+export function transformJob(object: UntypedObject): UntypedObject {
   const { name, namespace, uid, resourceVersion, labels, annotations, creationTimestamp, deletionTimestamp } =
     object.metadata;
   const { startTime, conditions } = (object as ObservedJob).status ?? {};

@@ -18,5 +18,5 @@ export function withoutPrivateHost(
   if (judgement.start === null || isCalled) return judgement;
   const message = `${hostname} is at a private address, which this installation does not call`;
   const status = { revisionId, number, phase: 'Failed', reason: 'GitHostRefused', message } as const;
-  return { status, start: null, lookAt: null };
+  return { status, start: null, recheckAt: null };
 }

@@ -67,7 +67,11 @@ export function slowStart(
 }
 
 /** When what `slowStart` says may be another (ms since the epoch); null: never, by time alone. */
-export function slowStartLookAt(job: ObservedJob, pod: ObservedPod | undefined, now: number): number | null {
+export function slowStartRecheckAt(
+  job: ObservedJob,
+  pod: ObservedPod | undefined,
+  now: number,
+): number | null {
   if (pod !== undefined && !isUnbegun(pod)) return null;
   const from = since(job, pod);
   return [from + SLOW_MS, from + LOST_MS].find((at) => at > now) ?? null;

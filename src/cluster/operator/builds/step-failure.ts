@@ -1,6 +1,6 @@
 import { buildFailureSchema } from '../../../contract/resource/build.ts';
 import { type BuildFailureReason, type BuildStep, buildFailureReason } from '../../../domain/builds/build.ts';
-import { lastWords, withoutCredentials } from '../access/masking.ts';
+import { outputTail, withoutCredentials } from '../access/masking.ts';
 import type { ObservedContainer, ObservedPod } from '../observed.ts';
 import { imageFailureReason } from './image-failure.ts';
 import { stepsOf } from './observed-build.ts';
@@ -32,7 +32,7 @@ const CONTAINER_LOST = /^(ContainerStatusUnknown|Unknown|StartError|ContainerCan
 export function podFailure({ metadata, status }: ObservedPod): StepFailure | null {
   const { reason = '', message = '' } = status ?? {};
   if (reason === 'Evicted' && TOO_LARGE.test(message))
-    return { reason: 'BuildTooLarge', message: lastWords(message) };
+    return { reason: 'BuildTooLarge', message: outputTail(message) };
   const disruption = status?.conditions?.find(
     ({ type, status: holds }) => type === 'DisruptionTarget' && holds === 'True',
   );
@@ -43,7 +43,7 @@ export function podFailure({ metadata, status }: ObservedPod): StepFailure | nul
 
 /** What nothing in the repository has caused. */
 export function lost(why: string): StepFailure {
-  return { reason: 'BuildLost', message: `the pod of the build was lost: ${lastWords(why)}` };
+  return { reason: 'BuildLost', message: `the pod of the build was lost: ${outputTail(why)}` };
 }
 
 /** The first step that has ended with an error; null: none has, and the pod has not failed either. */
@@ -63,12 +63,12 @@ function failureOf(step: BuildStep, terminated: Terminated): StepFailure {
     return { step, reason: 'BuildTooLarge', message: `the step ${step} ran out of memory`, at };
   }
   if (reason !== undefined && CONTAINER_LOST.test(reason)) {
-    const why = lastWords(message.trim() === '' ? reason : `${reason}: ${message.trim()}`);
+    const why = outputTail(message.trim() === '' ? reason : `${reason}: ${message.trim()}`);
     return { step, reason: 'BuildLost', message: `the step ${step} was lost: ${why}`, at };
   }
   const told = toldBy(message);
   if (told !== null) return { step, ...told, at };
-  const why = message.trim() === '' ? '' : `: ${lastWords(message.trim())}`;
+  const why = message.trim() === '' ? '' : `: ${outputTail(message.trim())}`;
   const ended = `the step ${step} ended with exit code ${exitCode}${why}`;
   return { step, reason: step === 'image' ? imageFailureReason(message) : 'BuildFailed', message: ended, at };
 }

@@ -2,7 +2,7 @@ import { identityValue } from '../../../workloads/labels.ts';
 import { isSameVersion, type ObjectVersion } from '../../kube/cache/compressed-store.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { readResource } from '../observe/gather.ts';
-import { isAccepted, isHeldUp } from '../observe/ownership.ts';
+import { isAccepted, isBlockedByIdentity } from '../observe/ownership.ts';
 import type { ObservedResource } from '../observed.ts';
 
 /** The custom resources, as cached. */
@@ -65,7 +65,8 @@ export class WantedResources {
   /** Of several with one identity, the one that the operator has accepted. */
   #isToBeBuilt(resource: ObservedResource): boolean {
     const { namespace, deletionTimestamp } = resource.metadata;
-    if (deletionTimestamp !== undefined || isHeldUp(resource.status?.conditions ?? [])) return false;
+    if (deletionTimestamp !== undefined || isBlockedByIdentity(resource.status?.conditions ?? []))
+      return false;
     return this.#cached.countOf(namespace, identityValue(resource)) < 2 || isAccepted(resource);
   }
 }

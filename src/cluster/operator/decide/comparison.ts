@@ -6,7 +6,7 @@ import type { KnownAnswer } from '../act/cluster-responses.ts';
 import { replicasKey } from '../act/cluster-responses.ts';
 import { type Additions, additionsOf } from '../changes/added-fields.ts';
 import { changeHash, namesAddition } from '../changes/cluster-changes.ts';
-import { recently } from '../observe/recently.ts';
+import { boundedCache } from '../observe/recently.ts';
 import { type ChildObject, idOf, type Observed } from '../observed.ts';
 import { workloadState } from '../pods/workload-state.ts';
 
@@ -55,7 +55,7 @@ interface Found {
 const MOST_COMPARED = 500;
 
 /** Of cached objects, which never change: most looks want of most of them what the look before has wanted. */
-const compared = recently<ChildObject, Found>(MOST_COMPARED);
+const compared = boundedCache<ChildObject, Found>(MOST_COMPARED);
 
 function found(object: KubeObject, live: ChildObject): Found {
   const known = compared.get(live);

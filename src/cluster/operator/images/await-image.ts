@@ -8,7 +8,7 @@ import { running, type Templates } from '../rollout/template-selection.ts';
  * While a registry is asked, what is under way goes on, be it a rollout, a way back from one, what serves, or what is kept
  * to be looked at; null: nothing has to be waited for.
  */
-export function untilLookedUp(observed: Observed, wanted: Templates): Target | null {
+export function targetDuringLookup(observed: Observed, wanted: Templates): Target | null {
   const { image } = observed;
   if (wanted.store === null || image?.kind !== 'pending') return null;
   const { activeRevision, rollout, failedRevision, failedChange = null } = observed.resource.status ?? {};

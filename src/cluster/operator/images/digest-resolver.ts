@@ -9,9 +9,9 @@ import type { Clock } from '../../kube/client/clock.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import type { ImageAsked, ImageLook } from './image-lookup.ts';
-import { type RegistryCaller, SilentHosts } from './registry-circuit-breaker.ts';
-import { SharedQuestions } from './single-flight.ts';
+import type { ImageLookup, ImageQuery } from './image-lookup.ts';
+import { type RegistryCaller, RegistryCircuitBreaker } from './registry-circuit-breaker.ts';
+import { SingleFlight } from './single-flight.ts';
 import { Turns } from './turns.ts';
 
 /**
@@ -19,7 +19,7 @@ import { Turns } from './turns.ts';
  * anybody else waiting for it. Answers are kept until they stand in stored templates; losing them costs another look.
  */
 
-export interface LooksOptions {
+export interface DigestResolverOptions {
   readonly client: {
     find(
       resource: typeof RESOURCES.Secret,
@@ -51,7 +51,7 @@ const MOST_WAITS = 10;
 
 interface Known {
   readonly id: string;
-  look: ImageLook;
+  look: ImageLookup;
   /** Ends the look that is under way. */
   readonly ending: AbortController;
 }
@@ -64,20 +64,20 @@ interface Question {
   readonly until: number;
 }
 
-export class ImageLooks {
-  readonly #options: LooksOptions;
+export class DigestResolver {
+  readonly #options: DigestResolverOptions;
   readonly #known = new Map<string, Known>();
   readonly #turns = new Turns(LIMITS);
-  readonly #silent: SilentHosts;
-  readonly #questions = new SharedQuestions<ImageAnswer>();
+  readonly #silent: RegistryCircuitBreaker;
+  readonly #questions = new SingleFlight<ImageAnswer>();
 
-  constructor(options: LooksOptions) {
+  constructor(options: DigestResolverOptions) {
     this.#options = options;
-    this.#silent = new SilentHosts(() => options.clock.now());
+    this.#silent = new RegistryCircuitBreaker(() => options.clock.now());
   }
 
   /** How far the look is that `asked` needs; it is begun where it was not. undefined: nothing is asked. */
-  lookOf(key: string, asked: ImageAsked | null): ImageLook | undefined {
+  resolve(key: string, asked: ImageQuery | null): ImageLookup | undefined {
     const known = this.#known.get(key);
     if (asked !== null && known?.id === asked.id) return known.look;
     this.forget(key);
@@ -107,7 +107,7 @@ export class ImageLooks {
     this.#known.delete(key);
   }
 
-  async #look(asked: ImageAsked, until: number, ended: AbortSignal): Promise<ImageLook> {
+  async #look(asked: ImageQuery, until: number, ended: AbortSignal): Promise<ImageLookup> {
     const { image } = asked;
     const pinned = image.includes('@');
     try {
@@ -124,7 +124,7 @@ export class ImageLooks {
     return { kind: 'resolved', image };
   }
 
-  async #ask(asked: ImageAsked, until: number, ended: AbortSignal): Promise<ImageAnswer> {
+  async #ask(asked: ImageQuery, until: number, ended: AbortSignal): Promise<ImageAnswer> {
     const { image, namespace, pullSecrets } = asked;
     const reference = registryReference(image);
     if (reference === null) throw new RegistryError('unsupported', 'it is no image reference');

@@ -3,7 +3,7 @@ import { type Finding, no, yes } from '../status/conditions.ts';
 import { imageToRun } from './revision-image.ts';
 
 /** What ImageReady says of an image that a registry is, or was, asked for; null: nobody asks. */
-export function lookFinding(observed: Observed): Finding | null {
+export function lookupFinding(observed: Observed): Finding | null {
   const { resource, image: look } = observed;
   if (look?.kind === 'pending') {
     const message = `the registry is asked for the digest of ${resource.spec.revision.image}`;

@@ -6,7 +6,7 @@ import { isPaused } from '../status/conditions.ts';
 import { decidedImage } from './revision-image.ts';
 
 /** What has to be asked of a registry before a revision may begin. */
-export interface ImageAsked {
+export interface ImageQuery {
   readonly namespace: string;
   /** As given. */
   readonly image: string;
@@ -17,7 +17,7 @@ export interface ImageAsked {
 }
 
 /** How far a look at the registry is. */
-export type ImageLook =
+export type ImageLookup =
   /** It ends by `until` at the latest, in ms since the epoch. */
   | { readonly kind: 'pending'; readonly until: number }
   /** Pinned to its digest. */
@@ -28,7 +28,7 @@ export type ImageLook =
   | { readonly kind: 'absent'; readonly why: string };
 
 /** The image to look up; null: nothing is to begin, or the image of what begins is decided. */
-export function imageAsked({ resource, storedTemplates }: Observed): ImageAsked | null {
+export function imageQuery({ resource, storedTemplates }: Observed): ImageQuery | null {
   const { metadata, spec, status } = resource;
   const { image, id = '', number } = spec.revision;
   if (image === undefined || spec.suspend || spec.deletion !== undefined || isPaused(resource)) return null;

@@ -21,7 +21,7 @@ interface LeftAlone {
  * no more requests says so to whoever it was asked as, and one that is slow is so for whoever asked: no tenant can bring
  * that upon another one.
  */
-export class SilentHosts {
+export class RegistryCircuitBreaker {
   readonly #now: () => number;
   readonly #leftAlone = new Map<string, LeftAlone>();
 

@@ -1,7 +1,7 @@
 /**
  * The same question of several is asked once; when nobody waits for it any more, it is ended.
  */
-export class SharedQuestions<T> {
+export class SingleFlight<T> {
   readonly #underWay = new Map<string, Question<T>>();
 
   /**

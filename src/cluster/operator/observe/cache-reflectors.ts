@@ -5,7 +5,7 @@ import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../kube/client/resources.ts';
 import { CHILD_KINDS, type ChildKindName } from '../kinds.ts';
 import { appKeys, buildKeys, hostKeys, identityKeys, keptKeys } from './cache-keys.ts';
-import { slimChild, slimPod, slimResource, slimTemplates } from './cached-fields.ts';
+import { transformChild, transformPod, transformResource, transformTemplates } from './cached-fields.ts';
 
 export interface ReflectorsOptions {
   readonly client: KubeClient;
@@ -26,8 +26,8 @@ export const BY_HOST = 'host';
 export const BY_BUILD = 'build';
 
 const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => UntypedObject>> = {
-  Pod: slimPod as (object: UntypedObject) => UntypedObject,
-  ControllerRevision: slimTemplates,
+  Pod: transformPod as (object: UntypedObject) => UntypedObject,
+  ControllerRevision: transformTemplates,
 };
 
 /** Kinds that outlive their custom resource, and are watched. */
@@ -41,7 +41,7 @@ const FEWEST_PLAIN = 4;
 /** Of the custom resources. */
 export function resourceReflectors(options: ReflectorsOptions): ByNamespace {
   return reflectors(options, RESOURCES.ManagedDeployment, {
-    transform: slimResource,
+    transform: transformResource,
     indexes: { [BY_IDENTITY]: identityKeys, [BY_HOST]: hostKeys, [BY_BUILD]: buildKeys },
   });
 }
@@ -51,7 +51,7 @@ export function childReflectors(options: ReflectorsOptions, kind: ChildKindName)
   const { resource, labelSelector } = CHILD_KINDS[kind];
   return reflectors(options, resource, {
     labelSelector,
-    transform: TRANSFORMS[kind] ?? slimChild,
+    transform: TRANSFORMS[kind] ?? transformChild,
     ...(KEPT_KINDS.includes(kind) ? { indexes: { [BY_IDENTITY]: keptKeys } } : {}),
   });
 }

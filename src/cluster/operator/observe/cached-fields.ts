@@ -1,11 +1,11 @@
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
-import { lastWords } from '../access/masking.ts';
+import { outputTail } from '../access/masking.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 
 /** What is dropped from objects before they are cached: memory at 5,000 deployments is mostly this. */
 
 /** Drops managedFields, but keeps who applies `spec.replicas`: the planner must know before it leaves that field out. */
-export function slimChild(object: UntypedObject): ChildObject {
+export function transformChild(object: UntypedObject): ChildObject {
   const owners = replicasOwners(object.metadata.managedFields ?? []);
   delete object.metadata.managedFields;
   return owners.length === 0 ? object : Object.assign(object, { replicasOwners: owners });
@@ -21,7 +21,7 @@ function replicasOwners(entries: readonly ManagedFieldsEntry[]): string[] {
 }
 
 /** Keeps the data of stored templates as text: a fifth of the memory, and most are never read. */
-export function slimTemplates(object: UntypedObject): UntypedObject {
+export function transformTemplates(object: UntypedObject): UntypedObject {
   delete object.metadata.managedFields;
   return {
     ...object,
@@ -30,7 +30,7 @@ export function slimTemplates(object: UntypedObject): UntypedObject {
 }
 
 /** Of a pod only its identity and how it fares. */
-export function slimPod(object: UntypedObject): ObservedPod {
+export function transformPod(object: UntypedObject): ObservedPod {
   const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp, finalizers } =
     object.metadata;
   const { phase, reason, message, conditions, initContainerStatuses, containerStatuses } =
@@ -88,11 +88,11 @@ function slimContainer({ name, ready, restartCount, state, lastState }: Containe
 function slimState<State extends Container['state']>(state: State): State {
   const { terminated } = state ?? {};
   if (terminated?.message === undefined) return state;
-  return { ...state, terminated: { ...terminated, message: lastWords(terminated.message) } };
+  return { ...state, terminated: { ...terminated, message: outputTail(terminated.message) } };
 }
 
 /** The custom resource as it is, without managedFields. */
-export function slimResource<T extends KubeObject>(object: T): T {
+export function transformResource<T extends KubeObject>(object: T): T {
   delete object.metadata.managedFields;
   return object;
 }

@@ -25,7 +25,7 @@ export interface Failure {
 }
 
 /** Something that the action needs is not there, or is somebody else's. The message names no secret value. */
-export class Unmet extends Error {
+export class UnmetRequirement extends Error {
   readonly reason: Failure['reason'];
 
   constructor(reason: Failure['reason'], message: string) {

@@ -23,8 +23,8 @@ import { idOf } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isOurs } from './ownership.ts';
-import { standIn } from './placeholder-spec.ts';
-import { recently } from './recently.ts';
+import { withPlaceholderSpec } from './placeholder-spec.ts';
+import { boundedCache } from './recently.ts';
 
 export type Gathered =
   | { kind: 'found'; observed: Observed }
@@ -41,7 +41,11 @@ export function gather(view: Pick<ClusterView, 'resource' | 'children' | 'watche
   if (object === undefined) return { kind: 'absent' };
   const read = readResource(object);
   if (typeof read !== 'string') return { kind: 'found', observed: observe(view, key, read) };
-  return { kind: 'unreadable', observed: observe(view, key, standIn(asResource(object))), problems: read };
+  return {
+    kind: 'unreadable',
+    observed: observe(view, key, withPlaceholderSpec(asResource(object))),
+    problems: read,
+  };
 }
 
 function observe(
@@ -88,7 +92,7 @@ function isWithoutOwner({
  */
 const KEPT = 200;
 /** Parsing is the dearest part of a look. */
-const parsed = recently<UntypedObject, ObservedResource | string>(KEPT);
+const parsed = boundedCache<UntypedObject, ObservedResource | string>(KEPT);
 
 /**
  * The resource with defaults filled in, or what is wrong with it. Fields of a later version are passed over, as a field
@@ -188,7 +192,7 @@ function readFormer(text: string | undefined): ActiveRevision | null {
 }
 
 /** null: not in Berth's form. */
-const stored = recently<ChildObject, StoredTemplates | null>(KEPT);
+const stored = boundedCache<ChildObject, StoredTemplates | null>(KEPT);
 
 /** null: somebody else wrote the object. */
 function readStored(object: ChildObject): StoredTemplates | null {

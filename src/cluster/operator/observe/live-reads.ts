@@ -7,7 +7,7 @@ import type { LookTime } from '../reconcile-time.ts';
 import { componentsOf } from '../rollout/target.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isOurs } from './ownership.ts';
-import { askTellings, NO_TELLINGS, suspectsOf, tellingsDue } from './warning-events.ts';
+import { NO_WARNING_EVENTS, readWarningEvents, suspectsOf, warningEventsDue } from './warning-events.ts';
 
 /** What is asked of the server itself, because the caches do not hold it or may be wrong. */
 
@@ -22,17 +22,17 @@ interface Asking {
  * The look, with what only Events tell; they are asked for when it is due.
  * @throws KubeError when the signal fires
  */
-export async function withTellings(
+export async function withWarningEvents(
   observed: Observed,
   { client, remembered, time, signal }: Asking,
 ): Promise<Observed> {
   const suspects = suspectsOf(observed);
-  const due = tellingsDue(suspects, remembered.tellings, time);
-  if (due === undefined) remembered.tellings = NO_TELLINGS;
+  const due = warningEventsDue(suspects, remembered.tellings, time);
+  if (due === undefined) remembered.tellings = NO_WARNING_EVENTS;
   else if (due <= time.date) {
     const { namespace } = observed.resource.metadata;
     const asked = { namespace, suspects };
-    remembered.tellings = await askTellings(client, asked, remembered.tellings, time, signal);
+    remembered.tellings = await readWarningEvents(client, asked, remembered.tellings, time, signal);
   }
   const uids = new Set(suspects.map(({ uid }) => uid));
   const tellings = new Map([...remembered.tellings.byUid].filter(([uid]) => uids.has(uid)));

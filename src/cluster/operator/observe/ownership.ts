@@ -42,11 +42,11 @@ export function isMarked({ metadata: { labels } }: KubeObject, resource: Managed
 export function isAccepted(resource: KubeObject): boolean {
   const { status } = resource as KubeObject & { status?: ManagedDeploymentStatus };
   const { observedSpecGeneration, conditions = [] } = status ?? {};
-  return observedSpecGeneration !== undefined && !isHeldUp(conditions);
+  return observedSpecGeneration !== undefined && !isBlockedByIdentity(conditions);
 }
 
 /** Whether nothing is done for a resource because of its identity: then every condition says so. */
-export function isHeldUp(conditions: readonly Condition[]): boolean {
+export function isBlockedByIdentity(conditions: readonly Condition[]): boolean {
   return (
     conditions.some(
       ({ type, status, reason }) => type === 'Ready' && status === 'False' && isOfIdentity(reason),

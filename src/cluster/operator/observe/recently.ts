@@ -1,4 +1,4 @@
-export interface Recently<Key extends object, Value> {
+export interface BoundedCache<Key extends object, Value> {
   get(key: Key): Value | undefined;
   set(key: Key, value: Value): void;
 }
@@ -8,7 +8,7 @@ export interface Recently<Key extends object, Value> {
  * and of none that nobody holds any more. What is asked for again soon is of what changes or fails; to keep it of all
  * that is at rest would only fill memory.
  */
-export function recently<Key extends object, Value>(most: number): Recently<Key, Value> {
+export function boundedCache<Key extends object, Value>(most: number): BoundedCache<Key, Value> {
   let young = new WeakMap<Key, Value>();
   let old = new WeakMap<Key, Value>();
   let count = 0;

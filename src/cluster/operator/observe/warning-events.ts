@@ -13,7 +13,7 @@ import { volumeState } from './data-services.ts';
  * What the cluster tells only as Events: a quota that keeps a StatefulSet from its pods, a volume that cannot be made or
  * mounted. They are not watched, there are too many; asked for are those of an object that has nothing else to say.
  */
-export interface Tellings {
+export interface WarningEvents {
   readonly byUid: ReadonlyMap<string, Telling>;
   /** When they were asked for, in ticks. */
   readonly askedAt: number;
@@ -21,7 +21,11 @@ export interface Tellings {
   readonly pauseMs: number;
 }
 
-export const NO_TELLINGS: Tellings = { byUid: new Map(), askedAt: Number.NEGATIVE_INFINITY, pauseMs: 0 };
+export const NO_WARNING_EVENTS: WarningEvents = {
+  byUid: new Map(),
+  askedAt: Number.NEGATIVE_INFINITY,
+  pauseMs: 0,
+};
 
 /** Who has waited so long without a word is asked about. */
 const SILENCE_MS = 3_000;
@@ -61,9 +65,9 @@ export function suspectsOf(observed: Observed): Suspect[] {
 }
 
 /** When Events have to be asked for next, in ms since the epoch; undefined: nothing waits in silence. */
-export function tellingsDue(
+export function warningEventsDue(
   suspects: readonly Suspect[],
-  { askedAt, pauseMs }: Tellings,
+  { askedAt, pauseMs }: WarningEvents,
   time: LookTime,
 ): number | undefined {
   if (suspects.length === 0) return undefined;
@@ -77,13 +81,13 @@ export function tellingsDue(
  * Asks for the Events of the suspects. What cannot be asked is as if nothing had been told.
  * @throws KubeError when the signal fires
  */
-export async function askTellings(
+export async function readWarningEvents(
   client: Pick<KubeClient, 'list'>,
   { namespace, suspects }: { namespace: string; suspects: readonly Suspect[] },
-  before: Tellings,
+  before: WarningEvents,
   { ticks }: LookTime,
   signal: AbortSignal,
-): Promise<Tellings> {
+): Promise<WarningEvents> {
   const told = await Promise.all(
     suspects.map(async ({ uid }) => [uid, await lastWarning(client, namespace, uid, signal)] as const),
   );

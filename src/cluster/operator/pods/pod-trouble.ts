@@ -79,8 +79,8 @@ export function troubleOf(observed: Observed, component: string): PodTrouble | u
   const living = pods.filter((pod) => !hasEnded(pod));
   const troubles = (living.length > 0 ? living : pods)
     .filter((pod) => !isReadyPod(pod))
-    .map((pod) => mostTelling(troublesOf(observed, pod)) ?? podTrouble(pod));
-  return mostTelling(troubles) ?? (pods.length === 0 ? stuckPod(observed, component) : undefined);
+    .map((pod) => mostSpecific(troublesOf(observed, pod)) ?? podTrouble(pod));
+  return mostSpecific(troubles) ?? (pods.length === 0 ? stuckPod(observed, component) : undefined);
 }
 
 /** A pod that cannot end, as its node is lost. A StatefulSet makes no other one before. */
@@ -118,14 +118,14 @@ export function troublesOf(
 }
 
 /** The first that says more than that it takes its time. */
-export function mostTelling(troubles: readonly PodTrouble[]): PodTrouble | undefined {
+export function mostSpecific(troubles: readonly PodTrouble[]): PodTrouble | undefined {
   return troubles.find(({ reason }) => !ORDINARY.has(reason)) ?? troubles[0];
 }
 
 /** Why this pod is not ready, as far as its status tells. Nothing that a container printed is in its message. */
 export function podTrouble(pod: ObservedPod): PodTrouble {
   const troubles = podTroubles(pod);
-  return mostTelling(troubles) ?? wholePod(pod, pod.status?.phase ?? 'Pending', undefined);
+  return mostSpecific(troubles) ?? wholePod(pod, pod.status?.phase ?? 'Pending', undefined);
 }
 
 /** Everything that keeps this pod, in the order in which its containers start. `template`: what it was made from. */

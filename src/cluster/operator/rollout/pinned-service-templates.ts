@@ -5,7 +5,7 @@ import type { DesiredObject, KubeObject } from '../../../workloads/desired-objec
 import { cacheName, databaseName } from '../../../workloads/names.ts';
 import { sameMeaning } from '../../../workloads/same-template.ts';
 import { dataServiceInputs, isDataServiceInputsHash } from '../../../workloads/template-inputs.ts';
-import { recently } from '../observe/recently.ts';
+import { boundedCache } from '../observe/recently.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedResource } from '../observed.ts';
 
 /**
@@ -118,7 +118,7 @@ function keeping(inputs: string, template: V1PodTemplateSpec): Kept {
 const MOST_KNOWN = 200;
 
 /** Of cached objects, which never change: it is asked for at each look. */
-const known = recently<ChildObject, Kept | null>(MOST_KNOWN);
+const known = boundedCache<ChildObject, Kept | null>(MOST_KNOWN);
 
 function readKept(observed: Observed, kind: string, name: string): Kept | undefined {
   const live = liveChild(observed, kind, name);

@@ -1,5 +1,5 @@
 import { buildFinding } from '../builds/build-findings.ts';
-import { lookFinding } from '../images/image-findings.ts';
+import { lookupFinding } from '../images/image-findings.ts';
 import type { Facts } from '../observe/facts.ts';
 import type { Observed } from '../observed.ts';
 import { type Finding, no, yes } from './conditions.ts';
@@ -10,7 +10,7 @@ export function imageReady({ observed }: Facts): Finding {
   const building = buildFinding(observed);
   if (building !== null) return building;
   if (revision.image === undefined) return noImage(observed);
-  const looked = lookFinding(observed);
+  const looked = lookupFinding(observed);
   if (looked !== null) return looked;
   return yes(source === 'git_host' ? 'ImageBuilt' : 'ImageGiven', `image ${revision.image}`);
 }

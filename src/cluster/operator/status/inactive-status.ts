@@ -12,7 +12,7 @@ import { isOff, stillServing } from './serving-findings.ts';
  * told as if it still were so. What was decided stands (which revision is active, which has failed), and so do the
  * hosts of its routes, which nobody else may be given meanwhile.
  */
-export function refusedStatus(
+export function rejectedStatus(
   resource: ObservedResource,
   reason: Reason,
   message: string,
@@ -36,7 +36,7 @@ export function refusedStatus(
  */
 export function unreadableStatus(observed: Observed, message: string, now: Date): ManagedDeploymentStatus {
   const { resource } = observed;
-  const refused = refusedStatus(resource, 'Refused', message, now);
+  const refused = rejectedStatus(resource, 'Refused', message, now);
   const { status: former, activeRevision } = resource.status ?? {};
   if (former === undefined) return refused;
   const off = isOff(observed);
@@ -71,7 +71,7 @@ function everyCondition({ status }: ObservedResource, finding: Finding): Record<
  * was seen before is told as if it still were so.
  * @param holds what is known to block its end
  */
-export function leavingStatus(
+export function deletionStatus(
   resource: ObservedResource,
   holds: readonly DeletionHold[],
   now: Date,

@@ -13,7 +13,7 @@ import { SHORTEST_PAUSE_MS, staleOutcome } from '../requeue.ts';
 import { conditionOf } from './conditions.ts';
 import { nextOverdue, resourceHolds } from './deletion-holds.ts';
 import { readHolds, readsDueAt } from './deletion-reads.ts';
-import { leavingStatus, refusedStatus, unreadableStatus } from './inactive-status.ts';
+import { deletionStatus, rejectedStatus, unreadableStatus } from './inactive-status.ts';
 import { reportStatus } from './report-status.ts';
 
 /** Resources for which nothing is done: that is told, and when to look again. */
@@ -29,9 +29,9 @@ const HOLDS_PAUSE_MS = 30_000;
 
 /**
  * Nothing is done for what is being deleted; the garbage collector has its own say. What blocks it is told. Where the API
- * server takes no status of it (see refuseSpec), nothing is told either.
+ * server takes no status of it (see rejectSpec), nothing is told either.
  */
-export async function tellLeaving(
+export async function reportDeletion(
   observed: Observed,
   options: ReconcilerOptions,
   remembered: Remembered,
@@ -43,7 +43,7 @@ export async function tellLeaving(
   const readsAt = cached.length > 0 ? null : readsDueAt(observed);
   const areDue = readsAt !== null && readsAt <= now.getTime();
   const holds = areDue ? await readHolds(observed, options.client, signal) : cached;
-  const status = leavingStatus(resource, holds, now);
+  const status = deletionStatus(resource, holds, now);
   try {
     const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
     if (stale) return staleOutcome();
@@ -60,7 +60,7 @@ export async function tellLeaving(
  * Nothing is made for a resource that may not use its identity. What it ran with it before is removed, so that the
  * selectors of the rightful one do not match it; volumes, Secrets and stored templates stay.
  */
-export async function refuseIdentity(
+export async function rejectIdentity(
   observed: Observed,
   { reason, message }: Extract<Identity, { kind: 'refused' }>,
   options: ReconcilerOptions,
@@ -69,7 +69,7 @@ export async function refuseIdentity(
 ): Promise<Outcome> {
   const { resource } = observed;
   const now = options.clock.date();
-  const status = refusedStatus(resource, reason, message, now);
+  const status = rejectedStatus(resource, reason, message, now);
   const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
   if (stale) return staleOutcome();
   await withdraw(observed, options, signal);
@@ -104,7 +104,7 @@ async function withdraw(
  * of what runs is a look all the same, and is told. Where an earlier CRD let through so much that the API server takes no
  * status of it either, an Event says it.
  */
-export async function refuseSpec(
+export async function rejectSpec(
   observed: Observed,
   problems: string,
   options: ReconcilerOptions,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
-import { lastWords, withoutCredentials } from '../../../../../src/cluster/operator/access/masking.ts';
-import { slimPod } from '../../../../../src/cluster/operator/observe/cached-fields.ts';
+import { outputTail, withoutCredentials } from '../../../../../src/cluster/operator/access/masking.ts';
+import { transformPod } from '../../../../../src/cluster/operator/observe/cached-fields.ts';
 
 /** What a kubelet passes on of a container at most. */
 const MOST_OF_A_CONTAINER = 4096;
@@ -67,21 +67,21 @@ describe('a text made to be slow', () => {
 
 describe('the last words of a container', () => {
   test('are kept from their end', () => {
-    expect(lastWords('short')).toBe('short');
-    const kept = lastWords(`${'log line\n'.repeat(400)}panic: no such table`);
+    expect(outputTail('short')).toBe('short');
+    const kept = outputTail(`${'log line\n'.repeat(400)}panic: no such table`);
     expect(kept).toHaveLength(1000);
     expect(kept).toMatch(/^….*panic: no such table$/s);
   });
 
   test('hold no half of a credential: they are masked before they are cut', () => {
-    const kept = lastWords(`TOKEN=${'s3cret'.repeat(200)} ${'x'.repeat(900)}`);
+    const kept = outputTail(`TOKEN=${'s3cret'.repeat(200)} ${'x'.repeat(900)}`);
     expect(kept).not.toContain('s3cret');
   });
 
   test('are masked and cut once, when the pod is taken into the cache', () => {
     const terminated = { exitCode: 1, message: `${'x'.repeat(3000)} PASSWORD=s3cret` };
     const containerStatuses = [{ name: 'app', state: { terminated }, lastState: { terminated } }];
-    const pod = slimPod({
+    const pod = transformPod({
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: 'web-1' },

@@ -133,7 +133,7 @@ describe('the last word', () => {
   test.each(['Succeeded', 'Failed'] as const)('%s stays, whatever becomes of the Job', (phase) => {
     const last: BuildStatus = { ...runningStatus, phase, finishedAt: 'then' };
     const told = resourceWith({ status: last });
-    expect(judge(told)).toEqual({ status: last, start: null, lookAt: null });
+    expect(judge(told)).toEqual({ status: last, start: null, recheckAt: null });
     expect(judge(told, [job], [podWith(job, { source: runs })]).status).toEqual(last);
   });
 
@@ -240,7 +240,7 @@ describe('what passes by itself is tried again', () => {
     const done = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded', -1] });
     expect(judge(shop, [done])).toMatchObject({
       status: { phase: 'Running' },
-      lookAt: NOW.getTime() + 4000,
+      recheckAt: NOW.getTime() + 4000,
     });
   });
 
@@ -279,14 +279,14 @@ describe('a build that does not begin', () => {
   test('is not talked about for 45 s, and looked at then', () => {
     const judged = waited(44);
     expect(judged.status).not.toHaveProperty('message');
-    expect(judged.lookAt).toBe(seconds(45).getTime());
+    expect(judged.recheckAt).toBe(seconds(45).getTime());
   });
 
   test('then says what it waits for, and asks for its Secret', () => {
     const judged = waited(45);
     expect(judged).toMatchObject({
       status: { phase: 'Running', reason: 'BuildLost' },
-      lookAt: seconds(180).getTime(),
+      recheckAt: seconds(180).getTime(),
     });
     expect(judged.status.message).toContain(`does the Secret ${buildOf(shop).secretName} exist`);
     expect(waited(45, waits('secret "x" not found'), conditions()).status.message).toMatch(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ImageAsked, ImageLook } from '../../../../../src/cluster/operator/images/image-lookup.ts';
+import type { ImageLookup, ImageQuery } from '../../../../../src/cluster/operator/images/image-lookup.ts';
 import { message, type Spec, scaled, settled, steps, World } from '../fixtures.ts';
 
 /** Which image a revision runs, decided once. */
@@ -8,16 +8,16 @@ const digest = (character: string) => `sha256:${character.repeat(64)}`;
 
 /** A registry: what each image is at present. */
 class Registry {
-  readonly answers = new Map<string, ImageLook>();
-  readonly asked: ImageAsked[] = [];
-  #known = new Map<string, ImageLook>();
+  readonly answers = new Map<string, ImageLookup>();
+  readonly asked: ImageQuery[] = [];
+  #known = new Map<string, ImageLookup>();
 
   tag(image: string, character: string): void {
     this.answers.set(image, { kind: 'resolved', image: `${image}@${digest(character)}` });
   }
 
   /** Answers at once, once a question, as a look does. */
-  lookOf(_key: string, asked: ImageAsked | null): ImageLook | undefined {
+  resolve(_key: string, asked: ImageQuery | null): ImageLookup | undefined {
     if (asked === null) {
       this.#known.clear();
       return undefined;

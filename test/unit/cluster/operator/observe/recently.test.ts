@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { recently } from '../../../../../src/cluster/operator/observe/recently.ts';
+import { boundedCache } from '../../../../../src/cluster/operator/observe/recently.ts';
 
 describe('recently', () => {
   const keys = Array.from({ length: 10 }, (_, index) => ({ index }));
   const filled = (most: number) => {
-    const kept = recently<object, number>(most);
+    const kept = boundedCache<object, number>(most);
     for (const key of keys) kept.set(key, key.index);
     return kept;
   };
@@ -21,7 +21,7 @@ describe('recently', () => {
   });
 
   test('what is asked for again and again stays, whatever comes', () => {
-    const kept = recently<object, number>(2);
+    const kept = boundedCache<object, number>(2);
     const [first = {}, ...others] = keys;
     kept.set(first, 0);
     for (const key of others) {
@@ -31,7 +31,7 @@ describe('recently', () => {
   });
 
   test('a value that is set again replaces the one before', () => {
-    const kept = recently<object, number>(1);
+    const kept = boundedCache<object, number>(1);
     const [key = {}, another = {}] = keys;
     kept.set(key, 1);
     kept.set(another, 2);
