@@ -14,7 +14,7 @@ export interface ReflectorsOptions {
   readonly logger: Logger;
 }
 
-/** Reflectors of one kind: one of all namespaces, or one of each. */
+/** Reflectors of one kind: one for all namespaces, or one per namespace. */
 export type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
 /** Stands for all namespaces. */
 export const ALL = '';
@@ -30,15 +30,17 @@ const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => Untyp
   ControllerRevision: transformTemplates,
 };
 
-/** Kinds that outlive their custom resource, and are watched. */
+/** Watched kinds that outlive their custom resource. */
 export const KEPT_KINDS: readonly ChildKindName[] = ['PersistentVolumeClaim', 'ControllerRevision'];
 
-/** Of a kind: several times what the workers look at side by side. At rest nothing is looked at. */
-const MOST_PLAIN = 64;
-/** Of a kind in each of many namespaces. */
-const FEWEST_PLAIN = 4;
+/**
+ * Uncompressed objects per kind. This is several times the number of workers; an idle operator reads no objects.
+ */
+const MAX_PLAIN = 64;
+/** Minimum per kind and namespace, when there are many namespaces. */
+const MIN_PLAIN = 4;
 
-/** Of the custom resources. */
+/** Reflectors of the custom resources. */
 export function resourceReflectors(options: ReflectorsOptions): ByNamespace {
   return reflectors(options, RESOURCES.ManagedDeployment, {
     transform: transformResource,
@@ -46,7 +48,7 @@ export function resourceReflectors(options: ReflectorsOptions): ByNamespace {
   });
 }
 
-/** Of what they own. */
+/** Reflectors of one kind of owned objects. */
 export function childReflectors(options: ReflectorsOptions, kind: ChildKindName): ByNamespace {
   const { resource, labelSelector } = CHILD_KINDS[kind];
   return reflectors(options, resource, {
@@ -65,8 +67,8 @@ function reflectors(
     indexes?: Record<string, (object: UntypedObject) => string[]>;
   },
 ): ByNamespace {
-  const each = Math.floor(MOST_PLAIN / Math.max(1, namespaces.length));
-  const mostPlain = Math.max(FEWEST_PLAIN, each);
+  const each = Math.floor(MAX_PLAIN / Math.max(1, namespaces.length));
+  const mostPlain = Math.max(MIN_PLAIN, each);
   return new Map(
     (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
       namespace,

@@ -28,14 +28,16 @@ import { boundedCache } from './recently.ts';
 
 export type Gathered =
   | { kind: 'found'; observed: Observed }
-  /** There is no such resource (any more). */
+  /** The resource does not exist (any more). */
   | { kind: 'absent' }
-  /** Its spec is not one that this version understands; `problems` names the fields. What is there is seen all the same. */
+  /**
+   * This version cannot parse the spec; `problems` names the fields. Owned objects are observed nevertheless.
+   */
   | { kind: 'unreadable'; observed: Observed; problems: string };
 
 const PLAIN_CHILDREN = CHILD_KIND_NAMES.filter((kind) => kind !== 'Pod' && kind !== 'ControllerRevision');
 
-/** Everything known of one custom resource, from the caches alone: no call leaves the process. */
+/** Collects the observed state of one custom resource from the caches, without a request. */
 export function gather(view: Pick<ClusterView, 'resource' | 'children' | 'watches'>, key: string): Gathered {
   const object = view.resource(key);
   if (object === undefined) return { kind: 'absent' };
@@ -75,7 +77,10 @@ function observe(
   };
 }
 
-/** Was left: a custom resource or a Secret that owns it would take it along. */
+/**
+ * Whether a managed object has no owner, because a deployment left it behind. Otherwise the garbage collector would
+ * delete it with its owner.
+ */
 function isWithoutOwner({
   metadata: { labels, ownerReferences = [], deletionTimestamp },
 }: ChildObject): boolean {
@@ -87,16 +92,17 @@ function isWithoutOwner({
 }
 
 /**
- * Cached objects never change, and one that is being brought about is looked at several times in a row: its parsed form
- * is kept for so many. Of all, it would be a second copy of the cache.
+ * Number of parsed objects to keep. Cached objects are immutable, and a resource in progress is reconciled several
+ * times in a row. Keeping all would duplicate the cache.
  */
 const KEPT = 200;
-/** Parsing is the dearest part of a look. */
+/** Parsing is the most expensive part of a reconcile. */
 const parsed = boundedCache<UntypedObject, ObservedResource | string>(KEPT);
 
 /**
- * The resource with defaults filled in, or what is wrong with it. Fields of a later version are passed over, as a field
- * that is missing means what it meant before (decision 0032): but for those of the pod template, which say what a pod is.
+ * Parses a resource and fills in defaults; a string states what is invalid. Unknown fields of a later version are
+ * ignored, because a missing field keeps its earlier meaning (decision 0032). Unknown fields of the pod template are
+ * errors: they define the pod.
  */
 export function readResource(object: UntypedObject): ObservedResource | string {
   const known = parsed.get(object);
@@ -118,7 +124,7 @@ function readSpec(object: UntypedObject): ObservedResource | string {
   );
 }
 
-/** A copy without the fields that this version does not know. */
+/** A copy without unknown fields. */
 function withoutUnknown(spec: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
   const copy: unknown = structuredClone(spec);
   for (const issue of issues) {
@@ -130,7 +136,7 @@ function withoutUnknown(spec: unknown, issues: readonly z.core.$ZodIssue[]): unk
   return copy;
 }
 
-/** The fields outside `spec` are as the CRD has them. */
+/** The CRD schema already validates the fields outside `spec`. */
 function asResource(object: UntypedObject): ObservedResource {
   return object as UntypedObject & ObservedResource;
 }
@@ -161,7 +167,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   if (isSecretWitness(object)) return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
   const templates = () => readTemplates(object).templates;
-  // Whoever would run what somebody else wrote is told; of an image it says nothing.
+  // `templates` throws if another writer created the object. `image` returns null in that case.
   const image = () => readStored(object)?.image ?? null;
   const former = () => readFormer(annotations?.[ANNOTATIONS.formerRevision]);
   return [
@@ -181,7 +187,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   ];
 }
 
-/** What somebody else has written there counts as nothing. */
+/** null: the annotation is missing or invalid. */
 function readFormer(text: string | undefined): ActiveRevision | null {
   if (text === undefined) return null;
   try {
@@ -191,10 +197,10 @@ function readFormer(text: string | undefined): ActiveRevision | null {
   }
 }
 
-/** null: not in Berth's form. */
+/** null: not in Berth's format. */
 const stored = boundedCache<ChildObject, StoredTemplates | null>(KEPT);
 
-/** null: somebody else wrote the object. */
+/** null: not in Berth's format, so another writer created the object. */
 function readStored(object: ChildObject): StoredTemplates | null {
   const known = stored.get(object);
   if (known !== undefined) return known;
@@ -212,7 +218,7 @@ function parseTemplates(object: ChildObject): StoredTemplates | null {
   }
 }
 
-/** @throws Error when somebody else wrote the object: nothing may run from it */
+/** @throws Error if another writer created the object: no pod may run from it */
 function readTemplates(object: ChildObject): StoredTemplates {
   const read = readStored(object);
   if (read !== null) return read;

@@ -9,7 +9,7 @@ import type { ClusterView } from './cluster-view.ts';
 import { isOurs } from './ownership.ts';
 import { NO_WARNING_EVENTS, readWarningEvents, suspectsOf, warningEventsDue } from './warning-events.ts';
 
-/** What is asked of the server itself, because the caches do not hold it or may be wrong. */
+/** Live reads of what the caches do not hold or may hold in an outdated version. */
 
 interface Asking {
   readonly client: Pick<KubeClient, 'list'>;
@@ -19,7 +19,7 @@ interface Asking {
 }
 
 /**
- * The look, with what only Events tell; they are asked for when it is due.
+ * Adds warning events to the observed state, and reads them when they are due.
  * @throws KubeError when the signal fires
  */
 export async function withWarningEvents(
@@ -40,9 +40,9 @@ export async function withWarningEvents(
 }
 
 /**
- * A failure is for good, so it is not told from caches alone: they may have stood still with the API server, while the
- * rollout came to its end.
- * @throws KubeError when the server does not answer
+ * Reads the components from the API server. A failure is final, so it is not decided from caches alone: they may be
+ * stale while the rollout completed.
+ * @throws KubeError when the API server does not answer
  */
 export async function withLiveComponents(
   observed: Observed,
