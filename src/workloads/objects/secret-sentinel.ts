@@ -20,7 +20,7 @@ export interface NamedSecret {
  * ControllerRevision that is owned by its Secrets. When one of them is deleted the garbage collector takes its owner
  * reference off, or with the last one removes the witness, and that is seen at once.
  */
-export function secretWitness(resource: ManagedDeployment, secrets: readonly NamedSecret[]): KubeObject {
+export function secretSentinel(resource: ManagedDeployment, secrets: readonly NamedSecret[]): KubeObject {
   const owners = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
   const hash = contentHash(owners.map(({ uid }) => uid));
   const base = metadata(resource, `${app(resource)}-secrets-${hash.slice(0, 8)}`, 'app');
@@ -38,7 +38,7 @@ export function secretWitness(resource: ManagedDeployment, secrets: readonly Nam
 }
 
 /** Whether it is a witness, also one that is on its way out. */
-export function isSecretWitness({
+export function isSecretSentinel({
   kind,
   metadata: { labels },
 }: {

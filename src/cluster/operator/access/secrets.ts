@@ -14,22 +14,24 @@ import { isOurs } from '../observe/ownership.ts';
 import { ensureSentinel } from './sentinel.ts';
 
 /**
- * The only place that sees a secret value: the database's password goes from one Secret into another, and nowhere else.
+ * The only module that reads secret values: it copies the database's password from one Secret to another, and
+ * nowhere else.
  */
 
 const PASSWORD_BYTES = 24;
 
 /**
- * The database's credentials and their copy, whichever is missing made from the other: the password stays the same.
- * A new one is made up only for a new volume: the password of old data is in the heads of running pods, too.
- * @throws UnmetRequirement CredentialsLost when both are gone and `mayInvent` is false; Conflict for somebody else's Secret
+ * Ensures that the database's credentials and their copy exist. A missing one is created from the other, with the
+ * same password. A new password is generated only for a new volume: running pods and existing data use the old one.
+ * @throws UnmetRequirement CredentialsLost if both are gone and `mayInvent` is false; Conflict for a Secret of
+ * another owner
  */
 export async function ensureCredentials(mayInvent: boolean, execution: Execution): Promise<NamedSecret[]> {
   const { resource, credentials } = execution;
   credentials.forget();
   const [copyName, name] = [credentialsCopyName(resource), databaseName(resource)];
   const found = await findOurs(name, execution);
-  // The copy first: no password is ever in use that has none.
+  // The copy comes first, so that no password is in use without a copy.
   const isNew = found === undefined && mayInvent && credentials.isFirstTime(resource);
   const invented = isNew ? await inventCopy(copyName, execution) : undefined;
   const copy = invented?.copy ?? (await findOurs(copyName, execution));
@@ -44,8 +46,9 @@ export async function ensureCredentials(mayInvent: boolean, execution: Execution
 const newPassword = () => randomBytes(PASSWORD_BYTES).toString('base64url');
 
 /**
- * The copy, with a new password. That of a new deployment is mostly not there yet, and making it tells so: it is not read.
- * @returns undefined when there is a Secret of the name
+ * Creates the copy with a new password. For a new deployment it mostly does not exist, so it is created without a
+ * read.
+ * @returns undefined if a Secret of this name exists
  */
 async function inventCopy(
   name: string,
@@ -79,7 +82,7 @@ async function findOurs(
   );
 }
 
-/** Gives the credentials and their copy these owners, or none. One that is missing is the next look's matter. */
+/** Sets or removes the owners of the credentials and their copy. A later reconcile restores a missing one. */
 export async function ownCredentials(
   ownerReferences: readonly OwnerReference[],
   execution: Execution,
@@ -115,7 +118,7 @@ function credentialsLost({ resource }: Execution): UnmetRequirement {
 
 type SecretsAction = Extract<Action, { kind: 'secrets' }>;
 
-/** Whether nothing but a witness is made: of credentials there are none, or they are known to be there. */
+/** Whether the action only creates a sentinel: there are no credentials, or they are known to exist. */
 export function isSentinelOnly(
   { database, witnessed }: SecretsAction,
   { credentials, resource }: Pick<Execution, 'credentials' | 'resource'>,
@@ -124,8 +127,9 @@ export function isSentinelOnly(
 }
 
 /**
- * Looks at the Secrets, mends those of the database, and has a witness for all of them.
- * @throws UnmetRequirement EnvironmentMissing: only the listener, or whoever wrote the resource, can make it again
+ * Checks the Secrets, restores those of the database, and ensures a sentinel for all of them.
+ * @throws UnmetRequirement EnvironmentMissing: only the listener, or the author of the resource, can create that
+ * Secret again
  */
 export async function checkSecrets(
   action: SecretsAction,

@@ -6,7 +6,7 @@ import {
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
 import { isDeeper, MOST_LEVELS } from '../../../domain/core/depth.ts';
 import { INPUTS_HASH_LABEL } from '../../../workloads/labels.ts';
-import { isSecretWitness, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
+import { isSecretSentinel, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
 import { parseStoredTemplates, type StoredTemplates } from '../../../workloads/stored-templates.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { asFirstGiven } from '../images/revision-image.ts';
@@ -63,7 +63,7 @@ function observe(
       return isOwn;
     });
   const revisions = ours('ControllerRevision');
-  const storedTemplates = revisions.filter((object) => !isWitness(object)).flatMap(observedTemplates);
+  const storedTemplates = revisions.filter((object) => !isSentinel(object)).flatMap(observedTemplates);
   const children = new Map(PLAIN_CHILDREN.flatMap(ours).map((child) => [idOf(child), child]));
   return {
     resource: asFirstGiven(read, storedTemplates),
@@ -71,7 +71,7 @@ function observe(
     strangers,
     storedTemplates,
     leavingRevisions: revisions.filter(({ metadata }) => metadata.deletionTimestamp !== undefined),
-    witnesses: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
+    witnesses: revisions.filter(isSentinel).map((object) => ({ object, secrets: owningSecrets(object) })),
     pods: view.children('Pod', key).filter((child) => isOurs(child, read)) as ObservedPod[],
     missingKinds: new Set(OPTIONAL_KINDS.filter((kind) => !view.watches(kind))),
   };
@@ -141,8 +141,8 @@ function asResource(object: UntypedObject): ObservedResource {
   return object as UntypedObject & ObservedResource;
 }
 
-function isWitness(object: ChildObject): boolean {
-  return isSecretWitness(object) && object.metadata.deletionTimestamp === undefined;
+function isSentinel(object: ChildObject): boolean {
+  return isSecretSentinel(object) && object.metadata.deletionTimestamp === undefined;
 }
 
 function owningSecrets({ metadata }: ChildObject): NamedSecret[] {
@@ -164,7 +164,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   const inputsHash = labels?.[INPUTS_HASH_LABEL];
   const revisionNumber = object['revision'];
   if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
-  if (isSecretWitness(object)) return [];
+  if (isSecretSentinel(object)) return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
   const templates = () => readTemplates(object).templates;
   // `templates` throws if another writer created the object. `image` returns null in that case.
