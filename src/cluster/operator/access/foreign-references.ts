@@ -38,7 +38,7 @@ export interface CheckedReferences {
 
 const FOREIGN = 'belongs to another deployment of Berth and cannot be used here';
 const MISSING =
-  'does not exist, and Berth gives such names to what it makes for a deployment: make it first, or give it another name';
+  'does not exist, and Berth uses such names for objects of deployments: create it first, or use another name';
 /** Pause between two checks of a missing object. Objects that Berth did not create are not watched. */
 const MISSING_PAUSE_MS = 10_000;
 /** Pause between two checks of another deployment's object. Its user may delete and recreate it. */

@@ -70,7 +70,7 @@ export function secretsCheck(observed: Observed, target: Target, reason: string)
 /** Actions that keep the sentinel in line with the required Secrets; empty: it is. */
 export function sentinelChanges(observed: Observed, target: Target): Action[] {
   const { resource, witnesses } = observed;
-  const check = secretsCheck(observed, target, 'a Secret is not known to be there');
+  const check = secretsCheck(observed, target, 'not all Secrets are known to exist');
   if (check.kind !== 'secrets') return [];
   const database = [databaseName(resource), credentialsCopyName(resource)];
   const wanted = [...(check.database ? database : []), ...check.environments];
@@ -78,8 +78,8 @@ export function sentinelChanges(observed: Observed, target: Target): Action[] {
   const full = witnesses.find(({ secrets }) => covers(secrets, wanted));
   if (full === undefined) return [check];
   return witnesses
-    .filter((witness) => witness !== full)
-    .map(({ object }) => deletion(object, 'another witness took its place', STAGES.removal));
+    .filter((sentinel) => sentinel !== full)
+    .map(({ object }) => deletion(object, 'it was replaced by another sentinel', STAGES.removal));
 }
 
 function covers(secrets: readonly NamedSecret[], wanted: readonly string[]): boolean {

@@ -109,9 +109,9 @@ function credentialsLost({ resource }: Execution): UnmetRequirement {
   const labels = `${LABELS.managedBy}=${MANAGED_BY} ${LABELS.deploymentId}=${deploymentId(resource)}`;
   return new UnmetRequirement(
     'CredentialsLost',
-    `the Secrets ${name} and ${copy} are gone, and no other password is made up while the volume is there. ` +
-      `Make ${copy} with the key password (the running pod of the database still has it in /run/credentials/password; ` +
-      'a new one the database takes over, and the app then needs a restart) and label it: ' +
+    `the Secrets ${name} and ${copy} are missing, and no new password is generated while the volume exists. ` +
+      `Create ${copy} with the key password (the running pod of the database still has it in /run/credentials/password; ` +
+      'the database also accepts a new one, and the app then needs a restart) and label it: ' +
       `kubectl label secret ${copy} ${labels}`,
   );
 }

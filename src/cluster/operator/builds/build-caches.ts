@@ -12,13 +12,13 @@ import { type ObservedJob, transformBuildPod, transformJob } from './observed-bu
 const SELECTOR = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${BUILD_COMPONENT}`;
 const BY_APP = 'app';
 
-/** Key of the custom resource that something in the namespace of builds was made for. */
+/** Key of the custom resource of an object in the build namespace. */
 export function buildKeyOf({ metadata }: KubeObject): string {
   const { labels = {} } = metadata;
   return `${labels[LABELS.namespace] ?? ''}/${labels[LABELS.instance] ?? ''}`;
 }
 
-/** Jobs and pods of the namespace of builds: those of the namespaces that the operator works in. */
+/** Caches of Jobs and pods in the build namespace, for the namespaces that the operator watches. */
 export class BuildCaches {
   readonly #jobs: Reflector<UntypedObject>;
   readonly #pods: Reflector<UntypedObject>;
@@ -26,9 +26,9 @@ export class BuildCaches {
 
   constructor(options: {
     client: KubeClient;
-    /** Of builds. */
+    /** The build namespace. */
     namespace: string;
-    /** Where the operator works; empty: everywhere. */
+    /** Namespaces that the operator watches; empty: all. */
     namespaces: readonly string[];
     logger: Logger;
   }) {
@@ -46,11 +46,11 @@ export class BuildCaches {
     this.#pods = new Reflector({ ...shared, resource: RESOURCES.Pod, transform: transformBuildPod });
   }
 
-  /** Calls back with the key of the custom resource that something has changed for. */
+  /** Calls back with the key of the custom resource whose build changed. */
   onChange(changed: (key: string) => void): void {
-    const tell = (object: UntypedObject) => changed(buildKeyOf(object));
+    const notify = (object: UntypedObject) => changed(buildKeyOf(object));
     for (const reflector of [this.#jobs, this.#pods]) {
-      reflector.addHandlers({ added: tell, updated: tell, deleted: tell });
+      reflector.addHandlers({ added: notify, updated: notify, deleted: notify });
     }
   }
 
@@ -67,7 +67,7 @@ export class BuildCaches {
     await Promise.all([this.#jobs.stop(), this.#pods.stop()]);
   }
 
-  /** Health of the two. */
+  /** Health of both caches. */
   stats(): WatchStats[] {
     return [this.#jobs, this.#pods].map((reflector) => ({
       kind: `Build${reflector.resource.kind}`,

@@ -1,4 +1,4 @@
-/** Whose turn it is: `group` is what it is asked of, `owner` whoever asks. */
+/** `group` is the resource that a task uses; `owner` is the one that requests it. */
 export interface Turn {
   readonly group: string;
   readonly owner: string;
@@ -15,8 +15,8 @@ export interface TurnLimits {
 }
 
 /**
- * Lets so many at a time, in all, of one group and of one owner; the others wait. Of those that could begin, the first of
- * the owner that has the fewest under way does: whoever asks for much waits behind himself.
+ * Limits the number of tasks in total, per group and per owner. Among tasks that may start, the first one of the
+ * owner with the fewest running tasks starts: an owner with many tasks waits behind itself.
  */
 export class Turns {
   readonly #limits: TurnLimits;
@@ -29,7 +29,10 @@ export class Turns {
     this.#limits = limits;
   }
 
-  /** Runs it when it is its turn. @throws the signal's reason, where it ends while it waits */
+  /**
+   * Runs the task when the limits allow it.
+   * @throws the signal's reason if it aborts during the wait
+   */
   async run<T>(turn: Turn, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#wait(turn, signal);
     try {
@@ -46,7 +49,7 @@ export class Turns {
     const waiting: Waiting = { ...turn, start: resolve };
     const leave = () => {
       this.#waiting = this.#waiting.filter((other) => other !== waiting);
-      // Nothing, where it has begun.
+      // Without effect if the task has started.
       reject(signal.reason);
     };
     signal.addEventListener('abort', leave, { once: true });

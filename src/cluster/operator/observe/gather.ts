@@ -95,9 +95,9 @@ function isWithoutOwner({
  * Number of parsed objects to keep. Cached objects are immutable, and a resource in progress is reconciled several
  * times in a row. Keeping all would duplicate the cache.
  */
-const KEPT = 200;
+const MAX_PARSED = 200;
 /** Parsing is the most expensive part of a reconcile. */
-const parsed = boundedCache<UntypedObject, ObservedResource | string>(KEPT);
+const parsed = boundedCache<UntypedObject, ObservedResource | string>(MAX_PARSED);
 
 /**
  * Parses a resource and fills in defaults; a string states what is invalid. Unknown fields of a later version are
@@ -198,7 +198,7 @@ function readFormer(text: string | undefined): ActiveRevision | null {
 }
 
 /** null: not in Berth's format. */
-const stored = boundedCache<ChildObject, StoredTemplates | null>(KEPT);
+const stored = boundedCache<ChildObject, StoredTemplates | null>(MAX_PARSED);
 
 /** null: not in Berth's format, so another writer created the object. */
 function readStored(object: ChildObject): StoredTemplates | null {

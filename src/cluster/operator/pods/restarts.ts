@@ -15,15 +15,15 @@ export interface RecentFailure {
   readonly recoversAt: number;
 }
 
-const FIRST_MS = 30_000;
+const MIN_RECOVERY_MS = 30_000;
 /** After this time, Kubernetes also resets the back-off of a container. */
-const LONGEST_MS = 600_000;
+const MAX_RECOVERY_MS = 600_000;
 
 /**
  * How long a container must run after this many restarts to count as recovered. Doubles like the kubelet's back-off.
  */
 export function recoveryMs(restarts: number): number {
-  return Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.max(0, restarts - 1));
+  return Math.min(MAX_RECOVERY_MS, MIN_RECOVERY_MS * 2 ** Math.max(0, restarts - 1));
 }
 
 /** Failures of containers that run again and have not recovered. */

@@ -24,7 +24,7 @@ export function serviceLeaving(observed: Observed, service: Service): Finding | 
   if (!podsOf(observed, service).some(isReadyPod)) return null;
   const message = workloadLeaves(observed, service) ?? '';
   const reason = finalizerHold(workload)?.reason ?? 'Reconciling';
-  return { status: 'Unknown', reason, message: `the ${service} cannot be relied on: ${message}` };
+  return { status: 'Unknown', reason, message: `the ${service} may become unavailable at any time: ${message}` };
 }
 
 /**
@@ -37,7 +37,7 @@ export function workloadLeaves(observed: Observed, service: Service): string | n
   if (workload?.metadata.deletionTimestamp === undefined) return null;
   const held = finalizerHold(workload);
   const what = held?.message ?? `${kind} ${name} is being deleted`;
-  return `${what}; it is made again once it is gone`;
+  return `${what}; it is created again once it is gone`;
 }
 
 /**

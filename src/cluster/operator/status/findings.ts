@@ -29,7 +29,7 @@ export function findings(facts: Facts): Partial<Record<ConditionType, Finding | 
       ? {
           Paused: yes(
             'Paused',
-            `the annotation ${ANNOTATIONS.paused} is set: nothing in the cluster is changed until it is gone: ${unpause(facts)}`,
+            `the annotation ${ANNOTATIONS.paused} is set: Berth changes nothing in the cluster until it is removed: ${unpause(facts)}`,
           ),
         }
       : {}),

@@ -19,5 +19,5 @@ export function imageReady({ observed }: Facts): Finding {
 export function noImage({ resource }: Observed): Finding {
   return resource.spec.source === 'git_host'
     ? no('AwaitingBuild', 'the image of the wanted revision is not built yet')
-    : no('NoImage', 'no image is named yet: nothing but the data services can run');
+    : no('NoImage', 'the spec names no image yet: only the data services can run');
 }

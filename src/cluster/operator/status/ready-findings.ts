@@ -54,7 +54,7 @@ const READY_CHECKS: readonly Check[] = [
   },
   function wantedObjectHeld({ observed, decision, now }) {
     const hold = wantedHold(observed, decision.comparisons, now);
-    return hold !== undefined && no(hold.reason, `${hold.message}; it is made again once it is gone`);
+    return hold !== undefined && no(hold.reason, `${hold.message}; it is created again once it is gone`);
   },
   function databasePodStuck({ observed, now }) {
     const hold = databaseState(observed).ready ? undefined : componentPodHold(observed, 'database', now);
@@ -106,7 +106,7 @@ const READY_CHECKS: readonly Check[] = [
     const patience =
       reason === 'FieldsChangedByCluster'
         ? 'the rollout waits until the cluster leaves these fields as they are'
-        : 'it may pass: it is waited for until the deadline';
+        : 'it may pass: the rollout waits until the deadline';
     // `explain` finds the remedy by this reason.
     return no(reason, `${message}; ${patience}`);
   },
@@ -173,10 +173,10 @@ export function ready(facts: Facts): Finding {
   const { revision } = facts.decision.target;
   const changed = safeChanges(facts.observed);
   if (changed !== '') {
-    const kept = 'the cluster changes fields of what Berth writes, in ways that are safe';
+    const kept = 'the cluster makes safe changes to objects that Berth writes';
     return yes('FieldsChangedByCluster', `${revisionName(revision?.number ?? 0)} runs; ${kept}: ${changed}`);
   }
-  return yes('Converged', `${revisionName(revision?.number ?? 0)} runs as it is wanted`);
+  return yes('Converged', `${revisionName(revision?.number ?? 0)} runs as requested`);
 }
 
 const SHOWN = 3;
@@ -184,5 +184,5 @@ const SHOWN = 3;
 function describePending({ plan }: Decision): string {
   const all = [...plan.actions.map(({ id }) => id), ...plan.waiting];
   const more = all.length > SHOWN ? ` and ${all.length - SHOWN} more` : '';
-  return `to do: ${all.slice(0, SHOWN).join(', ')}${more}`;
+  return `pending: ${all.slice(0, SHOWN).join(', ')}${more}`;
 }

@@ -48,7 +48,7 @@ function failed(
     const gone = `the stored templates of ${revisionName(activeRevision?.number ?? 0)} are gone`;
     return no('RolloutFailed', `${why}; ${gone}: what runs is left as it is until the next revision`);
   }
-  if (target.kind === 'inspection') return no('RolloutFailed', `${why}; its pods are kept to be looked at`);
+  if (target.kind === 'inspection') return no('RolloutFailed', `${why}; its pods are kept for inspection`);
   const before = inPlace ? 'what ran before' : revisionName(target.revision?.number ?? 0);
   const back = `${before} runs again: ${why}${ofWhatServes(target)}`;
   if (awaited === null) return no('RolledBack', back);

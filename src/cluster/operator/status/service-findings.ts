@@ -91,13 +91,13 @@ function volumeRescue(observed: Observed): string {
     `$(kubectl get pvc -n ${namespace} ${name} -o jsonpath={.spec.volumeName})`;
   const keep = `kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'`;
   const dump = `kubectl exec -n ${namespace} ${name}-0 -- sh -c 'pg_dumpall -U "$POSTGRES_USER"'`;
-  return `somebody has deleted the volume claim ${name}: its data goes when the pod ${name}-0 ends, so the database is neither restarted nor stopped; save the data: ${dump} > dump.sql, and ${keep}${claimFinalizers(observed)}`;
+  return `the volume claim ${name} was deleted: its data is lost when the pod ${name}-0 ends, so the database is neither restarted nor stopped; save the data: ${dump} > dump.sql, and ${keep}${claimFinalizers(observed)}`;
 }
 
 /** Progress of an expansion: the driver may wait for the node, or fail and retry. */
 export function growing({ requested, resizeStep }: VolumeState): string {
   const step = resizeStep === undefined ? '' : `: ${resizeStep}`;
-  return `its volume is being grown to ${requested}${step}`;
+  return `its volume is being expanded to ${requested}${step}`;
 }
 
 /** The reason why the database's claim is not bound. The pod reports only that some claim is unbound. */
@@ -112,7 +112,7 @@ function unboundClaim(observed: Observed): string {
   const why = event === undefined ? '' : `: ${event.reason}: ${event.message}`;
   const { storage } = observed.resource.spec.database;
   const size = isLarger(volume.requested, storage)
-    ? `; it asks for ${volume.requested}, not ${storage}, and Kubernetes changes no claim before it is bound: delete it, it holds no data and is made again`
+    ? `; it requests ${volume.requested}, not ${storage}, and Kubernetes does not resize an unbound claim: delete it, it holds no data and is created again`
     : '';
   return `; its volume claim ${name} is not bound${why}${size}`;
 }
@@ -194,7 +194,7 @@ function wasLeaving({ status, reason }: Condition): boolean {
 function lackOf(observed: Observed, service: 'database' | 'cache', { stopped }: ServiceState): string | null {
   const [kind, name] = serviceWorkload(observed.resource, service);
   if (liveChild(observed, kind, name) === undefined) return `its ${kind} ${name} is missing`;
-  return stopped ? `its ${kind} ${name} asks for no pod` : null;
+  return stopped ? `its ${kind} ${name} requests no pods` : null;
 }
 
 /** The finding for Ready. A generic reason is replaced by the specific one, if the user can act on it. */

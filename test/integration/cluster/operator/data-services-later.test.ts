@@ -193,7 +193,7 @@ describe('what becomes unready', () => {
     await berth.until(id, 'paused', (now) => says(now, 'Paused') === 'True Paused');
     await kubectl('scale', 'sts', `${app}-db`, '--replicas=0');
     const lost = await berth.until(id, 'told', (now) =>
-      (found(now, 'DatabaseReady')?.message ?? '').includes('asks for no pod'),
+      (found(now, 'DatabaseReady')?.message ?? '').includes('requests no pods'),
     );
     expect([lost.status, says(lost, 'DatabaseReady')]).toEqual([
       'AWAITING_DATABASE',
@@ -242,7 +242,7 @@ describe('a volume that grows', () => {
         type,
         (answer) =>
           found(answer, 'DatabaseReady')?.message ===
-          `the database accepts connections; its volume is being grown to 20Gi: ${type}: ${message}`,
+          `the database accepts connections; its volume is being expanded to 20Gi: ${type}: ${message}`,
       );
       expect([told.status, says(told, 'DatabaseReady'), says(told, 'Ready')]).toEqual([
         'READY',

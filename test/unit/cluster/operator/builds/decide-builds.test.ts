@@ -161,14 +161,14 @@ describe('a Job whose pod never begins', () => {
   };
 
   test('goes, for another attempt or none', () => {
-    expect(stuck(1)[0]).toContain('nothing of it has begun');
-    expect(stuck(3)[0]).toContain('nothing of it has begun');
+    expect(stuck(1)[0]).toContain('it did not start');
+    expect(stuck(3)[0]).toContain('it did not start');
     const about = { revisionId: 'r1', number: 1 };
     expect(stuck(1, { ...about, phase: 'Waiting', attempt: 2, reason: 'BuildLost' })[0]).toContain(
-      'nothing of it has begun',
+      'it did not start',
     );
     expect(stuck(3, { ...about, phase: 'Failed', attempt: 3, reason: 'BuildLost' })[0]).toContain(
-      'nothing of it has begun',
+      'it did not start',
     );
   });
 
@@ -195,7 +195,7 @@ describe('what is collected', () => {
   test('what runs though nobody waits for it', () => {
     const built = resourceWith({ spec: { build: undefined } });
     expect(decide({ resources: [built], jobs: [jobOf(shop)] })[0]).toContain(
-      'its image is not wanted any more',
+      'its image is no longer needed',
     );
   });
 

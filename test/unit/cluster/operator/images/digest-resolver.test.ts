@@ -363,7 +363,7 @@ test('a Secret that cannot be read for a moment leaves no revision without its d
   await settled();
   expect(looks.resolve('shop/other', asked('r.example/app:2', ['pull']))).toEqual({
     kind: 'unresolved',
-    why: 'a Secret to pull with could not be read',
+    why: 'a pull Secret could not be read',
   });
 });
 
@@ -373,5 +373,5 @@ test('errors of any kind tell nothing that they hold', async () => {
   await settled();
   questions[0]?.fail(new Error('ann:secret@r.example'));
   await settled();
-  expect(looks.resolve('shop/web', asked())).toEqual({ kind: 'unresolved', why: 'the look-up failed' });
+  expect(looks.resolve('shop/web', asked())).toEqual({ kind: 'unresolved', why: 'the lookup failed' });
 });
