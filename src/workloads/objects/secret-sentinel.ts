@@ -8,7 +8,7 @@ import { INPUTS_HASH_LABEL, metadata } from '../labels.ts';
 import { app } from '../names.ts';
 
 /** Label of a witness, and what tells it from stored templates. */
-export const WITNESS_LABEL = 'berth.dev/witness';
+export const SENTINEL_LABEL = 'berth.dev/witness';
 
 export interface NamedSecret {
   readonly name: string;
@@ -29,7 +29,7 @@ export function secretSentinel(resource: ManagedDeployment, secrets: readonly Na
     kind: 'ControllerRevision',
     metadata: {
       ...base,
-      labels: { ...base.labels, [INPUTS_HASH_LABEL]: hash, [WITNESS_LABEL]: 'secrets' },
+      labels: { ...base.labels, [INPUTS_HASH_LABEL]: hash, [SENTINEL_LABEL]: 'secrets' },
       ownerReferences: owners.map(({ name, uid }) => ({ apiVersion: 'v1', kind: 'Secret', name, uid })),
     },
     revision: 0,
@@ -45,7 +45,7 @@ export function isSecretSentinel({
   kind?: string;
   metadata: { labels?: Record<string, string> };
 }): boolean {
-  return kind === 'ControllerRevision' && labels?.[WITNESS_LABEL] !== undefined;
+  return kind === 'ControllerRevision' && labels?.[SENTINEL_LABEL] !== undefined;
 }
 
 /** Secrets that pods of these templates need and that only the listener can make: environments, and the one to pull with. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { boundedCache } from '../../../../../src/cluster/operator/observe/recently.ts';
 
-describe('recently', () => {
+describe('a bounded cache', () => {
   const keys = Array.from({ length: 10 }, (_, index) => ({ index }));
   const filled = (most: number) => {
     const kept = boundedCache<object, number>(most);
@@ -20,7 +20,7 @@ describe('recently', () => {
     expect(found.map(({ index }) => index)).toEqual(left);
   });
 
-  test('what is asked for again and again stays, whatever comes', () => {
+  test('keeps a value that is read repeatedly', () => {
     const kept = boundedCache<object, number>(2);
     const [first = {}, ...others] = keys;
     kept.set(first, 0);
@@ -30,7 +30,7 @@ describe('recently', () => {
     }
   });
 
-  test('a value that is set again replaces the one before', () => {
+  test('replaces a value that is set again', () => {
     const kept = boundedCache<object, number>(1);
     const [key = {}, another = {}] = keys;
     kept.set(key, 1);
