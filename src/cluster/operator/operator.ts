@@ -17,7 +17,7 @@ import type { Action } from './action.ts';
 import { createBuilds } from './builds/builds.ts';
 import { DigestResolver } from './images/digest-resolver.ts';
 import { CHILD_KIND_NAMES } from './kinds.ts';
-import { Caches, type WatchStats } from './observe/caches.ts';
+import { type CacheHealth, Caches } from './observe/caches.ts';
 import { followOptionalKinds } from './optional-kinds.ts';
 import { availableKinds, preflight } from './preflight.ts';
 import { createReconciler } from './reconcile.ts';
@@ -35,7 +35,7 @@ export interface OperatorHooks {
   /** As onReconcile, of a look at all builds. */
   onBuilds?(result: { outcome: Outcome; durationMs: number }): void;
   /** The queues and caches of a term of leadership, to be looked at whenever metrics are asked for. */
-  onTerm?(term: { queue: WorkQueue; builds: WorkQueue | undefined; watches: () => WatchStats[] }): void;
+  onTerm?(term: { queue: WorkQueue; builds: WorkQueue | undefined; watches: () => CacheHealth[] }): void;
 }
 
 export interface OperatorOptions {

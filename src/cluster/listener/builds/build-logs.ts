@@ -12,7 +12,7 @@ import type { ResourceView } from '../resource-view.ts';
 import { type HubClient, HubError } from '../session/hub-client.ts';
 import type { Term } from '../session/term.ts';
 import { BuildLogTail, type Turn } from './build-log-tail.ts';
-import { type BuildPod, transformBuildPod } from './build-pod.ts';
+import { type BuildPod, slimBuildPod } from './build-pod.ts';
 
 /** Brings the logs of builds to the hub: of each pod in the namespace of builds, in turns between tenants. */
 
@@ -68,7 +68,7 @@ class BuildLogs {
       resource: RESOURCES.Pod,
       namespace,
       labelSelector: `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${BUILD_COMPONENT}`,
-      transform: transformBuildPod,
+      transform: slimBuildPod,
       logger,
       clock,
     });

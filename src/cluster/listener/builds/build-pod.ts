@@ -50,7 +50,7 @@ export function stepAfter(step: BuildStep): BuildStep | undefined {
 }
 
 /** What is kept of a pod in memory. */
-export function transformBuildPod(pod: BuildPod): BuildPod {
+export function slimBuildPod(pod: BuildPod): BuildPod {
   const { name, namespace, uid, labels, annotations, deletionTimestamp, resourceVersion } = pod.metadata;
   const attempt = annotations?.[ANNOTATIONS.buildAttempt];
   return {

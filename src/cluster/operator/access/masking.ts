@@ -74,7 +74,7 @@ function credentialAt(text: string, at: number): Span | undefined {
  * Masks credentials of a known form in a text of the cluster or of a container. A container may print anything when
  * it ends, and more people can read a status than its Secrets.
  */
-export function withoutCredentials(whole: string): string {
+export function maskCredentials(whole: string): string {
   const text = whole.slice(0, MAX_INPUT);
   let masked = '';
   let done = 0;
@@ -97,6 +97,6 @@ const MAX_OUTPUT_TAIL = 1000;
  * without its name would not be recognized.
  */
 export function outputTail(text: string): string {
-  const masked = withoutCredentials(text);
+  const masked = maskCredentials(text);
   return masked.length <= MAX_OUTPUT_TAIL ? masked : `…${masked.slice(1 - MAX_OUTPUT_TAIL).toWellFormed()}`;
 }

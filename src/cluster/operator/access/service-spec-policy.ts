@@ -5,14 +5,12 @@ import type { Failure } from '../observe/failure.ts';
 import { childId, type Forbidden, type Observed } from '../observed.ts';
 import { isKeptFor } from '../rollout/pinned-service-templates.ts';
 import { shortened } from '../status/conditions.ts';
+import { DATA_SERVICES, type DataService } from '../status/service-trouble.ts';
 
 /**
  * Policy for database and cache. They are not part of a revision. A service with a rejected spec is not created, and
  * an existing one keeps its last allowed state.
  */
-
-export const DATA_SERVICES = ['database', 'cache'] as const;
-export type DataService = (typeof DATA_SERVICES)[number];
 
 /** The service of a path in the custom resource; null: the path belongs to the revision. */
 export function serviceOf({ resourcePath }: Pick<Forbidden, 'resourcePath'>): DataService | null {

@@ -5,7 +5,7 @@ import { Reflector } from '../../kube/cache/reflector.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { type KubeObject, keyOf, type UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import type { WatchStats } from '../observe/caches.ts';
+import type { CacheHealth } from '../observe/caches.ts';
 import type { ObservedPod } from '../observed.ts';
 import { type ObservedJob, transformBuildPod, transformJob } from './observed-build.ts';
 
@@ -68,7 +68,7 @@ export class BuildCaches {
   }
 
   /** Health of both caches. */
-  stats(): WatchStats[] {
+  stats(): CacheHealth[] {
     return [this.#jobs, this.#pods].map((reflector) => ({
       kind: `Build${reflector.resource.kind}`,
       namespace: this.#namespace,

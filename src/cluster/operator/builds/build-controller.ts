@@ -15,8 +15,8 @@ import { asDate, lookTime } from '../reconcile-time.ts';
 import { isPaused } from '../status/conditions.ts';
 import { type BuildCaches, buildKeyOf } from './build-caches.ts';
 import { type BuildAction, decideBuilds, type WantedBuild } from './decide-builds.ts';
-import { type Judgement, judgeBuild } from './judge-build.ts';
-import { isOfBuild, type ObservedJob, type Refusal } from './observed-build.ts';
+import { type BuildJudgement, judgeBuild } from './judge-build.ts';
+import { isOfBuild, type JobRefusal, type ObservedJob } from './observed-build.ts';
 import { withoutPrivateHost } from './private-host.ts';
 import { type CachedResources, WantedResources } from './wanted-resources.ts';
 
@@ -37,7 +37,7 @@ export interface BuildControllerOptions {
  */
 const REFUSED_PAUSE_MS = 15_000;
 
-interface StandingRefusal extends Refusal {
+interface StandingRefusal extends JobRefusal {
   readonly revisionId: string;
   /** In ticks (reconcile-time.ts). */
   readonly until: number;
@@ -89,7 +89,7 @@ export class BuildController {
     return { kind: 'requeue', afterMs: Math.max(MIN_PAUSE_MS, next - time.date) };
   }
 
-  #judge(resource: ObservedResource): Judgement | undefined {
+  #judge(resource: ObservedResource): BuildJudgement | undefined {
     const { caches, config, clock } = this.#options;
     const { build } = resource.spec;
     if (build === undefined) return undefined;
@@ -203,7 +203,7 @@ export class BuildController {
     { resource, build }: WantedBuild,
     job: { metadata: { name: string; namespace: string } },
     signal: AbortSignal,
-  ): Promise<Refusal | null> {
+  ): Promise<JobRefusal | null> {
     const { name, namespace } = job.metadata;
     if (error.kind === 'already_exists') {
       const found = await this.#options.client.find<ObservedJob>(

@@ -3,7 +3,7 @@ import type { BuildStatus } from '../../../contract/resource/build.ts';
 import { systemClock } from '../../kube/client/clock.ts';
 import { runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
-import type { Caches, WatchStats } from '../observe/caches.ts';
+import type { CacheHealth, Caches } from '../observe/caches.ts';
 import type { ObservedResource } from '../observed.ts';
 import type { OperatorOptions } from '../operator.ts';
 import { BuildCaches } from './build-caches.ts';
@@ -19,7 +19,7 @@ export interface Builds {
   statusOf(resource: ObservedResource): BuildStatus | undefined;
   /** Queue of build reconciles. */
   readonly queue: WorkQueue;
-  stats(): WatchStats[];
+  stats(): CacheHealth[];
   stop(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { compareText } from '../../../domain/core/compare-text.ts';
 import { labelValue } from '../../../workloads/labels.ts';
 import type { ObservedPod, ObservedResource } from '../observed.ts';
 import { isPaused } from '../status/conditions.ts';
-import type { Judgement } from './judge-build.ts';
+import type { BuildJudgement } from './judge-build.ts';
 import {
   attemptOf,
   endOf,
@@ -24,7 +24,7 @@ export interface WantedBuild {
   readonly key: string;
   readonly resource: ObservedResource;
   readonly build: BuildSpec;
-  readonly judgement: Judgement;
+  readonly judgement: BuildJudgement;
 }
 
 export interface BuildsInput {
@@ -112,7 +112,7 @@ function whyRemoved(job: ObservedJob, { wanted, pods, resourceOf }: BuildsInput)
  * Whether another attempt replaces this one, or the build has failed. A Job whose pod never starts would not end by
  * itself.
  */
-function isGivenUp(job: ObservedJob, pod: ObservedPod, { status, start }: Judgement): boolean {
+function isGivenUp(job: ObservedJob, pod: ObservedPod, { status, start }: BuildJudgement): boolean {
   const isOver = status.phase === 'Failed' || (start !== null && start.attempt > attemptOf(job));
   return isOver && isUnbegun(pod) && !stepsAreOver(pod);
 }

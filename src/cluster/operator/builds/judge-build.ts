@@ -17,7 +17,7 @@ import {
   stepsOf,
 } from './observed-build.ts';
 import { slowStart, slowStartRecheckAt } from './slow-start.ts';
-import { lost, podFailure, type StepFailure, stepFailure } from './step-failure.ts';
+import { type BuildStepFailure, lost, podFailure, stepFailure } from './step-failure.ts';
 
 /** Maximum number of attempts for failures that may pass. */
 export const MAX_BUILD_ATTEMPTS = 3;
@@ -28,7 +28,7 @@ const LAG_MS = 5_000;
 
 const LOST_REASON: BuildFailureReason = 'BuildLost';
 
-export interface Judgement {
+export interface BuildJudgement {
   readonly status: BuildStatus;
   /** The next attempt and its earliest start (ms since the epoch); null: none. */
   readonly start: { readonly attempt: number; readonly notBefore: number } | null;
@@ -46,7 +46,7 @@ export function judgeBuild(
   { jobs, pods, refusal }: ObservedBuilds,
   timeoutSeconds: number,
   now: Date,
-): Judgement {
+): BuildJudgement {
   const { revisionId, number } = build;
   const about = { revisionId, number };
   const known = resource.status?.build;
@@ -83,13 +83,13 @@ interface Attempt {
   readonly now: Date;
 }
 
-const settled = (status: BuildStatus): Judgement => ({ status, start: null, recheckAt: null });
+const settled = (status: BuildStatus): BuildJudgement => ({ status, start: null, recheckAt: null });
 
 function waiting(
   { about, attempt }: Attempt,
   why: { reason?: string | undefined; message?: string | undefined },
   formerEndedAt: number,
-): Judgement {
+): BuildJudgement {
   const { reason, message } = why;
   const pause = attempt > 1 ? (PAUSES_MS[attempt - 2] ?? 0) : 0;
   return {
@@ -110,7 +110,7 @@ function endedAt(job: ObservedJob, now: Date): number {
   return Number.isNaN(at) ? now.getTime() : at;
 }
 
-function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): Judgement {
+function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): BuildJudgement {
   const end = endOf(job);
   const result = pod === undefined ? null : resultOf(pod);
   if (result !== null) return succeeded(job, result, input);
@@ -130,7 +130,7 @@ function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt
 }
 
 /** Judges a running or starting Job. A build that does not start in time is given up. */
-function begins(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): Judgement {
+function begins(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): BuildJudgement {
   const now = input.now.getTime();
   const slow = slowStart(job, pod, input.secretName, now);
   if (slow?.lost === true) return failed(lost(slow.message), input, job);
@@ -164,7 +164,7 @@ function begun(job: ObservedJob | null, { about, attempt, before }: Attempt): Om
   };
 }
 
-function succeeded(job: ObservedJob, { digest, commit }: BuildResult, input: Attempt): Judgement {
+function succeeded(job: ObservedJob, { digest, commit }: BuildResult, input: Attempt): BuildJudgement {
   const image = `${input.build.repository}@${digest}`;
   const finishedAt = finishOf(endOf(job)?.lastTransitionTime, input);
   return settled({ ...begun(job, input), phase: 'Succeeded', finishedAt, image, commit });
@@ -175,7 +175,7 @@ function finishOf(at: string | undefined, { now }: Attempt): string {
   return at ?? now.toISOString();
 }
 
-function running(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): Judgement {
+function running(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): BuildJudgement {
   // A deleted pod no longer shows its step; the former one is still useful.
   const former = input.before?.attempt === input.attempt ? input.before.step : undefined;
   const current = pod === undefined ? former : (currentStep(pod) ?? former);
@@ -211,7 +211,7 @@ function trouble(pod: ObservedPod): string | undefined {
 }
 
 /** The Job controller has deleted the pod, so the step comes from the former status. */
-function timedOut({ before, timeoutSeconds }: Attempt, at: string | undefined): StepFailure {
+function timedOut({ before, timeoutSeconds }: Attempt, at: string | undefined): BuildStepFailure {
   const { step, message } = before ?? {};
   const where = step === undefined ? '' : `, in the step ${step}`;
   const why = message === undefined ? '' : `: ${message}`;
@@ -220,7 +220,7 @@ function timedOut({ before, timeoutSeconds }: Attempt, at: string | undefined): 
 }
 
 /** The end of an attempt. Failures that may pass are retried a few times. */
-function failed(failure: StepFailure, input: Attempt, job: ObservedJob | null): Judgement {
+function failed(failure: BuildStepFailure, input: Attempt, job: ObservedJob | null): BuildJudgement {
   const { attempt, now } = input;
   const { step, reason, message } = failure;
   const passes = PASSING_FAILURES.includes(reason);

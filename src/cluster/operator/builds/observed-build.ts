@@ -18,10 +18,10 @@ export interface ObservedBuilds {
   readonly jobs: readonly ObservedJob[];
   readonly pods: readonly ObservedPod[];
   /** Why the last creation of a Job was rejected; null: it was not. */
-  readonly refusal: Refusal | null;
+  readonly refusal: JobRefusal | null;
 }
 
-export interface Refusal {
+export interface JobRefusal {
   readonly reason: Extract<Reason, 'Conflict' | 'Refused'>;
   readonly message: string;
 }

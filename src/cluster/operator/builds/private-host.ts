@@ -1,7 +1,7 @@
 import type { BuildConfig } from '../../../contract/render/build-config.ts';
 import type { BuildSpec } from '../../../contract/resource/build.ts';
 import { isPublicHost } from '../../../domain/net/https-url.ts';
-import type { Judgement } from './judge-build.ts';
+import type { BuildJudgement } from './judge-build.ts';
 
 /**
  * Rejects a build whose repository is at a private address or a host name without a domain, unless the installation
@@ -9,10 +9,10 @@ import type { Judgement } from './judge-build.ts';
  * address of a public name, because only that step resolves it.
  */
 export function withoutPrivateHost(
-  judgement: Judgement,
+  judgement: BuildJudgement,
   { revisionId, number, repoUrl }: BuildSpec,
   { sourceVariables }: Pick<BuildConfig, 'sourceVariables'>,
-): Judgement {
+): BuildJudgement {
   const { hostname } = new URL(repoUrl);
   const isAllowed = sourceVariables['BERTH_GIT_ALLOW_PRIVATE'] === 'true' || isPublicHost(hostname);
   if (judgement.start === null || isAllowed) return judgement;

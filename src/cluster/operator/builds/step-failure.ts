@@ -1,13 +1,13 @@
 import { buildFailureSchema } from '../../../contract/resource/build.ts';
 import { type BuildFailureReason, type BuildStep, buildFailureReason } from '../../../domain/builds/build.ts';
-import { outputTail, withoutCredentials } from '../access/masking.ts';
+import { maskCredentials, outputTail } from '../access/masking.ts';
 import type { ObservedContainer, ObservedPod } from '../observed.ts';
 import { imageFailureReason } from './image-failure.ts';
 import { stepsOf } from './observed-build.ts';
 
 /** Reads the failure of a build from its pod. */
 
-export interface StepFailure {
+export interface BuildStepFailure {
   readonly step?: BuildStep | undefined;
   readonly reason: BuildFailureReason;
   readonly message: string;
@@ -31,7 +31,7 @@ const POD_LOST =
 const CONTAINER_LOST = /^(ContainerStatusUnknown|Unknown|StartError|ContainerCannotRun)$/;
 
 /** The failure of the whole pod, whatever its containers report; null: none. */
-export function podFailure({ metadata, status }: ObservedPod): StepFailure | null {
+export function podFailure({ metadata, status }: ObservedPod): BuildStepFailure | null {
   const { reason = '', message = '' } = status ?? {};
   if (reason === 'Evicted' && TOO_LARGE.test(message))
     return { reason: 'BuildTooLarge', message: outputTail(message) };
@@ -44,12 +44,12 @@ export function podFailure({ metadata, status }: ObservedPod): StepFailure | nul
 }
 
 /** A failure that the repository did not cause. */
-export function lost(why: string): StepFailure {
+export function lost(why: string): BuildStepFailure {
   return { reason: 'BuildLost', message: `the pod of the build was lost: ${outputTail(why)}` };
 }
 
 /** The failure of the first failed step; null: no step and no pod has failed. */
-export function stepFailure(pod: ObservedPod): StepFailure | null {
+export function stepFailure(pod: ObservedPod): BuildStepFailure | null {
   for (const { step, container } of stepsOf(pod)) {
     const terminated = container.state?.terminated as Terminated | undefined;
     if (terminated !== undefined && terminated.exitCode !== 0) return failureOf(step, terminated);
@@ -59,7 +59,7 @@ export function stepFailure(pod: ObservedPod): StepFailure | null {
   return lost([reason, message].filter((text) => text !== '').join(': ') || 'it failed without a reason');
 }
 
-function failureOf(step: BuildStep, terminated: Terminated): StepFailure {
+function failureOf(step: BuildStep, terminated: Terminated): BuildStepFailure {
   const { exitCode, reason, message = '', finishedAt: at } = terminated;
   if (reason === 'OOMKilled') {
     return { step, reason: 'BuildTooLarge', message: `the step ${step} ran out of memory`, at };
@@ -79,7 +79,7 @@ function failureOf(step: BuildStep, terminated: Terminated): StepFailure {
 function reportedFailure(message: string): { reason: BuildFailureReason; message: string } | null {
   try {
     const { reason, message: text } = buildFailureSchema.parse(JSON.parse(message));
-    return { reason: buildFailureReason(reason), message: withoutCredentials(text) };
+    return { reason: buildFailureReason(reason), message: maskCredentials(text) };
   } catch {
     return null;
   }

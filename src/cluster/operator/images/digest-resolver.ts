@@ -12,7 +12,7 @@ import { RESOURCES } from '../../kube/client/resources.ts';
 import type { ImageLookup, ImageQuery } from './image-lookup.ts';
 import { type RegistryCaller, RegistryCircuitBreaker } from './registry-circuit-breaker.ts';
 import { SingleFlight } from './single-flight.ts';
-import { Turns } from './turns.ts';
+import { ConcurrencyLimiter } from './turns.ts';
 
 /**
  * Resolves images to digests outside the reconcile workers. A resource that waits for a result occupies no worker
@@ -68,7 +68,7 @@ interface Question {
 export class DigestResolver {
   readonly #options: DigestResolverOptions;
   readonly #lookups = new Map<string, Lookup>();
-  readonly #turns = new Turns(LIMITS);
+  readonly #limiter = new ConcurrencyLimiter(LIMITS);
   readonly #breaker: RegistryCircuitBreaker;
   readonly #requests = new SingleFlight<ImageAnswer>();
 
@@ -136,7 +136,7 @@ export class DigestResolver {
     this.#breaker.check(caller);
     const question = JSON.stringify([namespace, image, caller.credentials]);
     return await this.#requests.answer(question, ended, (signal) =>
-      this.#turns.run({ group: caller.host, owner: namespace }, signal, () =>
+      this.#limiter.run({ group: caller.host, owner: namespace }, signal, () =>
         this.#call({ image, credentials, caller, until }, signal),
       ),
     );

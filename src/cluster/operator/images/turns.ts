@@ -1,14 +1,14 @@
 /** `group` is the resource that a task uses; `owner` is the one that requests it. */
-export interface Turn {
+export interface LimitedTask {
   readonly group: string;
   readonly owner: string;
 }
 
-interface Waiting extends Turn {
+interface Waiting extends LimitedTask {
   readonly start: () => void;
 }
 
-export interface TurnLimits {
+export interface ConcurrencyLimits {
   readonly total: number;
   readonly perGroup: number;
   readonly perOwner: number;
@@ -18,14 +18,14 @@ export interface TurnLimits {
  * Limits the number of tasks in total, per group and per owner. Among tasks that may start, the first one of the
  * owner with the fewest running tasks starts: an owner with many tasks waits behind itself.
  */
-export class Turns {
-  readonly #limits: TurnLimits;
+export class ConcurrencyLimiter {
+  readonly #limits: ConcurrencyLimits;
   readonly #groups = new Map<string, number>();
   readonly #owners = new Map<string, number>();
   #total = 0;
   #waiting: Waiting[] = [];
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: ConcurrencyLimits) {
     this.#limits = limits;
   }
 
@@ -33,7 +33,7 @@ export class Turns {
    * Runs the task when the limits allow it.
    * @throws the signal's reason if it aborts during the wait
    */
-  async run<T>(turn: Turn, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async run<T>(turn: LimitedTask, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#wait(turn, signal);
     try {
       return await work();
@@ -43,7 +43,7 @@ export class Turns {
     }
   }
 
-  async #wait(turn: Turn, signal: AbortSignal): Promise<void> {
+  async #wait(turn: LimitedTask, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting: Waiting = { ...turn, start: resolve };
@@ -58,7 +58,7 @@ export class Turns {
     await promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
-  #count(turn: Turn, step: number): void {
+  #count(turn: LimitedTask, step: number): void {
     this.#total += step;
     for (const [counts, name] of [
       [this.#groups, turn.group],
@@ -70,7 +70,7 @@ export class Turns {
     }
   }
 
-  #mayBegin({ group, owner }: Turn): boolean {
+  #mayBegin({ group, owner }: LimitedTask): boolean {
     const { perGroup, perOwner } = this.#limits;
     return (this.#groups.get(group) ?? 0) < perGroup && this.#underWay(owner) < perOwner;
   }

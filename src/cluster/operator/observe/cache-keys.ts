@@ -41,7 +41,7 @@ export function appKeys(object: KubeObject): string[] {
 }
 
 /** Tenant of a custom resource. */
-export function tenantOf({ metadata, spec }: UntypedObject): string {
+export function resourceTenant({ metadata, spec }: UntypedObject): string {
   const { tenantId } = (spec ?? {}) as { tenantId?: string };
   return tenantId ?? metadata.labels?.[LABELS.tenantId] ?? metadata.namespace ?? '';
 }

@@ -5,7 +5,7 @@ import type { ObjectVersion } from '../../kube/cache/compressed-store.ts';
 import type { Reflector, ReflectorStats } from '../../kube/cache/reflector.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../../kube/client/object.ts';
 import type { ChildKindName } from '../kinds.ts';
-import { appKeys, identityKeys, tenantOf, WITH_BUILD } from './cache-keys.ts';
+import { appKeys, identityKeys, resourceTenant, WITH_BUILD } from './cache-keys.ts';
 import {
   ALL,
   BY_APP,
@@ -26,7 +26,7 @@ export interface CachesOptions extends ReflectorsOptions {
 }
 
 /** Health of one cache. */
-export interface WatchStats {
+export interface CacheHealth {
   readonly kind: string;
   /** Empty: all namespaces. */
   readonly namespace: string;
@@ -37,9 +37,9 @@ export interface WatchStats {
  * Why a custom resource is reconciled. asked: a client created, changed or deleted it, and waits. seen: any other
  * event, including the initial list.
  */
-export type Cause = 'asked' | 'seen';
+export type ChangeCause = 'asked' | 'seen';
 
-type Changed = (key: string, cause: Cause) => void;
+type Changed = (key: string, cause: ChangeCause) => void;
 
 /** Whether two versions of a custom resource differ only in status or metadata. */
 const hasSameSpec = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
@@ -80,7 +80,7 @@ export class Caches implements ClusterView {
     this.#options = options;
     this.#resources = resourceReflectors(options);
     for (const reflector of this.#resources.values()) {
-      const note = (object: UntypedObject) => this.#tenants.set(keyOf(object), tenantOf(object));
+      const note = (object: UntypedObject) => this.#tenants.set(keyOf(object), resourceTenant(object));
       const forget = (object: UntypedObject) => this.#tenants.delete(keyOf(object));
       reflector.addHandlers({ added: note, updated: note, deleted: forget });
     }
@@ -229,7 +229,7 @@ export class Caches implements ClusterView {
   }
 
   /** Health of each reflector, by kind and namespace. */
-  stats(): WatchStats[] {
+  stats(): CacheHealth[] {
     return [['ManagedDeployment', this.#resources] as const, ...this.#children].flatMap(
       ([kind, byNamespace]) =>
         [...byNamespace].map(([namespace, reflector]) => ({ kind, namespace, stats: reflector.stats() })),

@@ -2,7 +2,7 @@ import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { compareText } from '../../../domain/core/compare-text.ts';
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
-import { withoutCredentials } from '../access/masking.ts';
+import { maskCredentials } from '../access/masking.ts';
 import type { Observed, ObservedContainer, ObservedPod, PodCondition } from '../observed.ts';
 
 /** Why a pod is not ready. */
@@ -241,11 +241,16 @@ function conditionOf({ status }: ObservedPod, type: string, is: string): PodCond
 }
 
 function wholePod(pod: ObservedPod, reason: string, detail: string | undefined): PodTrouble {
-  return { ...troubleWith(pod, reason, '', detail), ...(detail ? { detail: withoutCredentials(detail) } : {}) };
+  return { ...troubleWith(pod, reason, '', detail), ...(detail ? { detail: maskCredentials(detail) } : {}) };
 }
 
-function troubleWith(pod: ObservedPod, reason: string, culprit: string, detail: string | undefined): PodTrouble {
-  const said = detail === undefined ? undefined : withoutCredentials(detail);
+function troubleWith(
+  pod: ObservedPod,
+  reason: string,
+  culprit: string,
+  detail: string | undefined,
+): PodTrouble {
+  const said = detail === undefined ? undefined : maskCredentials(detail);
   return {
     pod: pod.metadata.name,
     reason,
@@ -277,7 +282,7 @@ export function containerTrouble(
     container: { name, kind },
     restarts: restartCount,
     ...(ended === undefined ? {} : { exitCode: ended.exitCode }),
-    ...(detail ? { detail: withoutCredentials(detail) } : {}),
+    ...(detail ? { detail: maskCredentials(detail) } : {}),
   };
 }
 

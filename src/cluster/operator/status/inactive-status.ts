@@ -5,7 +5,7 @@ import { type DeploymentStatus, deploymentStatus } from '../../../domain/revisio
 import type { Observed, ObservedResource } from '../observed.ts';
 import { type Finding, toConditions } from './conditions.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
-import { isOff, stillServing } from './serving-findings.ts';
+import { isObservedOff, stillServing } from './serving-findings.ts';
 
 /**
  * The status of a resource that the operator does not reconcile. Its objects are no longer observed, so earlier
@@ -39,7 +39,7 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
   const refused = rejectedStatus(resource, 'Refused', message, now);
   const { status: former, activeRevision } = resource.status ?? {};
   if (former === undefined) return refused;
-  const off = isOff(observed);
+  const off = isObservedOff(observed);
   const facts = { observed, failures: [], off, now };
   const seen: Partial<Record<ConditionType, Finding | null>> = {
     DatabaseReady: databaseReady(facts),

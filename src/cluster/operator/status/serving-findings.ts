@@ -85,7 +85,7 @@ function hasReadyPod(observed: Observed, { id, number }: RevisionRef): boolean {
 }
 
 /** Whether a suspended deployment is off: all its pods have ended, and no workload requests pods. */
-export function isOff({ resource, pods, children }: Observed): boolean {
+export function isObservedOff({ resource, pods, children }: Observed): boolean {
   if (!resource.spec.suspend || !pods.every(hasEnded)) return false;
   const workloads = [...children.values()].filter(
     ({ kind }) => kind === 'Deployment' || kind === 'StatefulSet',

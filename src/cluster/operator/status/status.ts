@@ -16,7 +16,7 @@ import { imageOf, isSame, type Target } from '../rollout/target.ts';
 import { isPaused, shortened, toConditions } from './conditions.ts';
 import { findings } from './findings.ts';
 import { routeReady, routesSeen, servedUrl } from './route-state.ts';
-import { isOff } from './serving-findings.ts';
+import { isObservedOff } from './serving-findings.ts';
 import { nextFailures } from './status-failures.ts';
 
 export interface StatusInput {
@@ -51,7 +51,7 @@ export function deriveStatus({
     failures,
     now,
     paused: isPaused(resource),
-    off: isOff(observed),
+    off: isObservedOff(observed),
     activeRevision,
     route: routeReady(observed, config),
   };
