@@ -94,7 +94,7 @@ interface PodFields extends UntypedObject {
   status?: { phase?: string };
 }
 
-/** Names of all pods that use a claim, whoever owns them. */
+/** Names of all pods of the namespace that use a claim. */
 async function podsThatUse(
   claim: string,
   namespace: string,

@@ -251,7 +251,7 @@ describe('other changes', () => {
   });
 
   test.each<Row>(UNSAFE)(
-    '%s: Ready is False and names it; nothing is written again and again',
+    '%s: sets Ready to False with the field, and is not written repeatedly',
     async (prefix, { resource }, named) => {
       await world.until(prefix, 'reported', readyIs(`False ${CHANGED}`));
       expect(await messageOf(prefix)).toContain(named);
