@@ -134,7 +134,7 @@ describe('a Deployment that somebody has paused (kubectl rollout pause)', () => 
     expect(world.condition('Ready')).toBe('False Paused');
     expect(message(world, 'Ready')).toBe('paused: pending: apply Deployment/web-api');
     expect(message(world, 'Paused')).toContain(
-      `until it is gone: kubectl annotate -n ${NAMESPACE} mdep/web berth.dev/paused-`,
+      `until it is removed: kubectl annotate -n ${NAMESPACE} mdep/web berth.dev/paused-`,
     );
   });
 });

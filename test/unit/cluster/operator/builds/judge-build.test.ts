@@ -179,7 +179,7 @@ describe('a failure that may pass is retried', () => {
     ['ContainerStatusUnknown', { image: ended(137, 'not located', 'ContainerStatusUnknown') }, {}],
     ['Unknown', { source: ended(0), image: ended(255, '', 'Unknown') }, {}],
     ['StartError', { source: ended(128, 'no space left on device', 'StartError') }, {}],
-    ['without a word', { source: ended(0) }, {}],
+    ['without a reason', { source: ended(0) }, {}],
   ];
   test.each(LOST_PODS)('if the builder or node is lost: %s', (named, states, status) => {
     const over = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded'] });
