@@ -61,7 +61,9 @@ export function slowStart(
     };
   }
   const why =
-    waiting === '' ? `; does the Secret ${secretName} exist, and is the network of its node up?` : `: ${waiting}`;
+    waiting === ''
+      ? `; does the Secret ${secretName} exist, and is the network of its node up?`
+      : `: ${waiting}`;
   return {
     message: `${slow}: its volumes or its network are not ready${why}`,
     lacksVolumes: true,

@@ -24,7 +24,11 @@ export function serviceLeaving(observed: Observed, service: Service): Finding | 
   if (!podsOf(observed, service).some(isReadyPod)) return null;
   const message = workloadLeaves(observed, service) ?? '';
   const reason = finalizerHold(workload)?.reason ?? 'Reconciling';
-  return { status: 'Unknown', reason, message: `the ${service} may become unavailable at any time: ${message}` };
+  return {
+    status: 'Unknown',
+    reason,
+    message: `the ${service} may become unavailable at any time: ${message}`,
+  };
 }
 
 /**

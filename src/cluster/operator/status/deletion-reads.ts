@@ -48,7 +48,9 @@ export async function readHolds(
   const untouched = owned.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const leaving = owned.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   const holds = [
-    ...(await Promise.all(untouched.slice(0, MAX_DRY_RUNS).map((child) => dryRunDeletion(child, client, signal)))),
+    ...(await Promise.all(
+      untouched.slice(0, MAX_DRY_RUNS).map((child) => dryRunDeletion(child, client, signal)),
+    )),
     ...(await Promise.all(leaving.map((child) => terminatingHolds(child, client, signal)))).flat(),
   ];
   return holds.length > 0 ? holds : await secretHolds(observed, client, signal);
@@ -57,7 +59,11 @@ export async function readHolds(
 /**
  * Why the garbage collector has not deleted an object. A dry-run deletion shows whether the API server rejects it.
  */
-async function dryRunDeletion(child: ChildObject, client: Client, signal: AbortSignal): Promise<DeletionHold> {
+async function dryRunDeletion(
+  child: ChildObject,
+  client: Client,
+  signal: AbortSignal,
+): Promise<DeletionHold> {
   const { kind, metadata } = child;
   const { name, namespace = '', uid } = metadata;
   const message = `${kind} ${name} is still there: the garbage collector has not deleted it`;
@@ -74,7 +80,11 @@ async function dryRunDeletion(child: ChildObject, client: Client, signal: AbortS
   }
 }
 
-async function terminatingHolds(child: ChildObject, client: Client, signal: AbortSignal): Promise<DeletionHold[]> {
+async function terminatingHolds(
+  child: ChildObject,
+  client: Client,
+  signal: AbortSignal,
+): Promise<DeletionHold[]> {
   const { kind, metadata } = child;
   const { name, namespace = '', finalizers = [] } = metadata;
   if (finalizers.includes(CLAIM_PROTECTION)) {
