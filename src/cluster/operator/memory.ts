@@ -1,10 +1,10 @@
 import type { KubeObject } from '../kube/client/object.ts';
-import { CredentialsNote } from './access/credentials-record.ts';
+import { CredentialsRecord } from './access/credentials-record.ts';
 import type { CheckedReferences } from './access/foreign-references.ts';
 import type { Checked } from './access/spec-policy.ts';
 import { ClusterResponses } from './act/cluster-responses.ts';
 import { Refusals } from './act/refusals.ts';
-import { NO_TELLINGS, type Tellings } from './observe/warning-events.ts';
+import { NO_WARNING_EVENTS, type WarningEvents } from './observe/warning-events.ts';
 
 /** State of one custom resource that is kept in memory between reconciles. Losing it costs a few calls, never correctness. */
 export interface Remembered {
@@ -16,9 +16,9 @@ export interface Remembered {
   countsSince?: number | undefined;
   /** When Secrets were last read because a workload did not start, in ticks. */
   secretsCheckedAt: number;
-  readonly credentials: CredentialsNote;
+  readonly credentials: CredentialsRecord;
   /** Warning Events about objects whose own status gives no reason. */
-  warnings: Tellings;
+  warnings: WarningEvents;
   /** Result of the policy check of the spec; undefined: not checked yet. */
   checked?: Checked;
   /** References to objects of another deployment; undefined: not checked yet. */
@@ -49,8 +49,8 @@ export class Memory {
       refusals: new Refusals(),
       responses: new ClusterResponses(),
       secretsCheckedAt: Number.NEGATIVE_INFINITY,
-      credentials: new CredentialsNote(),
-      warnings: NO_TELLINGS,
+      credentials: new CredentialsRecord(),
+      warnings: NO_WARNING_EVENTS,
       confirmed: false,
       errors: 0,
     };

@@ -8,7 +8,7 @@ import type { NamedSecret } from '../../workloads/objects/secret-sentinel.ts';
 import type { StoredImage } from '../../workloads/stored-templates.ts';
 import type { KubeObject, UntypedObject } from '../kube/client/object.ts';
 import type { KnownResponse } from './act/cluster-responses.ts';
-import type { ImageLook } from './images/image-lookup.ts';
+import type { ImageLookup } from './images/image-lookup.ts';
 
 /**
  * What the operator has observed of one ManagedDeployment. Terms:
@@ -35,7 +35,7 @@ export interface Observed {
   /** State of the build that the resource requests; absent: it requests none. */
   readonly build?: BuildStatus;
   /** State of the digest lookup of the desired image; absent: none is needed, or this operator looks up no digests. */
-  readonly image?: ImageLook;
+  readonly image?: ImageLookup;
   /** Parts of the spec that are not allowed; absent: the spec was not checked. See access/spec-policy.ts. */
   readonly forbidden?: readonly Forbidden[];
   /** Why the deployment may not use the desired host; absent: it may. See access/host-claims.ts. */

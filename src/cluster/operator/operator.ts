@@ -15,9 +15,9 @@ import { type ReconcileOutcome, runWorkers } from '../kube/queue/controller.ts';
 import { WorkQueue } from '../kube/queue/work-queue.ts';
 import type { Action } from './action.ts';
 import { createBuilds } from './builds/builds.ts';
-import { ImageLooks } from './images/digest-resolver.ts';
+import { DigestResolver } from './images/digest-resolver.ts';
 import { CHILD_KIND_NAMES } from './kinds.ts';
-import { Caches, type WatchStats } from './observe/caches.ts';
+import { type CacheHealth, Caches } from './observe/caches.ts';
 import { followOptionalKinds } from './optional-kinds.ts';
 import { availableKinds, preflight } from './preflight.ts';
 import { createReconciler } from './reconcile.ts';
@@ -35,7 +35,7 @@ export interface OperatorHooks {
   /** As onReconcile, for a reconcile of all builds. */
   onBuilds?(result: { outcome: ReconcileOutcome; durationMs: number }): void;
   /** Called at the start of a term of leadership with its queues and caches, which metrics read when they are collected. */
-  onTerm?(term: { queue: WorkQueue; builds: WorkQueue | undefined; watches: () => WatchStats[] }): void;
+  onTerm?(term: { queue: WorkQueue; builds: WorkQueue | undefined; watches: () => CacheHealth[] }): void;
 }
 
 export interface OperatorOptions {
@@ -251,8 +251,8 @@ function createDigestResolver(
   { client, clock = systemClock }: OperatorOptions,
   registries: RegistryOptions,
   { queue, signal }: { queue: WorkQueue; signal: AbortSignal },
-): ImageLooks {
-  return new ImageLooks({
+): DigestResolver {
+  return new DigestResolver({
     client,
     lookUp: (image, credentials, ended) => lookUpImage(image, credentials, registries, ended),
     timeoutMs: registries.timeoutMs,

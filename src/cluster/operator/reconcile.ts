@@ -15,11 +15,11 @@ import { OrphanGuard } from './act/orphan-guard.ts';
 import type { Action } from './action.ts';
 import { unbuiltStatus } from './builds/unbuilt.ts';
 import { type Decision, decide } from './decide/decide.ts';
-import { imageAsked } from './images/image-lookup.ts';
+import { imageQuery } from './images/image-lookup.ts';
 import { Memory, type Remembered } from './memory.ts';
 import type { Failure } from './observe/failure.ts';
 import { type Gathered, gather } from './observe/gather.ts';
-import { withLiveComponents, withTellings } from './observe/live-reads.ts';
+import { withLiveComponents, withWarningEvents } from './observe/live-reads.ts';
 import { readParentAhead } from './observe/parent.ts';
 import type { Observed, ObservedResource } from './observed.ts';
 import { reconcileTime } from './reconcile-time.ts';
@@ -29,7 +29,7 @@ import { DEFAULT_PATIENCE, type Patience } from './rollout/failure-rules.ts';
 import { failedByRefusal } from './rollout/refused-rollout.ts';
 import { reportStatus } from './status/report-status.ts';
 import { deriveStatus } from './status/status.ts';
-import { refuseIdentity, refuseSpec, tellLeaving } from './status/terminal-status.ts';
+import { rejectIdentity, rejectSpec, reportDeletion } from './status/terminal-status.ts';
 
 /** Requeue while the caches do not show our last writes. Usually the watch event comes first; this covers a lost event. */
 const CATCH_UP_MS = 2_000;
@@ -90,14 +90,14 @@ export function createReconciler(
     }
     const { resource } = gathered.observed;
     if (resource.metadata.deletionTimestamp !== undefined) {
-      return await tellLeaving(gathered.observed, options, remembered, signal);
+      return await reportDeletion(gathered.observed, options, remembered, signal);
     }
     if (gathered.kind === 'unreadable') {
-      return await refuseSpec(gathered.observed, gathered.problems, options, remembered, signal);
+      return await rejectSpec(gathered.observed, gathered.problems, options, remembered, signal);
     }
     const identity = await checkIdentity(gathered.observed, { view, client, remembered, signal });
     if (identity.kind === 'refused') {
-      return await refuseIdentity(gathered.observed, identity, options, remembered, signal);
+      return await rejectIdentity(gathered.observed, identity, options, remembered, signal);
     }
     const time = reconcileTime(clock);
     const now = new Date(time.date);
@@ -109,7 +109,7 @@ export function createReconciler(
     const forbidden = [...remembered.checked.forbidden, ...foreign];
     const withSpecChecks = { ...gathered.observed, forbidden, responses };
     const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);
-    const withEvents = await withTellings(withHostCheck, { client, remembered, time, signal });
+    const withEvents = await withWarningEvents(withHostCheck, { client, remembered, time, signal });
     const decided = await decideOnLiveState(withEvents, now, signal);
     const { decision, parentRead } = decided;
     let { observed } = decided;
@@ -198,7 +198,7 @@ function withBuildAndImage(
 ): Observed {
   const { resource } = observed;
   const build = builds === undefined ? unbuiltStatus(resource) : builds.statusOf(resource);
-  const image = images?.lookOf(key, imageAsked(observed));
+  const image = images?.resolve(key, imageQuery(observed));
   return {
     ...observed,
     ...(build === undefined ? {} : { build }),

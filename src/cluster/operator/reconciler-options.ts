@@ -8,7 +8,7 @@ import type { Clock } from '../kube/client/clock.ts';
 import type { EventRecorder } from '../kube/client/events.ts';
 import type { WriteClient } from './act/execute.ts';
 import type { Action } from './action.ts';
-import type { ImageLooks } from './images/digest-resolver.ts';
+import type { DigestResolver } from './images/digest-resolver.ts';
 import type { ClusterView } from './observe/cluster-view.ts';
 import type { ObservedResource } from './observed.ts';
 import type { Patience } from './rollout/failure-rules.ts';
@@ -28,7 +28,7 @@ export interface ReconcilerOptions {
   /** State of builds; absent: this operator does not build, and the status says so. */
   readonly builds?: { statusOf(resource: ObservedResource): BuildStatus | undefined };
   /** Looks up image digests; absent: images are used as given. */
-  readonly images?: Pick<ImageLooks, 'lookOf' | 'forget'>;
+  readonly images?: Pick<DigestResolver, 'resolve' | 'forget'>;
   readonly events: Pick<EventRecorder, 'record'>;
   readonly clock: Pick<Clock, 'now' | 'date'>;
   readonly logger: Logger;

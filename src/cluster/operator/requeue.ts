@@ -1,5 +1,5 @@
 import type { ManagedDeploymentStatus } from '../../contract/resource/managed-deployment.ts';
-import { isSecretWitness } from '../../workloads/objects/secret-sentinel.ts';
+import { isSecretSentinel } from '../../workloads/objects/secret-sentinel.ts';
 import { KubeError } from '../kube/client/errors.ts';
 import type { KubeObject } from '../kube/client/object.ts';
 import type { ReconcileOutcome } from '../kube/queue/controller.ts';
@@ -7,7 +7,7 @@ import { secretsCheckDue, secretsCheckId } from './access/secrets-check.ts';
 import type { Acted } from './act/act.ts';
 import type { Decision } from './decide/decide.ts';
 import type { Remembered } from './memory.ts';
-import { suspectsOf, tellingsDue } from './observe/warning-events.ts';
+import { suspectsOf, warningEventsDue } from './observe/warning-events.ts';
 import type { Observed } from './observed.ts';
 import type { ReconcileTime } from './reconcile-time.ts';
 import { isPaused } from './status/conditions.ts';
@@ -87,10 +87,10 @@ export function nextReconcile({
         // Objects that only the former revision used can be removed. The event of our own status write does not requeue.
         activeTemplatesChanged(observed.resource.status, status) ? now : undefined,
         // The event of our own new sentinel does not requeue, and the sentinel that it replaces must be removed.
-        observed.sentinels.length > 0 && acted.written.some(isSecretWitness) ? now : undefined,
+        observed.sentinels.length > 0 && acted.written.some(isSecretSentinel) ? now : undefined,
       ];
   const toReport = [
-    tellingsDue(suspectsOf(observed), remembered.warnings, time),
+    warningEventsDue(suspectsOf(observed), remembered.warnings, time),
     decision.symptoms.dueAt,
     reported.dueAt,
     reported.stale ? now + STALE_PARENT_MS : undefined,

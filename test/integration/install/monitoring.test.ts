@@ -191,7 +191,9 @@ describe('the logs', () => {
     }
     const looks = new Set(acts.map((act) => act['reconcileId']));
     expect(looks.size).toBeGreaterThan(1);
-    expect(lines(operator, 'told in the status').map(({ reason }) => reason)).toContain('RolloutComplete');
+    expect(lines(operator, 'reported a status transition').map(({ reason }) => reason)).toContain(
+      'RolloutComplete',
+    );
     expect(lines(hub, 'a revision moved').at(-1)).toMatchObject({ revisionId, to: 'DEPLOYED' });
   });
 });

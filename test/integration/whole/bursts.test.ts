@@ -112,8 +112,8 @@ async function holdsTrue(id: string, course: Course): Promise<string[]> {
     if (failed?.has(number)) return 'DEPLOY_FAILED';
     return rolled?.has(number) || withPods.has(revisionId) ? 'INTERRUPTED' : 'SKIPPED';
   });
-  const told = revisions.map((found) => found.status);
-  const wrong = told.flatMap((word, index) =>
+  const reported = revisions.map((found) => found.status);
+  const wrong = reported.flatMap((word, index) =>
     word === truth[index] ? [] : [`${index + 1}: ${word}, not ${truth[index]}`],
   );
   expect(wrong).toEqual([]);
@@ -128,7 +128,7 @@ async function holdsTrue(id: string, course: Course): Promise<string[]> {
   const ups = changes.filter(({ revision: number }) => number === null).map(({ after }) => Number(after));
   expect(ups).toEqual([...new Set(ups)].sort((a, b) => a - b));
   expect([...course.active]).toEqual([...new Set(course.active)].sort((a, b) => a - b));
-  return told;
+  return reported;
 }
 
 /** Decoded environment Secret and image of each api pod that is there. */
@@ -170,15 +170,15 @@ describe.concurrent('fifty PATCHes in a row', PATIENT, () => {
   async function last(id: string, course: Course, tookMs: number): Promise<void> {
     const after = await berth.ready(id);
     expect(after.generation).toBe(51);
-    const told = await holdsTrue(id, course);
-    expect([told.at(0), told.at(-1)]).toEqual(['DEPLOYED', 'DEPLOYED']);
+    const reported = await holdsTrue(id, course);
+    expect([reported.at(0), reported.at(-1)]).toEqual(['DEPLOYED', 'DEPLOYED']);
     // Far fewer: one is left alone for three seconds, or until it has come up.
-    expect(told.filter((word) => word === 'SKIPPED').length).toBeGreaterThan(25);
+    expect(reported.filter((word) => word === 'SKIPPED').length).toBeGreaterThan(25);
     const sets = await client.listAll(RESOURCES.ReplicaSet, {
       namespace: berth.namespace,
       labelSelector: `berth.dev/deployment-id=${id},app.kubernetes.io/component=api`,
     });
-    const rollouts = told.filter((word) => word !== 'SKIPPED').length;
+    const rollouts = reported.filter((word) => word !== 'SKIPPED').length;
     expect(sets.items.length).toBeLessThanOrEqual(rollouts);
     expect(rollouts).toBeLessThan(4 + (2 * tookMs) / TAKEOVER_PAUSE_MS);
     expect(course.fewest('api')).toBeGreaterThanOrEqual(2);
@@ -189,7 +189,7 @@ describe.concurrent('fifty PATCHes in a row', PATIENT, () => {
     expect(await environments(id)).toContain(51);
   }
 
-  test('100 ms apart: the last wins, with its secrets', async () => {
+  test('100 ms apart end with the last one and its secrets', async () => {
     const { id, course } = await serving('row', { ...settings, secrets: secrets('1') });
     const begun = Date.now();
     for (const number of FIFTY) {
@@ -200,7 +200,7 @@ describe.concurrent('fifty PATCHes in a row', PATIENT, () => {
     await last(id, course, Date.now() - begun);
   });
 
-  test('as fast as they go, while the first one is still on its way', async () => {
+  test('without a pause end with the last one, while the first one is still in progress', async () => {
     const { id, course } = await serving('fast', {
       ...settings,
       secrets: secrets('1'),
@@ -214,7 +214,7 @@ describe.concurrent('fifty PATCHes in a row', PATIENT, () => {
 });
 
 describe.concurrent('a PATCH', PATIENT, () => {
-  test('in a row whose last one fails: what came up in between is back, with its secrets', async () => {
+  test('that fails after others restores the last active revision with its secrets', async () => {
     const { id, course } = await serving('row back', { secrets: secrets('1') });
     await patch(id, 'slow-1s', { secrets: secrets('2') });
     await rolling(course, 2);
@@ -231,7 +231,7 @@ describe.concurrent('a PATCH', PATIENT, () => {
     await holdsTrue(id, course);
   });
 
-  test('while a revision rolls: that one is INTERRUPTED, the active one serves until the new one does', async () => {
+  test('during a rollout interrupts that revision, and the active one serves until the new one does', async () => {
     const { id, course } = await serving('rolling');
     await patch(id, SLOW);
     await rolling(course, 2);
@@ -241,7 +241,7 @@ describe.concurrent('a PATCH', PATIENT, () => {
     expect(course.fewest('api')).toBe(1);
   });
 
-  test('while a failed one is rolled back: the new one wins', async () => {
+  test('during a rollback rolls out the new revision', async () => {
     const { id, course } = await serving('back-good', {
       source_config: { resource_spec: { min_scale: 3, max_scale: 3 } },
     });
@@ -253,7 +253,7 @@ describe.concurrent('a PATCH', PATIENT, () => {
     expect(course.fewest('api')).toBe(3);
   });
 
-  test('while a failed one is rolled back, one that fails too: each on its own, the active one untouched', async () => {
+  test('that fails during a rollback fails on its own, and the active revision is unchanged', async () => {
     const { id, course } = await serving('back-bad', {
       source_config: { resource_spec: { min_scale: 3, max_scale: 3 } },
     });
@@ -272,7 +272,7 @@ describe.concurrent('a PATCH', PATIENT, () => {
     expect(course.present('api').map(({ uid }) => uid)).toEqual(pods);
   });
 
-  test('while it is being deleted: 409, and so are redeploy and rollback; it is gone all the same', async () => {
+  test('during a deletion gets 409, as do redeploy and rollback, and the deletion completes', async () => {
     const { id } = await serving('leaving');
     await patch(id, 2);
     const first = await revision(id, 1);
@@ -291,13 +291,13 @@ describe.concurrent('a PATCH', PATIENT, () => {
 describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', PATIENT, (verb) => {
   const FIRST = { image: image(1), env: { TOKEN: 'one' } };
   const withSecrets = (value: string) => ({ secrets: secrets(value) });
-  const runsFirst = async (id: string, course: Course, told: string[]) => {
+  const runsFirst = async (id: string, course: Course, reported: string[]) => {
     await berth.ready(id);
     expect(await contents(id)).toEqual([FIRST]);
-    expect(await holdsTrue(id, course)).toEqual(told);
+    expect(await holdsTrue(id, course)).toEqual(reported);
   };
 
-  test('while another revision rolls', async () => {
+  test('works during the rollout of another revision', async () => {
     const { id, course } = await serving(`${verb} rolling`, {
       ...withSecrets('one'),
     });
@@ -308,7 +308,7 @@ describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', PATIENT, (verb
     expect(course.fewest('api')).toBe(1);
   });
 
-  test('as soon as one has failed, while it is rolled back', async () => {
+  test('works during a rollback', async () => {
     const { id, course } = await serving(`${verb} failed`, withSecrets('one'));
     const first = await revision(id, 1);
     await patch(id, BAD, withSecrets('two'));
@@ -318,7 +318,7 @@ describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', PATIENT, (verb
     expect(course.fewest('api')).toBe(1);
   });
 
-  test('of the failed one, when all is quiet again: it fails again, as a revision of its own', async () => {
+  test('of a failed revision after the rollback fails again as a new revision', async () => {
     const { id, course } = await serving(`${verb} bad`, withSecrets('one'));
     await patch(id, BAD, withSecrets('two'));
     await status(id, 2, 'DEPLOY_FAILED');
@@ -328,7 +328,7 @@ describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', PATIENT, (verb
     expect(course.fewest('api')).toBe(1);
   });
 
-  test('while it is off: it waits, and runs when it is switched on', async () => {
+  test('waits while the deployment is off, and runs when it is switched on', async () => {
     const { id, course } = await serving(`${verb} off`, withSecrets('one'));
     await patch(id, 2, withSecrets('two'));
     await berth.ready(id);
@@ -345,7 +345,7 @@ describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', PATIENT, (verb
     await runsFirst(id, course, ['DEPLOYED', 'DEPLOYED', 'DEPLOYED']);
   });
 
-  test('before the first revision has come up', async () => {
+  test('works before the first revision is active', async () => {
     const { id, course } = await started(`${verb} first`, {
       image: image(SLOW),
       ...withSecrets('one'),
@@ -358,7 +358,7 @@ describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', PATIENT, (verb
   });
 });
 
-test('redeploy and rollback of different revisions at once: two revisions, the later one wins', async () => {
+test('creates two revisions for a concurrent redeploy and rollback, and the later one wins', async () => {
   const { id, course } = await serving('two at once', { secrets: secrets('one') });
   await patch(id, 2, { secrets: secrets('two') });
   await berth.ready(id);
@@ -367,8 +367,8 @@ test('redeploy and rollback of different revisions at once: two revisions, the l
   const answers = await Promise.all([again(id, first, 'rollback'), again(id, second, 'redeploy')]);
   expect(answers.map(({ body }) => body.number).sort()).toEqual([3, 4]);
   await berth.ready(id);
-  const told = await holdsTrue(id, course);
-  expect(told.at(-1)).toBe('DEPLOYED');
+  const reported = await holdsTrue(id, course);
+  expect(reported.at(-1)).toBe('DEPLOYED');
   const later = answers.findIndex(({ body }) => body.number === 4) === 0 ? 'one' : 'two';
   expect(await contents(id)).toEqual([{ image: image(later === 'one' ? 1 : 2), env: { TOKEN: later } }]);
 });

@@ -28,7 +28,7 @@ describe('in cloud mode', () => {
     expect(pods.length).toBeGreaterThanOrEqual(3);
   });
 
-  it('a sidecar and an init container that say no more than their image run too', async () => {
+  it('runs a sidecar and an init container that specify only their image', async () => {
     const { id } = await berth.create({
       name: 'bare containers',
       source: 'internal_image',
@@ -46,7 +46,7 @@ describe('in cloud mode', () => {
     await berth.ready(id);
   });
 
-  it('the namespace of the tenant is restricted, closed by default, and has a quota', async () => {
+  it('restricts the namespace of the tenant, closes its network by default, and sets a quota', async () => {
     const [own] = (
       JSON.parse(
         await kubectlAsAdmin([
@@ -69,7 +69,7 @@ describe('in cloud mode', () => {
     );
   });
 
-  it('a repository is refused where there is no registry for what is built', async () => {
+  it('rejects a repository if there is no registry for built images', async () => {
     const answer = await berth.call('POST', '/v2/deployments', {
       name: 'from-git',
       source: 'git_host',

@@ -78,8 +78,8 @@ async function blocked(
   let conditions: Condition[] = [];
   const named = async () => {
     conditions = await conditionsOf(deployment);
-    const told = conditions.find(({ type }) => type === 'Ready');
-    return told?.reason === reason && words.every((word) => told.message.includes(word));
+    const reported = conditions.find(({ type }) => type === 'Ready');
+    return reported?.reason === reason && words.every((word) => reported.message.includes(word));
   };
   await waitFor(`${reason} to be named`, named, WAIT).catch((error) => {
     throw new Error(`${error.message}: ${JSON.stringify(conditions, null, 1)}`);
@@ -99,13 +99,13 @@ const ended = ({ id }: DeploymentAnswer) =>
     WAIT,
   );
 
-describe('a deletion that is blocked', () => {
-  test.concurrent('by a finalizer on the claim: object and finalizer are named, and change with it', async () => {
+describe('a deletion is blocked', () => {
+  test.concurrent('by a finalizer on the claim, and the status names object and finalizer', async () => {
     const custom_url = `https://claim-held.${berth.namespace}.example.com`;
     const created = await ready('claim-held', { source_config: { custom_url } });
     const urlOf = async () =>
       (await berth.call<{ url: string | null }>('GET', `/v2/deployments/${created.id}`)).body.url;
-    await waitFor('its URL to be told', async () => (await urlOf()) === custom_url, WAIT);
+    await waitFor('its URL to be reported', async () => (await urlOf()) === custom_url, WAIT);
     const claim = `${appOf(created)}-db`;
     const second = 'other.example/second';
     await hold(`pvc/${claim}`, 'kubernetes.io/pvc-protection', HOLD, second);
@@ -130,8 +130,8 @@ describe('a deletion that is blocked', () => {
 
     await hold(`pvc/${claim}`, second);
     const isLeft = async () => {
-      const told = (await conditionsOf(created)).find(({ type }) => type === 'Ready')?.message ?? '';
-      return told.includes(second) && !told.includes(HOLD);
+      const reported = (await conditionsOf(created)).find(({ type }) => type === 'Ready')?.message ?? '';
+      return reported.includes(second) && !reported.includes(HOLD);
     };
     await waitFor('only the second finalizer to be named', isLeft, WAIT);
     await release(`pvc/${claim}`);
@@ -178,7 +178,7 @@ describe('a deletion that is blocked', () => {
     await ended(created);
   });
 
-  test.concurrent("by somebody else's pod that uses the claim", async () => {
+  test.concurrent('by a pod of another owner that uses the claim', async () => {
     const created = await ready('in-use');
     const claim = `${appOf(created)}-db`;
     const user = `user-of-${appOf(created)}`;
@@ -200,7 +200,7 @@ describe('a deletion that is blocked', () => {
     await ended(created);
   });
 
-  test.concurrent('by an admission rule, and ends once the rule is gone', async () => {
+  test.concurrent('by an admission rule until the rule is removed', async () => {
     const created = await ready('refused');
     const claim = `${appOf(created)}-db`;
     const name = `keep-${appOf(created)}`;
@@ -256,8 +256,8 @@ describe('a deletion that is blocked', () => {
   });
 });
 
-describe('while the deployment is wanted', () => {
-  test.concurrent('a custom resource that is held on its way out is not reported as available', async () => {
+describe('while the deployment is not deleted', () => {
+  test.concurrent('a custom resource with a blocked deletion is not reported as available', async () => {
     const created = await ready('mdep-goes');
     const object = `mdep/${appOf(created)}`;
     await hold(object, HOLD);
@@ -274,7 +274,7 @@ describe('while the deployment is wanted', () => {
     );
   });
 
-  test.concurrent('a StatefulSet that is held on its way out is named, and made again once it is gone', async () => {
+  test.concurrent('a StatefulSet with a blocked deletion is named, and created again once it is gone', async () => {
     const created = await ready('sts-goes');
     const name = `${appOf(created)}-db`;
     await hold(`statefulset/${name}`, HOLD);
@@ -289,7 +289,7 @@ describe('while the deployment is wanted', () => {
     );
   });
 
-  test('a namespace that is being deleted is named, with what is left in it', async () => {
+  test('a terminating namespace is named, with the objects left in it', async () => {
     const created = await ready('homeless', {
       source_config: { listener_config: { cluster_namespace: leaving } },
     });

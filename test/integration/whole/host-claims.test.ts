@@ -58,7 +58,7 @@ const refused = (app: App) =>
       condition(status, 'Serving') === 'True Available',
   );
 
-test('a host of another namespace is not taken from it; given up there, it comes without another change', async () => {
+test('does not take a host from another namespace, and gets it without another change when it is given up there', async () => {
   const url = `https://shop.${world.namespace}.example.com`;
   const first = new App(client, world.namespace, 'first');
   const second = new App(client, elsewhere, 'second');
@@ -79,7 +79,7 @@ test('a host of another namespace is not taken from it; given up there, it comes
   expect((await first.ready()).url).toBe(url);
 });
 
-test('the host of the hub itself leads to no deployment', async () => {
+test('routes the host of the hub to no deployment', async () => {
   const app = new App(client, world.namespace, 'greedy');
   await app.apply(spec(`https://${OWN_HOST.toUpperCase()}/v2`));
   const status = await refused(app);

@@ -11,7 +11,7 @@ import {
 } from '../harness/operator.ts';
 import { App, adminClient, appSpec } from '../harness/rollouts.ts';
 
-/** What somebody sees who has nothing but kubectl, held against what is so. */
+/** What a user sees with kubectl alone, compared with the actual state. */
 
 let world: OperatorWorld;
 let operator: RunningOperator;
@@ -51,7 +51,7 @@ const truth = (status: ManagedDeploymentStatus) => ({
   URL: status.url ?? '',
 });
 
-/** Lines of `kubectl describe` that tell of Events: type, reason, message. */
+/** Event lines of `kubectl describe`: type, reason, message. */
 async function story(name: string): Promise<string[]> {
   const text = await world.kubectl('describe', 'mdep', name);
   const events = text.slice(text.indexOf('\nEvents:'));
@@ -60,14 +60,14 @@ async function story(name: string): Promise<string[]> {
   );
 }
 
-const told = (name: string, pattern: RegExp) =>
+const hasEvent = (name: string, pattern: RegExp) =>
   waitFor(`${name} to tell ${pattern}`, async () => (await story(name)).some((line) => pattern.test(line)), {
     timeoutMs: 60_000,
     intervalMs: 300,
   });
 
 describe.concurrent('kubectl', () => {
-  test('get tells the truth at a glance from nothing to ready to a failure that was rolled back, and describe tells why', async () => {
+  test('get shows the state from creation to READY to a rolled-back failure, and describe shows why', async () => {
     const shop = app('shop');
     const url = `https://shop.${world.namespace}.example.com`;
     await shop.apply({ revision: { number: 1, image: IMAGE }, routing: { url } });
@@ -88,7 +88,7 @@ describe.concurrent('kubectl', () => {
       'RolloutComplete',
       'Converged',
     ])
-      await told('shop', new RegExp(`^Normal ${reason}: `));
+      await hasEvent('shop', new RegExp(`^Normal ${reason}: `));
 
     await shop.apply({ revision: { number: 2, image: BAD }, routing: { url } });
     const back = await shop.rolledBack();
@@ -100,8 +100,8 @@ describe.concurrent('kubectl', () => {
       REASON: 'ImagePullFailed',
     });
     expect(await world.kubectl('rollout', 'status', 'deploy/shop-api')).toMatch(/successfully rolled out/);
-    await told('shop', /^Warning RolloutFailed: revision 2 failed: api: pod \S+, container app: /);
-    await told('shop', /^Normal RolledBack: revision 1 runs again: /);
+    await hasEvent('shop', /^Warning RolloutFailed: revision 2 failed: api: pod \S+, container app: /);
+    await hasEvent('shop', /^Normal RolledBack: revision 1 runs again: /);
     const described = await world.kubectl('describe', 'mdep', 'shop');
     expect(described).toMatch(/Failed Revision:[\s\S]*Reason:\s+ImagePullFailed/);
     const types = [...described.matchAll(/^ {4}Type:\s+(\w+)$/gm)].map(([, type]) => type);
@@ -116,7 +116,7 @@ describe.concurrent('kubectl', () => {
     ]);
   });
 
-  test('get and rollout status of one that awaits its data services, that rolls, and that is off', async () => {
+  test('get and rollout status show a deployment that waits for data services, rolls out, or is off', async () => {
     const slow = app('slow');
     await slow.apply({
       revision: { number: 1, image: IMAGE },
@@ -140,7 +140,7 @@ describe.concurrent('kubectl', () => {
     expect(truth(rolling)).toMatchObject({ ACTIVE: '1', READY: 'False', REASON: 'RolloutInProgress' });
     await quick.apply(appSpec(3, 'registry.test/web:3'));
     await quick.ready();
-    await told(
+    await hasEvent(
       'quick',
       /^Normal Interrupted: revision 2 was still being rolled out when revision 3 took over/,
     );
@@ -156,7 +156,7 @@ describe.concurrent('kubectl', () => {
     });
   });
 
-  test('a pause: the operator writes nothing but the status, and goes on without it', async () => {
+  test('annotate pauses the operator, which writes only the status until the annotation is removed', async () => {
     const held = app('held');
     await held.apply(appSpec(1, IMAGE));
     await held.ready();
@@ -179,13 +179,13 @@ describe.concurrent('kubectl', () => {
     await world.kubectl('annotate', 'mdep/held', 'berth.dev/paused-');
     expect((await held.ready()).activeRevision).toMatchObject({ number: 2 });
     expect(await world.get('service', 'held')).toBeDefined();
-    await told('held', /^Normal Resumed: /);
+    await hasEvent('held', /^Normal Resumed: /);
     await world.kubectl('annotate', 'mdep/held', 'berth.dev/paused=true');
     await world.kubectl('delete', 'mdep', 'held');
     expect(await world.get('mdep', 'held')).toBeUndefined();
   });
 
-  test('one that is on its way out: until when it can be restored, that it was, and what holds it at its end', async () => {
+  test('get shows until when a deletion can be cancelled, that it was, and what blocks its end', async () => {
     const leaving = app('leaving');
     await leaving.apply(appSpec(1, IMAGE));
     await leaving.ready();
@@ -202,14 +202,14 @@ describe.concurrent('kubectl', () => {
       SERVING: 'False',
       REASON: 'DeletionRequested',
     });
-    await told(
+    await hasEvent(
       'leaving',
       new RegExp(`^Normal DeletionRequested: .*can be restored until ${restorableUntil}`),
     );
 
     await leaving.apply(appSpec(1, IMAGE));
     expect(truth(await leaving.ready())).toMatchObject({ STATUS: 'READY', READY: 'True' });
-    await told('leaving', /^Normal Restored: the deletion was taken back/);
+    await hasEvent('leaving', /^Normal Restored: the deletion was taken back/);
 
     const holding = (kind: string, finalizers: string[]) =>
       world.kubectl(
@@ -237,7 +237,7 @@ describe.concurrent('kubectl', () => {
     expect(described).toMatch(/Deletion Timestamp:/);
     const held = 'ManagedDeployment leaving is being deleted and is held by the finalizer test.example/hold';
     expect(described).toContain(held);
-    await told('leaving', /^Warning FinalizerBlocks: ManagedDeployment leaving is being deleted/);
+    await hasEvent('leaving', /^Warning FinalizerBlocks: ManagedDeployment leaving is being deleted/);
     const warnings = (await story('leaving')).filter((line) => line.startsWith('Warning'));
     expect(warnings.filter((line) => !line.startsWith('Warning FinalizerBlocks'))).toEqual([]);
     await holding('service', []);
@@ -255,7 +255,7 @@ describe.concurrent('kubectl', () => {
     });
   });
 
-  test('explain knows what every field is for', async () => {
+  test('explain describes every field', async () => {
     // kubectl keeps what it knows of a cluster for a while; `get` brings it up to date.
     await world.kubectl('get', 'mdep');
     const text = await world.kubectl('explain', 'manageddeployments.status');

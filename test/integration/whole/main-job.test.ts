@@ -61,7 +61,7 @@ describe('the samples', () => {
 });
 
 describe('the objects of a deployment', () => {
-  it('carry owner references, readable names and the deployment id; the custom resource tells the truth to kubectl', async () => {
+  it('have owner references, readable names and the deployment id; kubectl shows the state of the custom resource', async () => {
     const created = await berth.create(
       smallDeployment('Checkout Service', { source_config: { resource_spec: { queue_cpu: 0.25 } } }),
     );
@@ -130,7 +130,7 @@ describe('the objects of a deployment', () => {
 });
 
 describe('changes', () => {
-  it('a new image makes a revision that becomes active; the history tells it', async () => {
+  it('of the image create a revision that becomes active, and the history records it', async () => {
     const created = await berth.create(smallDeployment('new-image'));
     const first = await berth.ready(created.id);
     const patched = await berth.call('PATCH', `/v2/deployments/${created.id}`, {
@@ -162,7 +162,7 @@ describe('changes', () => {
     );
   });
 
-  it('a change of source_config rolls in place under the same revision', async () => {
+  it('of source_config roll in place under the same revision', async () => {
     const created = await berth.create(smallDeployment('in-place'));
     const first = await berth.ready(created.id);
     const patched = await berth.call('PATCH', `/v2/deployments/${created.id}`, {
@@ -179,7 +179,7 @@ describe('changes', () => {
     expect(JSON.stringify(pods[0]?.spec)).toContain('300Mi');
   });
 
-  it('max_scale 0 leaves nothing but the data, and the deployment is UNUSED; it comes back as it was', async () => {
+  it('to max_scale 0 leave only the data, and the deployment is UNUSED; it is restored when it is scaled up', async () => {
     const created = await berth.create(
       smallDeployment('off-and-on', { source_config: { resource_spec: { min_scale: 1, max_scale: 3 } } }),
     );
@@ -202,7 +202,7 @@ describe('changes', () => {
     expect(await objectsOf('hpa', created.id)).toHaveLength(1);
   });
 
-  it('an internal image may come later: UNUSED until then', async () => {
+  it('may add an internal image later, and the deployment is UNUSED until then', async () => {
     const created = await berth.create({
       name: 'image-later',
       source: 'internal_image',
@@ -217,7 +217,7 @@ describe('changes', () => {
     await berth.ready(created.id);
   });
 
-  it('DELETE ends with nothing left in the cluster and the record gone; the tracing project stays', async () => {
+  it('end with DELETE: no object and no record is left; the tracing project stays', async () => {
     const created = await berth.create(
       smallDeployment('short-lived', { secrets: [{ name: 'TOKEN', value: 'x' }] }),
     );
@@ -242,7 +242,7 @@ describe('changes', () => {
 });
 
 describe('a lost custom resource', () => {
-  it('comes back with volume, credentials and active revision', async () => {
+  it('is restored with volume, credentials and active revision', async () => {
     const created = await berth.create(
       smallDeployment('mistaken', { secrets: [{ name: 'TOKEN', value: 'x' }] }),
     );

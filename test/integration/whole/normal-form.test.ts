@@ -127,7 +127,7 @@ function podTemplateOf(spec: Record<string, unknown>): Json {
 }
 const anyTemplate = validResourceSpec().map(podTemplateOf);
 
-test('what the API server fills in changes no normal form, and is no difference, in any spelling', async () => {
+test('ignores the defaults of the API server in any spelling, in normal forms and in differences', async () => {
   await fc.assert(
     fc.asyncProperty(anyTemplate, fc.integer(), async (podTemplate, seed) => {
       const one = deployment(podTemplate);
@@ -141,7 +141,7 @@ test('what the API server fills in changes no normal form, and is no difference,
   );
 }, 300_000);
 
-test('what the API server stores as another template has another normal form', async () => {
+test('gives another normal form to what the API server stores as another template', async () => {
   const base: Json = {
     initContainers: [
       {
@@ -174,7 +174,7 @@ describe('a PATCH of a sidecar', () => {
     },
   });
 
-  test('replaces no pod when it spells the same memory limit otherwise, and all when it asks for more', async () => {
+  test('replaces no pod if it spells the same memory limit differently, and all pods if it raises it', async () => {
     const berth = await startWholeBerth('spelled');
     try {
       const { id } = await berth.create(smallDeployment('web', body('64Mi')));

@@ -64,7 +64,7 @@ async function linked(kubeconfig: string): Promise<{ link: Link; path: string }>
   return { link, path };
 }
 
-it('an operator whose preflight fails has never been ready', async () => {
+it('never reports an operator as ready if its preflight fails', async () => {
   // The listener's account may not do an operator's work.
   const operator = await run('operator', { KUBECONFIG: kubeconfigs.listener });
   // Not 'exit': what it has said last may come after that.
@@ -75,7 +75,7 @@ it('an operator whose preflight fails has never been ready', async () => {
   expect(operator.log()).not.toContain('berth is ready');
 });
 
-it('an operator is not ready while its API server does not answer, and is once it does', async () => {
+it('reports an operator as ready only while its API server responds', async () => {
   const { link, path } = await linked(kubeconfigs.operator);
   link.cut();
   // Of its own namespace alone: once it leads it would take up what other files have in theirs.
@@ -102,7 +102,7 @@ it('an operator is not ready while its API server does not answer, and is once i
   await link.stop();
 });
 
-it('a listener that does not reach its hub is not ready, and says why', async () => {
+it('reports a listener that cannot reach its hub as not ready, with the reason', async () => {
   const [port = 0] = await freePorts(1);
   const listener = await run('listener', {
     KUBECONFIG: kubeconfigs.listener,

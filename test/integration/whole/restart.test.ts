@@ -57,7 +57,7 @@ describe('kill -9', () => {
     },
   );
 
-  it('during a rollout: the new revision becomes active after the restart', async () => {
+  it('during a rollout lets the new revision become active after the restart', async () => {
     const { id } = await berth.create(smallDeployment('rolling'));
     await berth.ready(id);
     await berth.call('PATCH', `/v2/deployments/${id}`, {
@@ -99,7 +99,7 @@ describe('several processes', () => {
     return (lease.spec['holderIdentity'] as string | undefined) ?? '';
   };
 
-  it('two operators elect one; when it stops, the other takes over and the work goes on', async () => {
+  it('elect one of two operators as leader; when it stops, the other one takes over and continues', async () => {
     const api = await berth.startRole('all', 'hub');
     // The one that is stopped below leads before there is another.
     const first = await waitFor('a leader', holder, { timeoutMs: 30_000 });

@@ -71,9 +71,9 @@ async function explained({ id, latest_revision_id }: DeploymentAnswer): Promise<
 async function warnings(app: string, namespace = berth.namespace): Promise<Map<string, number>> {
   const about = `involvedObject.kind=ManagedDeployment,involvedObject.name=${app}`;
   const { items } = await admin.list<UntypedObject>(RESOURCES.Event, { namespace, fieldSelector: about });
-  const told = items as unknown as { type: string; reason: string; count?: number }[];
+  const reported = items as unknown as { type: string; reason: string; count?: number }[];
   const counts = new Map<string, number>();
-  for (const { type, reason, count = 1 } of told)
+  for (const { type, reason, count = 1 } of reported)
     if (type === 'Warning') counts.set(reason, (counts.get(reason) ?? 0) + count);
   return counts;
 }
@@ -117,21 +117,21 @@ const upToFive = (name: string, more: object = {}) =>
   smallDeployment(name, { source_config: { resource_spec: { min_scale: 1, max_scale: 5 }, ...more } });
 
 describe.concurrent('outside of a rollout', () => {
-  test('new pods whose image cannot be pulled, then no good pod at all, then recovery', async () => {
+  test('reports new pods whose image cannot be pulled, then that no pod is ready, then the recovery', async () => {
     const made = await berth.create(upToFive('pulls'));
     const ready = await berth.ready(made.id);
     const app = appOf(made);
     const good = new Set((await podsOf(app)).map(({ metadata }) => metadata.uid ?? ''));
     await scale(app, 3);
     await breakNewPods(app, good, 2);
-    const told = await berth.until(
+    const reported = await berth.until(
       made.id,
       'the reason named',
       (now) => says(now, 'Ready') === 'False ImagePullFailed',
     );
-    expect([says(told, 'Serving'), told.status]).toEqual(['True Available', 'READY']);
-    expect(readyMessage(told)).toMatch(/^api: pod .*, container app: ImagePullBackOff/);
-    expect(told.active_revision_id).toBe(ready.active_revision_id);
+    expect([says(reported, 'Serving'), reported.status]).toEqual(['True Available', 'READY']);
+    expect(readyMessage(reported)).toMatch(/^api: pod .*, container app: ImagePullBackOff/);
+    expect(reported.active_revision_id).toBe(ready.active_revision_id);
     const why = await explained(made);
     expect(why).toMatchObject({ serves: 'yes', remedy: { kind: 'act', reason: 'ImagePullFailed' } });
     expect(why.remedy?.text).toContain('image_pull_secrets');
@@ -161,7 +161,7 @@ describe.concurrent('outside of a rollout', () => {
     await waitFor('the warning', async () => (await warnings(app)).get('ImagePullFailed') === 1, WAIT);
   }, 300_000);
 
-  test('a pod that crashes again and again is one row and one warning, and recovers', async () => {
+  test('reports a pod that crashes repeatedly once, with one warning, and its recovery', async () => {
     const made = await berth.create(upToFive('loops'));
     const ready = await berth.ready(made.id);
     const app = appOf(made);
@@ -183,13 +183,13 @@ describe.concurrent('outside of a rollout', () => {
         ]),
       );
     await waitFor('five restarts', async () => (await restarts()) === 5, WAIT);
-    const told = await berth.until(
+    const reported = await berth.until(
       made.id,
       'the loop named',
       (now) => says(now, 'Ready') === 'False CrashLoop',
     );
-    expect(says(told, 'Serving')).toBe('True Available');
-    expect(told.active_revision_id).toBe(ready.active_revision_id);
+    expect(says(reported, 'Serving')).toBe('True Available');
+    expect(reported.active_revision_id).toBe(ready.active_revision_id);
     const why = await explained(made);
     expect(why.remedy).toMatchObject({ kind: 'act', reason: 'CrashLoop' });
     expect(why.causes.at(-1)?.object).toMatchObject({ object: name, container: 'app', exit_code: 1 });
@@ -204,7 +204,7 @@ describe.concurrent('outside of a rollout', () => {
     expect((await warnings(app)).get('CrashLoop')).toBe(1);
   }, 300_000);
 
-  test('a quota that lets only a part of a scale-up in', async () => {
+  test('reports a quota that allows only a part of a scale-up', async () => {
     const made = await berth.create(upToFive('counted', { listener_config: { cluster_namespace: narrow } }));
     await berth.ready(made.id);
     const app = appOf(made);
@@ -213,9 +213,13 @@ describe.concurrent('outside of a rollout', () => {
       kubectlAsAdmin(['-n', narrow, 'get', 'quota', 'four', '-o=jsonpath={.status.used.pods}']);
     await waitFor('the quota to count', async () => (await counted()) === '3', WAIT);
     await scale(app, 4, narrow);
-    const told = await berth.until(made.id, 'held up', (now) => says(now, 'Ready') === 'False QuotaExceeded');
-    expect(readyMessage(told)).toContain('exceeded quota: four');
-    expect(says(told, 'Serving')).toBe('True Available');
+    const reported = await berth.until(
+      made.id,
+      'held up',
+      (now) => says(now, 'Ready') === 'False QuotaExceeded',
+    );
+    expect(readyMessage(reported)).toContain('exceeded quota: four');
+    expect(says(reported, 'Serving')).toBe('True Available');
     expect((await explained(made)).remedy).toMatchObject({ kind: 'act', reason: 'QuotaExceeded' });
     expect(await reasonsOf(made.id)).toEqual(['QuotaExceeded']);
     await waitFor('the warning', async () => (await warnings(app, narrow)).has('QuotaExceeded'), WAIT);

@@ -149,7 +149,7 @@ const between = (min: number, max: number) => ({ min_scale: min, max_scale: max 
 const PATIENT = { timeout: 300_000 };
 
 describe.concurrent('a change of scale alone', PATIENT, () => {
-  test('1 → 3 → 1: the pods that stay are the same ones, the disruption budget follows', async () => {
+  test('keeps the remaining pods and adapts the disruption budget for 1 → 3 → 1', async () => {
     const shop = await Scaled.start('fixed', fixed(1));
     const [first] = shop.uids();
     await shop.scaled(fixed(3));
@@ -164,7 +164,7 @@ describe.concurrent('a change of scale alone', PATIENT, () => {
     expect(shop.course.rolled).toEqual([1]);
   });
 
-  test('fixed → autoscaled → fixed and back: what the autoscaler chooses is never undone', async () => {
+  test('never reverts the replicas of the autoscaler for fixed → autoscaled → fixed and back', async () => {
     const shop = await Scaled.start('auto', fixed(2));
     await shop.scaled(between(2, 6));
     expect(await shop.names('hpa')).toEqual(['api']);
@@ -191,7 +191,7 @@ describe.concurrent('a change of scale alone', PATIENT, () => {
     expect(await shop.replicaSets()).toBe(2);
   });
 
-  test('a revision rolls and fails while the autoscaler chooses: its number stays', async () => {
+  test('keeps the replicas of the autoscaler while a revision rolls and fails', async () => {
     const shop = await Scaled.start('choose', between(2, 8));
     await shop.image('slow-3s');
     await shop.course.until(({ rollout }) => rollout?.number === 2);
@@ -208,7 +208,7 @@ describe.concurrent('a change of scale alone', PATIENT, () => {
     expect(shop.course.fewest('api')).toBe(2);
   });
 
-  test('while a revision rolls: it comes up with the new number, and never with fewer than both', async () => {
+  test('during a rollout gives the revision the new number, and never fewer than both', async () => {
     const shop = await Scaled.start('during', fixed(2));
     await shop.image('slow-3s');
     await shop.course.until(({ rollout }) => rollout?.number === 2);
@@ -227,7 +227,7 @@ describe.concurrent('a change of scale alone', PATIENT, () => {
     ]);
   });
 
-  test('that shares out the connections anew rolls the pods, as the dry run says, and keeps their number', async () => {
+  test('that redistributes the connections rolls the pods, as the dry run says, and keeps their number', async () => {
     const shop = await Scaled.start('pool', { ...fixed(2), db_max_connections: 60 });
     const ask = async (spec: object) => {
       const url = path(shop.id, '?dry_run=true');
@@ -240,7 +240,7 @@ describe.concurrent('a change of scale alone', PATIENT, () => {
     expect(shop.uids().filter((uid) => before.includes(uid))).toEqual([]);
     expect([shop.uids().length, shop.course.fewest('api')]).toEqual([4, 2]);
     shop.course.mark();
-    // Back again: the templates of before, under their own name.
+    // Restored: the former templates under their own name.
     await shop.scaled(fixed(2));
     expect([shop.uids().length, shop.course.fewest('api'), await shop.replicaSets()]).toEqual([2, 2, 2]);
     expect(shop.templates()).toBe(`${shop.app}-1`);
@@ -252,7 +252,7 @@ describe.concurrent('a change of scale alone', PATIENT, () => {
 describe.concurrent('off and on', PATIENT, () => {
   const WHOLE = { queue_cpu: 1, orchestrator_cpu: 1, executor_cpu: 1 };
 
-  test('the whole: no pod is left, data stay; then the same revision from the same templates, each pod once', async () => {
+  test('leaves no pod and keeps the data, then runs the same revision from the same templates, each pod once', async () => {
     // Connections of so many pods: with none, the database would have fewer.
     const shop = await Scaled.start('whole', { ...between(2, 10), ...WHOLE });
     const volume = (await shop.objects('pvc')).map(({ metadata }) => metadata.uid);
@@ -280,7 +280,7 @@ describe.concurrent('off and on', PATIENT, () => {
     expect(await shop.revisions()).toEqual([{ number: 1, status: 'DEPLOYED' }]);
   });
 
-  test('queue and orchestrator: the others and the data services run on as they are', async () => {
+  test('for queue and orchestrator keeps the other components and the data services unchanged', async () => {
     // With all of them on, and with the fewest, the database allows a hundred connections.
     const on = {
       queue_min_scale: 2,
@@ -310,7 +310,7 @@ describe.concurrent('off and on', PATIENT, () => {
     expect(await shop.revisions()).toEqual([{ number: 1, status: 'DEPLOYED' }]);
   });
 
-  test('revisions made meanwhile wait; the last runs when it is switched on, and no other does', async () => {
+  test('lets revisions that are created meanwhile wait, and runs only the last one', async () => {
     const shop = await Scaled.start('waits', fixed(2));
     await shop.off();
     const ever = shop.ever();
@@ -330,7 +330,7 @@ describe.concurrent('off and on', PATIENT, () => {
     expect(shop.course.active).toEqual([1, 3]);
   });
 
-  test('off while a revision rolls: it waits, and comes up when it is switched on', async () => {
+  test('lets a revision that was rolling wait, and rolls it out when it is switched on', async () => {
     const shop = await Scaled.start('rolling', fixed(2));
     await shop.image('slow-3s');
     await shop.course.until(({ rollout }) => rollout?.number === 2);

@@ -19,7 +19,7 @@ import {
 } from '../harness/api.ts';
 import { rows, type SecurityRow, TABLE, url } from '../harness/security-table.ts';
 
-test('every row of the table has cases', () => {
+test('has cases for every row of the table', () => {
   expect([...new Set(rows.map(({ row }) => row))]).toEqual(TABLE);
 });
 
@@ -77,7 +77,7 @@ describe.each(HOSTING_MODES)('%s', (hosting: HostingMode) => {
     expect((await other.call('POST', '/v2/deployments', body())).status).toBe(409);
   });
 
-  test('what POST refuses of source_config, PATCH refuses', async () => {
+  test('rejects in PATCH what it rejects in POST of source_config', async () => {
     const { body: existing } = await client.call<Deployment>(
       'POST',
       '/v2/deployments',

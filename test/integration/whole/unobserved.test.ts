@@ -1,6 +1,6 @@
 /**
  * API, listener and operator in processes of their own, the listener over HTTP with its key. A status is what was
- * observed: without a listener it is UNKNOWN, and the operator goes on healing without the hub.
+ * observed: without a listener it is UNKNOWN, and the operator continues to repair without the hub.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../cluster/ports.ts';
@@ -42,7 +42,7 @@ async function healed(id: string): Promise<void> {
   );
 }
 
-it('tells what nobody has seen yet, then what is seen, then that nobody sees it any more, then the truth again', async () => {
+it('reports UNKNOWN until the first observation, then the status, UNKNOWN while the cluster does not report, then the status again', async () => {
   const { id } = await berth.create(smallDeployment('watched'));
   const waiting = await berth.until(id, 'no listener was ever seen', (seen) =>
     reasons(seen).includes('ListenerNeverSeen'),
@@ -59,7 +59,7 @@ it('tells what nobody has seen yet, then what is seen, then that nobody sees it 
   expect(unknown.active_revision_id).toBe(ready.active_revision_id);
   await healed(id);
 
-  // Wanted while nobody looks: it happens when somebody does.
+  // Requested while the cluster does not report: applied when it does again.
   const patched = await berth.call('PATCH', `/v2/deployments/${id}`, {
     source_revision_config: { image_uri: 'registry.example/shop/web:2.0.0' },
   });
@@ -69,7 +69,7 @@ it('tells what nobody has seen yet, then what is seen, then that nobody sees it 
   expect(again.active_revision_id).toBe(patched.body.latest_revision_id);
 });
 
-it('heals without the hub, which learns of it when it is back', async () => {
+it('repairs without the hub, and reports it when the hub is back', async () => {
   const { id } = await berth.create(smallDeployment('on-its-own'));
   const before = await berth.ready(id);
   await berth.process().stop('SIGKILL');

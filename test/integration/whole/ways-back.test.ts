@@ -81,8 +81,8 @@ const has = (app: string, storage: string) =>
     JSON.stringify({ status: { capacity: { storage } } }),
   );
 
-describe.concurrent('an expansion of the database’s volume that does not finish', () => {
-  test('is lowered to any size down to the capacity, and raised again', async () => {
+describe.concurrent('an expansion of the database’s volume that does not complete', () => {
+  test('can be lowered to any size down to the capacity, and raised again', async () => {
     const made = await berth.create(smallDeployment('grows', sized({ db_storage_gi: 5 })));
     await berth.ready(made.id);
     const app = appOf(made);
@@ -117,7 +117,7 @@ describe.concurrent('an expansion of the database’s volume that does not finis
     expect((await answers(made.id, sized({ db_storage_gi: 6 }))).status).toBe(400);
   });
 
-  test('goes back to what the provider gave, where that is more than was asked for; switched off as well', async () => {
+  test('can be lowered to what the provider gave, if that is more than the request, also while switched off', async () => {
     const made = await berth.create(smallDeployment('rounds', sized({ db_storage_gi: 5 })));
     await berth.ready(made.id);
     const app = appOf(made);
@@ -147,7 +147,7 @@ describe.concurrent('an expansion of the database’s volume that does not finis
     expect((await answers(made.id, sized({ db_storage_gi: 4 }))).status).toBe(400);
   });
 
-  test('of a resource written by hand: with kubectl, down to the capacity', async () => {
+  test('can be lowered with kubectl for a resource applied by hand, down to the capacity', async () => {
     const hand = (storage: string) =>
       apply({
         apiVersion: 'berth.dev/v1alpha1',
@@ -189,8 +189,8 @@ describe.concurrent('an expansion of the database’s volume that does not finis
   });
 });
 
-describe('a size before, while the cluster has not reported the new one', () => {
-  test('is accepted again, also of a resource written by hand; once the volume has grown, it is not', async () => {
+describe('the former size, while the cluster has not reported the new one', () => {
+  test('is accepted again, also for a resource applied by hand, until the volume is expanded', async () => {
     const hand = (storage: string) =>
       apply({
         apiVersion: 'berth.dev/v1alpha1',
@@ -220,12 +220,12 @@ describe('a size before, while the cluster has not reported the new one', () => 
   });
 });
 
-/** What is refused, as it is told, and the values before. */
+/** Rejected values, how they are reported, and the former values. */
 interface Row {
   readonly field: string;
   readonly before: () => object;
   readonly refused: () => object;
-  readonly told: (now: DeploymentAnswer) => boolean;
+  readonly reported: (now: DeploymentAnswer) => boolean;
   readonly bounded?: true;
 }
 
@@ -236,56 +236,56 @@ const ROWS: readonly Row[] = [
     field: 'service_account_name',
     before: () => sized({ service_account_name: null }),
     refused: () => sized({ service_account_name: 'not-there' }),
-    told: turnedBack,
+    reported: turnedBack,
   },
   {
     field: 'volumes',
     before: () => sized({ volumes: [] }),
     refused: () => sized({ volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'not-there' } }] }),
-    told: turnedBack,
+    reported: turnedBack,
   },
   {
     field: 'sidecars',
     before: () => sized({ sidecars: [] }),
     refused: () => sized({ sidecars: [{ name: 'side', image: 'registry.test/app:fail-invalid-image' }] }),
-    told: turnedBack,
+    reported: turnedBack,
   },
   {
     field: 'memory_mb',
     before: () => sized({ memory_mb: 512, memory_limit_mb: 512 }),
     refused: () => sized({ memory_mb: 4096, memory_limit_mb: 4096 }),
-    told: turnedBack,
+    reported: turnedBack,
     bounded: true,
   },
   {
     field: 'max_scale',
     before: () => sized({ min_scale: 1, max_scale: 1 }),
     refused: () => sized({ min_scale: 40, max_scale: 40 }),
-    told: (now) => found(now, 'Ready')?.status === 'False',
+    reported: (now) => found(now, 'Ready')?.status === 'False',
     bounded: true,
   },
   {
     field: 'custom_url',
     before: () => ({ source_config: { custom_url: host('mine') } }),
     refused: () => ({ source_config: { custom_url: host('taken') } }),
-    told: says('Ready', 'RouteRefused'),
+    reported: says('Ready', 'RouteRefused'),
   },
   {
     field: 'image_uri',
     before: () => ({ source_revision_config: { image_uri: 'registry.test/web:1' } }),
     refused: () => ({ source_revision_config: { image_uri: 'registry.test/app:fail-crash-loop' } }),
-    told: turnedBack,
+    reported: turnedBack,
   },
   {
     field: 'cpu',
     before: () => sized({ cpu: 0.1, cpu_limit: 0.2 }),
     refused: () => sized({ cpu: 3, cpu_limit: 3 }),
-    told: turnedBack,
+    reported: turnedBack,
     bounded: true,
   },
 ];
 
-describe.concurrent('a value that the cluster refuses', () => {
+describe.concurrent('a value that the cluster rejects', () => {
   beforeAll(async () => {
     const limit = { type: 'Container', max: { cpu: '2', memory: '2Gi' } };
     await apply(
@@ -309,7 +309,7 @@ describe.concurrent('a value that the cluster refuses', () => {
     });
   });
 
-  test.each(ROWS)('$field: the value before is accepted again and converges', async (row) => {
+  test.each(ROWS)('$field: can be reverted to the former value, which converges', async (row) => {
     const name = `back-${row.field.replaceAll('_', '-')}`;
     const made = await berth.create(
       smallDeployment(
@@ -321,14 +321,14 @@ describe.concurrent('a value that the cluster refuses', () => {
     expect((await patch(made.id, row.before())).status).toBe(200);
     await berth.ready(made.id);
     expect((await answers(made.id, row.refused())).status).toBe(200);
-    await berth.until(made.id, 'told', row.told);
+    await berth.until(made.id, 'reported', row.reported);
     expect(await answers(made.id, row.before())).toMatchObject({ status: 200 });
     const back = await berth.ready(made.id);
     expect(found(back, 'Serving')?.status).toBe('True');
   });
 });
 
-describe.concurrent('a volume that one pod alone can use', () => {
+describe.concurrent('a volume that only one pod can use', () => {
   const claim = (name: string) =>
     apply({
       apiVersion: 'v1',
@@ -346,7 +346,7 @@ describe.concurrent('a volume that one pod alone can use', () => {
   });
   const image = (tag: string) => ({ source_revision_config: { image_uri: `registry.test/${tag}` } });
 
-  test('is handed from the old pod to the new one, and back after a failure', async () => {
+  test('moves from the old pod to the new one, and back after a failure', async () => {
     await claim('one-pod');
     const made = await berth.create(smallDeployment('exclusive', sized(mounted('one-pod'))));
     await berth.ready(made.id);
@@ -361,7 +361,7 @@ describe.concurrent('a volume that one pod alone can use', () => {
     );
     expect(await strategy()).toEqual(before);
     await patch(made.id, image('app:fail-crash-loop'));
-    await berth.until(made.id, 'turned back', turnedBack);
+    await berth.until(made.id, 'rolled back', turnedBack);
     const back = await berth.until(
       made.id,
       'revision 2 serving',
@@ -382,7 +382,7 @@ describe.concurrent('a volume that one pod alone can use', () => {
     expect(body.resources.map(({ reason }) => reason)).not.toContain('Unschedulable');
   });
 
-  test('and is wanted by two: the remedy names the field of the volume', async () => {
+  test('has a remedy that names its field if two pods request it', async () => {
     await claim('for-two');
     const made = await berth.create(
       smallDeployment('two-users', sized({ ...mounted('for-two'), min_scale: 2, max_scale: 2 })),

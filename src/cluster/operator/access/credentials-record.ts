@@ -2,23 +2,25 @@ import type { ManagedDeployment } from '../../../contract/resource/managed-deplo
 import type { NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
 
 /**
- * The first looks of all come before the second of any, which asks for the witness: with a thousand created at once that
- * takes two minutes, and with ten seconds three of four were read again in that very crowd. What was forgotten here is read.
+ * How long a record is kept. All resources are reconciled once before any of them creates its sentinel in a second
+ * reconcile; with a thousand new resources this takes two minutes. After an eviction, the Secrets are read.
  */
 const KEPT_MS = 600_000;
 
 /**
- * Which credentials this process has just made, so that their first witness needs no read of them. It is told once. Of
- * what was deleted in between the witness names a uid that is gone, which the garbage collector takes out, and the look
- * which that wakes reads them.
+ * Records which credentials this process has just created, so that the first sentinel needs no read of them. A
+ * record is used once. If such a Secret was deleted in between, the sentinel has an owner uid that no longer exists.
+ * The garbage collector removes that owner, and the resulting reconcile reads the Secrets.
  */
-export class CredentialsNote {
+export class CredentialsRecord {
   #inventedFor: string | undefined;
   #made:
     | { readonly owner: string | undefined; readonly secrets: readonly NamedSecret[]; readonly at: number }
     | undefined;
 
-  /** Whether this process makes them for the first time: later ones may meet what an earlier one has made. */
+  /**
+   * Whether this process creates them for the first time. A later creation may find Secrets of an earlier one.
+   */
   isFirstTime({ metadata: { uid } }: ManagedDeployment): boolean {
     const isFirst = this.#inventedFor !== uid;
     this.#inventedFor = uid;
@@ -29,12 +31,12 @@ export class CredentialsNote {
     this.#made = { owner: metadata.uid, secrets, at: performance.now() };
   }
 
-  /** Something lacks a Secret, or they are made anew: what was noted may be gone. */
+  /** A Secret is missing or is created again, so the record may be outdated. */
   forget(): void {
     this.#made = undefined;
   }
 
-  /** Whether they need no read, nor anything made. */
+  /** Whether the credentials are known to exist. */
   has(resource: ManagedDeployment): boolean {
     return this.#madeFor(resource) !== undefined;
   }

@@ -9,19 +9,19 @@ import { workloadState } from '../pods/workload-state.ts';
 import { componentsOf, type Target } from '../rollout/target.ts';
 
 /**
- * Volumes that one pod, or one node, can use at a time.
+ * Volumes that only one pod, or one node, can use at a time.
  *
- * A rolling update starts the new pod before it ends the old one, so the new pod waits for ever for a volume that the old
- * one has. The cluster says so of the new pod, and then the old one ends first. Access modes are not read: a ReadWriteOnce
- * volume lets both pods run where they share a node, and the operator need not see claims that are not its own.
+ * A rolling update starts the new pod before it ends the old one, so the new pod waits forever for a volume of the
+ * old one. When the cluster reports this for the new pod, the old one is ended first. Access modes are not read: a
+ * ReadWriteOnce volume lets both pods run on a shared node, and the operator needs no access to claims of others.
  */
 
-/** Components whose old pod has to end before the new one can start. */
+/** Components whose old pod must end before the new one can start. */
 export function componentsThatYield(observed: Observed, target: Target): ReadonlySet<Component> {
   return new Set(componentsOf(target).filter((component) => mustYield(observed, target, component)));
 }
 
-/** Whether what keeps a pod is that another one uses its volume. */
+/** Whether a message says that another pod uses the volume. */
 export function isVolumeInUse(text: string): boolean {
   return VOLUME_IN_USE.test(text);
 }
@@ -29,15 +29,15 @@ export function isVolumeInUse(text: string): boolean {
 function mustYield(observed: Observed, target: Target, component: Component): boolean {
   const template = target.templates?.[component];
   const live = liveChild(observed, 'Deployment', componentName(observed.resource, component));
-  // The other pods of one with several would keep the volume all the same.
+  // With several replicas, the other pods would keep the volume anyway.
   if (template === undefined || live === undefined || workloadState(live).wanted !== 1) return false;
   const running = observed.pods.filter((pod) => isComponentPod(pod) && !hasEnded(pod));
-  // All components mount the same volumes: a pod of another one may have it, and does not end.
+  // All components mount the same volumes. A pod of another component may use the volume, and does not end.
   if (running.some(({ metadata }) => metadata.labels?.[LABELS.component] !== component)) return false;
   const old = running.filter((pod) => !isOfTemplate(pod, template));
-  // The scheduler takes a moment to see that the old pod is gone.
+  // The scheduler notices the end of the old pod with a delay.
   if (old.length === 0 && !isYielding(live)) return false;
-  // Only a claim that the old pod uses becomes free when that pod ends.
+  // Only a claim that the old pod uses is released when it ends.
   if (!old.every((pod) => sharesClaim(formerTemplate(observed, component, pod), template))) return false;
   return podsOfTemplate(observed, component, template)
     .filter((pod) => !isReadyPod(pod))
@@ -45,7 +45,7 @@ function mustYield(observed: Observed, target: Target, component: Component): bo
     .some(({ detail = '' }) => isVolumeInUse(detail) && areUsers(old, detail));
 }
 
-/** What the pod was made from; undefined: not stored, or the object cannot be read. */
+/** The stored template of the pod; undefined: not stored, or unreadable. */
 function formerTemplate(
   { storedTemplates }: Observed,
   component: Component,
@@ -56,7 +56,7 @@ function formerTemplate(
       const template = stored.templates()[component];
       if (template !== undefined && isOfTemplate(pod, template)) return template;
     } catch {
-      // Written by something else: no pod runs from it.
+      // Another writer created it, so no pod runs from it.
     }
   }
   return undefined;
@@ -71,7 +71,7 @@ function claimsOf(template: V1PodTemplateSpec | undefined): string[] {
   return (template?.spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
 }
 
-/** Whether the Deployment ends old pods first already. */
+/** Whether the Deployment already ends old pods first. */
 function isYielding(deployment: ChildObject): boolean {
   const { spec } = deployment as { spec?: { strategy?: { rollingUpdate?: { maxUnavailable?: unknown } } } };
   return spec?.strategy?.rollingUpdate?.maxUnavailable === 1;
@@ -81,10 +81,10 @@ function isComponentPod({ metadata }: ObservedPod): boolean {
   return COMPONENTS.some((component) => component === metadata.labels?.[LABELS.component]);
 }
 
-/** Where the cluster names the pods that use the volume. */
+/** The part of a message that names the pods of the volume. */
 const USERS = /already used by pod\(s\) ([a-z0-9., -]+)/i;
 
-/** Whether no pod but these keeps the volume, as far as the cluster names them. */
+/** Whether only these pods use the volume, as far as the message names them. */
 function areUsers(pods: readonly ObservedPod[], text: string): boolean {
   if (/pod\(s\) in different namespaces/i.test(text)) return false;
   const named =

@@ -12,8 +12,9 @@ import type { Forbidden, Observed, ObservedResource } from '../observed.ts';
 import { type ReferencedObject, referencedObjects } from './spec-policy.ts';
 
 /**
- * Secrets, volume claims and ServiceAccounts that pods would use and that Berth made for another deployment. Names alone do not tell:
- * those of a resource that was written by hand look like any other. So the labels are read, of names only that Berth gives.
+ * Finds references to Secrets, volume claims and ServiceAccounts that Berth created for another deployment. A name
+ * does not decide this: names of resources applied by hand follow no pattern. So labels are read, for those names
+ * that Berth can generate.
  */
 
 export interface ReferencesCheck {
@@ -21,33 +22,33 @@ export interface ReferencesCheck {
   readonly client: Pick<WriteClient, 'find'>;
   readonly remembered: Pick<Remembered, 'references'>;
   readonly signal: AbortSignal;
-  /** Time of this look, in ticks (look-time.ts). */
+  /** Time of this reconcile, in ticks (reconcile-time.ts). */
   readonly ticks: number;
 }
 
-/** What was found, and of which spec. */
+/** A result, and the spec that it belongs to. */
 export interface CheckedReferences {
   readonly uid: string;
   readonly generation: number;
-  /** When it was found, in ticks. */
+  /** Time of the check, in ticks. */
   readonly at: number;
-  /** How long until a reference that is forbidden now is checked again, in ms; null: none is forbidden. */
+  /** Pause until forbidden references are checked again, in ms; null: none is forbidden. */
   readonly pauseMs: number | null;
 }
 
 const FOREIGN = 'belongs to another deployment of Berth and cannot be used here';
 const MISSING =
-  'does not exist, and Berth gives such names to what it makes for a deployment: make it first, or give it another name';
-/** Between two checks for an object that is missing: what Berth did not make is not watched. */
+  'does not exist, and Berth uses such names for objects of deployments: create it first, or use another name';
+/** Pause between two checks of a missing object. Objects that Berth did not create are not watched. */
 const MISSING_PAUSE_MS = 10_000;
-/** Between two checks of an object that is another deployment's: it may be deleted, and made again by its user. */
+/** Pause between two checks of another deployment's object. Its user may delete and recreate it. */
 const FOREIGN_PAUSE_MS = 30_000;
-/** What is allowed is checked again after so long, until the pods of the resource use it. */
+/** Allowed references are checked again after this time, until the resource's pods use them. */
 const ALLOWED_MS = 30_000;
 
 /**
- * Every reference of the spec that leads to what is another deployment's, or may come to. What was found is only
- * remembered for a while, as the objects may change; what pods of this resource use already, it may keep.
+ * All references of the spec to an object of another deployment, or to a name that may become one. Results are kept
+ * only for a while, because objects may change. References that this resource's pods already use stay allowed.
  * @throws KubeError when a Secret cannot be read
  */
 export async function foreignReferences(
@@ -74,7 +75,10 @@ function pauseOf(forbidden: readonly Forbidden[]): number | null {
   return forbidden.some(({ message }) => message === MISSING) ? MISSING_PAUSE_MS : FOREIGN_PAUSE_MS;
 }
 
-/** Berth gives such names. What the spec of a resource says, its name and its id, tells nothing: any writer says it. */
+/**
+ * Whether Berth can generate such a name. The spec of a resource proves nothing, because its writer chooses name and
+ * id.
+ */
 function mayBeForeign(reference: ReferencedObject, observed: Observed): boolean {
   const { metadata } = observed.resource;
   if (reference.kind === 'serviceAccount')
@@ -82,7 +86,10 @@ function mayBeForeign(reference: ReferencedObject, observed: Observed): boolean 
   return generatedFor(reference.name) !== null && !isUsedAlready(reference, observed);
 }
 
-/** Stored templates are made of nothing that was refused. A text of the template that equals the name is no use of it. */
+/**
+ * Whether stored templates contain the reference. They never contain rejected references. Another text of the
+ * template that equals the name does not count.
+ */
 function isUsedAlready({ name, kind }: ReferencedObject, { storedTemplates }: Observed): boolean {
   const templates = storedTemplates.flatMap((stored) => Object.values(stored.templates()));
   return templates.some(({ spec }) =>
@@ -90,7 +97,7 @@ function isUsedAlready({ name, kind }: ReferencedObject, { storedTemplates }: Ob
   );
 }
 
-/** What the pods of a stored template use. Other fields than these hold any text that the author chooses. */
+/** References of a stored template. All other fields hold free text of the author. */
 function referencesOfPods(spec: V1PodSpec | undefined): Pick<ReferencedObject, 'name' | 'kind'>[] {
   const ofSpec = references({
     image_pull_secrets: spec?.imagePullSecrets,
@@ -102,7 +109,7 @@ function referencesOfPods(spec: V1PodSpec | undefined): Pick<ReferencedObject, '
   return name === undefined ? ofSpec : [...ofSpec, { name, kind: 'serviceAccount' }];
 }
 
-/** Credentials of a database: Berth may make a Secret of such a name at any time, for a resource that is made later. */
+/** Names of database credentials. Berth may create such a Secret at any time for a later resource. */
 const CREDENTIALS = /-(db|db-copy)$/;
 const VOLUME = /-db$/;
 const CERTIFICATE = /-tls$/;
@@ -119,7 +126,7 @@ function whyForbidden(
     : whyNotSecret(reference.name, resource, check);
 }
 
-/** Claims that Berth did not make are not watched, so one that is not known is asked for. */
+/** Claims that Berth did not create are not watched, so unknown ones are read from the API server. */
 async function whyNotClaim(
   name: string,
   resource: ObservedResource,
@@ -139,10 +146,13 @@ async function whyNotClaim(
   return isForeign(found, resource) ? FOREIGN : null;
 }
 
-/** Name that the hub gives a deployment, and with it a ServiceAccount. */
+/** Name of a deployment of the hub, and of its ServiceAccount. */
 const OF_HUB = /-[0-9a-f]{8}$/;
 
-/** Any name may become that of a deployment made by hand. Only one that the hub would give has to exist first. */
+/**
+ * A deployment applied by hand may have any name. Only a name that the hub could generate must exist before it is
+ * used.
+ */
 async function whyNotAccount(
   name: string,
   resource: ObservedResource,
@@ -157,10 +167,12 @@ async function whyNotAccount(
   return isForeign(found, resource) ? FOREIGN : null;
 }
 
-/** Kinds that show that Berth has made a deployment of a name, also when its custom resource is gone. */
+/** Kinds that show that Berth had a deployment of this name, even if its custom resource is gone. */
 const TRACES = ['Ingress', 'PersistentVolumeClaim', 'ControllerRevision'] as const;
 
-/** The issuer labels a certificate with nothing of the deployment: it belongs to the one whose name it has. */
+/**
+ * cert-manager does not label a certificate's Secret with its deployment. It belongs to the deployment of its name.
+ */
 async function whyNotCertificate(
   name: string,
   resource: ObservedResource,

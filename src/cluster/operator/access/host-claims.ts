@@ -11,36 +11,36 @@ import { hostsOf } from '../status/route-state.ts';
 import { hasGivenName } from './identity.ts';
 
 /**
- * Whose a host is. The hub keeps the hosts of its deployments unique; whoever else may write custom resources must not take
- * one from it by the operator, nor the host under which the hub itself is reached.
+ * Decides which deployment may use a host. The hub keeps the hosts of its deployments unique. Other writers of
+ * custom resources must not take one of them, or the hub's own host, through the operator.
  */
 
 type Hosts = Pick<ClusterView, 'resourcesOfHost' | 'children'>;
 
 export interface PlatformHosts {
-  /** Under which the hub itself is reached: no route ever leads there. null: not known. */
+  /** The hub's own host. No route may lead to it. null: unknown. */
   readonly own: string | null;
-  /** Of the other parts of the platform: registry, tracing and so on. */
+  /** Hosts of other parts of the platform, such as registry and tracing. */
   readonly others: readonly string[];
-  /** Patterns of hosts that the policy refuses (`custom_url.refused_hosts`); absent: it refuses none. */
+  /** Host patterns that the policy rejects (`custom_url.refused_hosts`); absent: none. */
   readonly refused?: readonly string[];
 }
 
-/** Whether a host is one of the platform itself. */
+/** Whether a host belongs to the platform. */
 export function isPlatformHost(host: string, { own, others }: PlatformHosts): boolean {
   const canonical = canonicalHost(host);
   return canonical === own || others.includes(canonical);
 }
 
 /**
- * Why no route may lead to the wanted host; null: one may. It is of whoever has a route with it already, else of who was
- * there first. Nothing tells whose the other one is: that may be another tenant's.
+ * Why no route may use the requested host; null: one may. The host belongs to the resource that already has a route
+ * with it, else to the oldest. The message does not name the other resource, which may belong to another tenant.
  */
 export function hostRefusal({ resource }: Observed, view: Hosts, platform: PlatformHosts): string | null {
   const host = wantedHost(resource.spec);
   if (host === null) return null;
   const asked = resource as unknown as UntypedObject;
-  // A route that an earlier version made stays: only a new one is refused.
+  // A route that an earlier version created stays; only new routes are rejected.
   const isRouted = hasRoute(asked, host, view);
   if (isPlatformHost(host, { ...platform, others: isRouted ? [] : platform.others }))
     return `${host} is the platform's own host`;
@@ -52,8 +52,8 @@ export function hostRefusal({ resource }: Observed, view: Hosts, platform: Platf
 }
 
 /**
- * Whether the policy refuses the host. It judges hosts that are asked for, not the one that the hub gives by itself: the name
- * of the resource, which ends in digits of the id, below BERTH_APP_DOMAIN.
+ * Whether the policy rejects the host. It applies to custom hosts only, not to the generated one: the name of the
+ * resource, which ends in digits of the id, below BERTH_APP_DOMAIN.
  */
 export function isRefusedByPolicy(
   host: string,
@@ -66,7 +66,10 @@ export function isRefusedByPolicy(
   return !isGiven && matchesAnyCase(canonical, refused);
 }
 
-/** All that want the host, and who has it first. Of copies of one deployment only one is ever tended; see identity.ts. */
+/**
+ * All resources that request the host, the holder first. Of copies of one deployment, only one is reconciled; see
+ * identity.ts.
+ */
 function claimants(host: string, resource: UntypedObject, view: Hosts): UntypedObject[] {
   const others = view.resourcesOfHost(host).filter((other) => {
     return keyOf(other) !== keyOf(resource) && !isLeaving(other) && !isCopy(other, resource);
@@ -87,7 +90,7 @@ function isCopy(one: UntypedObject, other: UntypedObject): boolean {
   return key !== undefined && key === identityKeys(other)[0];
 }
 
-/** Whether a route that it owns has the host. A label would not do: anybody may put one on. */
+/** Whether a route that the resource owns has the host. A label does not count: any user can set one. */
 function hasRoute(resource: UntypedObject, host: string, view: Hosts): boolean {
   return ROUTE_KINDS.flatMap((kind) => view.children(kind, keyOf(resource))).some((route) => {
     const owner = controllerOf(route);

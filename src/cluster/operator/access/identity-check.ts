@@ -10,7 +10,7 @@ import { isAccepted } from '../observe/ownership.ts';
 import type { ChildObject, Observed, ObservedResource } from '../observed.ts';
 import { decideIdentity, type Identity, type IdentityRecord } from './identity.ts';
 
-/** Gathers what decides whether a resource may use its identity. */
+/** Collects the facts that decide whether a resource may use its identity. */
 
 type View = Pick<ClusterView, 'resourcesOf' | 'children' | 'keptOf'>;
 
@@ -22,7 +22,7 @@ export interface IdentityCheck {
 }
 
 /**
- * Whether the resource may use its identity. One that the operator accepted before costs no request.
+ * Decides whether the resource may use its identity. A resource that was accepted before costs no request.
  * @throws KubeError when the listener's record cannot be read
  */
 export async function checkIdentity(observed: Observed, check: IdentityCheck): Promise<Identity> {
@@ -33,7 +33,7 @@ export async function checkIdentity(observed: Observed, check: IdentityCheck): P
   const isRecorded = resource.spec.deploymentId !== undefined;
   const accepted = (isAccepted(resource) || remembered.acceptedUid === uid) && !ranByUid(observed);
   if (accepted && !isRecorded) return { kind: 'own' };
-  // An identity that is a uid is unique: nothing else has to be looked for.
+  // A uid is a unique identity, so nothing else needs a check.
   const candidates = isRecorded ? view.resourcesOf(namespace, value) : [];
   if (accepted && candidates.length < 2) return { kind: 'own' };
   const others = candidates.filter(({ metadata }) => metadata.name !== resource.metadata.name);
@@ -51,7 +51,7 @@ export async function checkIdentity(observed: Observed, check: IdentityCheck): P
   return identity;
 }
 
-/** Its deploymentId was added later: what runs has its uid for an identity. */
+/** Whether deploymentId was added later: its running objects then have its uid as identity. */
 function ranByUid({ resource, children }: Observed): boolean {
   const { uid } = resource.metadata;
   if (resource.spec.deploymentId === undefined) return false;
@@ -60,12 +60,12 @@ function ranByUid({ resource, children }: Observed): boolean {
   );
 }
 
-/** Belongs to a custom resource, and has none. */
+/** Whether the object lacks the owner reference that such objects have. */
 function isOrphan(child: ChildObject): boolean {
   return childKindOf(child.kind)?.removable === true && controllerOf(child) === undefined;
 }
 
-/** Kinds by which pods come into being, and pods. */
+/** Pods, and the workloads that create them. */
 const WORK = ['Deployment', 'StatefulSet', 'Pod'] as const;
 
 function isWorking(other: UntypedObject, value: string, view: View): boolean {

@@ -7,36 +7,42 @@ import { isAccepted, LIKE_A_UID } from '../observe/ownership.ts';
 import type { ObservedResource } from '../observed.ts';
 
 /**
- * Who may use an identity. One resource of a namespace uses the value by which selectors and labels know a deployment,
- * whatever its spec says. Decision 0061 states the rules; this is their one implementation. Pure.
+ * Decides which resource may use an identity. In a namespace, only one resource may use the value by which selectors
+ * and labels identify a deployment, whatever the specs say. Decision 0061 states the rules, and this is their only
+ * implementation. Pure.
  */
 
-/** The listener's record of a name: a Secret, which who may only write custom resources cannot make. */
+/**
+ * The listener's record of a name. It is a Secret, so users with access to custom resources only cannot create it.
+ */
 export interface IdentityRecord {
   readonly state: IdentityState;
-  /** Identity value of the deployment that the record is about. */
+  /** Identity value of the recorded deployment. */
   readonly value: string;
 }
 
 export interface IdentityFacts {
   readonly resource: ObservedResource;
-  /** The operator accepted the identity before: no record is read, and objects that were left are not looked for. */
+  /** The operator accepted the identity before. No record is read, and left objects are not searched. */
   readonly accepted: boolean;
-  /** Custom resources of the namespace with the same identity value, this one included. */
+  /** Custom resources of the namespace with the same identity value, including this one. */
   readonly candidates: readonly UntypedObject[];
-  /** Volume claims and stored templates of the namespace that carry the value. */
+  /** Volume claims and stored templates of the namespace with this identity value. */
   readonly kept: readonly UntypedObject[];
-  /** Berth's objects of this resource's name that carry another value and have no owner. */
+  /** Managed objects with this resource's name, another identity value and no owner. */
   readonly foreignObjects: readonly KubeObject[];
-  /** Objects of this value and name that belong to a custom resource, and have none. */
+  /** Objects with this name and identity value that should have an owner and have none. */
   readonly orphans: readonly KubeObject[];
-  /** Names of the other candidates whose pods or workloads carry the value. */
+  /** Names of other candidates whose pods or workloads have the identity value. */
   readonly working: readonly string[];
-  /** null: there is none for this resource's name. */
+  /** null: this resource's name has no record. */
   readonly record: IdentityRecord | null;
 }
 
-/** `own`: the resource may use its identity. Otherwise nothing is made for it, and the message names the other one. */
+/**
+ * `own`: the resource may use its identity. `refused`: the operator creates nothing for it, and the message names
+ * the other resource.
+ */
 export type Identity =
   | { readonly kind: 'own' }
   | {
@@ -65,7 +71,7 @@ export function decideIdentity(facts: IdentityFacts): Identity {
   return { kind: 'refused', reason: 'TakingOver', message };
 }
 
-/** Objects of such a resource could take names that objects of the hub's deployment need. The hub gives no such name. */
+/** Rejects a name that objects of a hub deployment may need. The hub itself never generates such a name. */
 function nameOfObject(name: string): string | null {
   const hub = hubNameOfObject(name);
   if (hub === null) return null;
@@ -75,7 +81,7 @@ function nameOfObject(name: string): string | null {
   );
 }
 
-/** Why a resource that was not accepted yet may not use what is there; null: it may. */
+/** Why a new resource may not use existing objects; null: it may. */
 function leftBehind(facts: IdentityFacts, isClaimed: boolean): string | null {
   const { resource, foreignObjects, orphans, kept, record } = facts;
   const { namespace, uid, creationTimestamp = '' } = resource.metadata;
@@ -113,11 +119,11 @@ const objectName = ({ kind, metadata: { name } }: KubeObject) => `${kind} ${name
 interface Claimant {
   readonly name: string;
   readonly rank: string;
-  /** Why another one may not use the identity. */
+  /** Why another resource may not use the identity. */
   readonly why: string;
 }
 
-/** All that claim the value, the one that may use it first. */
+/** All claimants of the value, the rightful one first. */
 function ranked(facts: IdentityFacts, isClaimed: boolean): Claimant[] {
   const { resource, candidates, kept, accepted } = facts;
   const self = resource as unknown as UntypedObject;
@@ -138,7 +144,7 @@ function ranked(facts: IdentityFacts, isClaimed: boolean): Claimant[] {
   return [...claimants, ...gone(facts, [self, ...others])].sort((a, b) => (a.rank < b.rank ? -1 : 1));
 }
 
-/** Name of the resource that keeps an identity which these share, as far as no record of the listener decides. */
+/** Name of the resource that keeps a shared identity, if no record of the listener decides. */
 export function holderOf(candidates: readonly UntypedObject[], kept: readonly UntypedObject[]): string {
   const ranks = candidates.map((object) => {
     const since = earliest(kept.filter((each) => isMadeFor(each, object)));
@@ -155,9 +161,9 @@ interface Standing {
 }
 
 /**
- * Least first: an identity that is a uid, the listener's claim, what the operator has accepted, what Berth has made objects
- * for, in the order of these. All of these only Berth and the API server can write. Where none of them decides, it is the
- * name that the listener would give, then the age.
+ * Rank of a claimant, the lowest first: a uid as identity, the listener's claim, acceptance by the operator, the age
+ * of objects that Berth created for it. Only Berth and the API server can write these. If they do not decide, a name
+ * that the listener would generate comes first, then the older resource.
  */
 function rankOf({ object, claimed, accepted }: Standing, since: string | null): string {
   const { name, creationTimestamp = '' } = object.metadata;
@@ -165,13 +171,13 @@ function rankOf({ object, claimed, accepted }: Standing, since: string | null): 
   return [tier, tier === 3 ? since : '', hasGivenName(object) ? 0 : 1, creationTimestamp, name].join(' ');
 }
 
-/** Whether a resource has a name such as the listener gives: it ends in digits of the id. */
+/** Whether the listener could have generated the name: it ends in digits of the id. */
 export function hasGivenName(object: UntypedObject): boolean {
   const id = idOf(object);
   return id !== undefined && object.metadata.name.endsWith(`-${id.replaceAll('-', '').slice(-8)}`);
 }
 
-/** Deployments whose custom resource is not there, and whose volume or stored templates are. */
+/** Deployments without a custom resource whose volume or stored templates still exist. */
 function gone({ kept, accepted }: IdentityFacts, present: readonly UntypedObject[]): Claimant[] {
   if (accepted) return [];
   return kept
@@ -195,16 +201,19 @@ function whyNot(other: UntypedObject, resource: ObservedResource): string {
 const idOf = ({ spec }: UntypedObject | ObservedResource): string | undefined =>
   (spec as { deploymentId?: string } | undefined)?.deploymentId;
 
-/** Its identity is its uid, which the API server made: it cannot have been chosen. */
+/** Whether the identity is the uid. The API server generated it, so no user chose it. */
 const isOfUid = (object: UntypedObject): boolean => idOf(object) === undefined;
 
-/** The operator has found the listener's claim, and told so in the status. */
+/** Whether the operator has found the listener's claim and reported it in the status. */
 function isTakingOver(object: UntypedObject): boolean {
   const { conditions = [] } = (object['status'] ?? {}) as ManagedDeploymentStatus;
   return conditions.some(({ type, reason }) => type === 'Ready' && reason === 'TakingOver');
 }
 
-/** Berth's labels and owner references say so; who may only write custom resources can change neither. */
+/**
+ * Whether Berth created the object for this resource, by label and owner reference. Users with access to custom
+ * resources only can change neither.
+ */
 function isMadeFor(object: KubeObject, { metadata }: UntypedObject): boolean {
   const owner = controllerOf(object);
   if (owner !== undefined && owner.uid === metadata.uid) return true;

@@ -1,18 +1,18 @@
 /**
- * Masks credentials that can be told by their form: `scheme://user:password@host`, `password=x`, `"api_key": "x"`,
- * `Authorization: Bearer x`. The texts come from tenants' containers, so the time must grow with their length and no
- * faster. A regular expression that begins with a name tries each character of a long name anew; here a `:` or `=` is
- * looked for first, what stands before it is looked at over a bounded stretch, and what stands after it is read once.
+ * Masks credentials that have a known form: `scheme://user:password@host`, `password=x`, `"api_key": "x"`,
+ * `Authorization: Bearer x`. The texts come from tenants' containers, so the time must be linear in their length. A
+ * regular expression that starts with a name would retry at each character of a long name. Instead, this code
+ * searches for `:` or `=`, checks a bounded stretch before it, and reads the value after it once.
  */
 
-/** Names of what is worth hiding, as part of a longer name. */
-const TELLING =
+/** Parts of names that mark a value as secret. */
+const SENSITIVE_NAME =
   /passwd|password|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|authorization/;
-/** How far back a name is looked for, and before it quotes and blanks. */
-const MOST_NAME = 64;
-const MOST_BETWEEN = 12;
-/** What is read of a text: kubelets pass on 4096 bytes of a container, others are cut. */
-const MOST_READ = 16_384;
+/** How far back to search for a name, and for quotes and blanks after it. */
+const MAX_NAME = 64;
+const MAX_BETWEEN = 12;
+/** Maximum input length. Kubelets report at most 4096 bytes of a container; longer texts are cut. */
+const MAX_INPUT = 16_384;
 
 const MASK = '***';
 const NAME_CHARACTER = /[\w-]/;
@@ -20,12 +20,12 @@ const BETWEEN = /[\\"'`\s]/;
 const SEPARATOR = /[:=]/g;
 const BEFORE_VALUE = /[\\\s]*(["'`]?)(?:(?:bearer|basic)\s+)?/iy;
 const BARE_VALUE = /[^\s"'`\\,;&]+/y;
-/** Up to the quote that ends it, or to the end of the line where none does. */
+/** Up to the closing quote, or to the end of the line. */
 const QUOTED_VALUE = { '"': /[^"\\\n]+/y, "'": /[^'\\\n]+/y, '`': /[^`\\\n]+/y };
-/** What stands between `://` and the path. */
+/** The part of a URL between `://` and the path. */
 const AUTHORITY = /[^\s/"'`]*/y;
 
-/** Where the expression, which is sticky, ends when it begins at `from`. */
+/** End of a match of the sticky expression at `from`. */
 function endOf(
   expression: RegExp,
   text: string,
@@ -56,7 +56,7 @@ function valueAfter(text: string, at: number): Span | undefined {
   return to > from ? { from, to } : undefined;
 }
 
-/** Where the characters that fit begin, going back from `to`, at most `most` of them. */
+/** Start of the run of matching characters that ends at `to`, of at most `most` characters. */
 function backOver(text: string, to: number, fits: RegExp, most: number): number {
   let from = to;
   while (from > 0 && to - from < most && fits.test(text.charAt(from - 1))) from -= 1;
@@ -65,17 +65,17 @@ function backOver(text: string, to: number, fits: RegExp, most: number): number 
 
 function credentialAt(text: string, at: number): Span | undefined {
   if (text.startsWith('://', at)) return userInfo(text, at);
-  const to = backOver(text, at, BETWEEN, MOST_BETWEEN);
-  const name = text.slice(backOver(text, to, NAME_CHARACTER, MOST_NAME), to);
-  return TELLING.test(name.toLowerCase()) ? valueAfter(text, at) : undefined;
+  const to = backOver(text, at, BETWEEN, MAX_BETWEEN);
+  const name = text.slice(backOver(text, to, NAME_CHARACTER, MAX_NAME), to);
+  return SENSITIVE_NAME.test(name.toLowerCase()) ? valueAfter(text, at) : undefined;
 }
 
 /**
- * A text of the cluster's or of a container's, with the credentials masked that can be told by their form. A container
- * may write anything when it ends, and a status is read by more people than its Secrets are.
+ * Masks credentials of a known form in a text of the cluster or of a container. A container may print anything when
+ * it ends, and more people can read a status than its Secrets.
  */
-export function withoutCredentials(whole: string): string {
-  const text = whole.slice(0, MOST_READ);
+export function maskCredentials(whole: string): string {
+  const text = whole.slice(0, MAX_INPUT);
   let masked = '';
   let done = 0;
   SEPARATOR.lastIndex = 0;
@@ -89,14 +89,14 @@ export function withoutCredentials(whole: string): string {
   return masked + text.slice(done);
 }
 
-/** How much is kept of what a container wrote when it ended. */
-const MOST_LAST_WORDS = 1000;
+/** Maximum length of a container's output in a status. */
+const MAX_OUTPUT_TAIL = 1000;
 
 /**
- * What a container wrote when it ended, masked, and then cut to its end, where the error stands. Not the other way
- * round: half of a credential, without its name, cannot be told.
+ * The end of a container's output, where the error is. The text is masked before it is cut: half of a credential
+ * without its name would not be recognized.
  */
-export function lastWords(text: string): string {
-  const masked = withoutCredentials(text);
-  return masked.length <= MOST_LAST_WORDS ? masked : `…${masked.slice(1 - MOST_LAST_WORDS).toWellFormed()}`;
+export function outputTail(text: string): string {
+  const masked = maskCredentials(text);
+  return masked.length <= MAX_OUTPUT_TAIL ? masked : `…${masked.slice(1 - MAX_OUTPUT_TAIL).toWellFormed()}`;
 }

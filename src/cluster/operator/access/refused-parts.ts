@@ -7,28 +7,28 @@ import { isPlatformHost, isRefusedByPolicy, type PlatformHosts } from './host-cl
 import { refusedServices, serviceOf } from './service-spec-policy.ts';
 import { forbiddenParts, isKept } from './spec-policy.ts';
 
-/** What the rules of the operator are asked with. */
+/** Configuration of the operator's checks. */
 export interface Rules {
   readonly policy: Policy;
   readonly platform: PlatformHosts;
-  /** Repositories at private addresses may be called. */
+  /** Builds may use repositories at private addresses. */
   readonly allowsPrivateHosts: boolean;
   /**
-   * Namespaces besides those of tenants that the policy of the chart lets the listener write to; null: the chart has no such
-   * policy; absent: no others.
+   * Namespaces other than tenants' that the chart's admission policy lets the listener write to; null: the chart has
+   * no such policy; absent: none.
    */
   readonly listenerNamespaces?: readonly string[] | null;
 }
 
-/** A field of a custom resource that this version refuses. */
+/** A field of a custom resource that this version rejects. */
 export interface RefusedPart {
   readonly field: string;
   readonly why: string;
-  /** What becomes of it: it stays until this field changes, until the next revision, or it goes at once. */
+  /** When the running value is affected: when this field changes, with the next revision, or at once. */
   readonly until: 'field changes' | 'next revision' | 'upgrade';
 }
 
-/** Every field of a resource that would be refused if it was new, and until when what runs of it stays. Pure. */
+/** All fields that would be rejected in a new resource, and how long the running values stay. Pure. */
 export function refusedParts(observed: Observed, rules: Rules): RefusedPart[] {
   const forbidden = forbiddenParts(observed.resource, rules.policy);
   const keeps = isKept(observed.resource, observed.storedTemplates);
@@ -48,7 +48,7 @@ function hostParts({ resource }: Observed, { policy, platform, allowsPrivateHost
   const { refused_hosts: refused } = policy.custom_url;
   const found: RefusedPart[] = [];
   if (host !== null && isPlatformHost(host, platform)) {
-    // A route to the hub's own host was refused by earlier versions, too.
+    // Earlier versions also rejected a route to the hub's own host.
     const until = isPlatformHost(host, { ...platform, others: [] }) ? 'upgrade' : 'field changes';
     found.push({ field: 'spec.routing.url', why: `${host} is the platform's own host`, until });
   } else if (

@@ -10,20 +10,17 @@ import type { Target } from '../rollout/target.ts';
 import { conditionOf } from '../status/conditions.ts';
 
 /**
- * Secrets are not watched. Their witness tells when one goes; whatever it may have missed is looked for where a pod or
- * the database does not come up.
+ * Secrets are not watched. The garbage collector changes their sentinel when one is deleted. A check on demand, when
+ * a pod or the database does not become ready, covers what the sentinel misses.
  */
 
-/** Between two looks at Secrets because of something that does not come up. */
+/** Pause between two checks of Secrets. */
 export const SECRETS_CHECK_MS = 30_000;
 
-/** Kubernetes' word for a container that refers to a Secret which is not there. */
+/** Waiting reason of a container that refers to a missing Secret. */
 const CONFIG_ERROR = 'CreateContainerConfigError';
 
-/**
- * When the Secrets have to be looked at next, in ms since the epoch; undefined: they are in order, as far as can be told
- * without reading them.
- */
+/** When to check the Secrets next, in ms since the epoch; undefined: no sign that one is missing. */
 export function secretsCheckDue(
   observed: Observed,
   checked: Pick<Remembered, 'secretsCheckedAt'>,
@@ -49,12 +46,12 @@ function hasVolume(observed: Observed): boolean {
   return liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource)) !== undefined;
 }
 
-/** Id of the look at the Secrets of a resource: one that found something missing is repeated until it does not. */
+/** Id of the action that checks the Secrets of a resource. It is repeated until no Secret is missing. */
 export function secretsCheckId({ metadata }: Observed['resource']): string {
   return actionId('secrets', 'Secret', metadata.name);
 }
 
-/** Looks whether the Secrets are there, and makes those of the database again from one another. */
+/** Checks that the Secrets exist, and restores those of the database from one another. */
 export function secretsCheck(observed: Observed, target: Target, reason: string): Action {
   const { resource, sentinels } = observed;
   return {
@@ -63,17 +60,17 @@ export function secretsCheck(observed: Observed, target: Target, reason: string)
     reason,
     stage: STAGES.prerequisites,
     after: [],
-    // An external database that is used meanwhile takes nothing from the volume, nor from its password.
+    // The password of the volume stays needed while an external database is used.
     database: hasVolume(observed),
     environments: listenerSecretsOf(resource, target.templates ?? {}),
     sentinelSecrets: sentinels.map(({ secrets }) => secrets),
   };
 }
 
-/** What keeps the witness in step with the Secrets that are wanted; empty: it is. */
-export function witnessChanges(observed: Observed, target: Target): Action[] {
+/** Actions that keep the sentinel in line with the required Secrets; empty: it is. */
+export function sentinelChanges(observed: Observed, target: Target): Action[] {
   const { resource, sentinels } = observed;
-  const check = secretsCheck(observed, target, 'a Secret is not known to be there');
+  const check = secretsCheck(observed, target, 'not all Secrets are known to exist');
   if (check.kind !== 'secrets') return [];
   const database = [databaseName(resource), credentialsCopyName(resource)];
   const wanted = [...(check.database ? database : []), ...check.environments];
@@ -81,8 +78,8 @@ export function witnessChanges(observed: Observed, target: Target): Action[] {
   const full = sentinels.find(({ secrets }) => covers(secrets, wanted));
   if (full === undefined) return [check];
   return sentinels
-    .filter((witness) => witness !== full)
-    .map(({ object }) => deletion(object, 'another witness took its place', STAGES.removal));
+    .filter((sentinel) => sentinel !== full)
+    .map(({ object }) => deletion(object, 'it was replaced by another sentinel', STAGES.removal));
 }
 
 function covers(secrets: readonly NamedSecret[], wanted: readonly string[]): boolean {

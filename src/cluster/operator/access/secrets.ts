@@ -9,27 +9,29 @@ import type { KubeObject, OwnerReference, UntypedObject } from '../../kube/clien
 import { RESOURCES } from '../../kube/client/resources.ts';
 import type { Execution } from '../act/execute.ts';
 import type { Action } from '../action.ts';
-import { Unmet } from '../observe/failure.ts';
+import { UnmetRequirement } from '../observe/failure.ts';
 import { isOurs } from '../observe/ownership.ts';
-import { ensureWitness } from './sentinel.ts';
+import { ensureSentinel } from './sentinel.ts';
 
 /**
- * The only place that sees a secret value: the database's password goes from one Secret into another, and nowhere else.
+ * The only module that reads secret values: it copies the database's password from one Secret to another, and
+ * nowhere else.
  */
 
 const PASSWORD_BYTES = 24;
 
 /**
- * The database's credentials and their copy, whichever is missing made from the other: the password stays the same.
- * A new one is made up only for a new volume: the password of old data is in the heads of running pods, too.
- * @throws Unmet CredentialsLost when both are gone and `mayInvent` is false; Conflict for somebody else's Secret
+ * Ensures that the database's credentials and their copy exist. A missing one is created from the other, with the
+ * same password. A new password is generated only for a new volume: running pods and existing data use the old one.
+ * @throws UnmetRequirement CredentialsLost if both are gone and `mayInvent` is false; Conflict for a Secret of
+ * another owner
  */
 export async function ensureCredentials(mayInvent: boolean, execution: Execution): Promise<NamedSecret[]> {
   const { resource, credentials } = execution;
   credentials.forget();
   const [copyName, name] = [credentialsCopyName(resource), databaseName(resource)];
   const found = await findOurs(name, execution);
-  // The copy first: no password is ever in use that has none.
+  // The copy comes first, so that no password is in use without a copy.
   const isNew = found === undefined && mayInvent && credentials.isFirstTime(resource);
   const invented = isNew ? await inventCopy(copyName, execution) : undefined;
   const copy = invented?.copy ?? (await findOurs(copyName, execution));
@@ -44,8 +46,9 @@ export async function ensureCredentials(mayInvent: boolean, execution: Execution
 const newPassword = () => randomBytes(PASSWORD_BYTES).toString('base64url');
 
 /**
- * The copy, with a new password. That of a new deployment is mostly not there yet, and making it tells so: it is not read.
- * @returns undefined when there is a Secret of the name
+ * Creates the copy with a new password. For a new deployment it mostly does not exist, so it is created without a
+ * read.
+ * @returns undefined if a Secret of this name exists
  */
 async function inventCopy(
   name: string,
@@ -73,13 +76,13 @@ async function findOurs(
   const { namespace } = resource.metadata;
   const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
   if (found === undefined || isOurs(found, resource)) return found;
-  throw new Unmet(
+  throw new UnmetRequirement(
     'Conflict',
     `Secret ${name} exists and was not made by Berth for this deployment: rename or remove it`,
   );
 }
 
-/** Gives the credentials and their copy these owners, or none. One that is missing is the next look's matter. */
+/** Sets or removes the owners of the credentials and their copy. A later reconcile restores a missing one. */
 export async function ownCredentials(
   ownerReferences: readonly OwnerReference[],
   execution: Execution,
@@ -101,22 +104,22 @@ function passwordOf(secret: KubeObject | undefined): string | undefined {
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString();
 }
 
-function credentialsLost({ resource }: Execution): Unmet {
+function credentialsLost({ resource }: Execution): UnmetRequirement {
   const [name, copy] = [databaseName(resource), credentialsCopyName(resource)];
   const labels = `${LABELS.managedBy}=${MANAGED_BY} ${LABELS.deploymentId}=${deploymentId(resource)}`;
-  return new Unmet(
+  return new UnmetRequirement(
     'CredentialsLost',
-    `the Secrets ${name} and ${copy} are gone, and no other password is made up while the volume is there. ` +
-      `Make ${copy} with the key password (the running pod of the database still has it in /run/credentials/password; ` +
-      'a new one the database takes over, and the app then needs a restart) and label it: ' +
+    `the Secrets ${name} and ${copy} are missing, and no new password is generated while the volume exists. ` +
+      `Create ${copy} with the key password (the running pod of the database still has it in /run/credentials/password; ` +
+      'the database also accepts a new one, and the app then needs a restart) and label it: ' +
       `kubectl label secret ${copy} ${labels}`,
   );
 }
 
 type SecretsAction = Extract<Action, { kind: 'secrets' }>;
 
-/** Whether nothing but a witness is made: of credentials there are none, or they are known to be there. */
-export function isWitnessAlone(
+/** Whether the action only creates a sentinel: there are no credentials, or they are known to exist. */
+export function isSentinelOnly(
   { database, sentinelSecrets }: SecretsAction,
   { credentials, resource }: Pick<Execution, 'credentials' | 'resource'>,
 ): boolean {
@@ -124,8 +127,9 @@ export function isWitnessAlone(
 }
 
 /**
- * Looks at the Secrets, mends those of the database, and has a witness for all of them.
- * @throws Unmet EnvironmentMissing: only the listener, or whoever wrote the resource, can make it again
+ * Checks the Secrets, restores those of the database, and ensures a sentinel for all of them.
+ * @throws UnmetRequirement EnvironmentMissing: only the listener, or the author of the resource, can create that
+ * Secret again
  */
 export async function checkSecrets(
   action: SecretsAction,
@@ -134,7 +138,7 @@ export async function checkSecrets(
   const { database, environments, sentinelSecrets } = action;
   const { client, resource, credentials, signal } = execution;
   const { namespace } = resource.metadata;
-  const made = isWitnessAlone(action, execution) ? credentials.take(resource) : undefined;
+  const made = isSentinelOnly(action, execution) ? credentials.take(resource) : undefined;
   const secrets = database ? [...(made ?? (await ensureCredentials(false, execution)))] : [];
   for (const name of environments) {
     const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
@@ -143,7 +147,7 @@ export async function checkSecrets(
         name === pullSecretName(resource.metadata.name)
           ? 'credentials for its image'
           : 'environment of the app';
-      throw new Unmet('EnvironmentMissing', `the Secret ${name} with the ${what} is missing`);
+      throw new UnmetRequirement('EnvironmentMissing', `the Secret ${name} with the ${what} is missing`);
     }
     secrets.push({ name, uid: found.metadata.uid ?? '' });
   }
@@ -151,5 +155,5 @@ export async function checkSecrets(
     secrets.every(({ uid }) => known.some((secret) => secret.uid === uid)),
   );
   if (isKnown || secrets.length === 0) return undefined;
-  return await ensureWitness(secrets, execution);
+  return await ensureSentinel(secrets, execution);
 }

@@ -5,23 +5,21 @@ import type { Failure } from '../observe/failure.ts';
 import { childId, type Forbidden, type Observed } from '../observed.ts';
 import { isPinnedFor } from '../rollout/pinned-service-templates.ts';
 import { shortened } from '../status/conditions.ts';
+import { DATA_SERVICES, type DataService } from '../status/service-trouble.ts';
 
 /**
- * What a custom resource may not ask of its database and cache. These are no part of a revision: nothing is made for a
- * service whose spec is refused, and one that is there keeps running as it was last allowed to.
+ * Policy for database and cache. They are not part of a revision. A service with a rejected spec is not created, and
+ * an existing one keeps its last allowed state.
  */
 
-export const DATA_SERVICES = ['database', 'cache'] as const;
-export type DataService = (typeof DATA_SERVICES)[number];
-
-/** The service that a path of the custom resource belongs to; null: to the revision. */
+/** The service of a path in the custom resource; null: the path belongs to the revision. */
 export function serviceOf({ resourcePath }: Pick<Forbidden, 'resourcePath'>): DataService | null {
   return DATA_SERVICES.find((service) => resourcePath.startsWith(`spec.${service}.`)) ?? null;
 }
 
 /**
- * What is refused of each service. The image of a database that was made already is recorded, and no longer read; a
- * service that runs with just what is asked was allowed by an earlier version, and stays.
+ * Rejected fields per service. The image of an existing database is recorded, and the spec's value is not read. A
+ * service that already runs with the requested value was allowed by an earlier version, and stays.
  */
 export function refusedServices(observed: Observed): ReadonlyMap<DataService, readonly Forbidden[]> {
   const image = recordedDatabaseImage(observed);
@@ -37,7 +35,7 @@ export function refusedServices(observed: Observed): ReadonlyMap<DataService, re
   return refused;
 }
 
-/** Without the objects of a refused service that are not there yet. */
+/** Removes objects of a rejected service, unless they exist. */
 export function withoutRefusedServices(
   desired: readonly DesiredObject[],
   observed: Observed,
@@ -51,7 +49,7 @@ export function withoutRefusedServices(
   });
 }
 
-/** The recorded images, without one that was never allowed: it must not count as the one to keep. */
+/** The recorded images, without one that was never allowed: it must not be kept. */
 export function allowedImages(images: DataImages, observed: Observed): DataImages {
   const isRefused = refusedServices(observed)
     .get('database')
@@ -61,7 +59,7 @@ export function allowedImages(images: DataImages, observed: Observed): DataImage
   return others;
 }
 
-/** The refusals as failures, so that the status names the field. Nothing is done about them until the spec changes. */
+/** The rejections as failures, so that the status names the field. They stay until the spec changes. */
 export function serviceFailures(observed: Observed): Failure[] {
   return [...refusedServices(observed)].map(([service, parts]) => {
     const why = parts.map(({ resourcePath, message }) => `${resourcePath}: ${message}`).join('; ');

@@ -16,19 +16,21 @@ import { askedPodsHash, isTemplateInputsHash } from '../../../workloads/template
 import type { Forbidden, ObservedResource, ObservedTemplates } from '../observed.ts';
 
 /**
- * What the pods of a custom resource may not be, whoever wrote it: the same rules that the API has for a resource_spec.
- * Whoever may write custom resources in a namespace must not get by the operator what the policy keeps from them.
+ * Checks the pods of a custom resource, whoever wrote it, against the rules that the API applies to a resource_spec.
+ * Users who can write custom resources must not bypass the policy through the operator.
  *
- * As the API does, it asks when something changes: what was let once stays let (`isKept`), however narrow the policy
- * becomes. Not checked: whether custom_url.allowed_hosts allows a host, for only the hub knows which URL it gives itself (refused
- * hosts, and whose a host is: host-claims.ts); numbers and sizes of the app, database and cache but for limits of 0, of which the CRD bounds what
- * no policy can allow, and a quota of the namespace what there is in all; caps of a deployment_type, which no custom resource tells: the largest cap
- * of any holds.
+ * The check applies to changes, as in the API: pods that were allowed once stay allowed (`isKept`) when the policy
+ * becomes narrower. Not checked are:
+ * - whether custom_url.allowed_hosts allows a host: only the hub knows which URL it generates (for rejected hosts
+ * and the owner of a host, see host-claims.ts);
+ * - sizes and numbers of app, database and cache, except limits of 0: the CRD bounds them, and a namespace quota
+ * bounds the total;
+ * - caps of a deployment_type, which a custom resource does not contain: the largest cap of all types applies.
  */
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
 
-/** Fields of a resource_spec, by what they are called in the custom resource. */
+/** Names of the custom resource's fields in a resource_spec. */
 const FIELDS: Readonly<Record<keyof PodTemplate, keyof ResourceSpec>> = {
   labels: 'labels',
   annotations: 'annotations',
@@ -40,7 +42,7 @@ const FIELDS: Readonly<Record<keyof PodTemplate, keyof ResourceSpec>> = {
   sidecars: 'sidecars',
 };
 
-/** What was found, and of which spec: each other one has another generation. */
+/** A result and the spec that it belongs to. Every spec has its own generation. */
 export interface Checked {
   readonly uid: string;
   readonly generation: number;
@@ -48,9 +50,9 @@ export interface Checked {
 }
 
 /**
- * What may not be of a resource, found anew only where its spec has changed: checking is dear, and each write of a status
- * makes another object of the same spec.
- * @param before what this returned last of the resource, by the same policy
+ * Checks a resource, again only if its spec changed: the check is expensive, and each status write creates a new
+ * object with the same spec.
+ * @param before the last result of this resource and policy
  */
 export function checked(resource: ObservedResource, policy: Policy, before: Checked | undefined): Checked {
   const { uid, generation } = resource.metadata;
@@ -58,14 +60,15 @@ export function checked(resource: ObservedResource, policy: Policy, before: Chec
   return { uid, generation, forbidden: forbiddenParts(resource, policy) };
 }
 
-/** Every part of the wanted pods that may not be, in the order of the rules; empty: all of it may. */
+/** All rejected fields of the pods, in the order of the rules; empty: none. */
 export function forbiddenParts(resource: ObservedResource, policy: Policy): readonly Forbidden[] {
   return [...images(resource), ...ownLimits(resource), ...environment(resource), ...pods(resource, policy)];
 }
 
 /**
- * Whether pods of the same pod template were let once: they stay so with another image or other secrets. By the stored
- * templates, which are made of nothing that was refused: a status may be anybody's.
+ * Whether pods with this pod template were allowed before. They stay allowed with another image or other secrets.
+ * Stored templates prove it, because they contain nothing that was rejected. A status could be written by another
+ * user.
  */
 export function isKept(resource: ObservedResource, storedTemplates: readonly ObservedTemplates[]): boolean {
   const asked = askedPodsHash(resource);
@@ -74,7 +77,10 @@ export function isKept(resource: ObservedResource, storedTemplates: readonly Obs
   );
 }
 
-/** Of an earlier version, which did not note the pod template alone: all but image and secrets has to be the same. */
+/**
+ * For templates of an earlier version without a hash of the pod template: everything except image and secrets must
+ * be equal.
+ */
 function isOfSameSpec(resource: ObservedResource, stored: ObservedTemplates): boolean {
   const { revisionId: id, revisionNumber: number } = stored;
   const identity = resource.spec.revision.id === undefined ? { number } : { id, number };
@@ -82,7 +88,7 @@ function isOfSameSpec(resource: ObservedResource, stored: ObservedTemplates): bo
     const view = asOfRevision(resource, identity, stored.templates(), stored.image()?.given);
     return isTemplateInputsHash(view, stored.inputsHash);
   } catch {
-    // Somebody else wrote them: they vouch for nothing.
+    // Another writer created them, so they prove nothing.
     return false;
   }
 }
@@ -93,7 +99,7 @@ const notOfPodTemplate = (resourcePath: string, message: string): Forbidden => (
   ofPodTemplate: false,
 });
 
-/** Images outside the pod template; those of its containers are judged with it. */
+/** Images outside the pod template. Its containers' images are checked with the template. */
 function images({ spec: { revision, database, build } }: ObservedResource): Forbidden[] {
   const given = [
     ['spec.revision.image', revision.image],
@@ -108,7 +114,7 @@ function images({ spec: { revision, database, build } }: ObservedResource): Forb
   return [...wrong, notOfPodTemplate('spec.build.repository', message)];
 }
 
-/** Limits of 0 outside the pod template, which an earlier CRD let through. */
+/** Limits of 0 outside the pod template, which an earlier CRD accepted. */
 function ownLimits({ spec: { components, database, cache } }: ObservedResource): Forbidden[] {
   const sized = [
     ...COMPONENTS.map((name) => [`components.${name}`, components[name]?.resources] as const),
@@ -124,7 +130,7 @@ function ownLimits({ spec: { components, database, cache } }: ObservedResource):
   return [...found, notOfPodTemplate('spec.database.storage', 'must be more than 0')];
 }
 
-/** The environment goes to the app container whole. */
+/** The app container gets the whole Secret as environment. */
 function environment({ spec, metadata }: ObservedResource): Forbidden[] {
   const { envSecretName } = spec.revision;
   if (envSecretName === undefined || !isSecretOfAnother(envSecretName, metadata.name)) return [];
@@ -145,7 +151,7 @@ function pods({ spec: { podTemplate }, metadata: { name } }: ObservedResource, p
   ];
 }
 
-/** An object of the namespace that the wanted pods use. */
+/** An object of the namespace that the pods refer to. */
 export interface ReferencedObject {
   readonly name: string;
   readonly kind: Reference['kind'] | 'serviceAccount';
@@ -153,7 +159,10 @@ export interface ReferencedObject {
   readonly ofPodTemplate: boolean;
 }
 
-/** Every Secret, volume claim and ServiceAccount that the wanted pods use; of a pod template that cannot be read, the ServiceAccount. */
+/**
+ * All Secrets, volume claims and ServiceAccounts that the pods refer to; only the ServiceAccount if the pod template
+ * cannot be parsed.
+ */
 export function referencedObjects({ spec, metadata: { name } }: ObservedResource): ReferencedObject[] {
   const { volumes, initContainers, sidecars, imagePullSecrets } = spec.podTemplate;
   const isBare = [volumes, initContainers, sidecars, imagePullSecrets].every(
@@ -169,7 +178,7 @@ export function referencedObjects({ spec, metadata: { name } }: ObservedResource
   return [...environmentSecret(spec), ...account(spec), ...ownPullSecret(spec, name), ...ofPods];
 }
 
-/** The pod template does not carry it to the checks of the policy: the listener adds it. */
+/** The listener adds this Secret, so the policy check of the pod template does not include it. */
 function ownPullSecret({ podTemplate }: ObservedResource['spec'], app: string): ReferencedObject[] {
   const own = pullSecretName(app);
   return (podTemplate.imagePullSecrets ?? []).flatMap((secret, index): ReferencedObject[] => {
@@ -190,10 +199,10 @@ function account({ podTemplate: { serviceAccountName } }: ObservedResource['spec
   return [{ name: serviceAccountName, kind: 'serviceAccount', resourcePath, ofPodTemplate: true }];
 }
 
-/** Violations of the policy name the place in a body. */
+/** Policy violations have the location in a request body. */
 const BELOW_BODY = ['source_config', 'resource_spec'];
 
-/** Of what to pull with, the platform's own is no field of a resource_spec. */
+/** The pod template as a resource_spec, without the platform's own pull Secret, which is no field of it. */
 function asResourceSpec(podTemplate: PodTemplate, name: string): object {
   const own = pullSecretName(name);
   const { imagePullSecrets } = podTemplate;

@@ -1,9 +1,9 @@
 import { KubeError, type KubeErrorKind } from '../../kube/client/errors.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
-import { isWitnessAlone } from '../access/secrets.ts';
+import { isSentinelOnly } from '../access/secrets.ts';
 import { type Action, STAGES } from '../action.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
-import { type Failure, Unmet } from '../observe/failure.ts';
+import { type Failure, UnmetRequirement } from '../observe/failure.ts';
 import { type ParentRead, readParent } from '../observe/parent.ts';
 import type { ObservedResource } from '../observed.ts';
 import { isPaused } from '../status/conditions.ts';
@@ -111,7 +111,7 @@ function isCreation({ kind }: Action): boolean {
  * own it, and it is removed with the last of them.
  */
 function mayOutlive(action: Action, input: ActInput): boolean {
-  return isCreation(action) && !(action.kind === 'secrets' && isWitnessAlone(action, input));
+  return isCreation(action) && !(action.kind === 'secrets' && isSentinelOnly(action, input));
 }
 
 /** @throws KubeError when the API server does not respond */
@@ -134,8 +134,9 @@ async function attempt(action: Action, input: ActInput): Promise<Result> {
     input.refusals.clear(action);
     return { kind: 'done', written };
   } catch (error) {
-    if (!(error instanceof KubeError) && !(error instanceof Unmet)) throw error;
-    const result = error instanceof Unmet ? unmet(action, error) : await classify(action, error, input);
+    if (!(error instanceof KubeError) && !(error instanceof UnmetRequirement)) throw error;
+    const result =
+      error instanceof UnmetRequirement ? unmet(action, error) : await classify(action, error, input);
     if (result.kind === 'refused') input.refusals.note(action, result.failure, input.ticks);
     return result;
   }
@@ -143,7 +144,7 @@ async function attempt(action: Action, input: ActInput): Promise<Result> {
 
 const LOST_SECRET_RETRY_MS = 5_000;
 
-function unmet({ id: actionId }: Action, { reason, message }: Unmet): Result {
+function unmet({ id: actionId }: Action, { reason, message }: UnmetRequirement): Result {
   const retry = reason === 'Conflict' ? {} : { retryWithinMs: LOST_SECRET_RETRY_MS };
   return { kind: 'refused', failure: { actionId, reason, final: false, message, ...retry } };
 }

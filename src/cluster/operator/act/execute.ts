@@ -7,7 +7,7 @@ import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import { RESOURCES, resourceOf } from '../../kube/client/resources.ts';
 import { withHash } from '../../kube/compare/compare.ts';
-import type { CredentialsNote } from '../access/credentials-record.ts';
+import type { CredentialsRecord } from '../access/credentials-record.ts';
 import { checkSecrets, ensureCredentials, ownCredentials } from '../access/secrets.ts';
 import type { Action } from '../action.ts';
 import { changeHash, clusterChange } from '../changes/cluster-changes.ts';
@@ -27,7 +27,7 @@ export interface Execution {
   readonly signal: AbortSignal;
   /** Sends every POST of an object without an owner. */
   readonly orphanGuard: OrphanGuard;
-  readonly credentials: CredentialsNote;
+  readonly credentials: CredentialsRecord;
 }
 
 type ActionOf<Kind extends Action['kind']> = Extract<Action, { kind: Kind }>;

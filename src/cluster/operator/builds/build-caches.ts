@@ -5,20 +5,20 @@ import { Reflector } from '../../kube/cache/reflector.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { type KubeObject, keyOf, type UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import type { WatchStats } from '../observe/caches.ts';
+import type { CacheHealth } from '../observe/caches.ts';
 import type { ObservedPod } from '../observed.ts';
-import { type ObservedJob, slimBuildPod, slimJob } from './observed-build.ts';
+import { type ObservedJob, transformBuildPod, transformJob } from './observed-build.ts';
 
 const SELECTOR = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${BUILD_COMPONENT}`;
 const BY_APP = 'app';
 
-/** Key of the custom resource that something in the namespace of builds was made for. */
+/** Key of the custom resource of an object in the build namespace. */
 export function buildKeyOf({ metadata }: KubeObject): string {
   const { labels = {} } = metadata;
   return `${labels[LABELS.namespace] ?? ''}/${labels[LABELS.instance] ?? ''}`;
 }
 
-/** Jobs and pods of the namespace of builds: those of the namespaces that the operator works in. */
+/** Caches of Jobs and pods in the build namespace, for the namespaces that the operator watches. */
 export class BuildCaches {
   readonly #jobs: Reflector<UntypedObject>;
   readonly #pods: Reflector<UntypedObject>;
@@ -26,9 +26,9 @@ export class BuildCaches {
 
   constructor(options: {
     client: KubeClient;
-    /** Of builds. */
+    /** The build namespace. */
     namespace: string;
-    /** Where the operator works; empty: everywhere. */
+    /** Namespaces that the operator watches; empty: all. */
     namespaces: readonly string[];
     logger: Logger;
   }) {
@@ -42,15 +42,15 @@ export class BuildCaches {
       labelSelector: `${SELECTOR}${within}`,
       indexes: { [BY_APP]: (object: UntypedObject) => [buildKeyOf(object)] },
     };
-    this.#jobs = new Reflector({ ...shared, resource: RESOURCES.Job, transform: slimJob });
-    this.#pods = new Reflector({ ...shared, resource: RESOURCES.Pod, transform: slimBuildPod });
+    this.#jobs = new Reflector({ ...shared, resource: RESOURCES.Job, transform: transformJob });
+    this.#pods = new Reflector({ ...shared, resource: RESOURCES.Pod, transform: transformBuildPod });
   }
 
-  /** Calls back with the key of the custom resource that something has changed for. */
+  /** Calls back with the key of the custom resource whose build changed. */
   onChange(changed: (key: string) => void): void {
-    const tell = (object: UntypedObject) => changed(buildKeyOf(object));
+    const notify = (object: UntypedObject) => changed(buildKeyOf(object));
     for (const reflector of [this.#jobs, this.#pods]) {
-      reflector.addHandlers({ added: tell, updated: tell, deleted: tell });
+      reflector.addHandlers({ added: notify, updated: notify, deleted: notify });
     }
   }
 
@@ -67,8 +67,8 @@ export class BuildCaches {
     await Promise.all([this.#jobs.stop(), this.#pods.stop()]);
   }
 
-  /** Health of the two. */
-  stats(): WatchStats[] {
+  /** Health of both caches. */
+  stats(): CacheHealth[] {
     return [this.#jobs, this.#pods].map((reflector) => ({
       kind: `Build${reflector.resource.kind}`,
       namespace: this.#namespace,
@@ -93,7 +93,7 @@ export class BuildCaches {
   }
 
   noteWrite(job: KubeObject): void {
-    this.#jobs.noteWrite(slimJob(job as UntypedObject));
+    this.#jobs.noteWrite(transformJob(job as UntypedObject));
   }
 
   noteDelete(job: KubeObject): void {

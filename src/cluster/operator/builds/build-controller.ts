@@ -15,8 +15,8 @@ import { asDate, reconcileTime } from '../reconcile-time.ts';
 import { isPaused } from '../status/conditions.ts';
 import { type BuildCaches, buildKeyOf } from './build-caches.ts';
 import { type BuildAction, decideBuilds, type WantedBuild } from './decide-builds.ts';
-import { type Judgement, judgeBuild } from './judge-build.ts';
-import { isOfBuild, type ObservedJob, type Refusal } from './observed-build.ts';
+import { type BuildJudgement, judgeBuild } from './judge-build.ts';
+import { isOfBuild, type JobRefusal, type ObservedJob } from './observed-build.ts';
 import { withoutPrivateHost } from './private-host.ts';
 import { type CachedResources, WantedResources } from './wanted-resources.ts';
 
@@ -25,25 +25,27 @@ export interface BuildControllerOptions {
   readonly config: BuildConfig;
   readonly caches: BuildCaches;
   readonly resources: CachedResources;
-  /** The status of a custom resource is to be written again. */
+  /** Called when the status of a custom resource must be written again. */
   readonly changed: (key: string) => void;
   readonly mayAct: () => boolean;
   readonly clock: Pick<Clock, 'date' | 'now'>;
   readonly logger: Logger;
 }
 
-/** A refusal may be over by then: the quota of the namespace, somebody else's Job of the name. */
+/**
+ * Pause after a rejected Job. The cause may pass: a namespace quota, or another owner's Job of the same name.
+ */
 const REFUSED_PAUSE_MS = 15_000;
 
-interface StandingRefusal extends Refusal {
+interface StandingRefusal extends JobRefusal {
   readonly revisionId: string;
-  /** In ticks (look-time.ts). */
+  /** In ticks (reconcile-time.ts). */
   readonly until: number;
 }
 
 /**
- * Makes and ends the Jobs of builds: one look at all of them at a time, so that a free place is given once. Nothing is
- * known but what the cluster holds; how far a build is, `statusOf` says of the same caches.
+ * Creates and deletes the Jobs of builds. One reconcile covers all builds, so that a free slot is assigned once. All
+ * state is in the cluster; `statusOf` reads the state of a build from the same caches.
  */
 export class BuildController {
   readonly #options: BuildControllerOptions;
@@ -55,17 +57,17 @@ export class BuildController {
     this.#resources = new WantedResources(options.resources);
   }
 
-  /** `status.build` of a resource; undefined: nothing is asked for. */
+  /** `status.build` of a resource; undefined: no build is requested. */
   statusOf(resource: ObservedResource): BuildStatus | undefined {
     return this.#judge(resource)?.status;
   }
 
-  /** One look at all builds. */
+  /** Reconciles all builds. */
   async reconcile(signal: AbortSignal): Promise<ReconcileOutcome> {
     const { caches, config, clock, changed } = this.#options;
     const now = clock.date();
     const wanted = this.#wanted();
-    const { actions, lookAt } = decideBuilds({
+    const { actions, recheckAt } = decideBuilds({
       wanted,
       jobs: caches.jobs(),
       pods: caches.pods(),
@@ -75,19 +77,19 @@ export class BuildController {
     });
     for (const action of actions) await this.#act(action, signal);
     this.#forget(wanted);
-    // What was done is in the caches by now.
+    // The caches contain the actions by now.
     for (const { key, resource } of actions.length === 0 ? wanted : this.#wanted()) {
-      const told = canonicalJson(resource.status?.build ?? null);
-      if (told !== canonicalJson(this.statusOf(resource) ?? null)) changed(key);
+      const reported = canonicalJson(resource.status?.build ?? null);
+      if (reported !== canonicalJson(this.statusOf(resource) ?? null)) changed(key);
     }
     const time = reconcileTime(clock);
     const refusedUntil = [...this.#refusals.values()].map(({ until }) => asDate(until, time));
-    const next = Math.min(lookAt ?? Number.POSITIVE_INFINITY, ...refusedUntil);
+    const next = Math.min(recheckAt ?? Number.POSITIVE_INFINITY, ...refusedUntil);
     if (!Number.isFinite(next)) return { kind: 'settled' };
-    return { kind: 'requeue', afterMs: Math.max(SHORTEST_MS, next - time.date) };
+    return { kind: 'requeue', afterMs: Math.max(MIN_PAUSE_MS, next - time.date) };
   }
 
-  #judge(resource: ObservedResource): Judgement | undefined {
+  #judge(resource: ObservedResource): BuildJudgement | undefined {
     const { caches, config, clock } = this.#options;
     const { build } = resource.spec;
     if (build === undefined) return undefined;
@@ -121,7 +123,7 @@ export class BuildController {
 
   async #act(action: BuildAction, signal: AbortSignal): Promise<void> {
     if (!this.#options.mayAct())
-      throw new Error('failed to go on with builds: this operator does not lead any more');
+      throw new Error('failed to act on builds: this operator is no longer the leader');
     if (action.kind === 'delete') await this.#delete(action, signal);
     else await this.#create(action, signal);
   }
@@ -166,11 +168,14 @@ export class BuildController {
       if (refusal === null) return;
       const until = this.#options.clock.now() + REFUSED_PAUSE_MS;
       this.#refusals.set(key, { ...refusal, revisionId: build.revisionId, until });
-      logger.warn({ resource: key, err: refusal.message }, 'failed to begin a build; it is tried again');
+      logger.warn({ resource: key, err: refusal.message }, 'failed to start a build; it is retried');
     }
   }
 
-  /** Read from the server itself: a replica that slept and woke must not build what nobody wants any more. */
+  /**
+   * Checks the custom resource at the API server. A replica that was suspended must not start a build that is no
+   * longer requested.
+   */
   async #isStillWanted({ resource, build }: WantedBuild, signal: AbortSignal): Promise<boolean> {
     const live = await this.#options.client.find<UntypedObject>(
       RESOURCES.ManagedDeployment,
@@ -189,13 +194,16 @@ export class BuildController {
     );
   }
 
-  /** null: it is there, and the cache is about to say so. @throws KubeError where trying again may help */
+  /**
+   * The reason of a rejected creation; null: the Job exists, and the cache is behind.
+   * @throws KubeError if a retry may help
+   */
   async #refusalOf(
     error: KubeError,
     { resource, build }: WantedBuild,
     job: { metadata: { name: string; namespace: string } },
     signal: AbortSignal,
-  ): Promise<Refusal | null> {
+  ): Promise<JobRefusal | null> {
     const { name, namespace } = job.metadata;
     if (error.kind === 'already_exists') {
       const found = await this.#options.client.find<ObservedJob>(
@@ -213,4 +221,4 @@ export class BuildController {
   }
 }
 
-const SHORTEST_MS = 100;
+const MIN_PAUSE_MS = 100;

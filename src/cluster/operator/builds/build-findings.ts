@@ -4,7 +4,7 @@ import { REASONS } from '../../../domain/conditions/conditions.ts';
 import type { Observed } from '../observed.ts';
 import type { Finding } from '../status/conditions.ts';
 
-/** What ImageReady says while something is to be built; null: nothing is. */
+/** The part of ImageReady about a build; null: no build is requested. */
 export function buildFinding({ resource, build }: Observed): Finding | null {
   const asked = resource.spec.build;
   if (asked === undefined) return null;

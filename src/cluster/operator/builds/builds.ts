@@ -3,29 +3,29 @@ import type { BuildStatus } from '../../../contract/resource/build.ts';
 import { systemClock } from '../../kube/client/clock.ts';
 import { runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
-import type { Caches, WatchStats } from '../observe/caches.ts';
+import type { CacheHealth, Caches } from '../observe/caches.ts';
 import type { ObservedResource } from '../observed.ts';
 import type { OperatorOptions } from '../operator.ts';
 import { BuildCaches } from './build-caches.ts';
 import { BuildController } from './build-controller.ts';
 
-/** The builds of one term of leadership: caches, the one who decides, and how it is woken. */
+/** The builds of one leader term: caches, controller and queue. */
 
 export interface Builds {
   start(): void;
   waitForSync(signal: AbortSignal): Promise<void>;
-  /** Decides and acts until the term ends; resolves when nothing of it runs any more. */
+  /** Runs until the term ends; resolves when all work has stopped. */
   run(term: AbortSignal, abort: AbortSignal): Promise<void>;
   statusOf(resource: ObservedResource): BuildStatus | undefined;
-  /** Of looks at builds. */
+  /** Queue of build reconciles. */
   readonly queue: WorkQueue;
-  stats(): WatchStats[];
+  stats(): CacheHealth[];
   stop(): Promise<void>;
 }
 
-/** All builds are looked at together: the one key of their queue. */
+/** The only key of the queue: one reconcile covers all builds. */
 const ALL = 'builds';
-/** Several events in a row are one look. */
+/** Several events in this period cause one reconcile. */
 const GATHER_MS = 50;
 
 export function createBuilds(
@@ -34,8 +34,8 @@ export function createBuilds(
   { caches, queue, isLeader }: { caches: Caches; queue: WorkQueue; isLeader: () => boolean },
 ): Builds {
   const buildCaches = new BuildCaches({ client, namespace: config.namespace, namespaces, logger });
-  const looks = new WorkQueue({ clock });
-  const wake = () => looks.addAfter(ALL, GATHER_MS);
+  const buildQueue = new WorkQueue({ clock });
+  const wake = () => buildQueue.addAfter(ALL, GATHER_MS);
   const controller = new BuildController({
     client,
     config,
@@ -56,7 +56,7 @@ export function createBuilds(
     waitForSync: (signal) => buildCaches.waitForSync(signal),
     run: (term, abort) =>
       runWorkers({
-        queue: looks,
+        queue: buildQueue,
         reconcile: (_, signal) => controller.reconcile(signal),
         workers: 1,
         logger,
@@ -65,7 +65,7 @@ export function createBuilds(
         ...(hooks?.onBuilds === undefined ? {} : { onOutcome: hooks.onBuilds }),
       }),
     statusOf: (resource) => controller.statusOf(resource),
-    queue: looks,
+    queue: buildQueue,
     stats: () => buildCaches.stats(),
     stop: () => buildCaches.stop(),
   };

@@ -5,7 +5,7 @@ import { compareText } from '../../../domain/core/compare-text.ts';
 import { labelValue } from '../../../workloads/labels.ts';
 import type { ObservedPod, ObservedResource } from '../observed.ts';
 import { isPaused } from '../status/conditions.ts';
-import type { Judgement } from './judge-build.ts';
+import type { BuildJudgement } from './judge-build.ts';
 import {
   attemptOf,
   endOf,
@@ -18,21 +18,21 @@ import {
 } from './observed-build.ts';
 import { isUnbegun } from './slow-start.ts';
 
-/** A build that is asked for. */
+/** A requested build. */
 export interface WantedBuild {
-  /** Of its custom resource: `namespace/name`. */
+  /** Key of its custom resource: `namespace/name`. */
   readonly key: string;
   readonly resource: ObservedResource;
   readonly build: BuildSpec;
-  readonly judgement: Judgement;
+  readonly judgement: BuildJudgement;
 }
 
 export interface BuildsInput {
   readonly wanted: readonly WantedBuild[];
-  /** Every Job and pod of ours in the namespace of builds, of the namespaces that we work in. */
+  /** All managed Jobs and pods in the build namespace, for the watched namespaces. */
   readonly jobs: readonly ObservedJob[];
   readonly pods: readonly ObservedPod[];
-  /** The custom resource that a Job was made for, be it that nothing is built for it now; undefined: it is gone. */
+  /** The custom resource of a Job, whether or not it still requests a build; undefined: it is gone. */
   readonly resourceOf: (job: ObservedJob) => ObservedResource | undefined;
   readonly limits: BuildLimits;
   readonly now: Date;
@@ -44,22 +44,26 @@ export type BuildAction =
 
 export interface BuildsDecision {
   readonly actions: readonly BuildAction[];
-  /** When to look again (ms since the epoch), if nothing happens before; null: never. */
-  readonly lookAt: number | null;
+  /** When to reconcile again without an event (ms since the epoch); null: never. */
+  readonly recheckAt: number | null;
 }
 
-/** A tenant is its namespace, of which in cloud each has one: `spec.tenantId` is what the writer of a resource says. */
+/**
+ * The tenant of a build is its namespace, because in cloud mode each tenant has its own. The writer of a resource
+ * chooses `spec.tenantId`.
+ */
 const tenantOf = ({ metadata }: ObservedJob) => metadata.labels?.[LABELS.namespace] ?? '';
 const tenantOfWanted = ({ resource }: WantedBuild) => labelValue(resource.metadata.namespace);
 
 /**
- * Which Jobs are made and which go. Pure: the same look gives the same decision, and a place that is free is given once.
+ * Decides which Jobs to create and which to delete. Pure: the same input gives the same decision.
  *
- * - A Job that nobody waits for is ended: its deployment is gone, or builds something newer.
- * - One build of a deployment at a time: the next one starts when nothing of the last one runs any more.
- * - Places are limited, in all and for each tenant. Among tenants with a build that may start, the one with the fewest
- *   running comes first, then the one whose last build began longest ago (times have whole seconds: of one second, the
- *   one with the fewest begun in it); of a tenant, the oldest revision.
+ * - A Job that no deployment needs is deleted: its deployment is gone, or builds a newer revision.
+ * - A deployment has one build at a time. The next one starts when no part of the last one runs.
+ * - The number of builds is limited, in total and per tenant. Among tenants with a build that may start, the one
+ * with the fewest running builds comes first. Next comes the one whose last build started longest ago. Times have
+ * whole seconds; within a second, the one with the fewest starts in it comes first. Within a tenant, the oldest
+ * revision comes first.
  */
 export function decideBuilds(input: BuildsInput): BuildsDecision {
   const { wanted, jobs, now } = input;
@@ -69,20 +73,20 @@ export function decideBuilds(input: BuildsInput): BuildsDecision {
   });
   const due = wanted.filter(({ judgement: { start } }) => start !== null && start.notBefore <= now.getTime());
   const ready = due.filter((candidate) => mayStart(candidate, input));
-  const times = wanted.flatMap(({ judgement: { start, lookAt } }) => [start?.notBefore, lookAt]);
+  const times = wanted.flatMap(({ judgement: { start, recheckAt } }) => [start?.notBefore, recheckAt]);
   const later = times.filter((time) => time != null && time > now.getTime()) as number[];
-  // A pod that is stuck on its way out holds its deployment up for a while: no event tells of its end.
+  // A stuck terminating pod blocks its deployment for a while, and no event reports its end.
   const held = due.length > ready.length ? [now.getTime() + HELD_MS] : [];
-  const lookAt = Math.min(...later, ...held);
+  const recheckAt = Math.min(...later, ...held);
   return {
     actions: [...removals, ...fairly(ready, input)],
-    lookAt: Number.isFinite(lookAt) ? lookAt : null,
+    recheckAt: Number.isFinite(recheckAt) ? recheckAt : null,
   };
 }
 
 const HELD_MS = 10_000;
 
-/** Why a Job is not to be there; null: it may stay, until its time to live is over. */
+/** Why a Job is deleted; null: it stays until its time to live ends. */
 function whyRemoved(job: ObservedJob, { wanted, pods, resourceOf }: BuildsInput): string | null {
   const resource = resourceOf(job);
   if (
@@ -94,18 +98,21 @@ function whyRemoved(job: ObservedJob, { wanted, pods, resourceOf }: BuildsInput)
   }
   const asked = wanted.find(({ resource: { metadata } }) => metadata.uid === resource.metadata.uid);
   if (asked !== undefined && !isOfBuild(job, resource, asked.build)) return 'a newer revision is to be built';
-  // What has ended stays for a while: somebody may read its log.
+  // An ended Job stays for a while, because users may read its log.
   if (endOf(job) !== null) return null;
   const pod = podOf(job, pods);
   if (asked !== undefined && pod !== undefined && isGivenUp(job, pod, asked.judgement)) {
-    return 'nothing of it has begun';
+    return 'it did not start';
   }
   if (asked !== undefined || (pod !== undefined && stepsAreOver(pod))) return null;
-  return 'its image is not wanted any more';
+  return 'its image is no longer needed';
 }
 
-/** Another attempt is to take the place of this one, or none: a Job whose pod never begins would not end by itself. */
-function isGivenUp(job: ObservedJob, pod: ObservedPod, { status, start }: Judgement): boolean {
+/**
+ * Whether another attempt replaces this one, or the build has failed. A Job whose pod never starts would not end by
+ * itself.
+ */
+function isGivenUp(job: ObservedJob, pod: ObservedPod, { status, start }: BuildJudgement): boolean {
   const isOver = status.phase === 'Failed' || (start !== null && start.attempt > attemptOf(job));
   return isOver && isUnbegun(pod) && !stepsAreOver(pod);
 }
@@ -116,7 +123,7 @@ function mayStart({ resource }: WantedBuild, { jobs, pods, now }: BuildsInput): 
   return !busy && !pods.some((pod) => isOfDeployment(pod, resource) && mayRun(pod, now.getTime()));
 }
 
-/** The second in which a tenant's last build began, and how many began in it. */
+/** The second of a tenant's last start, and the number of starts in it. */
 interface Beginning {
   readonly second: string;
   readonly count: number;
@@ -138,7 +145,7 @@ function fairly(ready: readonly WantedBuild[], { jobs, limits }: BuildsInput): B
   for (const job of running) counts.set(tenantOf(job), (counts.get(tenantOf(job)) ?? 0) + 1);
   const begun = Map.groupBy(jobs, tenantOf);
   const lastBegan = new Map([...begun].map(([tenant, made]) => [tenant, lastBeginning(made)]));
-  // Ids are UUID v7: their order is that of their making.
+  // UUIDs of version 7 are ordered by creation time.
   const queues = Map.groupBy(
     [...ready].sort((a, b) => compareText(a.build.revisionId, b.build.revisionId)),
     tenantOfWanted,

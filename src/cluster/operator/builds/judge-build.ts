@@ -16,29 +16,29 @@ import {
   podOf,
   stepsOf,
 } from './observed-build.ts';
-import { slowStart, slowStartLookAt } from './slow-start.ts';
-import { lost, podFailure, type StepFailure, stepFailure } from './step-failure.ts';
+import { slowStart, slowStartRecheckAt } from './slow-start.ts';
+import { type BuildStepFailure, lost, podFailure, stepFailure } from './step-failure.ts';
 
-/** What passes by itself is tried so often in all. */
-export const MOST_ATTEMPTS = 3;
-/** Before the second attempt and before the third: a registry that restarts is back by then. */
+/** Maximum number of attempts for failures that may pass. */
+export const MAX_BUILD_ATTEMPTS = 3;
+/** Pauses before the second and third attempt. They cover the restart of a registry. */
 const PAUSES_MS = [10_000, 60_000];
-/** A Job that has ended, and no pod of it is known: its event may still be on the way. */
+/** The Job has ended and its pod is not cached: the event may be late. */
 const LAG_MS = 5_000;
 
 const LOST_REASON: BuildFailureReason = 'BuildLost';
 
-export interface Judgement {
+export interface BuildJudgement {
   readonly status: BuildStatus;
-  /** The attempt to be made, and not before when (ms since the epoch); null: none is. */
+  /** The next attempt and its earliest start (ms since the epoch); null: none. */
   readonly start: { readonly attempt: number; readonly notBefore: number } | null;
-  /** Look again then (ms since the epoch), whatever happens; null: something will happen. */
-  readonly lookAt: number | null;
+  /** When to reconcile again without an event (ms since the epoch); null: an event will come. */
+  readonly recheckAt: number | null;
 }
 
 /**
- * How far the build is that a resource asks for. Pure: from what is in the cluster and, of what is there no more, from
- * the status that was written before. A last word stays the last word.
+ * Judges the state of a requested build. Pure. It reads the objects in the cluster, and the former status for
+ * objects that are gone. A final status does not change.
  */
 export function judgeBuild(
   resource: ObservedResource,
@@ -46,7 +46,7 @@ export function judgeBuild(
   { jobs, pods, refusal }: ObservedBuilds,
   timeoutSeconds: number,
   now: Date,
-): Judgement {
+): BuildJudgement {
   const { revisionId, number } = build;
   const about = { revisionId, number };
   const known = resource.status?.build;
@@ -63,7 +63,7 @@ export function judgeBuild(
   const secretName = buildName(resource.metadata, revisionId);
   const input: Attempt = { about, attempt, build, secretName, before, timeoutSeconds, now };
   if (job !== undefined) return judgeJob(job, podOf(job, pods), input);
-  // It was there, and is no more: somebody has deleted it.
+  // The Job existed and is gone, so it was deleted.
   if (before?.phase === 'Running' && (before.attempt ?? 1) === attempt) {
     return failed(lost('its Job was deleted'), input, null);
   }
@@ -76,20 +76,20 @@ interface Attempt {
   readonly about: Pick<BuildStatus, 'revisionId' | 'number'>;
   readonly attempt: number;
   readonly build: BuildSpec;
-  /** The Secret that the pods of the build mount. */
+  /** Secret that the build pods mount. */
   readonly secretName: string;
   readonly before: BuildStatus | undefined;
   readonly timeoutSeconds: number;
   readonly now: Date;
 }
 
-const settled = (status: BuildStatus): Judgement => ({ status, start: null, lookAt: null });
+const settled = (status: BuildStatus): BuildJudgement => ({ status, start: null, recheckAt: null });
 
 function waiting(
   { about, attempt }: Attempt,
   why: { reason?: string | undefined; message?: string | undefined },
   formerEndedAt: number,
-): Judgement {
+): BuildJudgement {
   const { reason, message } = why;
   const pause = attempt > 1 ? (PAUSES_MS[attempt - 2] ?? 0) : 0;
   return {
@@ -101,7 +101,7 @@ function waiting(
       ...(message === undefined ? {} : { message }),
     },
     start: { attempt, notBefore: formerEndedAt + pause },
-    lookAt: null,
+    recheckAt: null,
   };
 }
 
@@ -110,36 +110,36 @@ function endedAt(job: ObservedJob, now: Date): number {
   return Number.isNaN(at) ? now.getTime() : at;
 }
 
-function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): Judgement {
+function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): BuildJudgement {
   const end = endOf(job);
   const result = pod === undefined ? null : resultOf(pod);
   if (result !== null) return succeeded(job, result, input);
   if (end?.type === 'Failed' && end.reason === 'DeadlineExceeded') {
     return failed(timedOut(input, end.lastTransitionTime), input, job);
   }
-  // Deleted by whom, and why, the end of its Job tells.
+  // The end of the Job will show why its pod is being deleted.
   if (end === null && pod?.metadata.deletionTimestamp !== undefined) return running(job, pod, input);
   const failure = pod === undefined ? null : (podFailure(pod) ?? stepFailure(pod));
   if (failure !== null) return failed(failure, input, job);
   if (end === null) return begins(job, pod, input);
   const lag = endedAt(job, input.now) + LAG_MS;
-  if (lag > input.now.getTime()) return { ...running(job, pod, input), lookAt: lag };
-  // It was built, perhaps, and pushed: of what digest, nobody will ever hear.
-  const why = end.type === 'Complete' ? 'it has ended without telling its result' : 'it is gone';
+  if (lag > input.now.getTime()) return { ...running(job, pod, input), recheckAt: lag };
+  // The image may be built and pushed, but its digest is lost.
+  const why = end.type === 'Complete' ? 'it has ended without a result' : 'it is gone';
   return failed(lost(why), input, job);
 }
 
-/** It runs, or is about to: what has not begun for too long is given up. */
-function begins(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): Judgement {
+/** Judges a running or starting Job. A build that does not start in time is given up. */
+function begins(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): BuildJudgement {
   const now = input.now.getTime();
   const slow = slowStart(job, pod, input.secretName, now);
   if (slow?.lost === true) return failed(lost(slow.message), input, job);
   const { status, start } = running(job, pod, input);
-  const lookAt = slowStartLookAt(job, pod, now);
-  if (slow === null || status.message !== undefined) return { status, start, lookAt };
-  // The listener writes the Secret again where it hears of this reason.
+  const recheckAt = slowStartRecheckAt(job, pod, now);
+  if (slow === null || status.message !== undefined) return { status, start, recheckAt };
+  // The listener restores the Secret when it sees this reason.
   const reason = slow.lacksVolumes ? { reason: LOST_REASON } : {};
-  return { status: { ...status, ...reason, message: slow.message }, start, lookAt };
+  return { status: { ...status, ...reason, message: slow.message }, start, recheckAt };
 }
 
 function resultOf(pod: ObservedPod): BuildResult | null {
@@ -164,19 +164,19 @@ function begun(job: ObservedJob | null, { about, attempt, before }: Attempt): Om
   };
 }
 
-function succeeded(job: ObservedJob, { digest, commit }: BuildResult, input: Attempt): Judgement {
+function succeeded(job: ObservedJob, { digest, commit }: BuildResult, input: Attempt): BuildJudgement {
   const image = `${input.build.repository}@${digest}`;
   const finishedAt = finishOf(endOf(job)?.lastTransitionTime, input);
   return settled({ ...begun(job, input), phase: 'Succeeded', finishedAt, image, commit });
 }
 
-/** Once told, it stays: a Job's own end follows that of its pod. */
+/** The reported time does not change. A Job ends later than its pod. */
 function finishOf(at: string | undefined, { now }: Attempt): string {
   return at ?? now.toISOString();
 }
 
-function running(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): Judgement {
-  // A pod that goes takes its step along: where it stood is still worth telling.
+function running(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): BuildJudgement {
+  // A deleted pod no longer shows its step; the former one is still useful.
   const former = input.before?.attempt === input.attempt ? input.before.step : undefined;
   const current = pod === undefined ? former : (currentStep(pod) ?? former);
   const message = pod === undefined ? undefined : trouble(pod);
@@ -188,15 +188,15 @@ function running(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt)
   });
 }
 
-/** The first step that has not ended, once its pod has a place. */
+/** The first unfinished step of a scheduled pod. */
 function currentStep(pod: ObservedPod): BuildStep | undefined {
   return stepsOf(pod).find(({ container }) => container.state?.terminated === undefined)?.step;
 }
 
-/** What comes before every start, and tells nothing. */
+/** Reasons of an ordinary start. */
 const ORDINARY = ['PodInitializing', 'ContainerCreating'];
 
-/** Why nothing goes on, where the cluster says so: no room on the nodes, an image that cannot be pulled. */
+/** Why a build does not progress, if the cluster reports it: no node fits, or an image cannot be pulled. */
 function trouble(pod: ObservedPod): string | undefined {
   const unplaced = pod.status?.conditions?.find(
     ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
@@ -210,26 +210,26 @@ function trouble(pod: ObservedPod): string | undefined {
   return undefined;
 }
 
-/** The Job's controller has deleted the pod: what was seen before tells where it stood. */
-function timedOut({ before, timeoutSeconds }: Attempt, at: string | undefined): StepFailure {
+/** The Job controller has deleted the pod, so the step comes from the former status. */
+function timedOut({ before, timeoutSeconds }: Attempt, at: string | undefined): BuildStepFailure {
   const { step, message } = before ?? {};
   const where = step === undefined ? '' : `, in the step ${step}`;
   const why = message === undefined ? '' : `: ${message}`;
-  const told = `the build took longer than ${timeoutSeconds} s${where}${why}`;
-  return { ...(step === undefined ? {} : { step }), reason: 'BuildTimeout', message: told, at };
+  const text = `the build took longer than ${timeoutSeconds} s${where}${why}`;
+  return { ...(step === undefined ? {} : { step }), reason: 'BuildTimeout', message: text, at };
 }
 
-/** The end of an attempt: what may pass by itself is tried again, a few times. */
-function failed(failure: StepFailure, input: Attempt, job: ObservedJob | null): Judgement {
+/** The end of an attempt. Failures that may pass are retried a few times. */
+function failed(failure: BuildStepFailure, input: Attempt, job: ObservedJob | null): BuildJudgement {
   const { attempt, now } = input;
   const { step, reason, message } = failure;
   const passes = PASSING_FAILURES.includes(reason);
   const at = finishOf(failure.at ?? (job === null ? undefined : endOf(job)?.lastTransitionTime), input);
-  if (passes && attempt < MOST_ATTEMPTS) {
-    const told = { reason, message: `attempt ${attempt} of ${MOST_ATTEMPTS} failed: ${message}` };
+  if (passes && attempt < MAX_BUILD_ATTEMPTS) {
+    const why = { reason, message: `attempt ${attempt} of ${MAX_BUILD_ATTEMPTS} failed: ${message}` };
     return waiting(
       { ...input, attempt: attempt + 1 },
-      told,
+      why,
       job === null ? 0 : Math.min(Date.parse(at), now.getTime()),
     );
   }
@@ -239,6 +239,6 @@ function failed(failure: StepFailure, input: Attempt, job: ObservedJob | null): 
     ...(step === undefined ? {} : { step }),
     finishedAt: at,
     reason,
-    message: passes ? `${message}; tried ${MOST_ATTEMPTS} times` : message,
+    message: passes ? `${message}; tried ${MAX_BUILD_ATTEMPTS} times` : message,
   });
 }

@@ -6,28 +6,28 @@ import { deploymentId, labelValue } from '../../../workloads/labels.ts';
 import type { KubeObject, UntypedObject } from '../../kube/client/object.ts';
 import type { ObservedContainer, ObservedPod, ObservedResource, PodCondition } from '../observed.ts';
 
-/** What is seen of builds in their namespace. */
+/** Observed state of builds in the build namespace. */
 
-/** A Job as far as it is read. */
+/** The part of a Job that is read. */
 export interface ObservedJob extends KubeObject {
   status?: { startTime?: string; conditions?: PodCondition[] };
 }
 
-/** Jobs and pods of one deployment, of whichever build. */
+/** Jobs and pods of all builds of one deployment. */
 export interface ObservedBuilds {
   readonly jobs: readonly ObservedJob[];
   readonly pods: readonly ObservedPod[];
-  /** Why its Job could not be made when that was last tried; null: it could, or was not tried. */
-  readonly refusal: Refusal | null;
+  /** Why the last creation of a Job was rejected; null: it was not. */
+  readonly refusal: JobRefusal | null;
 }
 
-export interface Refusal {
+export interface JobRefusal {
   readonly reason: Extract<Reason, 'Conflict' | 'Refused'>;
   readonly message: string;
 }
 
-/** Drops what is not read. Messages stay whole: one of them is the result of the build. */
-export function slimBuildPod(object: UntypedObject): UntypedObject {
+/** Drops unread fields of a build pod. Messages stay complete, because one of them is the build result. */
+export function transformBuildPod(object: UntypedObject): UntypedObject {
   const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp } =
     object.metadata;
   const { phase, reason, message, conditions, initContainerStatuses, containerStatuses } =
@@ -41,7 +41,7 @@ export function slimBuildPod(object: UntypedObject): UntypedObject {
   };
 }
 
-export function slimJob(object: UntypedObject): UntypedObject {
+export function transformJob(object: UntypedObject): UntypedObject {
   const { name, namespace, uid, resourceVersion, labels, annotations, creationTimestamp, deletionTimestamp } =
     object.metadata;
   const { startTime, conditions } = (object as ObservedJob).status ?? {};
@@ -63,15 +63,15 @@ export function slimJob(object: UntypedObject): UntypedObject {
   };
 }
 
-/** Whether a Job, a pod or a Secret is of this build of this deployment. */
+/** Whether an object belongs to this build of this deployment. */
 export function isOfBuild({ metadata }: KubeObject, resource: ObservedResource, build: BuildSpec): boolean {
   const { labels = {} } = metadata;
   return isOfDeployment({ metadata }, resource) && labels[LABELS.revisionId] === labelValue(build.revisionId);
 }
 
 /**
- * Whether it was made for this resource. The id alone says nothing: whoever may write resources in a namespace of their
- * own can write somebody else's id into one.
+ * Whether an object belongs to this resource. The id alone does not prove it: a user can write the id of another
+ * deployment into a resource of their own namespace.
  */
 export function isOfDeployment(
   { metadata }: Pick<KubeObject, 'metadata'>,
@@ -86,20 +86,20 @@ export function isOfDeployment(
   );
 }
 
-/** Which attempt a Job is. */
+/** Attempt number of a Job. */
 export function attemptOf({ metadata }: ObservedJob): number {
   const attempt = Number(metadata.annotations?.[ANNOTATIONS.buildAttempt]);
   return Number.isInteger(attempt) && attempt > 0 ? attempt : 1;
 }
 
-/** How a Job has ended; null: it has not. */
+/** The final condition of a Job; null: it has not ended. */
 export function endOf({ status }: ObservedJob): PodCondition | null {
   const isEnd = ({ type, status: holds }: PodCondition) =>
     holds === 'True' && (type === 'Complete' || type === 'Failed');
   return status?.conditions?.find(isEnd) ?? null;
 }
 
-/** The pod of a Job: the newest, should there be several. */
+/** The newest pod of a Job. */
 export function podOf(job: ObservedJob, pods: readonly ObservedPod[]): ObservedPod | undefined {
   return pods
     .filter(({ metadata }) => metadata.labels?.['batch.kubernetes.io/job-name'] === job.metadata.name)
@@ -108,7 +108,7 @@ export function podOf(job: ObservedJob, pods: readonly ObservedPod[]): ObservedP
     )[0];
 }
 
-/** Containers of a pod, by the steps that they are, in order. */
+/** The build steps of a pod with their containers, in order. */
 export function stepsOf({ status }: ObservedPod): { step: BuildStep; container: ObservedContainer }[] {
   const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return BUILD_STEP_NAMES.flatMap((step) => {
@@ -117,17 +117,17 @@ export function stepsOf({ status }: ObservedPod): { step: BuildStep; container: 
   });
 }
 
-/** On the way out for so long that its node has surely been lost: it holds nothing up any more. */
+/** A pod that terminates for longer has lost its node, and blocks nothing any more. */
 const STUCK_MS = 120_000;
 
-/** Whether something of a build of this pod's may still run. */
+/** Whether a container of a build pod may still run. */
 export function mayRun({ metadata, status }: ObservedPod, now: number): boolean {
   if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return false;
   const { deletionTimestamp } = metadata;
   return deletionTimestamp === undefined || now - Date.parse(deletionTimestamp) < STUCK_MS;
 }
 
-/** Whether the steps of a build are over, be it that its pod and its Job have yet to say so. */
+/** Whether the steps of a build are done, even if pod and Job do not report it yet. */
 export function stepsAreOver(pod: ObservedPod): boolean {
   const { phase } = pod.status ?? {};
   if (phase === 'Succeeded' || phase === 'Failed') return true;

@@ -1,22 +1,22 @@
 import type { BuildConfig } from '../../../contract/render/build-config.ts';
 import type { BuildSpec } from '../../../contract/resource/build.ts';
 import { isPublicHost } from '../../../domain/net/https-url.ts';
-import type { Judgement } from './judge-build.ts';
+import type { BuildJudgement } from './judge-build.ts';
 
 /**
- * No Job is begun for a repository that names a private address or a name of a network, unless the installation calls
- * such: the API takes none, but a custom resource may be anybody's. Where a public name leads, the step that clones looks
- * at, for only there it is resolved.
+ * Rejects a build whose repository is at a private address or a host name without a domain, unless the installation
+ * allows such hosts. The API rejects them too, but any user may write a custom resource. The clone step checks the
+ * address of a public name, because only that step resolves it.
  */
 export function withoutPrivateHost(
-  judgement: Judgement,
+  judgement: BuildJudgement,
   { revisionId, number, repoUrl }: BuildSpec,
   { sourceVariables }: Pick<BuildConfig, 'sourceVariables'>,
-): Judgement {
+): BuildJudgement {
   const { hostname } = new URL(repoUrl);
-  const isCalled = sourceVariables['BERTH_GIT_ALLOW_PRIVATE'] === 'true' || isPublicHost(hostname);
-  if (judgement.start === null || isCalled) return judgement;
+  const isAllowed = sourceVariables['BERTH_GIT_ALLOW_PRIVATE'] === 'true' || isPublicHost(hostname);
+  if (judgement.start === null || isAllowed) return judgement;
   const message = `${hostname} is at a private address, which this installation does not call`;
   const status = { revisionId, number, phase: 'Failed', reason: 'GitHostRefused', message } as const;
-  return { status, start: null, lookAt: null };
+  return { status, start: null, recheckAt: null };
 }

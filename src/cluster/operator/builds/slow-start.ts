@@ -1,24 +1,27 @@
 import type { ObservedPod } from '../observed.ts';
 import { type ObservedJob, stepsOf } from './observed-build.ts';
 
-/** A build that does not begin, where the cluster does not say why by itself: no pod, volumes that cannot be made. */
+/**
+ * Detects a build that does not start, if the cluster does not report why: no pod, or volumes that cannot be
+ * mounted.
+ */
 
-/** Ordinary starts take less; then it is told, and a Secret that is gone is written again. */
+/** Ordinary starts take less. After this time it is reported, and a missing Secret is restored. */
 export const SLOW_MS = 45_000;
-/** A kubelet tries volumes again after 64 s and after 128 s: a Secret that has come back meanwhile was found. */
+/** A kubelet retries mounts after 64 s and after 128 s, so it would have found a restored Secret. */
 const LOST_MS = 180_000;
-/** Of kubelets since 1.29: volumes and network of the pod are there. */
+/** Condition of kubelets since 1.29: volumes and network of the pod are ready. */
 const VOLUMES_READY = 'PodReadyToStartContainers';
 
 export interface SlowStart {
   readonly message: string;
-  /** Its volumes are missing, or nobody says that they are there: its Secret may be gone. */
+  /** Its volumes are not known to be ready: its Secret may be missing. */
   readonly lacksVolumes: boolean;
-  /** Nothing more is to be expected of this pod. */
+  /** This pod will not start. */
   readonly lost: boolean;
 }
 
-/** No step of it has begun. */
+/** Whether no step of the pod has started. */
 export function isUnbegun(pod: ObservedPod): boolean {
   return stepsOf(pod).every(({ container: { state = {} } }) => !state.running && !state.terminated);
 }
@@ -30,7 +33,7 @@ function since(job: ObservedJob, pod: ObservedPod | undefined): number {
 }
 
 /**
- * Why a build has not begun yet; null: it has, its start is no slower than others, or its pod has no node and says why.
+ * Why a build has not started; null: it has, it is not slow, or its pod is unscheduled and reports why.
  * @param now ms since the epoch
  */
 export function slowStart(
@@ -48,7 +51,7 @@ export function slowStart(
   if (!isUnbegun(pod) || pod.status?.phase === 'Failed') return null;
   const { conditions = [] } = pod.status ?? {};
   if (conditions.some(({ type, status }) => type === 'PodScheduled' && status === 'False')) return null;
-  const told = stepsOf(pod)[0]?.container.state?.waiting?.message ?? '';
+  const waiting = stepsOf(pod)[0]?.container.state?.waiting?.message ?? '';
   const ready = conditions.find(({ type }) => type === VOLUMES_READY)?.status;
   if (ready === 'True') {
     return {
@@ -58,16 +61,22 @@ export function slowStart(
     };
   }
   const why =
-    told === '' ? `; does the Secret ${secretName} exist, and is the network of its node up?` : `: ${told}`;
+    waiting === ''
+      ? `; does the Secret ${secretName} exist, and is the network of its node up?`
+      : `: ${waiting}`;
   return {
     message: `${slow}: its volumes or its network are not ready${why}`,
     lacksVolumes: true,
-    lost: waited >= LOST_MS && (ready === 'False' || told !== ''),
+    lost: waited >= LOST_MS && (ready === 'False' || waiting !== ''),
   };
 }
 
-/** When what `slowStart` says may be another (ms since the epoch); null: never, by time alone. */
-export function slowStartLookAt(job: ObservedJob, pod: ObservedPod | undefined, now: number): number | null {
+/** When the result of `slowStart` may change (ms since the epoch); null: not by time alone. */
+export function slowStartRecheckAt(
+  job: ObservedJob,
+  pod: ObservedPod | undefined,
+  now: number,
+): number | null {
   if (pod !== undefined && !isUnbegun(pod)) return null;
   const from = since(job, pod);
   return [from + SLOW_MS, from + LOST_MS].find((at) => at > now) ?? null;

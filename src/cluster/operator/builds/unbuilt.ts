@@ -2,15 +2,15 @@ import type { BuildStatus } from '../../../contract/resource/build.ts';
 import type { ObservedResource } from '../observed.ts';
 
 /**
- * `status.build` where the operator builds nothing: nobody else will, so the revision fails at once and says what is
- * missing. undefined: nothing is asked for.
+ * `status.build` if this operator runs no builds. The revision fails at once, and the message names what is missing.
+ * undefined: no build is requested.
  */
 export function unbuiltStatus({ spec, status }: ObservedResource): BuildStatus | undefined {
   if (spec.build === undefined) return undefined;
   const { revisionId, number } = spec.build;
   const before = status?.build?.revisionId === revisionId ? status.build : undefined;
-  // Of an operator that did build: a last word stays the last word.
+  // An operator with builds wrote it: a final status does not change.
   if (before?.phase === 'Succeeded' || before?.phase === 'Failed') return before;
-  const message = 'the operator of this cluster builds nothing: it does not run with BERTH_HOSTING=cloud';
+  const message = 'the operator of this cluster runs no builds: builds need BERTH_HOSTING=cloud';
   return { revisionId, number, phase: 'Failed', reason: 'BuildsUnavailable', message };
 }

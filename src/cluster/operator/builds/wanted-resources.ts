@@ -2,12 +2,12 @@ import { identityValue } from '../../../workloads/labels.ts';
 import { isSameVersion, type ObjectVersion } from '../../kube/cache/compressed-store.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { readResource } from '../observe/gather.ts';
-import { isAccepted, isHeldUp } from '../observe/ownership.ts';
+import { isAccepted, isBlockedByIdentity } from '../observe/ownership.ts';
 import type { ObservedResource } from '../observed.ts';
 
-/** The custom resources, as cached. */
+/** Cached custom resources. */
 export interface CachedResources {
-  /** Keys of those that ask for a build. */
+  /** Keys of the resources that request a build. */
   building(): string[];
   versionOf(key: string): ObjectVersion | undefined;
   resource(key: string): UntypedObject | undefined;
@@ -16,14 +16,14 @@ export interface CachedResources {
 
 interface Known {
   readonly version: ObjectVersion;
-  /** null: its spec is not one that this version understands. */
+  /** null: this version cannot parse the spec. */
   readonly resource: ObservedResource | null;
 }
 
 /**
- * The custom resources that ask for a build, parsed. All of them are looked at together, at each change of one: they are
- * kept as long as they ask and are the same, for the cache would unpack each of them at each look. There are as many as
- * wait for a place, run or have failed; what was built asks no more.
+ * The parsed custom resources that request a build. Each reconcile of the builds reads all of them, so they are kept
+ * while unchanged; otherwise the cache would decompress all of them each time. Their number is bounded by the builds
+ * that wait, run or have failed: a built revision requests no build.
  */
 export class WantedResources {
   readonly #cached: CachedResources;
@@ -33,7 +33,7 @@ export class WantedResources {
     this.#cached = cached;
   }
 
-  /** Those that are to be built: not on their way out, and no copies of a manifest (see identity.ts). */
+  /** The resources to build: neither being deleted nor copies of a manifest (see identity.ts). */
   all(): ObservedResource[] {
     const keys = this.#cached.building();
     const known = new Map<string, Known>();
@@ -47,7 +47,7 @@ export class WantedResources {
     return wanted;
   }
 
-  /** Of this key, whatever it asks for; undefined: there is none, or none that is understood. */
+  /** The resource of a key; undefined: it does not exist or cannot be parsed. */
   of(key: string): ObservedResource | undefined {
     return this.#find(key)?.resource ?? undefined;
   }
@@ -62,10 +62,11 @@ export class WantedResources {
     return { version, resource: typeof read === 'string' ? null : read };
   }
 
-  /** Of several with one identity, the one that the operator has accepted. */
+  /** Whether the resource may build. Of several with one identity, only the accepted one may. */
   #isToBeBuilt(resource: ObservedResource): boolean {
     const { namespace, deletionTimestamp } = resource.metadata;
-    if (deletionTimestamp !== undefined || isHeldUp(resource.status?.conditions ?? [])) return false;
+    if (deletionTimestamp !== undefined || isBlockedByIdentity(resource.status?.conditions ?? []))
+      return false;
     return this.#cached.countOf(namespace, identityValue(resource)) < 2 || isAccepted(resource);
   }
 }

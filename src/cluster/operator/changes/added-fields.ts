@@ -7,25 +7,25 @@ import { ADDITION_RULES } from './added-rules.ts';
 import { isSafeChange } from './safe-fields.ts';
 
 /**
- * Fields that somebody adds to what Berth applies: a mutating policy, or a person. Some belong to the cluster and are kept.
- * The others change what runs or what it may do: they are differences, and are removed.
+ * Fields that a mutating policy or a user adds to the objects that Berth applies. Some are the cluster's own matter,
+ * and are kept. The others change what runs or its rights: they count as differences and are removed.
  */
 export interface Additions {
-  /** Kept, and named if the cluster has added them to a write. */
+  /** Kept fields. They are reported if the cluster added them to a write. */
   readonly kept: readonly Difference[];
-  /** Differences, like the change of a field of ours. */
+  /** Rejected fields. They count as differences, like a changed field. */
   readonly refused: readonly Difference[];
-  /** The ways to the refused ones. */
+  /** Paths of the rejected fields. */
   readonly removals: readonly Removal[];
 }
 
-/** The way to a field that an apply does not remove, because it does not own it. */
+/** Path of a field that an apply does not remove, because the field manager does not own it. */
 export type Removal = readonly PathStep[];
 
 interface SafeAddition {
-  /** As the documentation names it. */
+  /** Name in the documentation. */
   readonly field: string;
-  /** Which value is safe, for the documentation. */
+  /** Which values are safe, for the documentation. */
   readonly when: string;
   readonly pattern: RegExp;
   holds(value: unknown, addition: Addition): boolean;
@@ -42,18 +42,21 @@ const fieldsOf = (value: unknown): Fields =>
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const isPositive = (value: unknown) => typeof value === 'number' && value > 0;
 
-/** Selectors and Berth itself read labels of its own; annotations may stand for a security profile. */
+/**
+ * Whether the key has no meaning for Berth. Selectors and Berth read `berth.dev/` labels, and an annotation may
+ * select a security profile.
+ */
 function isPlainKey(key: string, isLabel: boolean): boolean {
   return isLabel ? !/^(?:[^/]*\.)?berth\.dev\//i.test(key) : !isReservedMetadataKey(key);
 }
 
-/** Sources of variables and volumes that give no right and show no secret. */
+/** Sources of variables and volumes that grant no rights and expose no secret. */
 const PLAIN_SOURCES: ReadonlySet<string> = new Set(['emptyDir', 'configMap', 'downwardAPI']);
 
 function isPlainVariable(value: unknown): boolean {
   const { name, valueFrom } = fieldsOf(value);
   const text = String(name);
-  // The loader of programs reads these: another program would run.
+  // The dynamic loader reads these: they could replace the program.
   if (text.startsWith('LD_') || isReservedEnvName(text)) return false;
   return Object.keys(fieldsOf(valueFrom)).every(
     (source) => source === 'fieldRef' || source === 'resourceFieldRef',
@@ -65,7 +68,7 @@ function isPlainVolume(value: unknown): boolean {
   return Object.keys(sources).every((source) => PLAIN_SOURCES.has(source));
 }
 
-/** Beside ours it may run, as long as it may do no more than an ordinary container. */
+/** Whether a container may run in the pod: it has no more rights than an ordinary container. */
 function isPlainContainer(value: unknown): boolean {
   const { securityContext, ports, volumeDevices, resources, envFrom, env } = fieldsOf(value);
   const { privileged, allowPrivilegeEscalation, capabilities, procMount, runAsUser, seccompProfile } =
@@ -86,8 +89,8 @@ function isPlainContainer(value: unknown): boolean {
 }
 
 /**
- * Additions with which the pods still run the revision that was asked for and may do no more. docs/operations.md has this
- * table. Every other field of `ADDITION_RULES` is not safe.
+ * Safe additions: the pods still run the requested revision and have no more rights. docs/operations.md contains
+ * this table. All other fields of `ADDITION_RULES` are not safe.
  */
 export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   {
@@ -193,7 +196,7 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
 ];
 
-/** What Kubernetes fills in where Berth says nothing; what a changed value is compared with. */
+/** Kubernetes defaults of fields that Berth does not set; a changed value is compared with them. */
 const FILLED_IN: Readonly<Record<string, unknown>> = {
   'spec.template.spec.terminationGracePeriodSeconds': 30,
   'spec.template.spec.containers[].imagePullPolicy': 'IfNotPresent',
@@ -206,7 +209,7 @@ function isKept(object: KubeObject, addition: Addition): boolean {
   return isSafeChange(object, { path, wanted: FILLED_IN[pattern], present: value });
 }
 
-/** `subsetDiff` reports these already. */
+/** `subsetDiff` already reports these. */
 const isProgram = ({ pattern }: Addition) =>
   PROGRAM_FIELDS.some((field) => pattern === `spec.template.spec.containers[].${field}`);
 
@@ -214,7 +217,7 @@ const NONE: Additions = { kept: [], refused: [], removals: [] };
 
 const asDifference = ({ path, value }: Addition) => differenceOf(path, 'is added', undefined, value);
 
-/** What is in the live object beside what we apply. */
+/** Fields of the live object that Berth does not apply. */
 export function additionsOf(object: KubeObject, live: KubeObject): Additions {
   const rules = ADDITION_RULES[object.kind];
   if (rules === undefined) return NONE;
@@ -229,14 +232,14 @@ export function additionsOf(object: KubeObject, live: KubeObject): Additions {
   };
 }
 
-/** Ways to the kept additions of these paths. */
+/** Paths of the kept additions with these names. */
 export function removalsAt(object: KubeObject, live: KubeObject, paths: readonly string[]): Removal[] {
   const rules = ADDITION_RULES[object.kind];
   if (rules === undefined || paths.length === 0) return [];
   return removalsOf(additionsTo(object, live, rules).filter(({ path }) => paths.includes(path)));
 }
 
-/** An apply replaces a list that it owns as a whole; other fields have to be removed by themselves. */
+/** An apply replaces a list that it owns as a whole. Other fields need an explicit removal. */
 function removalsOf(additions: readonly Addition[]): Removal[] {
   return additions.flatMap(({ steps }) => (steps === null ? [] : [steps]));
 }

@@ -4,11 +4,11 @@ import { parseQuantity } from '../../kube/client/quantity.ts';
 import type { AdditionRule, AdditionRules, FoundValue } from '../../kube/compare/additions.ts';
 
 /**
- * The fields that Berth leaves out and that are noticed when they are there, with what the API server fills in for them.
- * Source: the API reference and pkg/apis/{core,apps,autoscaling,networking}/…/defaults.go, Kubernetes 1.36.
+ * Fields that Berth does not set and checks for additions, with the API server's default values. Source: the API
+ * reference and pkg/apis/{core,apps,autoscaling,networking}/…/defaults.go, Kubernetes 1.36.
  */
 
-/** The API server fills in nothing. */
+/** A field without a default. */
 const never: AdditionRule = () => false;
 const standard =
   (...values: unknown[]): AdditionRule =>
@@ -17,7 +17,7 @@ const standard =
 const unlessTrue = standard(false);
 const unlessPositive = standard(0);
 
-/** Rules of fields that start with this path. */
+/** Prefixes the fields of rules with a path. */
 const below = (path: string, rules: AdditionRules): AdditionRules =>
   Object.fromEntries(Object.entries(rules).map(([field, rule]) => [`${path}.${field}`, rule]));
 
@@ -31,14 +31,14 @@ const METADATA: AdditionRules = {
   'metadata.annotations.*': ({ field }) => field.startsWith('berth.dev/') || isOfController(field),
 };
 
-/** Annotations that Kubernetes itself sets, or kubectl for a person: `kubectl rollout restart`, `kubectl apply`. */
+/** Annotations that Kubernetes sets, or kubectl for a user: `kubectl rollout restart`, `kubectl apply`. */
 function isOfController(name: string): boolean {
   return /^(?:deployment|deprecated\.daemonset\.template|autoscaling\.alpha)\.kubernetes\.io\/|^kubectl\.kubernetes\.io\/(?:restartedAt|last-applied-configuration)$|^kubernetes\.io\/change-cause$/.test(
     name,
   );
 }
 
-/** A request that is not named is the limit. */
+/** A missing request defaults to the limit. */
 function isLimit({ value, field, entry }: FoundValue): boolean {
   const { resources } = (entry ?? {}) as { resources?: { limits?: Record<string, unknown> } };
   const limit = resources?.limits?.[field];
@@ -224,7 +224,7 @@ const STATEFUL_SET: AdditionRules = {
   'spec.updateStrategy.rollingUpdate.maxUnavailable': standard(1),
 };
 
-/** The addresses of a Service, and its families of addresses, are given out by the API server. */
+/** The API server allocates the addresses and address families of a Service. */
 const SERVICE: AdditionRules = {
   ...METADATA,
   ...below('spec', {
@@ -273,7 +273,7 @@ const NETWORK_POLICY: AdditionRules = {
   'spec.egress[].ports[].endPort': never,
 };
 
-/** Kinds whose additions are noticed. */
+/** Kinds that are checked for additions. */
 export const ADDITION_RULES: Readonly<Record<string, AdditionRules>> = {
   Deployment: DEPLOYMENT,
   StatefulSet: STATEFUL_SET,

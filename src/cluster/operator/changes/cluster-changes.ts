@@ -7,26 +7,26 @@ import { isImmutable } from './immutable-fields.ts';
 import { isSafeChange } from './safe-fields.ts';
 
 /**
- * The API server answers an apply with the object as it stored it. Where the answer differs from what was applied, a
- * mutating admission policy or webhook has changed it: writing the same again leads to the same. So such a change is
- * told from drift, which somebody makes later and an apply puts right.
+ * Changes that a mutating admission policy or webhook makes to an apply. The API server responds with the object as
+ * stored. If it differs from what was applied, a repeated write has the same result. Drift is different: it occurs
+ * later, and an apply corrects it.
  */
 export interface ClusterChange {
-  /** Of what was applied and of what the cluster made of it: another change has another one. */
+  /** Hash of the applied object and of its changes. Another change has another hash. */
   readonly hash: string;
-  /** What runs is still what was asked for. */
+  /** The pods still run what was requested. */
   readonly isSafe: boolean;
-  /** The fields, as a sentence without its subject; names values only where they cannot be secret. */
+  /** The changed fields, as a sentence without its subject. Values appear only if they cannot be secret. */
   readonly fields: string;
-  /** Labels or the owner are not kept, so that the object may be out of sight although it is there. */
+  /** Labels or owner are removed, so the caches may not show the object. */
   readonly hides?: boolean;
 }
 
 const SHOWN = 4;
 
 /**
- * What the cluster made of an object that was applied, by how its answer differs; undefined: nothing.
- * @param kept fields that the cluster has added and that are safe; they are named, and are no part of the hash
+ * The cluster's change of an applied object, from the differences of the response; undefined: none.
+ * @param kept safe fields that the cluster added; they are reported, but not part of the hash
  */
 export function clusterChange(
   object: KubeObject,
@@ -49,7 +49,7 @@ export function clusterChange(
 const UNCHANGEABLE =
   'which cannot be changed later: once the policy is gone, Berth creates the object again, and its pods serve until they are replaced';
 
-/** Whether this answer of the cluster has named the field as added. */
+/** Whether this change names the field as added. */
 export function namesAddition(
   change: Pick<ClusterChange, 'fields'>,
   { path }: Pick<Difference, 'path'>,
@@ -57,18 +57,20 @@ export function namesAddition(
   return change.fields.split(', ').includes(`${path} is added`);
 }
 
-/** Compared with the answer to an apply, our note of what was applied can only have been changed. */
+/**
+ * In the response to an apply, the annotation of the applied hash can differ only if the cluster changed it.
+ */
 function reworded(path: string, why: string): string {
   return path === `metadata.annotations[${ANNOTATIONS.appliedHash}]` ? 'is not kept' : why;
 }
 
-/** The same for the same differences of the same wanted object. */
+/** A hash that is equal for equal differences of the same desired object. */
 export function changeHash(object: KubeObject, differences: readonly Difference[]): string {
   const desired = desiredHash(object, ANNOTATIONS.appliedHash);
   return contentHash({ desired, fields: differences.map(({ path, why, present }) => [path, why, present]) });
 }
 
-/** What the cluster made of the number of pods that was written; undefined: nothing. */
+/** The cluster's change of the written replicas; undefined: none. */
 export function replicasChange(wanted: number, present: number): ClusterChange | undefined {
   if (wanted === present) return undefined;
   const difference = differenceOf('spec.replicas', `is ${present}, should be ${wanted}`, wanted, present);

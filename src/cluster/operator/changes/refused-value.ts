@@ -1,6 +1,9 @@
 import type { KubeObject } from '../../kube/client/object.ts';
 
-/** Whether the API server refuses a value that was sent, or one that an admission policy or webhook has put there. */
+/**
+ * Distinguishes two kinds of validation errors: for a value that Berth sent, and for a value that an admission
+ * policy or webhook set.
+ */
 
 /** A cause of a Status with code 422. */
 interface Cause {
@@ -8,18 +11,20 @@ interface Cause {
   readonly message: string;
 }
 
-/** Kubernetes prints the value that it refuses: `Invalid value: 0: must be …`, `Unsupported value: "x": supported …`. */
+/**
+ * Kubernetes prints the invalid value: `Invalid value: 0: must be …`, `Unsupported value: "x": supported …`.
+ */
 const REFUSED_VALUE = /^(?:Invalid|Unsupported|Duplicate) value: (?<rest>.*)$/s;
 const MISSING = /^Required value\b/;
 
-/** An object or list has no text that can be compared, and the API server shortens long texts. */
+/** Only scalars can be compared: objects and lists have no comparable text, and long texts are shortened. */
 const SCALAR = /^(?:"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|true|false)(?=:|$)/;
 
-/** Fields whose value the API server prints in its own spelling. */
+/** Fields whose value the API server normalizes. */
 const QUANTITY = /resources|storage|sizeLimit|divisor|averageValue|capacity/;
 
 /**
- * Only differences that are certain count: a value that the API server prints differently is not one.
+ * Whether the rejected value differs from the sent one. Only certain differences count, not different spellings.
  * @param object as it was sent
  */
 export function isOtherValue(object: KubeObject, { field, message }: Cause): boolean {
@@ -28,15 +33,15 @@ export function isOtherValue(object: KubeObject, { field, message }: Cause): boo
   if (MISSING.test(message)) return sent !== undefined && sent !== null && sent !== '';
   const printed = SCALAR.exec(REFUSED_VALUE.exec(message)?.groups?.['rest'] ?? '')?.[0];
   if (printed === undefined || QUANTITY.test(field)) return false;
-  // The API server adds no invalid values to a pod template, and allocates none there.
+  // The API server sets no invalid default in a pod template, and allocates no values there.
   if (sent === undefined) return field.startsWith('spec.template.');
   const refused: unknown = JSON.parse(printed);
   return typeof sent === typeof refused && sent !== refused;
 }
 
 /**
- * A selector that Berth applies matches its template, and where the live one differs, another action is planned. So a
- * selector that is refused is not the one that was sent.
+ * A selector that Berth applies matches its template. If the live one differs, the operator plans another action. So
+ * a rejected selector is not the one that was sent.
  */
 function isSelector(field: string, message: string): boolean {
   return (
@@ -45,7 +50,7 @@ function isSelector(field: string, message: string): boolean {
   );
 }
 
-/** What stands at a path such as `spec.ports[0].port` or `metadata.labels[app]`; undefined: nothing. */
+/** The value at a path such as `spec.ports[0].port` or `metadata.labels[app]`; undefined: none. */
 function valueAt(object: unknown, path: string): unknown {
   const steps = [...path.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map(([step, key]) => key ?? step);
   return steps.reduce<unknown>(

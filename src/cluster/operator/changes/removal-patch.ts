@@ -4,13 +4,13 @@ import type { Removal } from './added-fields.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that go together: without the second, the API server fills in the first again, or refuses. */
+/** Pairs of fields. Unless both are removed, the API server restores the first or rejects the patch. */
 const TOGETHER: Readonly<Record<string, string>> = {
   serviceAccountName: 'serviceAccount',
   externalIPs: 'externalTrafficPolicy',
 };
 
-/** A strategic merge patch that takes the fields out. */
+/** A strategic merge patch that removes the fields. */
 export function removalPatch(removals: readonly Removal[]): Record<string, unknown> {
   const patch: Record<string, unknown> = {};
   for (const steps of removals) remove(patch, steps);
@@ -43,12 +43,12 @@ function entryIn(list: Record<string, unknown>[], keys: Fields): Record<string, 
   return entry;
 }
 
-/** A patch for exactly this object. */
+/** Restricts a patch to the object with this uid. */
 export function withUid(patch: Record<string, unknown>, uid: string): object {
   return { ...patch, metadata: { ...(patch['metadata'] as object | undefined), uid } };
 }
 
-/** What removal and apply make of the object together, as a strategic merge patch: for a dry run. */
+/** The combined result of removal and apply as a strategic merge patch, for a dry run. */
 export function withRemovals(body: KubeObject, uid: string, added: readonly Removal[]): object {
   const { metadata, spec } = body;
   const { labels, annotations, ownerReferences } = metadata;
@@ -60,7 +60,9 @@ export function withRemovals(body: KubeObject, uid: string, added: readonly Remo
 
 const withoutUndefined = (value: object): object => JSON.parse(JSON.stringify(value)) as object;
 
-/** Lays one strategic merge patch over another: entries of lists are found by the keys that the second one names. */
+/**
+ * Merges a strategic merge patch into another one. List entries match by the keys that the second one names.
+ */
 function mergePatch(target: Record<string, unknown>, source: Record<string, unknown>): void {
   for (const [field, value] of Object.entries(source)) {
     const present = target[field];
@@ -71,7 +73,7 @@ function mergePatch(target: Record<string, unknown>, source: Record<string, unkn
   }
 }
 
-/** Of an entry of a removal, scalars are keys; the rest is what to remove below it. */
+/** In a removal entry, scalars are keys; the other fields are removed below it. */
 function mergeEntry(list: Record<string, unknown>[], entry: Record<string, unknown>): void {
   const keys = Object.entries(entry).filter(
     ([key, value]) => value !== null && typeof value !== 'object' && key !== '$patch',

@@ -2,7 +2,7 @@ import { parseImageReference } from '../../../domain/kubernetes/image.ts';
 import { DEFAULT_CONTAINER_ANNOTATION } from '../../../workloads/objects/pod-template.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 
-/** A field, the value that was applied, and the one that is there. */
+/** A field with its applied value and its live value. */
 interface ChangedField {
   readonly path: string;
   readonly wanted?: unknown;
@@ -10,9 +10,9 @@ interface ChangedField {
 }
 
 interface SafeField {
-  /** As the documentation names it. */
+  /** Name in the documentation. */
   readonly field: string;
-  /** Which change of it is safe, and why, for the documentation. */
+  /** Which change is safe and why, for the documentation. */
   readonly when: string;
   readonly path: RegExp;
   holds(change: { wanted: unknown; present: unknown; image: string | undefined }): boolean;
@@ -30,15 +30,17 @@ const isMore = (present: unknown, wanted: unknown) =>
   typeof present === 'number' && typeof wanted === 'number' && present > wanted;
 
 /**
- * Changes with which the pods still run the revision that was asked for: they pull the same image, may do less, are placed
- * elsewhere, or take longer to end. All else that Berth writes is not safe. docs/operations.md has this table.
+ * Safe changes: the pods still run the requested revision. They pull the same image, have fewer rights, are placed
+ * elsewhere, or take longer to end. All other changes of fields that Berth writes are not safe. docs/operations.md
+ * contains this table.
  */
 export const SAFE_FIELDS: readonly SafeField[] = [
   {
     field: 'imagePullPolicy',
     when: '`Always`; `Never` instead of `IfNotPresent`; any value instead of another than `Always` where the image is pinned to a digest',
     path: inContainer('imagePullPolicy'),
-    // Less often, a tag may be an image of before; and between tenants Always asks for the right to pull.
+    // With a weaker policy, a node may run an old image of the tag. Between tenants, Always also checks the right to
+    // pull.
     holds: ({ wanted, present, image }) =>
       present === 'Always' ||
       (wanted === 'IfNotPresent' && present === 'Never') ||
@@ -112,7 +114,7 @@ export const SAFE_FIELDS: readonly SafeField[] = [
 
 const WORKLOADS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
 
-/** Whether the pods still run what was asked for, although the cluster has changed this field. */
+/** Whether the pods still run what was requested although the cluster changed this field. */
 export function isSafeChange(object: KubeObject, { path, wanted, present }: ChangedField): boolean {
   if (!WORKLOADS.has(object.kind)) return false;
   const image = imageAt(object, path);
@@ -124,7 +126,7 @@ interface PodSpec {
   readonly initContainers?: readonly { name: string; image?: string }[];
 }
 
-/** Image of the container that the path leads into. */
+/** Image of the container that contains the path. */
 function imageAt(object: KubeObject, path: string): string | undefined {
   const [, list, name] = /\.(containers|initContainers)\[name=([^\]]+)\]/.exec(path) ?? [];
   const { spec } = object as { spec?: { template?: { spec?: PodSpec } } };

@@ -6,7 +6,7 @@ import type { KnownResponse } from '../act/cluster-responses.ts';
 import { replicasKey } from '../act/cluster-responses.ts';
 import { type Additions, additionsOf } from '../changes/added-fields.ts';
 import { changeHash, namesAddition } from '../changes/cluster-changes.ts';
-import { recently } from '../observe/recently.ts';
+import { boundedCache } from '../observe/recently.ts';
 import { type ChildObject, idOf, type Observed } from '../observed.ts';
 import { workloadState } from '../pods/workload-state.ts';
 
@@ -55,7 +55,7 @@ interface Found {
 const MAX_COMPARED = 500;
 
 /** Results by cached object, which never changes. The desired object is mostly that of the previous reconcile too. */
-const compared = recently<ChildObject, Found>(MAX_COMPARED);
+const compared = boundedCache<ChildObject, Found>(MAX_COMPARED);
 
 function compareObject(object: KubeObject, live: ChildObject): Found {
   const known = compared.get(live);

@@ -1,7 +1,7 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import { desiredObjects } from '../../../workloads/desired-objects.ts';
 import { componentsThatYield } from '../access/exclusive-volumes.ts';
-import { witnessChanges } from '../access/secrets-check.ts';
+import { sentinelChanges } from '../access/secrets-check.ts';
 import { allowedImages, refusedServices, withoutRefusedServices } from '../access/service-spec-policy.ts';
 import type { Action, Plan } from '../action.ts';
 import { isRouteKind } from '../kinds.ts';
@@ -71,7 +71,7 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
     dataImages,
     comparisons,
     plan: todo,
-    housekeeping: atRest ? [...tidied, ...(complete ? witnessChanges(observed, target) : [])] : [],
+    housekeeping: atRest ? [...tidied, ...(complete ? sentinelChanges(observed, target) : [])] : [],
   };
 }
 

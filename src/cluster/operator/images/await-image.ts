@@ -2,13 +2,15 @@ import type { Observed } from '../observed.ts';
 import { type FailedRevision, revisionOf, TARGET_DEFAULTS, type Target } from '../rollout/target.ts';
 import { running, type Templates } from '../rollout/template-selection.ts';
 
-/** What runs until the image of the wanted revision is known, and when it never will be. */
+/**
+ * The target while the image of the requested revision is looked up, and the failure if the image does not exist.
+ */
 
 /**
- * While a registry is asked, what is under way goes on, be it a rollout, a way back from one, what serves, or what is kept
- * to be looked at; null: nothing has to be waited for.
+ * The target during a lookup. The current work continues: a rollout, a rollback, the active revision, or the pods of
+ * a failed revision that are kept for inspection. null: no lookup is pending.
  */
-export function untilLookedUp(observed: Observed, wanted: Templates): Target | null {
+export function targetDuringLookup(observed: Observed, wanted: Templates): Target | null {
   const { image } = observed;
   if (wanted.store === null || image?.kind !== 'pending') return null;
   const { activeRevision, rollout, failedRevision, failedChange = null } = observed.resource.status ?? {};
@@ -38,14 +40,14 @@ export function untilLookedUp(observed: Observed, wanted: Templates): Target | n
     const revision = revisionOf(failedRevision);
     return { ...held, ...running(tried), kind: 'inspection', revision, failed: failedRevision };
   }
-  // What somebody left running without a resource, which nothing tells of, is taken over by the rollout to come.
+  // The coming rollout takes over workloads that run without a recorded revision.
   return { ...held, ...running(undefined), kind: 'no-revision', revision: null, untouched: true };
 }
 
-/** What can never be pulled fails before anything of it is begun; null: nothing says so. */
+/** The failure of an image that does not exist, before a rollout starts; null: no such failure. */
 export function missingImage({ resource, image }: Observed, wanted: Templates): FailedRevision | null {
   if (wanted.store === null || image?.kind !== 'absent') return null;
-  // Without templates, which were never stored: the next ones may get their name.
+  // No templates were stored. The next ones may get the same name.
   return {
     ...revisionOf(resource.spec.revision),
     reason: 'ImageNotFound',

@@ -9,17 +9,18 @@ import type { Clock } from '../../kube/client/clock.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import type { ImageAsked, ImageLook } from './image-lookup.ts';
-import { type RegistryCaller, SilentHosts } from './registry-circuit-breaker.ts';
-import { SharedQuestions } from './single-flight.ts';
-import { Turns } from './turns.ts';
+import type { ImageLookup, ImageQuery } from './image-lookup.ts';
+import { type RegistryCaller, RegistryCircuitBreaker } from './registry-circuit-breaker.ts';
+import { SingleFlight } from './single-flight.ts';
+import { ConcurrencyLimiter } from './turns.ts';
 
 /**
- * Asks registries beside the reconcile workers: whoever waits for an answer waits without one of them, and without
- * anybody else waiting for it. Answers are kept until they stand in stored templates; losing them costs another look.
+ * Resolves images to digests outside the reconcile workers. A resource that waits for a result occupies no worker
+ * and delays no other resource. Results are kept until stored templates contain them. A lost result costs another
+ * lookup.
  */
 
-export interface LooksOptions {
+export interface DigestResolverOptions {
   readonly client: {
     find(
       resource: typeof RESOURCES.Secret,
@@ -27,32 +28,32 @@ export interface LooksOptions {
       options: { signal: AbortSignal },
     ): Promise<UntypedObject | undefined>;
   };
-  /** As lookUpImage, its options bound. */
+  /** `lookUpImage` with its options bound. */
   readonly lookUp: (
     image: string,
     credentials: readonly Credentials[],
     signal: AbortSignal,
   ) => Promise<ImageAnswer>;
-  /** Longest that one registry is asked for one image, in milliseconds. */
+  /** Timeout of one request to a registry, in milliseconds. */
   readonly timeoutMs: number;
   readonly clock: Pick<Clock, 'now' | 'date'>;
-  /** Called when there is an answer for a key. */
+  /** Called when a lookup has a result. */
   readonly answered: (key: string) => void;
-  /** Ends all that is under way. */
+  /** Aborts all lookups. */
   readonly signal: AbortSignal;
 }
 
 const SECRETS_BACKOFF = { baseMs: 200, capMs: 5_000 };
 
-/** Asked side by side: in all, of one registry and for one namespace. */
+/** Concurrent requests: in total, per registry and per namespace. */
 const LIMITS = { total: 32, perGroup: 8, perOwner: 16 };
-/** An answer is waited for behind others of the same registry for so many times of one look. */
-const MOST_WAITS = 10;
+/** How long a lookup waits for others of its registry, in multiples of the timeout. */
+const MAX_WAITS = 10;
 
-interface Known {
+interface Lookup {
   readonly id: string;
-  look: ImageLook;
-  /** Ends the look that is under way. */
+  state: ImageLookup;
+  /** Aborts the lookup. */
   readonly ending: AbortController;
 }
 
@@ -60,54 +61,54 @@ interface Question {
   readonly image: string;
   readonly credentials: readonly Credentials[];
   readonly caller: RegistryCaller;
-  /** In ticks (look-time.ts); that of a look is a date. */
+  /** In ticks (reconcile-time.ts), whereas `ImageLookup.until` is a date. */
   readonly until: number;
 }
 
-export class ImageLooks {
-  readonly #options: LooksOptions;
-  readonly #known = new Map<string, Known>();
-  readonly #turns = new Turns(LIMITS);
-  readonly #silent: SilentHosts;
-  readonly #questions = new SharedQuestions<ImageAnswer>();
+export class DigestResolver {
+  readonly #options: DigestResolverOptions;
+  readonly #lookups = new Map<string, Lookup>();
+  readonly #limiter = new ConcurrencyLimiter(LIMITS);
+  readonly #breaker: RegistryCircuitBreaker;
+  readonly #requests = new SingleFlight<ImageAnswer>();
 
-  constructor(options: LooksOptions) {
+  constructor(options: DigestResolverOptions) {
     this.#options = options;
-    this.#silent = new SilentHosts(() => options.clock.now());
+    this.#breaker = new RegistryCircuitBreaker(() => options.clock.now());
   }
 
-  /** How far the look is that `asked` needs; it is begun where it was not. undefined: nothing is asked. */
-  lookOf(key: string, asked: ImageAsked | null): ImageLook | undefined {
-    const known = this.#known.get(key);
-    if (asked !== null && known?.id === asked.id) return known.look;
+  /** State of the lookup for `asked`, which is started if necessary; undefined: nothing to look up. */
+  resolve(key: string, asked: ImageQuery | null): ImageLookup | undefined {
+    const known = this.#lookups.get(key);
+    if (asked !== null && known?.id === asked.id) return known.state;
     this.forget(key);
     if (asked === null) return undefined;
     const { clock, timeoutMs, signal } = this.#options;
-    const longest = timeoutMs * (MOST_WAITS + 1);
+    const longest = timeoutMs * (MAX_WAITS + 1);
     const ending = new AbortController();
-    const begun: Known = {
+    const begun: Lookup = {
       id: asked.id,
-      look: { kind: 'pending', until: clock.date().getTime() + longest },
+      state: { kind: 'pending', until: clock.date().getTime() + longest },
       ending,
     };
-    this.#known.set(key, begun);
+    this.#lookups.set(key, begun);
     const ended = AbortSignal.any([signal, ending.signal]);
-    void this.#look(asked, clock.now() + longest, ended).then((look) => {
-      // An end of ours is no answer.
+    void this.#lookUp(asked, clock.now() + longest, ended).then((result) => {
+      // An aborted lookup has no result.
       if (ended.aborted) return;
-      begun.look = look;
+      begun.state = result;
       this.#options.answered(key);
     });
-    return begun.look;
+    return begun.state;
   }
 
-  /** The resource is gone, or wants something else: nobody waits for the look any more. */
+  /** Aborts the lookup of a resource that was deleted or changed. */
   forget(key: string): void {
-    this.#known.get(key)?.ending.abort();
-    this.#known.delete(key);
+    this.#lookups.get(key)?.ending.abort();
+    this.#lookups.delete(key);
   }
 
-  async #look(asked: ImageAsked, until: number, ended: AbortSignal): Promise<ImageLook> {
+  async #lookUp(asked: ImageQuery, until: number, ended: AbortSignal): Promise<ImageLookup> {
     const { image } = asked;
     const pinned = image.includes('@');
     try {
@@ -118,24 +119,24 @@ export class ImageLooks {
       if (!pinned) return { kind: 'unresolved', why: 'the registry says that there is no such image' };
       if (answer.definite) return { kind: 'absent', why: absent(image) };
     } catch (error) {
-      if (!pinned) return { kind: 'unresolved', why: wordsOf(error) };
+      if (!pinned) return { kind: 'unresolved', why: describeError(error) };
     }
-    // It has its digest already, and whether it is there the pods will tell.
+    // The image has a digest already. Its pods will show whether it exists.
     return { kind: 'resolved', image };
   }
 
-  async #ask(asked: ImageAsked, until: number, ended: AbortSignal): Promise<ImageAnswer> {
+  async #ask(asked: ImageQuery, until: number, ended: AbortSignal): Promise<ImageAnswer> {
     const { image, namespace, pullSecrets } = asked;
     const reference = registryReference(image);
     if (reference === null) throw new RegistryError('unsupported', 'it is not a valid image reference');
     const secrets = await this.#secrets(namespace, pullSecrets, until, ended);
     const credentials = secrets.flatMap((data) => credentialsFor(data, reference));
     const caller = { host: reference.host, namespace, credentials: hashOf(credentials) };
-    // Before it waits for a turn.
-    this.#silent.check(caller);
+    // Fail before waiting for a turn.
+    this.#breaker.check(caller);
     const question = JSON.stringify([namespace, image, caller.credentials]);
-    return await this.#questions.answer(question, ended, (signal) =>
-      this.#turns.run({ group: caller.host, owner: namespace }, signal, () =>
+    return await this.#requests.answer(question, ended, (signal) =>
+      this.#limiter.run({ group: caller.host, owner: namespace }, signal, () =>
         this.#call({ image, credentials, caller, until }, signal),
       ),
     );
@@ -143,19 +144,22 @@ export class ImageLooks {
 
   async #call({ image, credentials, caller, until }: Question, signal: AbortSignal): Promise<ImageAnswer> {
     const { lookUp, clock, timeoutMs } = this.#options;
-    // It may have fallen silent while others were before.
-    this.#silent.check(caller);
+    // The registry may have failed during the wait.
+    this.#breaker.check(caller);
     if (clock.now() > until - timeoutMs)
       throw new RegistryError('unsupported', 'too many images are looked up');
     try {
       return await lookUp(image, credentials, signal);
     } catch (error) {
-      this.#silent.note(caller, error);
+      this.#breaker.note(caller, error);
       throw error;
     }
   }
 
-  /** A look is made once in the life of a revision: what may pass of our own API server is tried again while there is time. */
+  /**
+   * Reads the pull Secrets. A revision is looked up only once, so passing errors of the API server are retried while
+   * time is left.
+   */
   async #secrets(namespace: string, names: readonly string[], until: number, signal: AbortSignal) {
     const { clock, timeoutMs } = this.#options;
     for (let failures = 0; ; failures += 1) {
@@ -170,7 +174,7 @@ export class ImageLooks {
     }
   }
 
-  /** Secrets that are missing are no matter here: kubelets, too, pull without them. */
+  /** Missing Secrets are ignored, as the kubelet does. */
   async #readSecrets(
     namespace: string,
     names: readonly string[],
@@ -195,8 +199,8 @@ function absent(image: string): string {
   return `the registry says that ${image} does not exist (any more): push it again and redeploy, or deploy another image`;
 }
 
-/** Nothing of a Secret, and nothing that the registry says, is among it. */
-function wordsOf(error: unknown): string {
+/** A message without content of a Secret or of a registry's response. */
+function describeError(error: unknown): string {
   if (error instanceof RegistryError) return error.message;
-  return isKubeError(error) ? 'a Secret to pull with could not be read' : 'the look-up failed';
+  return isKubeError(error) ? 'a pull Secret could not be read' : 'the lookup failed';
 }

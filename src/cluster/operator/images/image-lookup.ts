@@ -5,39 +5,39 @@ import { isSame } from '../rollout/target.ts';
 import { isPaused } from '../status/conditions.ts';
 import { decidedImage } from './revision-image.ts';
 
-/** What has to be asked of a registry before a revision may begin. */
-export interface ImageAsked {
+/** A lookup that must complete before a revision can start. */
+export interface ImageQuery {
   readonly namespace: string;
-  /** As given. */
+  /** As in the spec. */
   readonly image: string;
-  /** Names of the Secrets that its pods pull with. */
+  /** Names of the pull Secrets of its pods. */
   readonly pullSecrets: readonly string[];
-  /** Another wish is another question. */
+  /** Changes with the spec, so that an earlier result is not used. */
   readonly id: string;
 }
 
-/** How far a look at the registry is. */
-export type ImageLook =
-  /** It ends by `until` at the latest, in ms since the epoch. */
+/** State of a lookup. */
+export type ImageLookup =
+  /** In progress until `until` at the latest, in ms since the epoch. */
   | { readonly kind: 'pending'; readonly until: number }
-  /** Pinned to its digest. */
+  /** The image with its digest. */
   | { readonly kind: 'resolved'; readonly image: string }
-  /** It is used as given. */
+  /** No digest; the image is used as in the spec. */
   | { readonly kind: 'unresolved'; readonly why: string }
-  /** The registry says for certain that it is not there. */
+  /** The registry has stated that the image does not exist. */
   | { readonly kind: 'absent'; readonly why: string };
 
-/** The image to look up; null: nothing is to begin, or the image of what begins is decided. */
-export function imageAsked({ resource, storedTemplates }: Observed): ImageAsked | null {
+/** The image to look up; null: no revision is to start, or its image is decided. */
+export function imageQuery({ resource, storedTemplates }: Observed): ImageQuery | null {
   const { metadata, spec, status } = resource;
   const { image, id = '', number } = spec.revision;
   if (image === undefined || spec.suspend || spec.deletion !== undefined || isPaused(resource)) return null;
-  // It is not tried again.
+  // A failed revision is not retried.
   if (status?.failedRevision?.id !== undefined && isSame(status.failedRevision, spec.revision)) return null;
   if (decidedImage(resource, storedTemplates) !== null) return null;
   const own = pullSecretName(app(resource));
   const names = (spec.podTemplate.imagePullSecrets ?? []).map(({ name }) => name);
-  // The platform's own first: of many credentials, only some are tried.
+  // The platform's own Secret comes first: only some of many credentials are tried.
   const pullSecrets = names.toSorted((a, b) => Number(b === own) - Number(a === own));
   return {
     namespace: metadata.namespace,

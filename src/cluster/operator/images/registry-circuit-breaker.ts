@@ -1,57 +1,58 @@
 import { RegistryError } from '../../image-registry/registry-error.ts';
 
-/** A registry that has not answered is left alone for so long; what is wanted of it meanwhile is used as given. */
-const LEFT_ALONE_MS = 30_000;
+/**
+ * How long the breaker stays open without a Retry-After. Images of the registry are meanwhile used as in the spec.
+ */
+const OPEN_MS = 30_000;
 
-/** Whom it is asked for, and as: a hash of the credentials. */
+/** The namespace of a request, and a hash of its credentials. */
 export interface RegistryCaller {
   readonly host: string;
   readonly namespace: string;
   readonly credentials: string;
 }
 
-interface LeftAlone {
+interface OpenCircuit {
   readonly error: RegistryError;
-  /** In ticks (look-time.ts). */
+  /** In ticks (reconcile-time.ts). */
   readonly until: number;
 }
 
 /**
- * Registries that are left alone for a while. One that cannot be reached, or answers nothing, is so for all; one that takes
- * no more requests says so to whoever it was asked as, and one that is slow is so for whoever asked: no tenant can bring
- * that upon another one.
+ * A circuit breaker for registries. An unreachable registry is skipped for all callers. A rate limit applies to the
+ * credentials, and slowness to the caller: one tenant cannot cause it for another one.
  */
-export class SilentHosts {
+export class RegistryCircuitBreaker {
   readonly #now: () => number;
-  readonly #leftAlone = new Map<string, LeftAlone>();
+  readonly #open = new Map<string, OpenCircuit>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** @throws RegistryError of a moment ago, where it holds for the caller */
+  /** @throws RegistryError the last error, while it applies to the caller */
   check(caller: RegistryCaller): void {
     for (const keyOf of Object.values(KEYS)) {
       const key = keyOf(caller);
-      const left = this.#leftAlone.get(key);
-      if (left === undefined) continue;
-      if (this.#now() < left.until) throw left.error;
-      this.#leftAlone.delete(key);
+      const open = this.#open.get(key);
+      if (open === undefined) continue;
+      if (this.#now() < open.until) throw open.error;
+      this.#open.delete(key);
     }
   }
 
-  /** Takes an error into account. */
+  /** Records an error. */
   note(caller: RegistryCaller, error: unknown): void {
     if (!(error instanceof RegistryError)) return;
     const { kind } = error;
     if (kind !== 'unavailable' && kind !== 'limited' && kind !== 'slow') return;
     const now = this.#now();
-    for (const [other, { until }] of this.#leftAlone) if (until <= now) this.#leftAlone.delete(other);
-    this.#leftAlone.set(KEYS[kind](caller), { error, until: now + (error.retryAfterMs ?? LEFT_ALONE_MS) });
+    for (const [other, { until }] of this.#open) if (until <= now) this.#open.delete(other);
+    this.#open.set(KEYS[kind](caller), { error, until: now + (error.retryAfterMs ?? OPEN_MS) });
   }
 }
 
-/** For whom it holds, by the kind of the error. */
+/** Key of the callers that an error applies to, by its kind. */
 const KEYS = {
   unavailable: ({ host }: RegistryCaller) => host,
   limited: ({ host, credentials }: RegistryCaller) => `${host} ${credentials}`,

@@ -5,8 +5,8 @@ import type { Observed, ObservedResource, ObservedTemplates } from '../observed.
 import { isSame, revisionOf } from '../rollout/target.ts';
 
 /**
- * Which image a revision runs. It is decided once, when templates of the revision are first stored, and stands with
- * them: whatever is rendered of the revision later takes it from there, wherever its tag points by then.
+ * The image of a revision. It is decided when the first templates of the revision are stored, and kept with them.
+ * Later renderings of the revision use it, even if its tag has moved.
  */
 
 function isOfRevision({ revisionNumber, revisionId }: ObservedTemplates, resource: ObservedResource) {
@@ -14,7 +14,7 @@ function isOfRevision({ revisionNumber, revisionId }: ObservedTemplates, resourc
   return revisionNumber === number && revisionId === labelValue(id ?? String(number));
 }
 
-/** The image that stored templates of the wanted revision run; null: none are stored yet. */
+/** The image of the requested revision's stored templates; null: none are stored. */
 export function storedImage(
   resource: ObservedResource,
   all: readonly ObservedTemplates[],
@@ -23,15 +23,16 @@ export function storedImage(
   for (const stored of all) {
     if (!isOfRevision(stored, resource)) continue;
     const found = stored.image();
-    // A resource without a record may name another image under the same number.
+    // A resource applied by hand may name another image under the same number.
     if (found !== null && (found.given === image || found.used === image)) return found;
   }
   return null;
 }
 
 /**
- * The resource as the revision was first asked for. The hub knows of digests by our own reports and then names the image
- * by it, which is no other wish; where nothing is stored any more, it is all that is left of the decision.
+ * The resource with the image as first requested. The hub learns the digest from the status and then names the image
+ * by digest, which is no new request. If no templates are stored any more, that digest is the only record of the
+ * decision.
  */
 export function asFirstGiven(
   resource: ObservedResource,
@@ -44,7 +45,7 @@ export function asFirstGiven(
   return { ...resource, spec: { ...resource.spec, revision: { ...revision, image: found.given } } };
 }
 
-/** By its status; the templates may have been deleted by hand. */
+/** The image of the active revision in the status. Its templates may have been deleted manually. */
 function activeImage({ spec, status }: ObservedResource): StoredImage | null {
   const { activeRevision } = status ?? {};
   const given = spec.revision.image;
@@ -54,7 +55,7 @@ function activeImage({ spec, status }: ObservedResource): StoredImage | null {
   return isIt ? { given, used: image } : null;
 }
 
-/** The image as far as it is decided; null: nothing of the revision was stored yet. */
+/** The decided image; null: no templates of the revision were stored yet. */
 export function decidedImage(
   resource: ObservedResource,
   all: readonly ObservedTemplates[],
@@ -62,26 +63,28 @@ export function decidedImage(
   return storedImage(resource, all) ?? activeImage(resource);
 }
 
-/** The image that new templates of the revision run; undefined: as given, and nobody has looked it up. */
+/** The image for new templates of the revision; undefined: as in the spec, not looked up. */
 export function imageToRun(resource: ObservedResource, observed: Observed): StoredImage | undefined {
   const decided = decidedImage(resource, observed.storedTemplates);
   if (decided !== null) return decided;
-  const { image: look } = observed;
+  const { image: lookup } = observed;
   const given = resource.spec.revision.image;
-  if (look === undefined || given === undefined) return undefined;
+  if (lookup === undefined || given === undefined) return undefined;
   if (!isSame(resource.spec.revision, observed.resource.spec.revision)) return undefined;
-  if (look.kind === 'resolved') return { given, used: look.image };
-  return look.kind === 'unresolved' ? { given, used: given, unresolved: look.why } : undefined;
+  if (lookup.kind === 'resolved') return { given, used: lookup.image };
+  return lookup.kind === 'unresolved' ? { given, used: given, unresolved: lookup.why } : undefined;
 }
 
-/** The resource with the image in the place of what was given, to render its templates of. */
+/** The resource with the decided image, to render its templates. */
 export function withImage(resource: ObservedResource, image: StoredImage | undefined): ObservedResource {
   if (image === undefined) return resource;
   const { spec } = resource;
   return { ...resource, spec: { ...spec, revision: { ...spec.revision, image: image.used } } };
 }
 
-/** What is told of the wanted revision's digest: only once it stands in stored templates, and so stays. */
+/**
+ * The resolved image for the status. It is reported only when stored templates contain it, so that it cannot change.
+ */
 export function resolvedImage({
   resource,
   storedTemplates,

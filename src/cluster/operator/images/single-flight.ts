@@ -1,18 +1,16 @@
-/**
- * The same question of several is asked once; when nobody waits for it any more, it is ended.
- */
-export class SharedQuestions<T> {
-  readonly #underWay = new Map<string, Question<T>>();
+/** Shares one request between several callers, and aborts it when no caller waits any more. */
+export class SingleFlight<T> {
+  readonly #inFlight = new Map<string, Question<T>>();
 
   /**
-   * The answer to a question; asked if nobody has asked it yet.
-   * @param waiter ends this one's waiting
-   * @param ask its signal: nobody waits any more
-   * @throws the waiter's reason when it ends
+   * The result of a request, which is started unless it is in progress.
+   * @param waiter aborts the wait of this caller
+   * @param ask its signal aborts when no caller waits any more
+   * @throws the waiter's reason when it aborts
    */
   async answer(key: string, waiter: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     waiter.throwIfAborted();
-    const question = this.#underWay.get(key) ?? this.#begin(key, ask);
+    const question = this.#inFlight.get(key) ?? this.#begin(key, ask);
     question.waiters += 1;
     const left = Promise.withResolvers<never>();
     const leave = () => left.reject(waiter.reason);
@@ -29,9 +27,9 @@ export class SharedQuestions<T> {
   #begin(key: string, ask: (signal: AbortSignal) => Promise<T>): Question<T> {
     const ending = new AbortController();
     const question: Question<T> = { answer: ask(ending.signal), ending, waiters: 0 };
-    // Whoever waits is told; it may be that nobody does any more.
+    // Callers handle the failure. There may be none left.
     question.answer.catch(() => undefined).finally(() => this.#forget(key, question));
-    this.#underWay.set(key, question);
+    this.#inFlight.set(key, question);
     return question;
   }
 
@@ -41,7 +39,7 @@ export class SharedQuestions<T> {
   }
 
   #forget(key: string, question: Question<T>): void {
-    if (this.#underWay.get(key) === question) this.#underWay.delete(key);
+    if (this.#inFlight.get(key) === question) this.#inFlight.delete(key);
   }
 }
 

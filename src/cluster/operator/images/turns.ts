@@ -1,36 +1,39 @@
-/** Whose turn it is: `group` is what it is asked of, `owner` whoever asks. */
-export interface Turn {
+/** `group` is the resource that a task uses; `owner` is the one that requests it. */
+export interface LimitedTask {
   readonly group: string;
   readonly owner: string;
 }
 
-interface Waiting extends Turn {
+interface Waiting extends LimitedTask {
   readonly start: () => void;
 }
 
-export interface TurnLimits {
+export interface ConcurrencyLimits {
   readonly total: number;
   readonly perGroup: number;
   readonly perOwner: number;
 }
 
 /**
- * Lets so many at a time, in all, of one group and of one owner; the others wait. Of those that could begin, the first of
- * the owner that has the fewest under way does: whoever asks for much waits behind himself.
+ * Limits the number of tasks in total, per group and per owner. Among tasks that may start, the first one of the
+ * owner with the fewest running tasks starts: an owner with many tasks waits behind itself.
  */
-export class Turns {
-  readonly #limits: TurnLimits;
+export class ConcurrencyLimiter {
+  readonly #limits: ConcurrencyLimits;
   readonly #groups = new Map<string, number>();
   readonly #owners = new Map<string, number>();
   #total = 0;
   #waiting: Waiting[] = [];
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: ConcurrencyLimits) {
     this.#limits = limits;
   }
 
-  /** Runs it when it is its turn. @throws the signal's reason, where it ends while it waits */
-  async run<T>(turn: Turn, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs the task when the limits allow it.
+   * @throws the signal's reason if it aborts during the wait
+   */
+  async run<T>(turn: LimitedTask, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#wait(turn, signal);
     try {
       return await work();
@@ -40,13 +43,13 @@ export class Turns {
     }
   }
 
-  async #wait(turn: Turn, signal: AbortSignal): Promise<void> {
+  async #wait(turn: LimitedTask, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting: Waiting = { ...turn, start: resolve };
     const leave = () => {
       this.#waiting = this.#waiting.filter((other) => other !== waiting);
-      // Nothing, where it has begun.
+      // Without effect if the task has started.
       reject(signal.reason);
     };
     signal.addEventListener('abort', leave, { once: true });
@@ -55,7 +58,7 @@ export class Turns {
     await promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
-  #count(turn: Turn, step: number): void {
+  #count(turn: LimitedTask, step: number): void {
     this.#total += step;
     for (const [counts, name] of [
       [this.#groups, turn.group],
@@ -67,7 +70,7 @@ export class Turns {
     }
   }
 
-  #mayBegin({ group, owner }: Turn): boolean {
+  #mayBegin({ group, owner }: LimitedTask): boolean {
     const { perGroup, perOwner } = this.#limits;
     return (this.#groups.get(group) ?? 0) < perGroup && this.#underWay(owner) < perOwner;
   }

@@ -4,21 +4,21 @@ import { labelValue } from '../../../workloads/labels.ts';
 import { wantedHost } from '../../../workloads/objects/app-url.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../../kube/client/object.ts';
 
-/** What objects are filed under in the caches, and whose they are. */
+/** Index keys of the caches, and the tenant of a custom resource. */
 
-/** Of a custom resource: the value by which selectors would know it. */
+/** Key of a custom resource by the identity value that selectors use. */
 export function identityKeys({ metadata, ...object }: UntypedObject): string[] {
   const { deploymentId = metadata.uid } = (object['spec'] ?? {}) as { deploymentId?: unknown };
   return typeof deploymentId === 'string' ? [`${metadata.namespace}/${labelValue(deploymentId)}`] : [];
 }
 
-/** Of what outlives a custom resource: the identity value that it carries. */
+/** Key of an object that outlives its custom resource, by the identity value of its label. */
 export function keptKeys({ metadata: { namespace, labels } }: KubeObject): string[] {
   const value = labels?.[LABELS.deploymentId];
   return value === undefined ? [] : [`${namespace}/${value}`];
 }
 
-/** Of a custom resource: the host that it wants to be reached under. */
+/** Key of a custom resource by the host of its URL. */
 export function hostKeys(object: UntypedObject): string[] {
   const host = wantedHost(object['spec']);
   return host === null ? [] : [host];
@@ -26,7 +26,7 @@ export function hostKeys(object: UntypedObject): string[] {
 
 export const WITH_BUILD = 'yes';
 
-/** Of a custom resource: whether it asks for a build. */
+/** Key of a custom resource that requests a build. */
 export function buildKeys(object: UntypedObject): string[] {
   const { build } = (object['spec'] ?? {}) as { build?: unknown };
   return build === undefined ? [] : [WITH_BUILD];
@@ -40,8 +40,8 @@ export function appKeys(object: KubeObject): string[] {
   return [...new Set(names.filter((name) => name !== undefined))].map((name) => `${namespace}/${name}`);
 }
 
-/** Of a custom resource: whose it is. */
-export function tenantOf({ metadata, spec }: UntypedObject): string {
+/** Tenant of a custom resource. */
+export function resourceTenant({ metadata, spec }: UntypedObject): string {
   const { tenantId } = (spec ?? {}) as { tenantId?: string };
   return tenantId ?? metadata.labels?.[LABELS.tenantId] ?? metadata.namespace ?? '';
 }

@@ -5,7 +5,7 @@ import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../kube/client/resources.ts';
 import { CHILD_KINDS, type ChildKindName } from '../kinds.ts';
 import { appKeys, buildKeys, hostKeys, identityKeys, keptKeys } from './cache-keys.ts';
-import { slimChild, slimPod, slimResource, slimTemplates } from './cached-fields.ts';
+import { transformChild, transformPod, transformResource, transformTemplates } from './cached-fields.ts';
 
 export interface ReflectorsOptions {
   readonly client: KubeClient;
@@ -14,7 +14,7 @@ export interface ReflectorsOptions {
   readonly logger: Logger;
 }
 
-/** Reflectors of one kind: one of all namespaces, or one of each. */
+/** Reflectors of one kind: one for all namespaces, or one per namespace. */
 export type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
 /** Stands for all namespaces. */
 export const ALL = '';
@@ -26,32 +26,34 @@ export const BY_HOST = 'host';
 export const BY_BUILD = 'build';
 
 const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => UntypedObject>> = {
-  Pod: slimPod as (object: UntypedObject) => UntypedObject,
-  ControllerRevision: slimTemplates,
+  Pod: transformPod as (object: UntypedObject) => UntypedObject,
+  ControllerRevision: transformTemplates,
 };
 
-/** Kinds that outlive their custom resource, and are watched. */
+/** Watched kinds that outlive their custom resource. */
 export const KEPT_KINDS: readonly ChildKindName[] = ['PersistentVolumeClaim', 'ControllerRevision'];
 
-/** Of a kind: several times what the workers look at side by side. At rest nothing is looked at. */
-const MOST_PLAIN = 64;
-/** Of a kind in each of many namespaces. */
-const FEWEST_PLAIN = 4;
+/**
+ * Uncompressed objects per kind. This is several times the number of workers; an idle operator reads no objects.
+ */
+const MAX_PLAIN = 64;
+/** Minimum per kind and namespace, when there are many namespaces. */
+const MIN_PLAIN = 4;
 
-/** Of the custom resources. */
+/** Reflectors of the custom resources. */
 export function resourceReflectors(options: ReflectorsOptions): ByNamespace {
   return reflectors(options, RESOURCES.ManagedDeployment, {
-    transform: slimResource,
+    transform: transformResource,
     indexes: { [BY_IDENTITY]: identityKeys, [BY_HOST]: hostKeys, [BY_BUILD]: buildKeys },
   });
 }
 
-/** Of what they own. */
+/** Reflectors of one kind of owned objects. */
 export function childReflectors(options: ReflectorsOptions, kind: ChildKindName): ByNamespace {
   const { resource, labelSelector } = CHILD_KINDS[kind];
   return reflectors(options, resource, {
     labelSelector,
-    transform: TRANSFORMS[kind] ?? slimChild,
+    transform: TRANSFORMS[kind] ?? transformChild,
     ...(KEPT_KINDS.includes(kind) ? { indexes: { [BY_IDENTITY]: keptKeys } } : {}),
   });
 }
@@ -65,8 +67,8 @@ function reflectors(
     indexes?: Record<string, (object: UntypedObject) => string[]>;
   },
 ): ByNamespace {
-  const each = Math.floor(MOST_PLAIN / Math.max(1, namespaces.length));
-  const maxUncompressed = Math.max(FEWEST_PLAIN, each);
+  const each = Math.floor(MAX_PLAIN / Math.max(1, namespaces.length));
+  const maxUncompressed = Math.max(MIN_PLAIN, each);
   return new Map(
     (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
       namespace,

@@ -1,11 +1,17 @@
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
-import { lastWords } from '../access/masking.ts';
+import { outputTail } from '../access/masking.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 
-/** What is dropped from objects before they are cached: memory at 5,000 deployments is mostly this. */
+/**
+ * Cache transforms. They drop fields that the operator does not read. At 5,000 deployments, cached objects use most
+ * of the memory.
+ */
 
-/** Drops managedFields, but keeps who applies `spec.replicas`: the planner must know before it leaves that field out. */
-export function slimChild(object: UntypedObject): ChildObject {
+/**
+ * Drops managedFields, but keeps the field managers of `spec.replicas`. The planner needs them before it leaves that
+ * field out.
+ */
+export function transformChild(object: UntypedObject): ChildObject {
   const owners = replicasOwners(object.metadata.managedFields ?? []);
   delete object.metadata.managedFields;
   return owners.length === 0 ? object : Object.assign(object, { replicasOwners: owners });
@@ -20,8 +26,10 @@ function replicasOwners(entries: readonly ManagedFieldsEntry[]): string[] {
     .map(({ manager, operation }) => `${manager}/${operation}`);
 }
 
-/** Keeps the data of stored templates as text: a fifth of the memory, and most are never read. */
-export function slimTemplates(object: UntypedObject): UntypedObject {
+/**
+ * Keeps the data of stored templates as text. This uses a fifth of the memory, and most templates are never read.
+ */
+export function transformTemplates(object: UntypedObject): UntypedObject {
   delete object.metadata.managedFields;
   return {
     ...object,
@@ -29,8 +37,8 @@ export function slimTemplates(object: UntypedObject): UntypedObject {
   };
 }
 
-/** Of a pod only its identity and how it fares. */
-export function slimPod(object: UntypedObject): ObservedPod {
+/** Keeps the identity and the status of a pod. */
+export function transformPod(object: UntypedObject): ObservedPod {
   const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp, finalizers } =
     object.metadata;
   const { phase, reason, message, conditions, initContainerStatuses, containerStatuses } =
@@ -54,9 +62,9 @@ export function slimPod(object: UntypedObject): ObservedPod {
     status: {
       phase,
       ...(reason === undefined ? {} : { reason, message }),
-      conditions: conditions?.map(slimCondition),
-      initContainerStatuses: initContainerStatuses?.map(slimContainer),
-      containerStatuses: containerStatuses?.map(slimContainer),
+      conditions: conditions?.map(conditionFields),
+      initContainerStatuses: initContainerStatuses?.map(containerFields),
+      containerStatuses: containerStatuses?.map(containerFields),
     },
   };
 }
@@ -66,33 +74,38 @@ function nodeOf(object: UntypedObject): Pick<ObservedPod, 'node'> {
   return nodeName ? { node: nodeName } : {};
 }
 
-/** A kubelet says why a pod is not ready; who takes Ready away without a word is the cluster, from all pods of a lost node. */
+/**
+ * The node that a pod was lost with. A kubelet gives a reason when it sets Ready to False. The node controller gives
+ * none: it does so for all pods of an unreachable node.
+ */
 function lostNode(object: UntypedObject): Pick<ObservedPod, 'lostNode'> {
   const { nodeName } = (object['spec'] ?? {}) as { nodeName?: string };
   const ready = (object as ObservedPod).status?.conditions?.find(({ type }) => type === 'Ready');
   return ready?.status !== 'False' || ready.reason || !nodeName ? {} : { lostNode: nodeName };
 }
 
-function slimCondition({ type, status, reason, message, lastTransitionTime }: PodCondition): PodCondition {
+function conditionFields({ type, status, reason, message, lastTransitionTime }: PodCondition): PodCondition {
   return { type, status, reason, message, lastTransitionTime };
 }
 
 type Container = NonNullable<NonNullable<ObservedPod['status']>['containerStatuses']>[number];
 
-function slimContainer({ name, ready, restartCount, state, lastState }: Container): Container {
-  const slim = { name, ready, restartCount, state: slimState(state) };
-  return lastState?.terminated === undefined ? slim : { ...slim, lastState: slimState(lastState) };
+function containerFields({ name, ready, restartCount, state, lastState }: Container): Container {
+  const fields = { name, ready, restartCount, state: stateFields(state) };
+  return lastState?.terminated === undefined ? fields : { ...fields, lastState: stateFields(lastState) };
 }
 
-/** What a container wrote when it ended is masked and cut here, once a change of the pod and not at every look. */
-function slimState<State extends Container['state']>(state: State): State {
+/**
+ * Masks and shortens termination messages. This happens once per change of the pod, not at every reconcile.
+ */
+function stateFields<State extends Container['state']>(state: State): State {
   const { terminated } = state ?? {};
   if (terminated?.message === undefined) return state;
-  return { ...state, terminated: { ...terminated, message: lastWords(terminated.message) } };
+  return { ...state, terminated: { ...terminated, message: outputTail(terminated.message) } };
 }
 
-/** The custom resource as it is, without managedFields. */
-export function slimResource<T extends KubeObject>(object: T): T {
+/** Drops managedFields of a custom resource. */
+export function transformResource<T extends KubeObject>(object: T): T {
   delete object.metadata.managedFields;
   return object;
 }

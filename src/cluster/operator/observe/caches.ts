@@ -1,11 +1,11 @@
 import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
 import { wantedHost } from '../../../workloads/objects/app-url.ts';
-import { isSecretWitness } from '../../../workloads/objects/secret-sentinel.ts';
+import { isSecretSentinel } from '../../../workloads/objects/secret-sentinel.ts';
 import type { ObjectVersion } from '../../kube/cache/compressed-store.ts';
 import type { Reflector, ReflectorStats } from '../../kube/cache/reflector.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../../kube/client/object.ts';
 import type { ChildKindName } from '../kinds.ts';
-import { appKeys, identityKeys, tenantOf, WITH_BUILD } from './cache-keys.ts';
+import { appKeys, identityKeys, resourceTenant, WITH_BUILD } from './cache-keys.ts';
 import {
   ALL,
   BY_APP,
@@ -21,63 +21,66 @@ import {
 import type { ClusterView } from './cluster-view.ts';
 
 export interface CachesOptions extends ReflectorsOptions {
-  /** Kinds to watch: those that the cluster has. */
+  /** Kinds to watch. The cluster must have them. */
   readonly kinds: readonly ChildKindName[];
 }
 
 /** Health of one cache. */
-export interface WatchStats {
+export interface CacheHealth {
   readonly kind: string;
-  /** '': all. */
+  /** Empty: all namespaces. */
   readonly namespace: string;
   readonly stats: ReflectorStats;
 }
 
 /**
- * Why a custom resource is to be looked at. asked: somebody has made or changed it, and waits. seen: anything else, also
- * that a process which has just started finds it.
+ * Why a custom resource is reconciled. asked: a client created, changed or deleted it, and waits. seen: any other
+ * event, including the initial list.
  */
-export type Cause = 'asked' | 'seen';
+export type ChangeCause = 'asked' | 'seen';
 
-type Changed = (key: string, cause: Cause) => void;
+type Changed = (key: string, cause: ChangeCause) => void;
 
-/** Of two versions of a custom resource: only its status or its metadata is another one. */
-const isSameWish = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
+/** Whether two versions of a custom resource differ only in status or metadata. */
+const hasSameSpec = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
   metadata.generation === before.metadata.generation &&
   metadata.deletionTimestamp === before.metadata.deletionTimestamp;
 
-/** The echo of an own write, which `noteWrite` has put into the cache: the look that wrote it knows of it. */
+/** Whether the event reports a write of this process. `noteWrite` has already put it into the cache. */
 const isEcho = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
   metadata.resourceVersion === before.metadata.resourceVersion;
 
 /**
- * Handlers that call back with the keys that an object concerns, or did until its label was edited. The echo of most
- * writes is what the next look waits for; after a witness mostly nothing is left to do, and `nextLook` knows where something is.
+ * Handlers that call back with the keys of the custom resources that an object belongs to, before and after the
+ * change. The next reconcile waits for the event of most own writes. It does not wait for the event of a sentinel
+ * write, after which mostly nothing is left to do; the requeue rules cover the rest.
  */
-function telling(changed: Changed, keys: (object: UntypedObject) => string[]) {
-  const tell = (...versions: UntypedObject[]) => {
+function changeHandlers(changed: Changed, keys: (object: UntypedObject) => string[]) {
+  const notify = (...versions: UntypedObject[]) => {
     for (const key of new Set(versions.flatMap(keys))) changed(key, 'seen');
   };
   const updated = (object: UntypedObject, before: UntypedObject) => {
-    if (!isEcho(object, before) || !isSecretWitness(object)) tell(object, before);
+    if (!isEcho(object, before) || !isSecretSentinel(object)) notify(object, before);
   };
-  return { added: tell, updated, deleted: tell };
+  return { added: notify, updated, deleted: notify };
 }
 
-/** The reflectors of all kinds (one a kind, or one a kind and namespace) as one view. */
+/** The reflectors of all kinds as one view. */
 export class Caches implements ClusterView {
   readonly #options: CachesOptions;
   readonly #resources: ByNamespace;
   readonly #children = new Map<string, ByNamespace>();
   readonly #changed: Changed[] = [];
-  /** Of each custom resource: it is asked for at each change of whatever it owns, which must not unpack it. */
+  /**
+   * Tenants by key. Every change of an owned object needs the tenant, and must not decompress the custom resource.
+   */
   readonly #tenants = new Map<string, string>();
 
   constructor(options: CachesOptions) {
     this.#options = options;
     this.#resources = resourceReflectors(options);
     for (const reflector of this.#resources.values()) {
-      const note = (object: UntypedObject) => this.#tenants.set(keyOf(object), tenantOf(object));
+      const note = (object: UntypedObject) => this.#tenants.set(keyOf(object), resourceTenant(object));
       const forget = (object: UntypedObject) => this.#tenants.delete(keyOf(object));
       reflector.addHandlers({ added: note, updated: note, deleted: forget });
     }
@@ -88,60 +91,60 @@ export class Caches implements ClusterView {
     return [this.#resources, ...this.#children.values()].flatMap((byNamespace) => [...byNamespace.values()]);
   }
 
-  /** Calls back with the key of each custom resource that is another one now, whatever becomes of what it owns. */
+  /** Calls back with the key of each custom resource that changed. Changes of owned objects do not count. */
   onResourceChange(changed: Changed): void {
     for (const reflector of this.#resources.values()) {
-      const tell = (object: UntypedObject) =>
+      const notify = (object: UntypedObject) =>
         changed(keyOf(object), reflector.hasSynced() ? 'asked' : 'seen');
       reflector.addHandlers({
-        added: tell,
-        deleted: tell,
+        added: notify,
+        deleted: notify,
         updated: (object, old) => {
-          // A status write ends its pass; its echo says nothing new.
+          // A status write ends its reconcile, so its event needs no other one.
           if (isEcho(object, old)) return;
-          if (isSameWish(object, old)) changed(keyOf(object), 'seen');
-          else tell(object);
+          if (hasSameSpec(object, old)) changed(keyOf(object), 'seen');
+          else notify(object);
         },
       });
     }
   }
 
-  /** Calls back with the key of each custom resource that something changed for. */
+  /** Calls back with the key of each custom resource for which any object changed. */
   onChange(changed: Changed): void {
     this.#changed.push(changed);
     this.onResourceChange(changed);
     for (const reflector of this.#resources.values()) {
       reflector.addHandlers({
         added: (object) => {
-          this.#tellClaimants(wantedHost(object['spec']));
-          this.#tellRivals(object);
+          this.#notifyClaimants(wantedHost(object['spec']));
+          this.#notifyRivals(object);
         },
         updated: (object, old) => {
-          this.#tellRivals(object);
+          this.#notifyRivals(object);
           const [now, before] = [wantedHost(object['spec']), wantedHost(old['spec'])];
           if (now === before) return;
-          this.#tellClaimants(before);
-          this.#tellClaimants(now);
+          this.#notifyClaimants(before);
+          this.#notifyClaimants(now);
         },
         deleted: (object) => {
-          this.#tellClaimants(wantedHost(object['spec']));
-          this.#tellRivals(object);
+          this.#notifyClaimants(wantedHost(object['spec']));
+          this.#notifyRivals(object);
         },
       });
     }
     for (const byNamespace of this.#children.values()) {
-      for (const reflector of byNamespace.values()) reflector.addHandlers(telling(changed, appKeys));
+      for (const reflector of byNamespace.values()) reflector.addHandlers(changeHandlers(changed, appKeys));
     }
   }
 
   /**
-   * Watches one more kind, from when its cache is filled; then every resource is told of as changed.
-   * @throws when the signal fires before that: the kind is not watched
+   * Starts to watch a kind. When its cache has synced, every resource counts as changed.
+   * @throws when the signal fires before the sync; the kind is then not watched
    */
   async watch(kind: ChildKindName, signal: AbortSignal): Promise<void> {
     const reflectors = [...childReflectors(this.#options, kind)];
     for (const [, reflector] of reflectors) {
-      for (const changed of this.#changed) reflector.addHandlers(telling(changed, appKeys));
+      for (const changed of this.#changed) reflector.addHandlers(changeHandlers(changed, appKeys));
       reflector.start();
     }
     try {
@@ -152,14 +155,14 @@ export class Caches implements ClusterView {
       throw error;
     }
     this.#children.set(kind, new Map(reflectors));
-    this.#tellAll();
+    this.#notifyAll();
   }
 
-  /** Forgets a kind that the cluster has no more, and tells of every resource as changed. */
+  /** Stops to watch a kind that the cluster no longer has. Every resource then counts as changed. */
   async unwatch(kind: ChildKindName): Promise<void> {
     const reflectors = [...(this.#children.get(kind)?.values() ?? [])];
     this.#children.delete(kind);
-    this.#tellAll();
+    this.#notifyAll();
     await Promise.all(reflectors.map((reflector) => reflector.stop()));
   }
 
@@ -167,47 +170,49 @@ export class Caches implements ClusterView {
     return this.#children.has(kind);
   }
 
-  /** Keys of the custom resources that ask for a build. */
+  /** Keys of the custom resources that request a build. */
   building(): string[] {
     return [...this.#resources.values()].flatMap(({ store }) => store.keysByIndex(BY_BUILD, WITH_BUILD));
   }
 
-  /** Which custom resource is there, without looking into it. */
+  /** Version of a custom resource, without decompressing it. */
   versionOf(key: string): ObjectVersion | undefined {
     return this.#in(this.#resources, key.slice(0, key.indexOf('/')))?.store.versionOf(key);
   }
 
-  /** Whose custom resource it is. One that is not known (yet) counts as its namespace's. */
+  /** Tenant of a custom resource. An unknown resource counts as its namespace's. */
   tenantOf(key: string): string {
     return this.#tenants.get(key) ?? key.slice(0, key.indexOf('/'));
   }
 
-  /** How many custom resources of this namespace have this identity value. */
+  /** Number of custom resources in a namespace with this identity value. */
   countOf(namespace: string, value: string): number {
     const key = `${namespace}/${value}`;
     return this.#in(this.#resources, namespace)?.store.keysByIndex(BY_IDENTITY, key).length ?? 0;
   }
 
-  /** What becomes of one resource decides whether another one may use the same identity. */
-  #tellRivals(object: UntypedObject): void {
+  /**
+   * Notifies the other resources with the same identity: a change of one decides whether another one may use it.
+   */
+  #notifyRivals(object: UntypedObject): void {
     const store = this.#in(this.#resources, object.metadata.namespace)?.store;
     const own = keyOf(object);
     const keys = identityKeys(object).flatMap((key) => store?.keysByIndex(BY_IDENTITY, key) ?? []);
-    this.#tell(keys.filter((key) => key !== own));
+    this.#notify(keys.filter((key) => key !== own));
   }
 
-  /** Who wants a host looks anew when another one comes to want it, or wants it no more. */
-  #tellClaimants(host: string | null): void {
+  /** Notifies all resources that request a host when another one requests it or gives it up. */
+  #notifyClaimants(host: string | null): void {
     if (host === null) return;
     const keys = this.resourcesOfHost(host).map(keyOf);
-    this.#tell(keys);
+    this.#notify(keys);
   }
 
-  #tellAll(): void {
-    this.#tell([...this.#resources.values()].flatMap(({ store }) => [...store.keys()]));
+  #notifyAll(): void {
+    this.#notify([...this.#resources.values()].flatMap(({ store }) => [...store.keys()]));
   }
 
-  #tell(keys: readonly string[]): void {
+  #notify(keys: readonly string[]): void {
     for (const changed of this.#changed) for (const key of keys) changed(key, 'seen');
   }
 
@@ -224,7 +229,7 @@ export class Caches implements ClusterView {
   }
 
   /** Health of each reflector, by kind and namespace. */
-  stats(): WatchStats[] {
+  stats(): CacheHealth[] {
     return [['ManagedDeployment', this.#resources] as const, ...this.#children].flatMap(
       ([kind, byNamespace]) =>
         [...byNamespace].map(([namespace, reflector]) => ({ kind, namespace, stats: reflector.stats() })),

@@ -3,25 +3,27 @@ import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-d
 import { UNNAMED_CLAIM } from '../../../domain/conditions/remedy-causes.ts';
 
 /**
- * Which field of the contract a refusal or a wait of the cluster speaks of. Kubernetes names the object that is not
- * there, the volume, or a path of the pod; who reads it has sent source_config and knows none of them.
+ * Finds the field of the API contract that an error or wait message of the cluster refers to. Kubernetes names the
+ * missing object, the volume or a path of the pod. The API user sent source_config and knows none of these.
  */
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
 type Container = NonNullable<PodTemplate['sidecars']>[number];
 
-/** Something that the spec names and the cluster has to have. */
+/** An object or part that the spec refers to. */
 interface Reference {
-  /** As the cluster writes it, in lower case. */
+  /** As Kubernetes writes it, in lower case. */
   readonly kind: 'serviceaccount' | 'secret' | 'configmap' | 'persistentvolumeclaim' | 'volume' | 'container';
   readonly name: string;
-  /** Below resource_spec. */
+  /** Path below resource_spec. */
   readonly field: string;
-  /** The container that refers to it; absent: the pod does. */
+  /** The container that has the reference; absent: the pod itself. */
   readonly container?: string;
 }
 
-/** As the cluster writes kinds: `serviceaccount "x" not found`, `error looking up service account ns/x`. */
+/**
+ * Spellings of kinds in messages: `serviceaccount "x" not found`, `error looking up service account ns/x`.
+ */
 const SPELLINGS: Readonly<Record<Reference['kind'], readonly string[]>> = {
   serviceaccount: ['serviceaccount', 'service account'],
   secret: ['secret'],
@@ -84,7 +86,7 @@ function inContainer({ name, env = [], envFrom = [] }: Container, at: string): R
   ];
 }
 
-/** What is named, the most particular first: a volume as a whole only where nothing in it is spoken of. */
+/** All references, the most specific first. A whole volume comes after the references inside volumes. */
 function references(pod: PodTemplate): Reference[] {
   const { volumes = [], imagePullSecrets = [] } = pod;
   const containers = [
@@ -105,7 +107,7 @@ function references(pod: PodTemplate): Reference[] {
 
 const NAME_CHARACTER = /[a-z0-9.-]/;
 
-/** Whether the text holds `what`, and no longer name that begins so. */
+/** Whether the text contains `what`, and not as the start of a longer name. */
 function holds(text: string, what: string): boolean {
   for (let at = text.indexOf(what); at >= 0; at = text.indexOf(what, at + 1)) {
     if (!NAME_CHARACTER.test(text.charAt(at + what.length))) return true;
@@ -127,7 +129,7 @@ function isNamed({ kind, name }: Reference, text: string, namespace: string): bo
 const IN_POD =
   /spec\.template\.spec\.(serviceAccountName|imagePullSecrets|volumes|initContainers|containers)(?:\[(\d{1,3})\])?/;
 
-/** A path of the rendered pod as the reference that it belongs to. */
+/** Maps a path in the rendered pod to the contract field. */
 function atPath(text: string, pod: PodTemplate, rendered: V1PodSpec | undefined): string | undefined {
   const [, list, digits] = IN_POD.exec(text) ?? [];
   if (list === 'serviceAccountName') return pod.serviceAccountName && 'service_account_name';
@@ -138,36 +140,38 @@ function atPath(text: string, pod: PodTemplate, rendered: V1PodSpec | undefined)
   return references(pod).find(({ kind, name }) => kinds.includes(kind) && name === entry?.name)?.field;
 }
 
-export interface Saying {
-  /** What the cluster said. */
+export interface ClusterMessage {
+  /** Text of the message. */
   readonly text: string;
-  /** Of which container, where that is known. */
+  /** The container that the message is about, if known. */
   readonly container?: string | undefined;
-  /** The pod as it was rendered, for paths in it. */
+  /** The rendered pod, to resolve paths in it. */
   readonly rendered?: V1PodSpec | undefined;
 }
 
-const MOST_CLAIMS = 4;
+const MAX_CLAIMS = 4;
 
-/** Claims of the pod, where the cluster speaks of the volume of one without its name: it may be any of them. */
+/**
+ * All claims of the pod, if the message is about an unbound claim without its name. It may be any of them.
+ */
 function unnamedClaims(text: string, { volumes = [] }: PodTemplate): string[] {
   if (!UNNAMED_CLAIM.test(text)) return [];
   return volumes
     .flatMap(({ persistentVolumeClaim }, index) =>
       persistentVolumeClaim === undefined ? [] : [`volumes[${index}].persistentVolumeClaim.claimName`],
     )
-    .slice(0, MOST_CLAIMS);
+    .slice(0, MAX_CLAIMS);
 }
 
-/** The field that the cluster speaks of, or several, where it may be any of them; undefined: it cannot be told. */
+/** The contract field of the message, or several if it may be any of them; undefined: unknown. */
 export function contractField(
   { spec, metadata }: { readonly spec: ManagedDeploymentSpec; readonly metadata: { namespace?: string } },
-  { text, container, rendered }: Saying,
+  { text, container, rendered }: ClusterMessage,
 ): string | undefined {
   const lower = text.toLowerCase();
   const found = references(spec.podTemplate).filter((each) => isNamed(each, lower, metadata.namespace ?? ''));
   const own = found.find((each) => container !== undefined && each.container === container);
-  // What one container refers to is not what another one lacks.
+  // A reference in one container does not explain a problem of another one.
   const other = found.find((each) => each.container === undefined || container === undefined);
   const field = own?.field ?? other?.field ?? atPath(text, spec.podTemplate, rendered);
   const fields = field === undefined ? unnamedClaims(text, spec.podTemplate) : [field];

@@ -6,7 +6,10 @@ import { liveChild, type Observed, type ObservedResource } from '../observed.ts'
 
 export type DataImages = NonNullable<ManagedDeploymentStatus['dataImages']>;
 
-/** The image that the database was made with: by the status, else by its volume. undefined: it was not made yet. */
+/**
+ * The image that the database was created with, from the status or the annotation of its volume claim; undefined:
+ * not created yet.
+ */
 export function recordedDatabaseImage(observed: Observed): string | undefined {
   const { resource } = observed;
   const volume = liveChild(observed, 'PersistentVolumeClaim', databaseName(resource));
@@ -14,9 +17,9 @@ export function recordedDatabaseImage(observed: Observed): string | undefined {
 }
 
 /**
- * Images of the data services, fixed when they are made: a new default of the operator moves neither. They are kept in
- * the status, out of reach of whoever edits the workloads; a custom resource that was lost and made again finds the
- * database's on its volume.
+ * Images of the data services. They are fixed at creation, so a new default of the operator changes neither. The
+ * status keeps them, because users who edit workloads cannot write it. A recreated custom resource finds the
+ * database image on the volume claim.
  */
 export function chooseDataImages(
   observed: Observed,

@@ -6,32 +6,32 @@ import { type ChildObject, childId, liveChild, type Observed } from '../observed
 import { hasEnded } from '../pods/pod-trouble.ts';
 import { isSettled, stateOf } from '../pods/workload-state.ts';
 
-/** How database or cache fares. */
+/** State of the database or the cache. */
 export interface ServiceState {
-  /** Somebody else runs it. */
+  /** The user provides it. */
   readonly external: boolean;
-  /** It answers. */
+  /** It accepts connections. */
   readonly ready: boolean;
-  /** It runs as it is wanted now (and answers). */
+  /** It is ready and runs the desired state. */
   readonly settled: boolean;
-  /** It is told to run no pod. */
+  /** It is scaled to zero. */
   readonly stopped: boolean;
-  /** Its pod is being replaced because it is to run another way. */
+  /** Its pod is being replaced because its template changed. */
   readonly updating: boolean;
 }
 
 export interface VolumeState {
-  /** Asked for, as on the claim. */
+  /** Size in the spec of the claim. */
   readonly requested: string;
-  /** What the volume has, as the claim reports it; absent: not known, as long as the claim is not bound. */
+  /** Capacity in the status of the claim; absent: unknown, because the claim is not bound. */
   readonly capacity?: string;
-  /** Only the size of a bound claim can be changed. */
+  /** Kubernetes can only expand a bound claim. */
   readonly bound: boolean;
-  /** The claim asks for more than it has, and so does the resource. */
+  /** The claim requests more than its capacity, and the resource does too. */
   readonly resizing: boolean;
-  /** The claim asks for more than it has, although the resource does not any more. */
+  /** The claim requests more than its capacity, but the resource no longer does. */
   readonly takenBack: boolean;
-  /** What the claim says of its growth, where that is more than that it goes on: `FileSystemResizePending: …`. */
+  /** Condition of the expansion, if it needs more than time: `FileSystemResizePending: …`. */
   readonly resizeStep?: string;
 }
 
@@ -64,7 +64,7 @@ function serviceState(observed: Observed, kind: 'Deployment' | 'StatefulSet', na
   };
 }
 
-/** How the database fares. */
+/** State of the database. */
 export function databaseState(observed: Observed): ServiceState {
   const { resource } = observed;
   return resource.spec.database.external
@@ -72,13 +72,13 @@ export function databaseState(observed: Observed): ServiceState {
     : serviceState(observed, 'StatefulSet', databaseName(resource));
 }
 
-/** How the cache fares. */
+/** State of the cache. */
 export function cacheState(observed: Observed): ServiceState {
   const { resource } = observed;
   return resource.spec.cache.external ? EXTERNAL : serviceState(observed, 'Deployment', cacheName(resource));
 }
 
-/** Database and cache answer. */
+/** Whether database and cache are ready. */
 export function dataServicesReady(observed: Observed): boolean {
   return databaseState(observed).ready && cacheState(observed).ready;
 }
@@ -94,10 +94,10 @@ interface ClaimFields {
   };
 }
 
-/** Conditions of a claim that say more than that it is being resized. */
+/** Conditions of a claim that report more than an expansion in progress. */
 const RESIZE_STEPS = new Set(['FileSystemResizePending', 'ControllerResizeError', 'NodeResizeError']);
 
-/** Size of the database's volume; undefined while there is none. */
+/** State of the database's volume claim; undefined: there is none. */
 export function volumeState(observed: Observed): VolumeState | undefined {
   const { resource } = observed;
   const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(resource));
@@ -116,41 +116,41 @@ export function volumeState(observed: Observed): VolumeState | undefined {
   return { ...state, resizeStep: [step.type, step.message].filter(Boolean).join(': ') };
 }
 
-/** The database's claim, where it is being deleted: it goes, with the data, as soon as no pod uses it. */
+/** The database's claim, if it is being deleted. Claim and data are removed when no pod uses them. */
 export function leavingVolume({ resource, children }: Observed): ChildObject | undefined {
   const claim = children.get(childId('PersistentVolumeClaim', databaseName(resource)));
   return claim?.metadata.deletionTimestamp === undefined ? undefined : claim;
 }
 
-/** Whether this object runs the pod that is all that keeps a claim from going. */
+/** Whether this object runs the pod that alone keeps a deleted claim. */
 export function holdsLeavingVolume(observed: Observed, { kind, metadata }: Named): boolean {
   const isDatabase = kind === 'StatefulSet' && metadata.name === databaseName(observed.resource);
   return isDatabase && leavingVolume(observed) !== undefined;
 }
 
-/** PersistentVolume of a claim. */
+/** Name of the PersistentVolume of a claim. */
 export function volumeNameOf(claim: object): string | undefined {
   return (claim as ClaimFields).spec?.volumeName;
 }
 
-/** What a claim asks for, as a Kubernetes quantity. */
+/** Requested size of a claim, as a Kubernetes quantity. */
 export function requestedOf(claim: object): string {
   return (claim as ClaimFields).spec?.resources?.requests?.storage ?? '0';
 }
 
-/** Whether the first size (a Kubernetes quantity) is the larger one; false where one of them is none. */
+/** Whether the first Kubernetes quantity is larger; false if one of them is invalid. */
 export function isLarger(size: string, other: string): boolean {
   const [left, right] = [parseQuantity(size), parseQuantity(other)];
   return left !== undefined && right !== undefined && left > right;
 }
 
-/** Whether both sizes (Kubernetes quantities) are the same; false where one of them is none. */
+/** Whether two Kubernetes quantities are equal; false if one of them is invalid. */
 export function isSameSize(size: string, other: string): boolean {
   const [left, right] = [parseQuantity(size), parseQuantity(other)];
   return left !== undefined && left === right;
 }
 
-/** Some component is asked to run pods, as the cluster has it. */
+/** Whether a live Deployment of a component requests pods. */
 export function someComponentRuns(observed: Observed): boolean {
   return COMPONENTS.some(
     (component) =>
@@ -158,7 +158,7 @@ export function someComponentRuns(observed: Observed): boolean {
   );
 }
 
-/** No pod of a component runs any more, not even one that is ending. */
+/** Whether no pod of a component runs, including terminating pods. */
 export function componentsGone(observed: Observed): boolean {
   const isComponent = (label: string | undefined) => COMPONENTS.includes(label as Component);
   return (

@@ -3,11 +3,11 @@ import type { Decision } from '../decide/decide.ts';
 import type { Finding } from '../status/conditions.ts';
 import type { ServiceFacts } from '../status/service-findings.ts';
 
-/** What the conditions of a resource follow from. */
+/** Input of the conditions of a resource. */
 export interface Facts extends ServiceFacts {
   readonly decision: Decision;
   readonly paused: boolean;
   readonly activeRevision: ManagedDeploymentStatus['activeRevision'];
-  /** How far the way in is; null: none is wanted. */
+  /** Condition RouteReady; null: no route is requested. */
   readonly route: Finding | null;
 }

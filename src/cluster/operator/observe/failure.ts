@@ -1,8 +1,8 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 
-/** Something that the cluster did not let us do. */
+/** An action that failed. */
 export interface Failure {
-  /** Of the action that failed. */
+  /** Id of the action. */
   readonly actionId: string;
   readonly reason: Extract<
     Reason,
@@ -16,16 +16,19 @@ export interface Failure {
     | 'NamespaceTerminating'
     | 'FieldsChangedByCluster'
   >;
-  /** Only another object can help: what it is was refused, not who sent it. */
+  /** A retry cannot succeed with the same object: the API server rejected its content, not the sender. */
   readonly final: boolean;
-  /** Object, field and what the cluster says. */
+  /** Object, field and error of the cluster. */
   readonly message: string;
-  /** Somebody else is about to mend it: looked at again after this many milliseconds at the latest. */
+  /** Another component is about to fix it: retry after this many milliseconds at the latest. */
   readonly retryWithinMs?: number;
 }
 
-/** Something that the action needs is not there, or is somebody else's. The message names no secret value. */
-export class Unmet extends Error {
+/**
+ * A precondition of an action does not hold: an object is missing, or belongs to another owner. The message contains
+ * no secret value.
+ */
+export class UnmetRequirement extends Error {
   readonly reason: Failure['reason'];
 
   constructor(reason: Failure['reason'], message: string) {

@@ -6,7 +6,7 @@ import {
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
 import { isDeeper, MOST_LEVELS } from '../../../domain/core/depth.ts';
 import { INPUTS_HASH_LABEL } from '../../../workloads/labels.ts';
-import { isSecretWitness, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
+import { isSecretSentinel, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
 import { parseStoredTemplates, type StoredTemplates } from '../../../workloads/stored-templates.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { asFirstGiven } from '../images/revision-image.ts';
@@ -23,25 +23,31 @@ import { idOf } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isOurs } from './ownership.ts';
-import { standIn } from './placeholder-spec.ts';
-import { recently } from './recently.ts';
+import { withPlaceholderSpec } from './placeholder-spec.ts';
+import { boundedCache } from './recently.ts';
 
 export type Gathered =
   | { kind: 'found'; observed: Observed }
-  /** There is no such resource (any more). */
+  /** The resource does not exist (any more). */
   | { kind: 'absent' }
-  /** Its spec is not one that this version understands; `problems` names the fields. What is there is seen all the same. */
+  /**
+   * This version cannot parse the spec; `problems` names the fields. Owned objects are observed nevertheless.
+   */
   | { kind: 'unreadable'; observed: Observed; problems: string };
 
 const PLAIN_CHILDREN = CHILD_KIND_NAMES.filter((kind) => kind !== 'Pod' && kind !== 'ControllerRevision');
 
-/** Everything known of one custom resource, from the caches alone: no call leaves the process. */
+/** Collects the observed state of one custom resource from the caches, without a request. */
 export function gather(view: Pick<ClusterView, 'resource' | 'children' | 'watches'>, key: string): Gathered {
   const object = view.resource(key);
   if (object === undefined) return { kind: 'absent' };
   const read = readResource(object);
   if (typeof read !== 'string') return { kind: 'found', observed: observe(view, key, read) };
-  return { kind: 'unreadable', observed: observe(view, key, standIn(asResource(object))), problems: read };
+  return {
+    kind: 'unreadable',
+    observed: observe(view, key, withPlaceholderSpec(asResource(object))),
+    problems: read,
+  };
 }
 
 function observe(
@@ -57,7 +63,7 @@ function observe(
       return isOwn;
     });
   const revisions = ours('ControllerRevision');
-  const storedTemplates = revisions.filter((object) => !isWitness(object)).flatMap(observedTemplates);
+  const storedTemplates = revisions.filter((object) => !isSentinel(object)).flatMap(observedTemplates);
   const children = new Map(PLAIN_CHILDREN.flatMap(ours).map((child) => [idOf(child), child]));
   return {
     resource: asFirstGiven(read, storedTemplates),
@@ -65,13 +71,16 @@ function observe(
     foreignObjects,
     storedTemplates,
     leavingRevisions: revisions.filter(({ metadata }) => metadata.deletionTimestamp !== undefined),
-    sentinels: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
+    sentinels: revisions.filter(isSentinel).map((object) => ({ object, secrets: owningSecrets(object) })),
     pods: view.children('Pod', key).filter((child) => isOurs(child, read)) as ObservedPod[],
     missingKinds: new Set(OPTIONAL_KINDS.filter((kind) => !view.watches(kind))),
   };
 }
 
-/** Was left: a custom resource or a Secret that owns it would take it along. */
+/**
+ * Whether a managed object has no owner, because a deployment left it behind. Otherwise the garbage collector would
+ * delete it with its owner.
+ */
 function isWithoutOwner({
   metadata: { labels, ownerReferences = [], deletionTimestamp },
 }: ChildObject): boolean {
@@ -83,16 +92,17 @@ function isWithoutOwner({
 }
 
 /**
- * Cached objects never change, and one that is being brought about is looked at several times in a row: its parsed form
- * is kept for so many. Of all, it would be a second copy of the cache.
+ * Number of parsed objects to keep. Cached objects are immutable, and a resource in progress is reconciled several
+ * times in a row. Keeping all would duplicate the cache.
  */
-const KEPT = 200;
-/** Parsing is the dearest part of a look. */
-const parsed = recently<UntypedObject, ObservedResource | string>(KEPT);
+const MAX_PARSED = 200;
+/** Parsing is the most expensive part of a reconcile. */
+const parsed = boundedCache<UntypedObject, ObservedResource | string>(MAX_PARSED);
 
 /**
- * The resource with defaults filled in, or what is wrong with it. Fields of a later version are passed over, as a field
- * that is missing means what it meant before (decision 0032): but for those of the pod template, which say what a pod is.
+ * Parses a resource and fills in defaults; a string states what is invalid. Unknown fields of a later version are
+ * ignored, because a missing field keeps its earlier meaning (decision 0032). Unknown fields of the pod template are
+ * errors: they define the pod.
  */
 export function readResource(object: UntypedObject): ObservedResource | string {
   const known = parsed.get(object);
@@ -114,7 +124,7 @@ function readSpec(object: UntypedObject): ObservedResource | string {
   );
 }
 
-/** A copy without the fields that this version does not know. */
+/** A copy without unknown fields. */
 function withoutUnknown(spec: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
   const copy: unknown = structuredClone(spec);
   for (const issue of issues) {
@@ -126,13 +136,13 @@ function withoutUnknown(spec: unknown, issues: readonly z.core.$ZodIssue[]): unk
   return copy;
 }
 
-/** The fields outside `spec` are as the CRD has them. */
+/** The CRD schema already validates the fields outside `spec`. */
 function asResource(object: UntypedObject): ObservedResource {
   return object as UntypedObject & ObservedResource;
 }
 
-function isWitness(object: ChildObject): boolean {
-  return isSecretWitness(object) && object.metadata.deletionTimestamp === undefined;
+function isSentinel(object: ChildObject): boolean {
+  return isSecretSentinel(object) && object.metadata.deletionTimestamp === undefined;
 }
 
 function owningSecrets({ metadata }: ChildObject): NamedSecret[] {
@@ -154,10 +164,10 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   const inputsHash = labels?.[INPUTS_HASH_LABEL];
   const revisionNumber = object['revision'];
   if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
-  if (isSecretWitness(object)) return [];
+  if (isSecretSentinel(object)) return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
   const templates = () => readTemplates(object).templates;
-  // Whoever would run what somebody else wrote is told; of an image it says nothing.
+  // `templates` throws if another writer created the object. `image` returns null in that case.
   const image = () => readStored(object)?.image ?? null;
   const former = () => readFormer(annotations?.[ANNOTATIONS.formerRevision]);
   return [
@@ -177,7 +187,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   ];
 }
 
-/** What somebody else has written there counts as nothing. */
+/** null: the annotation is missing or invalid. */
 function readFormer(text: string | undefined): ActiveRevision | null {
   if (text === undefined) return null;
   try {
@@ -187,10 +197,10 @@ function readFormer(text: string | undefined): ActiveRevision | null {
   }
 }
 
-/** null: not in Berth's form. */
-const stored = recently<ChildObject, StoredTemplates | null>(KEPT);
+/** null: not in Berth's format. */
+const stored = boundedCache<ChildObject, StoredTemplates | null>(MAX_PARSED);
 
-/** null: somebody else wrote the object. */
+/** null: not in Berth's format, so another writer created the object. */
 function readStored(object: ChildObject): StoredTemplates | null {
   const known = stored.get(object);
   if (known !== undefined) return known;
@@ -208,7 +218,7 @@ function parseTemplates(object: ChildObject): StoredTemplates | null {
   }
 }
 
-/** @throws Error when somebody else wrote the object: nothing may run from it */
+/** @throws Error if another writer created the object: no pod may run from it */
 function readTemplates(object: ChildObject): StoredTemplates {
   const read = readStored(object);
   if (read !== null) return read;

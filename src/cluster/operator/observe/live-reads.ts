@@ -7,9 +7,9 @@ import type { ReconcileTime } from '../reconcile-time.ts';
 import { componentsOf } from '../rollout/target.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isOurs } from './ownership.ts';
-import { askTellings, NO_TELLINGS, suspectsOf, tellingsDue } from './warning-events.ts';
+import { NO_WARNING_EVENTS, readWarningEvents, suspectsOf, warningEventsDue } from './warning-events.ts';
 
-/** What is asked of the server itself, because the caches do not hold it or may be wrong. */
+/** Live reads of what the caches do not hold or may hold in an outdated version. */
 
 interface Asking {
   readonly client: Pick<KubeClient, 'list'>;
@@ -19,20 +19,20 @@ interface Asking {
 }
 
 /**
- * The look, with what only Events tell; they are asked for when it is due.
+ * Adds warning events to the observed state, and reads them when they are due.
  * @throws KubeError when the signal fires
  */
-export async function withTellings(
+export async function withWarningEvents(
   observed: Observed,
   { client, remembered, time, signal }: Asking,
 ): Promise<Observed> {
   const suspects = suspectsOf(observed);
-  const due = tellingsDue(suspects, remembered.warnings, time);
-  if (due === undefined) remembered.warnings = NO_TELLINGS;
+  const due = warningEventsDue(suspects, remembered.warnings, time);
+  if (due === undefined) remembered.warnings = NO_WARNING_EVENTS;
   else if (due <= time.date) {
     const { namespace } = observed.resource.metadata;
     const asked = { namespace, suspects };
-    remembered.warnings = await askTellings(client, asked, remembered.warnings, time, signal);
+    remembered.warnings = await readWarningEvents(client, asked, remembered.warnings, time, signal);
   }
   const uids = new Set(suspects.map(({ uid }) => uid));
   const warnings = new Map([...remembered.warnings.byUid].filter(([uid]) => uids.has(uid)));
@@ -40,9 +40,9 @@ export async function withTellings(
 }
 
 /**
- * A failure is for good, so it is not told from caches alone: they may have stood still with the API server, while the
- * rollout came to its end.
- * @throws KubeError when the server does not answer
+ * Reads the components from the API server. A failure is final, so it is not decided from caches alone: they may be
+ * stale while the rollout completed.
+ * @throws KubeError when the API server does not answer
  */
 export async function withLiveComponents(
   observed: Observed,

@@ -9,11 +9,12 @@ import { app } from '../../../workloads/names.ts';
 import { controllerOf, type KubeObject } from '../../kube/client/object.ts';
 
 /**
- * Whether an object carries our mark for this deployment. Nothing else is ever changed or removed.
+ * Whether an object belongs to this deployment. The operator never changes or removes any other object.
  *
- * The mark is the owner reference, or Berth's labels with the deployment's id (decision 0061). A resource without a record
- * has no id that survives it: one that was deleted by mistake and applied again finds what it has retained by its name.
- * That is for what resources without a record retained; what a deployment of the hub left is never found by a name.
+ * Ownership is the owner reference, or Berth's labels with the deployment's id (decision 0061). A resource applied
+ * by hand gets a new uid when it is deleted by mistake and applied again. It then finds its retained objects by
+ * name. This holds only for objects that a resource applied by hand retained: objects of a deployment of the hub are
+ * never found by name.
  */
 export function isOurs(object: KubeObject, resource: ManagedDeployment): boolean {
   const { labels } = object.metadata;
@@ -23,30 +24,32 @@ export function isOurs(object: KubeObject, resource: ManagedDeployment): boolean
   if (isMarked(object, resource)) return true;
   const sameName = labels[LABELS.instance] === labelValue(app(resource));
   if (resource.spec.deploymentId !== undefined || owner !== undefined || !sameName) return false;
-  // An earlier version gave other objects by name, too, and they stay where they are used.
+  // An earlier version also matched other objects by name. A resource that uses them keeps them.
   return LIKE_A_UID.test(labels[LABELS.deploymentId] ?? '') || isAccepted(resource);
 }
 
-/** Kubernetes makes uids of this version; the hub makes ids of version 7. */
+/** Kubernetes creates version 4 UUIDs; the hub creates version 7. */
 export const LIKE_A_UID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/i;
 
-/** Whether it carries the identity of this resource. Only such an object is given an owner later. */
+/**
+ * Whether an object has the identity label of this resource. Only such an object gets an owner reference later.
+ */
 export function isMarked({ metadata: { labels } }: KubeObject, resource: ManagedDeployment): boolean {
   return labels?.[LABELS.deploymentId] === identityValue(resource);
 }
 
 /**
- * Whether the operator has accepted the identity of this resource before. The status says so, and only the operator can
- * write it: who may create and change custom resources may not change their status.
+ * Whether the operator has accepted the identity of this resource before. This is read from the status, which only
+ * the operator can write: users with write access to custom resources have none to the status subresource.
  */
 export function isAccepted(resource: KubeObject): boolean {
   const { status } = resource as KubeObject & { status?: ManagedDeploymentStatus };
   const { observedSpecGeneration, conditions = [] } = status ?? {};
-  return observedSpecGeneration !== undefined && !isHeldUp(conditions);
+  return observedSpecGeneration !== undefined && !isBlockedByIdentity(conditions);
 }
 
-/** Whether nothing is done for a resource because of its identity: then every condition says so. */
-export function isHeldUp(conditions: readonly Condition[]): boolean {
+/** Whether the identity check blocks a resource: then every condition has a reason of that check. */
+export function isBlockedByIdentity(conditions: readonly Condition[]): boolean {
   return (
     conditions.some(
       ({ type, status, reason }) => type === 'Ready' && status === 'False' && isOfIdentity(reason),
@@ -56,7 +59,10 @@ export function isHeldUp(conditions: readonly Condition[]): boolean {
 
 const isOfIdentity = (reason: string) => reason === 'Conflict' || reason === 'TakingOver';
 
-/** Made for an earlier custom resource of this deployment: the garbage collector removes it, unless we want it. */
+/**
+ * Whether an earlier custom resource of this deployment owns the object. The garbage collector removes it unless it
+ * is taken over.
+ */
 export function isOfEarlierResource(object: KubeObject, resource: ManagedDeployment): boolean {
   const owner = controllerOf(object);
   return owner !== undefined && owner.uid !== resource.metadata.uid;

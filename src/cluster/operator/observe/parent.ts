@@ -11,19 +11,19 @@ interface Question {
   readonly signal: AbortSignal;
 }
 
-/** An answer that is on its way. */
+/** A read in progress. */
 export interface ParentRead {
   readonly answer: Promise<UntypedObject | undefined>;
 }
 
-/** The custom resource as the server itself has it. */
+/** Reads the custom resource from the API server. */
 export function readParent({ client, resource, signal }: Question): Promise<UntypedObject | undefined> {
   return client.find<UntypedObject>(RESOURCES.ManagedDeployment, resource.metadata, { signal });
 }
 
 /**
- * The same, asked for while it is decided what to do, where something mostly is: of a resource that has no status yet. Only
- * after what is decided on was gathered: it is what the answer confirms.
+ * Starts this read while the operator still decides. It is done only for a resource without a status, which mostly
+ * has actions to run. The read starts after the state was gathered, because it confirms that state.
  */
 export async function readParentAhead(
   question: Question & { readonly resource: ObservedResource },
@@ -31,9 +31,9 @@ export async function readParentAhead(
   const { resource } = question;
   if (resource.status !== undefined || isPaused(resource)) return undefined;
   const answer = readParent(question);
-  // Whoever needs it is told of a failure.
+  // The consumer of the promise handles the failure.
   answer.catch(() => undefined);
-  // What was sent leaves the process when this turn ends.
+  // Let the request leave the process before the synchronous work starts.
   await nextTurn();
   return { answer };
 }

@@ -1,14 +1,14 @@
-export interface Recently<Key extends object, Value> {
+export interface BoundedCache<Key extends object, Value> {
   get(key: Key): Value | undefined;
   set(key: Key, value: Value): void;
 }
 
 /**
- * What was worked out of cached objects lately: of the last `most` that were asked for or set, of twice as many at most,
- * and of none that nobody holds any more. What is asked for again soon is of what changes or fails; to keep it of all
- * that is at rest would only fill memory.
+ * A cache of values computed from recently used objects. It holds at least the last `most` keys and at most twice as
+ * many, with weak references. Objects that change or fail are used again soon; keeping idle ones would only use
+ * memory.
  */
-export function recently<Key extends object, Value>(most: number): Recently<Key, Value> {
+export function boundedCache<Key extends object, Value>(most: number): BoundedCache<Key, Value> {
   let young = new WeakMap<Key, Value>();
   let old = new WeakMap<Key, Value>();
   let count = 0;

@@ -10,26 +10,31 @@ import { asDate, type ReconcileTime } from '../reconcile-time.ts';
 import { volumeState } from './data-services.ts';
 
 /**
- * What the cluster tells only as Events: a quota that keeps a StatefulSet from its pods, a volume that cannot be made or
- * mounted. They are not watched, there are too many; asked for are those of an object that has nothing else to say.
+ * Problems that Kubernetes reports only as Events: a quota that blocks a StatefulSet, a volume that cannot be
+ * provisioned or mounted. Events are not watched, because there are too many. They are listed for objects that
+ * report nothing else.
  */
-export interface Tellings {
+export interface WarningEvents {
   readonly byUid: ReadonlyMap<string, WarningEvent>;
-  /** When they were asked for, in ticks. */
-  readonly askedAt: number;
-  /** Until they are asked for again, in ms; doubles while the trouble lasts. */
+  /** Time of the last read, in ticks. */
+  readonly readAt: number;
+  /** Pause until the next read, in ms; doubles while the problem lasts. */
   readonly pauseMs: number;
 }
 
-export const NO_TELLINGS: Tellings = { byUid: new Map(), askedAt: Number.NEGATIVE_INFINITY, pauseMs: 0 };
+export const NO_WARNING_EVENTS: WarningEvents = {
+  byUid: new Map(),
+  readAt: Number.NEGATIVE_INFINITY,
+  pauseMs: 0,
+};
 
-/** Who has waited so long without a word is asked about. */
+/** Events are read for objects that have waited this long without reporting a reason. */
 const SILENCE_MS = 3_000;
 const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 60_000;
-/** Pods of one Deployment wait for the same. */
-const MOST_PODS = 3;
-const MOST_EVENTS = 50;
+const MAX_PAUSE_MS = 60_000;
+/** Pods of one Deployment wait for the same reason. */
+const MAX_PODS = 3;
+const MAX_EVENTS = 50;
 
 interface Suspect {
   readonly uid: string;
@@ -37,7 +42,7 @@ interface Suspect {
   readonly since: number;
 }
 
-/** Objects that wait for something that only an Event could name. */
+/** Objects that wait for a reason that only an Event could name. */
 export function suspectsOf(observed: Observed): Suspect[] {
   const { resource, pods } = observed;
   if (resource.spec.suspend) return [];
@@ -48,7 +53,7 @@ export function suspectsOf(observed: Observed): Suspect[] {
   const waiting = pods
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .filter((pod) => !isReadyPod(pod) && isOrdinary(podTrouble(pod).reason))
-    .slice(0, MOST_PODS);
+    .slice(0, MAX_PODS);
   return [
     ...(volumeState(observed)?.bound === false ? [claim] : []),
     ...(state !== undefined && state.pods < state.wanted ? [database] : []),
@@ -60,37 +65,37 @@ export function suspectsOf(observed: Observed): Suspect[] {
   });
 }
 
-/** When Events have to be asked for next, in ms since the epoch; undefined: nothing waits in silence. */
-export function tellingsDue(
+/** When to read Events next, in ms since the epoch; undefined: no object waits without a reason. */
+export function warningEventsDue(
   suspects: readonly Suspect[],
-  { askedAt, pauseMs }: Tellings,
+  { readAt, pauseMs }: WarningEvents,
   time: ReconcileTime,
 ): number | undefined {
   if (suspects.length === 0) return undefined;
   return Math.max(
     Math.min(...suspects.map(({ since }) => since)) + SILENCE_MS,
-    asDate(askedAt + pauseMs, time),
+    asDate(readAt + pauseMs, time),
   );
 }
 
 /**
- * Asks for the Events of the suspects. What cannot be asked is as if nothing had been told.
+ * Reads the Events of the suspects. A failed read counts as no Event.
  * @throws KubeError when the signal fires
  */
-export async function askTellings(
+export async function readWarningEvents(
   client: Pick<KubeClient, 'list'>,
   { namespace, suspects }: { namespace: string; suspects: readonly Suspect[] },
-  before: Tellings,
+  before: WarningEvents,
   { ticks }: ReconcileTime,
   signal: AbortSignal,
-): Promise<Tellings> {
-  const told = await Promise.all(
+): Promise<WarningEvents> {
+  const warnings = await Promise.all(
     suspects.map(async ({ uid }) => [uid, await lastWarning(client, namespace, uid, signal)] as const),
   );
   return {
-    byUid: new Map(told.flatMap(([uid, telling]) => (telling === undefined ? [] : [[uid, telling]]))),
-    askedAt: ticks,
-    pauseMs: Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, before.pauseMs * 2)),
+    byUid: new Map(warnings.flatMap(([uid, warning]) => (warning === undefined ? [] : [[uid, warning]]))),
+    readAt: ticks,
+    pauseMs: Math.min(MAX_PAUSE_MS, Math.max(FIRST_PAUSE_MS, before.pauseMs * 2)),
   };
 }
 
@@ -112,7 +117,7 @@ async function lastWarning(
     const { items } = await client.list<EventFields>(RESOURCES.Event, {
       namespace,
       fieldSelector: `involvedObject.uid=${uid}`,
-      limit: MOST_EVENTS,
+      limit: MAX_EVENTS,
       signal,
     });
     const time = (event: EventFields) =>

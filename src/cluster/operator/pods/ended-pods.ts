@@ -14,39 +14,44 @@ import {
 } from './pod-trouble.ts';
 import { stateOf } from './workload-state.ts';
 
-/** Trouble of pods that have ended as a whole while others take their place. Pure. */
+/** Trouble of pods in phase Failed or Succeeded while other pods replace them. Pure. */
 
-/** So far back pods that have ended are counted where no rollout says since when. */
+/** Ended pods of this period count, if no rollout sets the start. */
 const ENDED_PODS_MS = 600_000;
-/** One pod that a node has ended is replaced; several in a row say that the next one ends so as well. */
-const FEWEST_ENDED_PODS = 2;
+/**
+ * Minimum number of pods ended by nodes. A single one is replaced; several in a row show that the next one ends too.
+ */
+const MIN_ENDED_PODS = 2;
 
-/** The trouble of pods of a rollout that init containers have ended. @param since when it began, in ms since the epoch */
+/**
+ * The trouble of pods of a rollout that init containers ended.
+ * @param since start of the rollout, in ms since the epoch
+ */
 export function endedSince(
   observed: Observed,
   component: Component,
   template: V1PodTemplateSpec,
   since: number,
 ): PodTrouble[] {
-  // Kubernetes tells of whole seconds.
+  // Kubernetes timestamps have whole seconds.
   const pods = podsOf(observed, component).filter((pod) => madeAt(pod) + 1000 > since);
   const ofTemplate = pods.filter((pod) => isOfTemplate(pod, template));
   return endedByInits(ofTemplate, template, wantedPods(observed, component));
 }
 
-/** Trouble of pods that have ended outside of a rollout. */
+/** Trouble of pods that ended outside a rollout. */
 export interface EndedTrouble {
   readonly trouble: PodTrouble;
-  /** Nothing is missing because of it at this moment. */
+  /** No pod is missing because of it now. */
   readonly isOfReadyPod: boolean;
   readonly isOfEndedPods: true;
-  /** When it is over unless another pod ends before, in ms since the epoch. */
+  /** When it ends unless another pod ends before, in ms since the epoch. */
   readonly recoversAt: number;
 }
 
 /**
- * The trouble of pods that have ended outside of a rollout. A pod that has become ready since is no recovery, as it may end
- * like those before: the trouble lasts until no pod has ended for some time.
+ * The trouble of pods that ended outside a rollout. A new ready pod is no recovery, because it may end like the
+ * former ones. The trouble lasts until no pod has ended for some time.
  */
 export function endedLately(
   observed: Observed,
@@ -62,7 +67,7 @@ export function endedLately(
   const readyMadeAt = newestReady === undefined ? Number.NaN : madeAt(newestReady);
   const standing = (pods: readonly ObservedPod[]) => {
     const endedAt = Math.max(...pods.map(lastChangeOf));
-    // A pod that was made after these have ended is ready: another one that is missing merely starts, as in a scale-up.
+    // A pod created after these ended is ready. Another missing pod is only starting, as in a scale-up.
     const isReplaced = readyMadeAt >= endedAt;
     const isOfReadyPod = ready.length >= wanted || isReplaced;
     return { isOfReadyPod, isOfEndedPods: true, recoversAt: endedAt + ENDED_PODS_MS } as const;
@@ -76,8 +81,8 @@ export function endedLately(
 }
 
 /**
- * Where an init container that is not started again ends its pod, the ReplicaSet makes another one at once and without a
- * pause: pods that ended so, for each that is wanted, are its restarts.
+ * If an init container that is not restarted ends its pod, the ReplicaSet replaces the pod at once, without
+ * back-off. The number of such pods per replica counts as restarts.
  * @param pods newest first
  */
 function endedByInits(
@@ -88,15 +93,18 @@ function endedByInits(
   const troubles = pods.flatMap((pod) => endedByInit(pod, template) ?? []);
   const [newest] = troubles;
   if (newest === undefined) return [];
-  // Each of several pods may fail once.
+  // With several replicas, each pod may fail once.
   return [{ ...newest, restarts: Math.floor(troubles.length / Math.max(1, wanted)) }];
 }
 
-/** Pods that nodes have refused or evicted, in the words of the newest. @param pods newest first */
+/**
+ * Pods that nodes rejected or evicted, with the message of the newest.
+ * @param pods newest first
+ */
 function endedByNodes(pods: readonly ObservedPod[]): PodTrouble[] {
   const troubles = pods.flatMap((pod) => endedByNode(pod) ?? []);
   const [newest] = troubles;
-  if (newest === undefined || troubles.length < FEWEST_ENDED_PODS) return [];
+  if (newest === undefined || troubles.length < MIN_ENDED_PODS) return [];
   return [{ ...newest, reason: 'PodsEndedByNode' }];
 }
 

@@ -2,29 +2,31 @@ import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { compareText } from '../../../domain/core/compare-text.ts';
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
-import { withoutCredentials } from '../access/masking.ts';
+import { maskCredentials } from '../access/masking.ts';
 import type { Observed, ObservedContainer, ObservedPod, PodCondition } from '../observed.ts';
 
 /** Why a pod is not ready. */
 export interface PodTrouble {
   readonly pod: string;
-  /** As Kubernetes names it: `ImagePullBackOff`, `CrashLoopBackOff`, `Unschedulable` … */
+  /** Reason as in Kubernetes: `ImagePullBackOff`, `CrashLoopBackOff`, `Unschedulable` … */
   readonly reason: string;
-  /** A sentence that begins with the culprit: `pod x, container migrate (init): CrashLoopBackOff: …`. */
+  /** A sentence that begins with the source: `pod x, container migrate (init): CrashLoopBackOff: …`. */
   readonly message: string;
-  /** The container that it is about; absent: the whole pod. */
+  /** The container in trouble; absent: the whole pod. */
   readonly container?: { readonly name: string; readonly kind: 'app' | 'init' | 'sidecar' };
   readonly exitCode?: number;
-  /** What the cluster says of it, or the container said when it ended; credentials that can be told are masked. */
+  /**
+   * Message of the cluster, or output of the container when it ended; recognizable credentials are masked.
+   */
   readonly detail?: string;
   readonly restarts: number;
-  /** It has not been so for longer than since then, in ms since the epoch. */
+  /** Earliest possible start of the trouble, in ms since the epoch. */
   readonly since?: number;
-  /** When a node took the pod, in ms since the epoch. */
+  /** When the pod was scheduled, in ms since the epoch. */
   readonly scheduledAt?: number;
 }
 
-/** Reasons that only say that it takes its time. */
+/** Reasons of an ordinary start. */
 const ORDINARY = new Set([
   'ContainerCreating',
   'PodInitializing',
@@ -33,7 +35,7 @@ const ORDINARY = new Set([
   'Pending',
 ]);
 
-/** Pods of one component that are not ending, newest first. */
+/** Pods of one component that are not terminating, newest first. */
 export function podsOf(observed: Observed, component: string): ObservedPod[] {
   return observed.pods
     .filter(
@@ -44,19 +46,19 @@ export function podsOf(observed: Observed, component: string): ObservedPod[] {
 }
 
 /**
- * Whether the pod has ended as a whole (evicted, say): nothing of it runs, and none of it will. Nobody removes such a pod
- * until there are thousands of them, while another one takes its place.
+ * Whether the pod has ended as a whole, for example after an eviction. None of its containers runs or will run.
+ * Kubernetes removes such pods only when there are thousands, while replacements start.
  */
 export const hasEnded = ({ status }: ObservedPod): boolean =>
   status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
-/** Whether a pod was made from this template: it carries all its labels, among them its hash. */
+/** Whether a pod was created from this template: it has all its labels, including the hash. */
 export function isOfTemplate({ metadata }: ObservedPod, template: V1PodTemplateSpec): boolean {
   const labels = Object.entries(template.metadata?.labels ?? {});
   return labels.every(([key, value]) => metadata.labels?.[key] === value);
 }
 
-/** Pods that were made from this template, and have not ended. */
+/** Pods that were created from this template and have not ended. */
 export function podsOfTemplate(
   observed: Observed,
   component: string,
@@ -65,25 +67,25 @@ export function podsOfTemplate(
   return podsOf(observed, component).filter((pod) => !hasEnded(pod) && isOfTemplate(pod, template));
 }
 
-/** Whether the pod is ready. Available is another matter: it must have been so for minReadySeconds. */
+/** Whether the pod is ready. To be available, it must also have been ready for minReadySeconds. */
 export function isReadyPod({ status }: ObservedPod): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
 }
 
 /**
- * What keeps the newest unready pod of a component; the one with something to say comes before one that merely starts. Of
- * one that has ended where there is no other.
+ * The trouble of the newest unready pod of a component. A specific reason comes before an ordinary start. Ended pods
+ * count only if there is no other pod.
  */
 export function troubleOf(observed: Observed, component: string): PodTrouble | undefined {
   const pods = podsOf(observed, component);
   const living = pods.filter((pod) => !hasEnded(pod));
   const troubles = (living.length > 0 ? living : pods)
     .filter((pod) => !isReadyPod(pod))
-    .map((pod) => mostTelling(troublesOf(observed, pod)) ?? podTrouble(pod));
-  return mostTelling(troubles) ?? (pods.length === 0 ? stuckPod(observed, component) : undefined);
+    .map((pod) => mostSpecific(troublesOf(observed, pod)) ?? podTrouble(pod));
+  return mostSpecific(troubles) ?? (pods.length === 0 ? stuckPod(observed, component) : undefined);
 }
 
-/** A pod that cannot end, as its node is lost. A StatefulSet makes no other one before. */
+/** A terminating pod whose node is lost. A StatefulSet creates no other pod before it is gone. */
 function stuckPod({ pods }: Observed, component: string): PodTrouble | undefined {
   const stuck = pods.find(
     ({ metadata, lostNode }) => metadata.labels?.[LABELS.component] === component && lostNode !== undefined,
@@ -93,42 +95,45 @@ function stuckPod({ pods }: Observed, component: string): PodTrouble | undefined
   return wholePod(stuck, 'NodeNotReady', `node ${stuck.lostNode} is not ready; ${ends}`);
 }
 
-/** Whether a reason only says that it takes its time. */
+/** Whether a reason is one of an ordinary start. */
 export function isOrdinary(reason: string): boolean {
   return ORDINARY.has(reason);
 }
 
-/** `podTroubles`, and what Events told of a pod that says nothing itself. */
+/** `podTroubles`, with the warning event of a pod that reports only ordinary reasons. */
 export function troublesOf(
   { warnings }: Observed,
   pod: ObservedPod,
   template?: V1PodTemplateSpec,
 ): PodTrouble[] {
   const troubles = podTroubles(pod, template);
-  const told = warnings?.get(pod.metadata.uid ?? '');
+  const event = warnings?.get(pod.metadata.uid ?? '');
   const [first] = troubles;
-  if (told === undefined || first === undefined || !troubles.every(({ reason }) => isOrdinary(reason)))
+  if (event === undefined || first === undefined || !troubles.every(({ reason }) => isOrdinary(reason)))
     return troubles;
-  // A warning of its start is history once it runs, and a probe says nothing of a start.
+  // A warning about the start is outdated once the pod runs. A probe warning says nothing about the start.
   const isRunning = first.reason === 'ContainersNotReady';
-  if (isRunning !== (told.reason === 'Unhealthy')) return troubles;
+  if (isRunning !== (event.reason === 'Unhealthy')) return troubles;
   const { container, restarts } = first;
-  const trouble = { ...wholePod(pod, told.reason, told.message), restarts };
+  const trouble = { ...wholePod(pod, event.reason, event.message), restarts };
   return [container === undefined ? trouble : { ...trouble, container }, ...troubles];
 }
 
-/** The first that says more than that it takes its time. */
-export function mostTelling(troubles: readonly PodTrouble[]): PodTrouble | undefined {
+/** The first trouble with a specific reason, else the first. */
+export function mostSpecific(troubles: readonly PodTrouble[]): PodTrouble | undefined {
   return troubles.find(({ reason }) => !ORDINARY.has(reason)) ?? troubles[0];
 }
 
-/** Why this pod is not ready, as far as its status tells. Nothing that a container printed is in its message. */
+/** Why this pod is not ready, from its status. The message contains no output of a container. */
 export function podTrouble(pod: ObservedPod): PodTrouble {
   const troubles = podTroubles(pod);
-  return mostTelling(troubles) ?? wholePod(pod, pod.status?.phase ?? 'Pending', undefined);
+  return mostSpecific(troubles) ?? wholePod(pod, pod.status?.phase ?? 'Pending', undefined);
 }
 
-/** Everything that keeps this pod, in the order in which its containers start. `template`: what it was made from. */
+/**
+ * All troubles of this pod, in the start order of its containers.
+ * @param template what the pod was created from
+ */
 export function podTroubles(pod: ObservedPod, template?: V1PodTemplateSpec): PodTrouble[] {
   const { status } = pod;
   if (status?.phase === 'Failed') return [wholePod(pod, status.reason ?? 'Failed', status.message)];
@@ -140,15 +145,15 @@ export function podTroubles(pod: ObservedPod, template?: V1PodTemplateSpec): Pod
   return stuck.length > 0 ? stuck : [unready(pod, template)];
 }
 
-/** Names of the init containers that are not started again: one that fails ends its pod. */
+/** Names of the init containers that are not restarted. A failure of one ends the pod. */
 export function startedOnce(template: V1PodTemplateSpec): ReadonlySet<string> {
   const once = (template.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Never');
   return new Set(once.map(({ name }) => name));
 }
 
-/** What is told of an init container that has ended its pod; undefined: nothing, or something else, has. */
+/** The trouble of an init container that ended its pod; undefined: none did. */
 export function endedByInit(pod: ObservedPod, template: V1PodTemplateSpec): PodTrouble | undefined {
-  // Who takes a pod off its node says why; and a pod of a Deployment does not end by itself otherwise.
+  // An eviction sets a reason. Without one, a pod of a Deployment fails only this way.
   if (pod.status?.phase !== 'Failed' || pod.status.reason !== undefined) return undefined;
   const once = startedOnce(template);
   for (const container of containersOf(pod, template)) {
@@ -159,17 +164,17 @@ export function endedByInit(pod: ObservedPod, template: V1PodTemplateSpec): PodT
   return undefined;
 }
 
-/** The node shuts down in good order: another one takes the pod. */
+/** Reasons of a graceful node shutdown. Another node takes the pod. */
 const SHUTDOWNS: ReadonlySet<string> = new Set(['Terminated', 'Shutdown']);
 
-/** Why a node has refused the pod or taken it off (`Evicted`, `OutOfcpu`); undefined: none did. */
+/** Why a node rejected or evicted the pod (`Evicted`, `OutOfcpu`); undefined: none did. */
 export function endedByNode(pod: ObservedPod): PodTrouble | undefined {
   const { phase, reason = '', message } = pod.status ?? {};
   const isByNode = phase === 'Failed' && reason !== '' && !SHUTDOWNS.has(reason);
   return isByNode ? wholePod(pod, reason, message) : undefined;
 }
 
-/** When the pod changed last, as far as its status tells, in ms since the epoch. */
+/** Last change of the pod, from its status, in ms since the epoch. */
 export function lastChangeOf({ metadata, status }: ObservedPod): number {
   const times = [
     metadata.creationTimestamp,
@@ -178,14 +183,17 @@ export function lastChangeOf({ metadata, status }: ObservedPod): number {
   return Math.max(0, ...times.map((time) => Date.parse(time ?? '')).filter((time) => !Number.isNaN(time)));
 }
 
-/** The status of a container, with the role that its pod gives it. */
+/** The status of a container, with its kind. */
 export interface KnownContainer {
   readonly status: ObservedContainer;
   readonly kind: 'app' | 'init' | 'sidecar';
   readonly suffix: string;
 }
 
-/** Containers in the order in which they start, as what they are. Without the template a native sidecar counts as init. */
+/**
+ * Containers in their start order, with their kinds. Without the template, a native sidecar counts as init
+ * container.
+ */
 export function containersOf(
   { status }: ObservedPod,
   template: V1PodTemplateSpec | undefined,
@@ -209,7 +217,7 @@ export function containersOf(
   ];
 }
 
-/** Everything runs, and yet it is not ready: named is what is waited for. */
+/** All containers run, and the pod is not ready: names the container that it waits for. */
 function unready(pod: ObservedPod, template: V1PodTemplateSpec | undefined): PodTrouble {
   if (pod.lostNode !== undefined) return wholePod(pod, 'NodeNotReady', `node ${pod.lostNode} is not ready`);
   const condition = conditionOf(pod, 'Ready', 'False');
@@ -233,11 +241,16 @@ function conditionOf({ status }: ObservedPod, type: string, is: string): PodCond
 }
 
 function wholePod(pod: ObservedPod, reason: string, detail: string | undefined): PodTrouble {
-  return { ...say(pod, reason, '', detail), ...(detail ? { detail: withoutCredentials(detail) } : {}) };
+  return { ...troubleWith(pod, reason, '', detail), ...(detail ? { detail: maskCredentials(detail) } : {}) };
 }
 
-function say(pod: ObservedPod, reason: string, culprit: string, detail: string | undefined): PodTrouble {
-  const said = detail === undefined ? undefined : withoutCredentials(detail);
+function troubleWith(
+  pod: ObservedPod,
+  reason: string,
+  culprit: string,
+  detail: string | undefined,
+): PodTrouble {
+  const said = detail === undefined ? undefined : maskCredentials(detail);
   return {
     pod: pod.metadata.name,
     reason,
@@ -247,13 +260,13 @@ function say(pod: ObservedPod, reason: string, culprit: string, detail: string |
   };
 }
 
-/** Why a container does not run; undefined for one that does, or has ended well. */
+/** Why a container does not run; undefined if it runs or has succeeded. */
 export function ofContainer(pod: ObservedPod, container: KnownContainer): PodTrouble | undefined {
   const reason = stateReason(container.status);
   return reason === undefined ? undefined : containerTrouble(pod, container, reason);
 }
 
-/** That a container is in trouble of this name, with how it ended last. */
+/** The trouble of a container with this reason, including its last termination. */
 export function containerTrouble(
   pod: ObservedPod,
   { status, kind, suffix }: KnownContainer,
@@ -261,25 +274,25 @@ export function containerTrouble(
 ): PodTrouble {
   const { name, restartCount = 0, state, lastState } = status;
   const ended = state?.terminated ?? lastState?.terminated;
-  // What it wrote when it ended tells more than that it is started again later.
+  // The output at termination is more specific than the back-off message.
   const detail = ended === undefined ? state?.waiting?.message : ended.message;
-  const told = ended === undefined ? state?.waiting?.message : exitText(ended, reason);
+  const text = ended === undefined ? state?.waiting?.message : exitText(ended, reason);
   return {
-    ...say(pod, reason, `, container ${name}${suffix}`, told),
+    ...troubleWith(pod, reason, `, container ${name}${suffix}`, text),
     container: { name, kind },
     restarts: restartCount,
     ...(ended === undefined ? {} : { exitCode: ended.exitCode }),
-    ...(detail ? { detail: withoutCredentials(detail) } : {}),
+    ...(detail ? { detail: maskCredentials(detail) } : {}),
   };
 }
 
-/** `exit code 137 (OOMKilled)`; what says no more than that it failed is left out. */
-function exitText({ exitCode, reason }: { exitCode: number; reason?: string }, told: string): string {
-  const why = reason === undefined || reason === 'Error' || reason === told ? '' : ` (${reason})`;
+/** `exit code 137 (OOMKilled)`. A reason that only states the failure is left out. */
+function exitText({ exitCode, reason }: { exitCode: number; reason?: string }, shown: string): string {
+  const why = reason === undefined || reason === 'Error' || reason === shown ? '' : ` (${reason})`;
   return `exit code ${exitCode}${why}`;
 }
 
-/** Why a container does not run; undefined for one that does, or has ended well. */
+/** Why a container does not run; undefined if it runs or has succeeded. */
 function stateReason({ state }: ObservedContainer): string | undefined {
   if (state?.waiting !== undefined) {
     const reason = state.waiting.reason ?? 'Waiting';
@@ -289,7 +302,7 @@ function stateReason({ state }: ObservedContainer): string | undefined {
   return state.terminated.reason ?? 'Error';
 }
 
-/** Nothing of a pod is older than the last step of its start. */
+/** No trouble of a pod is older than the last step of its start. */
 function timesOf(pod: ObservedPod): Pick<PodTrouble, 'since' | 'scheduledAt'> {
   const at = (type: string): number[] => {
     const time = Date.parse(conditionOf(pod, type, 'True')?.lastTransitionTime ?? '');

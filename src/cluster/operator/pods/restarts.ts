@@ -4,27 +4,29 @@ import { CRASH_LOOP_RESTARTS } from '../rollout/failure-rules.ts';
 import { containersOf, containerTrouble, type PodTrouble } from './pod-trouble.ts';
 
 /**
- * Containers between two restarts. A container that fails again and again runs for a while each time, and its pod may even
- * be ready meanwhile. That is no recovery: it has recovered once it has run for some time.
+ * Containers that run between two restarts. A container that fails repeatedly runs for a while each time, and its
+ * pod may even be ready meanwhile. It counts as recovered only after it has run for some time.
  */
 
-/** A failure of a container that runs again now. */
+/** The last failure of a container that runs again. */
 export interface RecentFailure {
   readonly trouble: PodTrouble;
-  /** When the container counts as recovered, in ms since the epoch; Infinity: it is not known since when it runs. */
+  /** When the container counts as recovered, in ms since the epoch; Infinity: its start time is unknown. */
   readonly recoversAt: number;
 }
 
-const FIRST_MS = 30_000;
-/** After so long Kubernetes forgets the restarts of a container too: its back-off starts again. */
-const LONGEST_MS = 600_000;
+const MIN_RECOVERY_MS = 30_000;
+/** After this time, Kubernetes also resets the back-off of a container. */
+const MAX_RECOVERY_MS = 600_000;
 
-/** How long a container must run after so many restarts to count as recovered; doubles like the back-off of the kubelet. */
+/**
+ * How long a container must run after this many restarts to count as recovered. Doubles like the kubelet's back-off.
+ */
 export function recoveryMs(restarts: number): number {
-  return Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.max(0, restarts - 1));
+  return Math.min(MAX_RECOVERY_MS, MIN_RECOVERY_MS * 2 ** Math.max(0, restarts - 1));
 }
 
-/** Failures of containers that run again, and have not recovered. */
+/** Failures of containers that run again and have not recovered. */
 export function recentFailures(
   pod: ObservedPod,
   template: V1PodTemplateSpec | undefined,
@@ -34,7 +36,7 @@ export function recentFailures(
     const { state, lastState, restartCount = 0 } = container.status;
     const ended = lastState?.terminated;
     if (state?.running === undefined || ended === undefined) return [];
-    // Only an init container may end; another one that ends without an error, again and again, is put into back-off too.
+    // Only an init container may exit. Other containers that repeatedly exit with code 0 also go into back-off.
     const isLoop = container.kind !== 'init' && restartCount >= CRASH_LOOP_RESTARTS;
     if (ended.exitCode === 0 && !isLoop) return [];
     const reason = ended.exitCode === 0 ? 'CrashLoopBackOff' : (ended.reason ?? 'Error');
@@ -44,7 +46,7 @@ export function recentFailures(
   });
 }
 
-/** Since when it runs, in ms since the epoch. */
+/** Start time of the container, in ms since the epoch. */
 function startOf({ state, lastState }: ObservedContainer): number {
   const times = [state?.running?.startedAt, lastState?.terminated?.finishedAt];
   const known = times.map((time) => Date.parse(time ?? ''));

@@ -1,24 +1,24 @@
 import { type ChildObject, liveChild, type Observed } from '../observed.ts';
 
-/** Counts of a Deployment or StatefulSet. Ending pods are in none of them. */
+/** Counts of a Deployment or StatefulSet, without terminating pods. */
 export interface WorkloadState {
-  /** Pods asked for, by whoever decides (us, or the autoscaler). */
+  /** Requested replicas, set by the operator or the autoscaler. */
   readonly wanted: number;
   readonly pods: number;
   readonly updated: number;
   readonly ready: number;
   readonly available: number;
-  /** A ready pod is available once it has been ready for so many seconds. */
+  /** Seconds that a pod must be ready to count as available. */
   readonly minReadySeconds: number;
-  /** The counts speak of the spec as it is now. */
+  /** The counts are those of the current generation. */
   readonly current: boolean;
   /** Pods of a former template are being replaced. */
   readonly updating: boolean;
-  /** Somebody has paused it (kubectl rollout pause): its controller changes no pods. */
+  /** The rollout is paused (kubectl rollout pause): the controller replaces no pods. */
   readonly paused: boolean;
-  /** Why the controller cannot make pods (quota, admission); null where it says nothing. */
+  /** Why the controller cannot create pods (quota, admission); null: no error. */
   readonly refusal: string | null;
-  /** Since when, in ms since the epoch; null where it is not known. */
+  /** Start of that error, in ms since the epoch; null: unknown. */
   readonly refusedAt: number | null;
 }
 
@@ -30,7 +30,7 @@ interface WorkloadFields {
     updatedReplicas?: number;
     readyReplicas?: number;
     availableReplicas?: number;
-    /** Of a StatefulSet: the templates of its pods before, and after, its update. */
+    /** StatefulSets only: the template revisions before and after an update. */
     currentRevision?: string;
     updateRevision?: string;
     conditions?: { type: string; status: string; message?: string; lastTransitionTime?: string }[];
@@ -45,7 +45,7 @@ export function workloadState(child: ChildObject): WorkloadState {
   );
   const { replicas = 0, updatedReplicas = 0, currentRevision, updateRevision } = status;
   const current = (status.observedGeneration ?? 0) >= (child.metadata.generation ?? 0);
-  // A StatefulSet does not count a pod that ends as an updated one, whatever it ends for.
+  // A StatefulSet does not count a terminating pod as updated, whatever the cause.
   const replacing =
     child.kind === 'StatefulSet' ? currentRevision !== updateRevision : updatedReplicas < replicas;
   return {
@@ -63,12 +63,12 @@ export function workloadState(child: ChildObject): WorkloadState {
   };
 }
 
-/** Every pod that is wanted is there, runs the current template and is available; no other one is left. */
+/** Whether all requested pods run the current template and are available, and no other pod is left. */
 export function isSettled({ wanted, pods, updated, available, current }: WorkloadState): boolean {
   return current && updated === wanted && pods === wanted && available === wanted;
 }
 
-/** Counts of the workload of this kind and name; undefined where there is none (or it is on its way out). */
+/** Counts of the workload; undefined: it does not exist, or is being deleted. */
 export function stateOf(
   observed: Observed,
   kind: 'Deployment' | 'StatefulSet',

@@ -5,7 +5,7 @@ import type { DesiredObject, KubeObject } from '../../../workloads/desired-objec
 import { cacheName, databaseName } from '../../../workloads/names.ts';
 import { sameMeaning } from '../../../workloads/same-template.ts';
 import { dataServiceInputs, isDataServiceInputsHash } from '../../../workloads/template-inputs.ts';
-import { recently } from '../observe/recently.ts';
+import { boundedCache } from '../observe/recently.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedResource } from '../observed.ts';
 
 /**
@@ -122,7 +122,7 @@ function pinning(inputs: string, template: V1PodTemplateSpec): Pinned {
 const MAX_PINNED = 200;
 
 /** Parsed annotations of cached objects, which never change. Every reconcile reads them. */
-const known = recently<ChildObject, Pinned | null>(MAX_PINNED);
+const known = boundedCache<ChildObject, Pinned | null>(MAX_PINNED);
 
 function readPinned(observed: Observed, kind: string, name: string): Pinned | undefined {
   const live = liveChild(observed, kind, name);

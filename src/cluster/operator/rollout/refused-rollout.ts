@@ -1,5 +1,5 @@
 import { componentName } from '../../../workloads/names.ts';
-import { withoutCredentials } from '../access/masking.ts';
+import { maskCredentials } from '../access/masking.ts';
 import { actionId } from '../action.ts';
 import type { Decision } from '../decide/decide.ts';
 import { contractField } from '../observe/contract-field.ts';
@@ -24,7 +24,7 @@ export function failedByRefusal(
     const ids = [actionId('create', 'Deployment', name), actionId('apply', 'Deployment', name)];
     const refused = failures.find((failure) => failure.final && ids.includes(failure.actionId));
     if (refused === undefined) continue;
-    const detail = withoutCredentials(refused.message);
+    const detail = maskCredentials(refused.message);
     const rendered = target.templates?.[component]?.spec;
     const field = contractField(resource, { text: refused.message, rendered });
     const named = field === undefined ? {} : { field };

@@ -1,5 +1,5 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
-import { missingImage, untilLookedUp } from '../images/await-image.ts';
+import { missingImage, targetDuringLookup } from '../images/await-image.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import { afterFailure, specRefusal } from './after-failure.ts';
 import { gateRollout } from './rollout-gate.ts';
@@ -27,7 +27,7 @@ export function selectTarget(observed: Observed, config: RenderConfig, now: Date
     specRefusal(resource, wanted, config, observed) ??
     missingImage(observed, wanted);
   if (failed !== null) return afterFailure(observed, config, failed, now);
-  return untilLookedUp(observed, wanted) ?? gateRollout(observed, wanted, resource.spec.revision, now);
+  return targetDuringLookup(observed, wanted) ?? gateRollout(observed, wanted, resource.spec.revision, now);
 }
 
 function targetWithoutRollout({ resource, storedTemplates }: Observed): Target {

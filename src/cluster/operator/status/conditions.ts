@@ -2,24 +2,26 @@ import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import type { Condition, ConditionType, Reason } from '../../../domain/conditions/conditions.ts';
 import type { ObservedResource } from '../observed.ts';
 
-/** What a condition says now. */
+/** The current value of a condition. */
 export interface Finding {
   readonly status: Condition['status'];
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** It holds. */
+/** A condition with status True. */
 export const yes = (reason: Reason, message: string): Finding => ({ status: 'True', reason, message });
-/** It does not. */
+/** A condition with status False. */
 export const no = (reason: Reason, message: string): Finding => ({ status: 'False', reason, message });
 
-/** Long enough to name a culprit, short enough for a table; the CRD allows four times as much. */
+/**
+ * Maximum length of a message. It must name the cause and fit into a table. The CRD allows four times as much.
+ */
 const MAX_MESSAGE = 1024;
 
 /**
- * Findings as conditions. lastTransitionTime moves only when the status does; null: what was said before still stands
- * (or, if nothing was, the condition is left out).
+ * Converts findings to conditions. lastTransitionTime changes only with the status. null keeps the former condition,
+ * or omits it if there was none.
  */
 export function toConditions(
   findings: Readonly<Partial<Record<ConditionType, Finding | null>>>,
@@ -44,17 +46,17 @@ export function toConditions(
   });
 }
 
-/** What the cluster says may be of any length. */
+/** Shortens a text, because messages of the cluster have no maximum length. */
 export function shortened(text: string, most = MAX_MESSAGE): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-/** A condition as it stands in the resource's status. */
+/** A condition in the resource's status. */
 export function conditionOf(resource: ObservedResource, type: ConditionType): Condition | undefined {
   return resource.status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** Whether the annotation forbids us to touch anything. */
+/** Whether the annotation pauses the operator for this resource. */
 export function isPaused(resource: { metadata: { annotations?: Record<string, string> } }): boolean {
   return resource.metadata.annotations?.[ANNOTATIONS.paused] === 'true';
 }

@@ -7,13 +7,15 @@ import type { Finding } from './conditions.ts';
 import { componentPodHold } from './deletion-holds.ts';
 import { serviceWorkload } from './service-trouble.ts';
 
-/** Database and cache whose objects are being deleted or were lost although they are wanted. */
+/**
+ * Findings for database and cache when their objects are deleted or lost although the spec still needs them.
+ */
 
 type Service = 'database' | 'cache';
 
 /**
- * What is said of a data service whose workload is being deleted: nothing is known of it while a pod still answers, since
- * its end may come at any moment. null: its workload is not being deleted, or no pod answers.
+ * The finding for a data service whose workload is being deleted while a pod is still ready. The status is Unknown,
+ * because the pod may end at any moment. null: the workload is not being deleted, or no pod is ready.
  */
 export function serviceLeaving(observed: Observed, service: Service): Finding | null {
   const [kind, name] = serviceWorkload(observed.resource, service);
@@ -22,20 +24,30 @@ export function serviceLeaving(observed: Observed, service: Service): Finding | 
   if (!podsOf(observed, service).some(isReadyPod)) return null;
   const message = workloadLeaves(observed, service) ?? '';
   const reason = finalizerHold(workload)?.reason ?? 'Reconciling';
-  return { status: 'Unknown', reason, message: `the ${service} cannot be relied on: ${message}` };
+  return {
+    status: 'Unknown',
+    reason,
+    message: `the ${service} may become unavailable at any time: ${message}`,
+  };
 }
 
-/** That the workload of a data service is being deleted, and what blocks that; null: it is not. */
+/**
+ * States that the workload of a data service is being deleted, and what blocks the deletion; null: it is not being
+ * deleted.
+ */
 export function workloadLeaves(observed: Observed, service: Service): string | null {
   const [kind, name] = serviceWorkload(observed.resource, service);
   const workload = observed.children.get(childId(kind, name));
   if (workload?.metadata.deletionTimestamp === undefined) return null;
   const held = finalizerHold(workload);
   const what = held?.message ?? `${kind} ${name} is being deleted`;
-  return `${what}; it is made again once it is gone`;
+  return `${what}; it is created again once it is gone`;
 }
 
-/** What keeps a data service from its pod: its workload is being deleted, or its former pod does not end. null: nothing does. */
+/**
+ * Why a deletion keeps a data service from its pod: its workload is being deleted, or its former pod does not
+ * terminate; null: neither.
+ */
 export function leavingTrouble(observed: Observed, service: Service, now: Date): string | null {
   return workloadLeaves(observed, service) ?? componentPodHold(observed, service, now)?.message ?? null;
 }
@@ -49,14 +61,14 @@ export function leavingClaim(observed: Observed): string {
   return `; PersistentVolumeClaim ${claim.metadata.name} is being deleted, as soon as no pod uses it`;
 }
 
-/** `; its finalizers … keep the claim`, where somebody else has set one; else empty. */
+/** States the other finalizers of the database's claim; empty: there are none. */
 export function claimFinalizers(observed: Observed): string {
   const claim = leavingVolume(observed);
   const finalizers = claim === undefined ? [] : foreignFinalizers(claim);
   return finalizers.length === 0 ? '' : `; the claim is also held by the finalizers ${finalizers.join(', ')}`;
 }
 
-/** That the database's claim has lost its PersistentVolume; null: it has not. */
+/** States that the database's claim has lost its PersistentVolume; null: it has not. */
 export function volumeLoss(observed: Observed): string | null {
   const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
   if (claim === undefined) return null;

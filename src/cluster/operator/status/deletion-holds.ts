@@ -10,20 +10,20 @@ import {
 import type { Comparison } from '../decide/comparison.ts';
 import type { ChildObject, Observed, ObservedPod } from '../observed.ts';
 
-/** What blocks the deletion of objects of a deployment, as far as the caches show it. Pure. */
+/** What blocks the deletion of a deployment's objects, as far as the caches show it. Pure. */
 
-/** Why a pod that is being deleted does not end; null: nothing says so. */
+/** Why a terminating pod does not end; null: unknown. */
 function stuckPod(pod: ObservedPod, now: Date): DeletionHold | null {
   const named = { ...pod, node: pod.node ?? pod.lostNode };
   return finalizerHold(named) ?? podHold(named, now);
 }
 
-/** What blocks those of the pods that are being deleted and do not end. */
+/** What blocks the terminating pods that do not end. */
 export function stuckPods(pods: readonly ObservedPod[], now: Date): DeletionHold[] {
   return pods.flatMap((pod) => stuckPod(pod, now) ?? []);
 }
 
-/** Everything that keeps the custom resource from its end: its own finalizers, and what it owns. */
+/** Everything that blocks the deletion of the custom resource: its own finalizers and its owned objects. */
 export function resourceHolds(
   { resource, children, leavingRevisions = [], pods }: Observed,
   now: Date,
@@ -32,14 +32,16 @@ export function resourceHolds(
   return [...objects.flatMap((object) => finalizerHold(object) ?? []), ...stuckPods(pods, now)];
 }
 
-/** Pods of a workload that is deleted in the foreground: it waits for them. */
+/** Pods that block the foreground deletion of a workload. */
 function podsAwaited(object: ChildObject, { pods }: Observed): readonly ObservedPod[] {
   if (object.metadata.finalizers?.includes(FOREGROUND) !== true) return [];
   const component = object.metadata.labels?.[LABELS.component];
   return pods.filter(({ metadata }) => metadata.labels?.[LABELS.component] === component);
 }
 
-/** What blocks wanted objects that somebody has deleted, and that can only be made again once they are gone. */
+/**
+ * What blocks desired objects that were deleted. They can be created again only after the deletion completes.
+ */
 export function wantedHold(
   observed: Observed,
   comparisons: readonly Comparison[],
@@ -56,13 +58,13 @@ export function wantedHold(
   );
 }
 
-/** What blocks the pods of a component that are being deleted. */
+/** What blocks the terminating pods of a component. */
 export function componentPodHold(observed: Observed, component: string, now: Date): DeletionHold | undefined {
   const own = observed.pods.filter(({ metadata }) => metadata.labels?.[LABELS.component] === component);
   return combinedHold(stuckPods(own, now));
 }
 
-/** When the next pod that is being deleted should have ended, in ms since the epoch; undefined: none is to come. */
+/** When the next terminating pod becomes overdue, in ms since the epoch; undefined: none will. */
 export function nextOverdue({ pods }: Observed, now: number): number | undefined {
   const times = pods.flatMap((pod) => podOverdueAt(pod) ?? []).filter((time) => time > now);
   return times.length === 0 ? undefined : Math.min(...times);

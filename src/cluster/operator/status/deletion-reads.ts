@@ -14,18 +14,18 @@ import { childKindOf } from '../kinds.ts';
 import type { ChildObject, Observed } from '../observed.ts';
 
 /**
- * What is asked of the API server about a custom resource that does not come to its end although the caches name nothing
- * that blocks it. Reads, and deletions that are only tried (dryRun).
+ * Live checks for a custom resource whose deletion does not complete although the caches show nothing that blocks
+ * it. They are reads and dry-run deletions.
  */
 
-/** The garbage collector mostly needs less for everything. */
+/** The garbage collector mostly needs less time for all objects. */
 export const DEPENDENTS_OVERDUE_MS = 15_000;
-/** More of one kind are mostly blocked by the same. */
-const MOST_TRIED = 3;
+/** More objects are mostly blocked for the same reason. */
+const MAX_DRY_RUNS = 3;
 
 type Client = Pick<KubeClient, 'delete' | 'find' | 'list'>;
 
-/** When that is asked, in ms since the epoch; null: the resource does not wait for what it owns. */
+/** When to do these checks, in ms since the epoch; null: the resource does not wait for owned objects. */
 export function readsDueAt({ resource: { metadata } }: Observed): number | null {
   const since = Date.parse(metadata.deletionTimestamp ?? '');
   const waits = metadata.finalizers?.includes(FOREGROUND) === true;
@@ -33,7 +33,7 @@ export function readsDueAt({ resource: { metadata } }: Observed): number | null 
 }
 
 /**
- * What blocks the objects that the resource owns.
+ * What blocks the deletion of the owned objects.
  * @throws KubeError when the signal fires
  */
 export async function readHolds(
@@ -48,31 +48,43 @@ export async function readHolds(
   const untouched = owned.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const leaving = owned.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   const holds = [
-    ...(await Promise.all(untouched.slice(0, MOST_TRIED).map((child) => tried(child, client, signal)))),
-    ...(await Promise.all(leaving.map((child) => whyItStays(child, client, signal)))).flat(),
+    ...(await Promise.all(
+      untouched.slice(0, MAX_DRY_RUNS).map((child) => dryRunDeletion(child, client, signal)),
+    )),
+    ...(await Promise.all(leaving.map((child) => terminatingHolds(child, client, signal)))).flat(),
   ];
-  return holds.length > 0 ? holds : await ofSecrets(observed, client, signal);
+  return holds.length > 0 ? holds : await secretHolds(observed, client, signal);
 }
 
-/** Why the garbage collector has not deleted an object: whether the API server would let it go. */
-async function tried(child: ChildObject, client: Client, signal: AbortSignal): Promise<DeletionHold> {
+/**
+ * Why the garbage collector has not deleted an object. A dry-run deletion shows whether the API server rejects it.
+ */
+async function dryRunDeletion(
+  child: ChildObject,
+  client: Client,
+  signal: AbortSignal,
+): Promise<DeletionHold> {
   const { kind, metadata } = child;
   const { name, namespace = '', uid } = metadata;
   const message = `${kind} ${name} is still there: the garbage collector has not deleted it`;
-  const untold: DeletionHold = { reason: 'DependentsLeft', message };
-  // The operator may not delete what holds data.
-  if (childKindOf(kind)?.removable !== true) return untold;
+  const unknown: DeletionHold = { reason: 'DependentsLeft', message };
+  // The operator has no right to delete objects that hold data.
+  if (childKindOf(kind)?.removable !== true) return unknown;
   try {
     const options = { ...(uid === undefined ? {} : { uid }), dryRun: true, signal };
     await client.delete(resourceOf(child), { namespace, name }, options);
-    return untold;
+    return unknown;
   } catch (error) {
     if (signal.aborted) throw error;
-    return refusedHold(error, namespace) ?? untold;
+    return refusedHold(error, namespace) ?? unknown;
   }
 }
 
-async function whyItStays(child: ChildObject, client: Client, signal: AbortSignal): Promise<DeletionHold[]> {
+async function terminatingHolds(
+  child: ChildObject,
+  client: Client,
+  signal: AbortSignal,
+): Promise<DeletionHold[]> {
   const { kind, metadata } = child;
   const { name, namespace = '', finalizers = [] } = metadata;
   if (finalizers.includes(CLAIM_PROTECTION)) {
@@ -92,7 +104,7 @@ interface PodFields extends UntypedObject {
   status?: { phase?: string };
 }
 
-/** Names of the pods, whosever they are, that use a claim. */
+/** Names of all pods of the namespace that use a claim. */
 async function podsThatUse(
   claim: string,
   namespace: string,
@@ -106,8 +118,11 @@ async function podsThatUse(
     .map(({ metadata }) => metadata.name);
 }
 
-/** Secrets are in no cache: those of the database are owned where the resource takes its data with it. */
-async function ofSecrets(
+/**
+ * Finalizers of the database's Secrets. Secrets are not cached. The resource owns them if it is deleted together
+ * with its data.
+ */
+async function secretHolds(
   { resource }: Observed,
   client: Client,
   signal: AbortSignal,

@@ -10,11 +10,11 @@ import { cacheReady, databaseReady } from './service-findings.ts';
 import { serving } from './serving-findings.ts';
 
 /**
- * What each condition says: for every type one ordered list of checks, of which the first that applies wins.
- * These lists, here and in the files of this name, are the specification of the status.
+ * The rules of all conditions. Each type has one ordered list of checks, and the first that applies wins. These
+ * lists, here and in the files named `*-findings.ts`, are the specification of the status.
  */
 
-/** Every condition; null: leave it as it is. */
+/** All conditions; null keeps the former one. */
 export function findings(facts: Facts): Partial<Record<ConditionType, Finding | null>> {
   return {
     DatabaseReady: databaseReady(facts),
@@ -22,21 +22,21 @@ export function findings(facts: Facts): Partial<Record<ConditionType, Finding | 
     ImageReady: imageReady(facts),
     Progressing: progressing(facts),
     Serving: serving(facts),
-    // Nothing is said of a way in that nobody asked for.
+    // RouteReady exists only if a route is requested.
     ...(facts.route === null ? {} : { RouteReady: facts.route }),
     Ready: ready(facts),
     ...(facts.paused
       ? {
           Paused: yes(
             'Paused',
-            `the annotation ${ANNOTATIONS.paused} is set: nothing in the cluster is changed until it is gone: ${unpause(facts)}`,
+            `the annotation ${ANNOTATIONS.paused} is set: Berth changes nothing in the cluster until it is removed: ${unpause(facts)}`,
           ),
         }
       : {}),
   };
 }
 
-/** The command that lets a paused resource go on. */
+/** The command that ends the pause of a resource. */
 function unpause({ observed: { resource } }: Facts): string {
   const { name, namespace } = resource.metadata;
   return `kubectl annotate -n ${namespace} ${MANAGED_DEPLOYMENT.shortName}/${name} ${ANNOTATIONS.paused}-`;

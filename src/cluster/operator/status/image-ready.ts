@@ -1,23 +1,23 @@
 import { buildFinding } from '../builds/build-findings.ts';
-import { lookFinding } from '../images/image-findings.ts';
+import { lookupFinding } from '../images/image-findings.ts';
 import type { Facts } from '../observe/facts.ts';
 import type { Observed } from '../observed.ts';
 import { type Finding, no, yes } from './conditions.ts';
 
-/** Whether there is an image of the wanted revision. */
+/** Whether the image of the requested revision is available. */
 export function imageReady({ observed }: Facts): Finding {
   const { source, revision } = observed.resource.spec;
   const building = buildFinding(observed);
   if (building !== null) return building;
   if (revision.image === undefined) return noImage(observed);
-  const looked = lookFinding(observed);
-  if (looked !== null) return looked;
+  const lookup = lookupFinding(observed);
+  if (lookup !== null) return lookup;
   return yes(source === 'git_host' ? 'ImageBuilt' : 'ImageGiven', `image ${revision.image}`);
 }
 
-/** Only what has a repository is built; all else waits until somebody names an image. */
+/** Only a git source is built; all others wait for an image in the spec. */
 export function noImage({ resource }: Observed): Finding {
   return resource.spec.source === 'git_host'
     ? no('AwaitingBuild', 'the image of the wanted revision is not built yet')
-    : no('NoImage', 'no image is named yet: nothing but the data services can run');
+    : no('NoImage', 'the spec names no image yet: only the data services can run');
 }

@@ -5,14 +5,14 @@ import { type DeploymentStatus, deploymentStatus } from '../../../domain/revisio
 import type { Observed, ObservedResource } from '../observed.ts';
 import { type Finding, toConditions } from './conditions.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
-import { isOff, stillServing } from './serving-findings.ts';
+import { isObservedOff, stillServing } from './serving-findings.ts';
 
 /**
- * The status of a resource for which nothing is done. What was seen of it before is not looked at any more, so it is not
- * told as if it still were so. What was decided stands (which revision is active, which has failed), and so do the
- * hosts of its routes, which nobody else may be given meanwhile.
+ * The status of a resource that the operator does not reconcile. Its objects are no longer observed, so earlier
+ * observations are not reported as current. Decisions stay: the active revision and the failed one. The hosts of its
+ * routes stay too, because no other resource may get them meanwhile.
  */
-export function refusedStatus(
+export function rejectedStatus(
   resource: ObservedResource,
   reason: Reason,
   message: string,
@@ -30,23 +30,23 @@ export function refusedStatus(
 }
 
 /**
- * The status of a resource whose spec cannot be read: nothing is changed, and what can be seen of it without the spec is
- * told as it is. The rest is not known.
- * @param observed with a spec that stands in for its own (stand-in.ts)
+ * The status of a resource whose spec cannot be parsed. Nothing is changed. What can be observed without the spec is
+ * reported; the rest is Unknown.
+ * @param observed with a placeholder spec (placeholder-spec.ts)
  */
 export function unreadableStatus(observed: Observed, message: string, now: Date): ManagedDeploymentStatus {
   const { resource } = observed;
-  const refused = refusedStatus(resource, 'Refused', message, now);
+  const refused = rejectedStatus(resource, 'Refused', message, now);
   const { status: former, activeRevision } = resource.status ?? {};
   if (former === undefined) return refused;
-  const off = isOff(observed);
+  const off = isObservedOff(observed);
   const facts = { observed, failures: [], off, now };
   const seen: Partial<Record<ConditionType, Finding | null>> = {
     DatabaseReady: databaseReady(facts),
     CacheReady: cacheReady(facts),
     Serving: stillServing(observed, off),
   };
-  const told = (refused.conditions ?? []).flatMap((condition) => {
+  const conditions = (refused.conditions ?? []).flatMap((condition) => {
     const finding = seen[condition.type as ConditionType];
     return finding === undefined ? [condition] : toConditions({ [condition.type]: finding }, resource, now);
   });
@@ -56,22 +56,22 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
     observed: true,
     hasRunnableRevision: activeRevision !== undefined || former !== ('UNUSED' satisfies DeploymentStatus),
     observedOff: off,
-    dataReady: isDataReady(told),
+    dataReady: isDataReady(conditions),
   });
-  return { ...refused, status, suspended: off, conditions: told };
+  return { ...refused, status, suspended: off, conditions };
 }
 
-/** Each condition that was told before, saying this now. */
+/** Every condition of the current status, with this finding. */
 function everyCondition({ status }: ObservedResource, finding: Finding): Record<string, Finding> {
   return Object.fromEntries((status?.conditions ?? []).map(({ type }) => [type, finding]));
 }
 
 /**
- * The status of a resource that is being deleted: nothing is done for it and nothing of it looked at, so nothing that
- * was seen before is told as if it still were so.
- * @param holds what is known to block its end
+ * The status of a resource that is being deleted. It is no longer reconciled or observed, so earlier observations
+ * are not reported as current.
+ * @param holds what is known to block the deletion
  */
-export function leavingStatus(
+export function deletionStatus(
   resource: ObservedResource,
   holds: readonly DeletionHold[],
   now: Date,

@@ -21,14 +21,14 @@ type Check = (facts: Facts) => Finding | null | undefined | false;
 
 const pendingWork = ({ plan }: Decision) => plan.actions.length + plan.waiting.length;
 
-/** Built it is not yet what is wanted: the hub has to say so. */
+/** An image that is built but not rolled out is not Ready; the hub needs to see that. */
 function notBuilt({ status, reason, message }: Finding): Finding {
   return status === 'True'
     ? no('Reconciling', `${message}; its rollout is about to begin`)
     : no(reason, message);
 }
 
-/** What stands between the resource and Ready=True; the first that applies is told. */
+/** Reasons for Ready=False, in order; the first that applies is reported. */
 const READY_CHECKS: readonly Check[] = [
   function deletionRequested({ observed, paused, off, now }) {
     const { deletion } = observed.resource.spec;
@@ -54,7 +54,7 @@ const READY_CHECKS: readonly Check[] = [
   },
   function wantedObjectHeld({ observed, decision, now }) {
     const hold = wantedHold(observed, decision.comparisons, now);
-    return hold !== undefined && no(hold.reason, `${hold.message}; it is made again once it is gone`);
+    return hold !== undefined && no(hold.reason, `${hold.message}; it is created again once it is gone`);
   },
   function databasePodStuck({ observed, now }) {
     const hold = databaseState(observed).ready ? undefined : componentPodHold(observed, 'database', now);
@@ -69,7 +69,7 @@ const READY_CHECKS: readonly Check[] = [
   },
   function databaseNotReady(facts) {
     const finding = databaseReady(facts);
-    // It answers: see volumeRefused.
+    // The database is ready; `volumeRefused` below reports this.
     if (finding?.reason === 'VolumeNotExpandable') return false;
     return serviceNotReady(facts.observed, 'database', finding);
   },
@@ -77,7 +77,7 @@ const READY_CHECKS: readonly Check[] = [
     return serviceNotReady(facts.observed, 'cache', cacheReady(facts));
   },
   function runningPodsInTrouble({ decision: { symptoms } }) {
-    // Database and cache have their own checks, above.
+    // Database and cache have their own checks above.
     const [first, ...others] = symptoms.current.filter(({ component }) => !isDataService(component));
     if (first === undefined) return false;
     const more = others.map(({ message }) => `; also ${message}`).join('');
@@ -106,8 +106,8 @@ const READY_CHECKS: readonly Check[] = [
     const patience =
       reason === 'FieldsChangedByCluster'
         ? 'the rollout waits until the cluster leaves these fields as they are'
-        : 'it may pass: it is waited for until the deadline';
-    // What it is called is what explain has a remedy for.
+        : 'it may pass: the rollout waits until the deadline';
+    // `explain` finds the remedy by this reason.
     return no(reason, `${message}; ${patience}`);
   },
   function componentsNotThere({ decision: { verdict, target } }) {
@@ -129,11 +129,11 @@ const READY_CHECKS: readonly Check[] = [
   function workLeft({ decision }) {
     return pendingWork(decision) > 0 && no('Reconciling', describePending(decision));
   },
-  function noWayIn({ route }) {
+  function routeNotReady({ route }) {
     return route?.status === 'False' && route;
   },
   function dataServicesMoving({ observed, decision }) {
-    // What was written just now is not seen yet: the counts speak of what was there before.
+    // The counts are older than a change that was just written.
     const written = changedJustNow(observed, decision, databaseName(observed.resource));
     if (written || !databaseState(observed).settled)
       return no('Reconciling', 'the database is being updated');
@@ -151,7 +151,7 @@ const READY_CHECKS: readonly Check[] = [
   },
 ];
 
-/** A workload, or the size of a volume, of this name that was not as it is wanted when it was looked at. */
+/** Whether a workload or a volume size of this name differed from the desired state in this reconcile. */
 function changedJustNow(observed: Observed, { comparisons }: Decision, name: string): boolean {
   return comparisons.some(({ object, desired, state, live }) => {
     if (object.metadata.name !== name) return false;
@@ -164,7 +164,7 @@ function changedJustNow(observed: Observed, { comparisons }: Decision, name: str
   });
 }
 
-/** Whether everything is as it is wanted, and if not, the first thing that is not. */
+/** The condition Ready: the first check that applies, else True. */
 export function ready(facts: Facts): Finding {
   for (const check of READY_CHECKS) {
     const finding = check(facts);
@@ -173,10 +173,10 @@ export function ready(facts: Facts): Finding {
   const { revision } = facts.decision.target;
   const changed = safeChanges(facts.observed);
   if (changed !== '') {
-    const kept = 'the cluster changes fields of what Berth writes, in ways that are safe';
+    const kept = 'the cluster makes safe changes to objects that Berth writes';
     return yes('FieldsChangedByCluster', `${revisionName(revision?.number ?? 0)} runs; ${kept}: ${changed}`);
   }
-  return yes('Converged', `${revisionName(revision?.number ?? 0)} runs as it is wanted`);
+  return yes('Converged', `${revisionName(revision?.number ?? 0)} runs as requested`);
 }
 
 const SHOWN = 3;
@@ -184,5 +184,5 @@ const SHOWN = 3;
 function describePending({ plan }: Decision): string {
   const all = [...plan.actions.map(({ id }) => id), ...plan.waiting];
   const more = all.length > SHOWN ? ` and ${all.length - SHOWN} more` : '';
-  return `to do: ${all.slice(0, SHOWN).join(', ')}${more}`;
+  return `pending: ${all.slice(0, SHOWN).join(', ')}${more}`;
 }

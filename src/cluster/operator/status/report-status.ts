@@ -12,16 +12,19 @@ import type { Reported } from '../requeue.ts';
 import { transitions } from '../rollout/transitions.ts';
 import { statusChange } from './status-change.ts';
 
-/** Numbers and wording wait for so long: a change of state mostly follows at once, and takes them along. */
+/** Delay of changes in counts and messages only. A change of state mostly follows soon and includes them. */
 const COUNTS_WAIT_MS = 1_000;
 
 export interface ReportStatusOptions {
   readonly signal: AbortSignal;
-  /** Numbers and wording too: nothing follows that would take them along. */
+  /** Write counts and messages at once too: no later reconcile would include them. */
   readonly atOnce?: boolean;
 }
 
-/** Writes the status if it has changed; numbers and wording alone a second later, and so once a second at most. */
+/**
+ * Writes the status if it has changed. Changes in counts and messages only are delayed, and written at most once a
+ * second.
+ */
 export async function reportStatus(
   resource: ObservedResource,
   status: ManagedDeploymentStatus,
@@ -57,7 +60,7 @@ export async function reportStatus(
   remembered.countsSince = undefined;
   for (const { type, reason, message } of transitions(resource.status, status)) {
     events.record(resource, type, reason, message);
-    logger.info({ resource: `${namespace}/${name}`, reason }, 'told in the status');
+    logger.info({ resource: `${namespace}/${name}`, reason }, 'reported a status transition');
   }
   return { written };
 }

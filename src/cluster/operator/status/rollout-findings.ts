@@ -6,7 +6,7 @@ import type { Target } from '../rollout/target.ts';
 import { conditionOf, type Finding, no, yes } from './conditions.ts';
 import { lackOfServices } from './service-trouble.ts';
 
-/** How far the rollout of the wanted revision is, and what came of it. */
+/** The condition Progressing: the progress and the result of the rollout. */
 export function progressing({ observed, decision }: Facts): Finding {
   const { target, verdict } = decision;
   const name = revisionName(target.revision?.number ?? observed.resource.spec.revision.number);
@@ -32,7 +32,7 @@ export function progressing({ observed, decision }: Facts): Finding {
   return no('RolloutComplete', `${name} is rolled out to every component`);
 }
 
-/** What has failed, why, and what runs instead. */
+/** States what failed, why, and what runs instead. */
 function failed(
   { resource }: Observed,
   { target }: Decision,
@@ -48,25 +48,25 @@ function failed(
     const gone = `the stored templates of ${revisionName(activeRevision?.number ?? 0)} are gone`;
     return no('RolloutFailed', `${why}; ${gone}: what runs is left as it is until the next revision`);
   }
-  if (target.kind === 'inspection') return no('RolloutFailed', `${why}; its pods are kept to be looked at`);
+  if (target.kind === 'inspection') return no('RolloutFailed', `${why}; its pods are kept for inspection`);
   const before = inPlace ? 'what ran before' : revisionName(target.revision?.number ?? 0);
   const back = `${before} runs again: ${why}${ofWhatServes(target)}`;
   if (awaited === null) return no('RolledBack', back);
-  // It was back already: what is missing now is no part of the way back.
+  // The rollback had completed before. What is missing now is not part of it.
   const wasBack = conditionOf(resource, 'Progressing')?.reason === 'RolledBack';
   return wasBack
     ? no('RolledBack', `${back}; ${awaited}`)
     : no('RolloutFailed', `${why}; ${before} is being brought back: ${awaited}`);
 }
 
-/** Of the source_config of what serves while a later revision has failed. */
+/** Note about the source_config of the active revision after a later revision failed. */
 export function ofWhatServes({ failedChange, held, revision }: Target): string {
   const name = revisionName(revision?.number ?? 0);
   if (failedChange !== null) return `; the change of ${name} failed too: ${failedChange.message}`;
   return held ? `; ${name} keeps its source_config until the next change of it` : '';
 }
 
-/** As it is called in sentences. */
+/** Name of a revision in messages. */
 export function revisionName(number: number): string {
   return `revision ${number}`;
 }

@@ -9,9 +9,9 @@ import { type ChildObject, childId, liveChild, type Observed } from '../observed
 import type { Finding } from './conditions.ts';
 
 /**
- * How far the way in from outside is, seen on the route itself. An Ingress is there once it exists: not every controller
- * says more. An HTTPRoute is there once its Gateway says Accepted of its present spec: each has to, and one that nobody
- * speaks of is attached to nothing.
+ * The state of the external route, read from the route object. An Ingress counts as ready when it exists, because
+ * not every controller reports more. An HTTPRoute counts as ready when its Gateway reports Accepted for the current
+ * generation. Every Gateway must report that; a route without a status is not attached.
  */
 
 const there = (message: string): Finding => ({ status: 'True', reason: 'RouteExists', message });
@@ -41,7 +41,7 @@ interface HttpRouteFields {
   status?: { parents?: ParentStatus[] };
 }
 
-/** The condition RouteReady; null: no URL is wanted, or routing is not Berth's matter here. */
+/** The condition RouteReady; null: no URL is requested, or Berth does not manage routes here. */
 export function routeReady(observed: Observed, config: RenderConfig): Finding | null {
   const wanted = appUrl(observed.resource, config);
   const kind = routeKind(config);
@@ -60,8 +60,8 @@ export function routeReady(observed: Observed, config: RenderConfig): Finding | 
 }
 
 /**
- * The URL under which the app answers now: that of the route, and while a new kind of route is not there yet, that of
- * the former one. null: nothing leads there.
+ * The URL at which the app is reachable now: that of the current route. While a new kind of route is not ready, it
+ * is that of the former kind. null: no route is ready.
  */
 export function servedUrl(observed: Observed, config: RenderConfig): string | null {
   const wanted = appUrl(observed.resource, config);
@@ -77,17 +77,17 @@ export function servedUrl(observed: Observed, config: RenderConfig): string | nu
 }
 
 /**
- * Hosts that some route object of the app has, whether or not anything accepts it: one that is being deleted may be held
- * by a finalizer, and routes until it is gone; a Gateway may take back its refusal at any time. Where somebody wrote more
- * of them than the status holds, what was known before stands: it frees nothing. So it does while the kind of the routes is
- * not to be found in the cluster: that may pass in a moment, and the objects are there all the while.
+ * Hosts of all route objects of the app, whether or not a Gateway accepts them. A terminating route may have a
+ * finalizer, and routes traffic until it is gone; a Gateway may accept a rejected route at any time. The former
+ * value stays if the routes have more hosts than the status can hold, or if the route kind is temporarily not found.
+ * It frees no host.
  */
 export function routesSeen(
   { resource, children, missingKinds }: Observed,
   config: RenderConfig,
 ): ManagedDeploymentStatus['routes'] {
   const kind = routeKind(config);
-  // Generation 0 frees nothing either; without a word the hub would go by the URL.
+  // Generation 0 frees no host. Without `routes`, the hub would use the URL.
   if (kind !== null && missingKinds?.has(kind))
     return resource.status?.routes ?? { generation: 0, hosts: [] };
   const routes = [...children.values()].filter(({ kind }) => isRouteKind(kind));
@@ -98,9 +98,9 @@ export function routesSeen(
 }
 
 /**
- * Routes, by `childId`, that stay although no longer wanted: to the wanted address, of the former kind, until the one
- * that replaces them leads somewhere and everything else is there. One to another address goes at once: its host may be
- * somebody else's next.
+ * Routes, by `childId`, that stay although they are no longer desired. These are routes of the former kind to the
+ * requested address. They stay until the replacement is ready and the rollout is complete. A route to another
+ * address is removed at once: its host may go to another deployment next.
  */
 export function keptRoutes(observed: Observed, config: RenderConfig, complete: boolean): ReadonlySet<string> {
   const wanted = appUrl(observed.resource, config);
@@ -113,7 +113,7 @@ export function keptRoutes(observed: Observed, config: RenderConfig, complete: b
   return new Set(former.map((kind) => childId(kind, app(observed.resource))));
 }
 
-/** Without the slash that a browser adds. */
+/** Normalized URL, without the trailing slash that browsers add. */
 function plain(text: string): string {
   const url = new URL(text);
   return httpsUrl(url.hostname, pathPrefix(url));
@@ -130,7 +130,7 @@ export function hostsOf(route: ChildObject): string[] {
   return all.flatMap((host) => host?.toLowerCase() ?? []);
 }
 
-/** Host and path of a route as it is in the cluster, as a URL; null: it has no host. */
+/** URL of a live route; null: it has no host. */
 function addressOf(route: ChildObject): string | null {
   const { spec } = route as ChildObject & IngressFields & HttpRouteFields;
   const [rule] = spec?.rules ?? [];
@@ -147,7 +147,7 @@ function parentOf(route: ChildObject): ParentRef {
   };
 }
 
-/** What the Gateway says of the route. Its controller writes one entry for each parent it answers for. */
+/** The Gateway's answer for the route. Its controller writes one entry per parent. */
 function accepted(route: ChildObject, gateway: ParentRef): Finding {
   const { status } = route as ChildObject & HttpRouteFields;
   const { namespace = '', generation = 0 } = route.metadata;

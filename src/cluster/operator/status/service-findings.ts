@@ -25,16 +25,16 @@ import {
 } from './deleted-services.ts';
 import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
 
-/** What DatabaseReady and CacheReady say: like findings.ts, of which this is a part. */
+/** Input of the conditions DatabaseReady and CacheReady. These rules are part of findings.ts. */
 export interface ServiceFacts {
   readonly observed: Observed;
   readonly failures: readonly Failure[];
-  /** Nothing of the deployment runs, seen so. */
+  /** No pod of the deployment runs, as observed. */
   readonly off: boolean;
   readonly now: Date;
 }
 
-/** Whether the database answers; null: as it was said before. */
+/** The condition DatabaseReady; null keeps the former one. */
 export function databaseReady(facts: ServiceFacts): Finding | null {
   const { observed, failures } = facts;
   const state = databaseState(observed);
@@ -52,10 +52,10 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
     const { reason, message } = notReady(facts, 'database', state);
     return no(reason, `${message}${unboundClaim(observed)}${leavingClaim(observed)}`);
   }
-  // Known of a database that answers, and only of such a one: see isDataReady.
+  // Reported only for a ready database: see isDataReady.
   if (refusal !== undefined) {
     const message = `the database accepts connections; ${refusedResize(observed)}: ${refusal.message}`;
-    // That the storage class does not let it needs somebody's decision; all else may pass, and Ready tells of it.
+    // A storage class without expansion needs a decision of the user. Other errors may pass, and Ready reports them.
     return refusal.reason === 'VolumeNotExpandable'
       ? no('VolumeNotExpandable', message)
       : yes('DatabaseAvailable', message);
@@ -65,7 +65,7 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
   return yes('DatabaseAvailable', `the database accepts connections${otherSize(observed, volume)}`);
 }
 
-/** Why the volume has, or its claim asks for, another size than is wanted, where nothing is to be done about it. */
+/** Why the size of the volume or of its claim differs from the spec, where no action follows. */
 function otherSize({ resource }: Observed, volume: VolumeState | undefined): string {
   if (volume?.capacity === undefined) return '';
   const { requested, capacity, takenBack } = volume;
@@ -82,7 +82,7 @@ function isVolumeLeaving(observed: Observed): boolean {
   return leavingVolume(observed) !== undefined;
 }
 
-/** What still keeps the data, and how it outlives its claim. */
+/** What still keeps the data, and how to save it. */
 function volumeRescue(observed: Observed): string {
   const { namespace } = observed.resource.metadata;
   const name = databaseName(observed.resource);
@@ -91,16 +91,16 @@ function volumeRescue(observed: Observed): string {
     `$(kubectl get pvc -n ${namespace} ${name} -o jsonpath={.spec.volumeName})`;
   const keep = `kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'`;
   const dump = `kubectl exec -n ${namespace} ${name}-0 -- sh -c 'pg_dumpall -U "$POSTGRES_USER"'`;
-  return `somebody has deleted the volume claim ${name}: its data goes when the pod ${name}-0 ends, so the database is neither restarted nor stopped; save the data: ${dump} > dump.sql, and ${keep}${claimFinalizers(observed)}`;
+  return `the volume claim ${name} was deleted: its data is lost when the pod ${name}-0 ends, so the database is neither restarted nor stopped; save the data: ${dump} > dump.sql, and ${keep}${claimFinalizers(observed)}`;
 }
 
-/** How far the growth is: the driver may wait for the node, or fail and try again. */
+/** Progress of an expansion: the driver may wait for the node, or fail and retry. */
 export function growing({ requested, resizeStep }: VolumeState): string {
   const step = resizeStep === undefined ? '' : `: ${resizeStep}`;
-  return `its volume is being grown to ${requested}${step}`;
+  return `its volume is being expanded to ${requested}${step}`;
 }
 
-/** A pod only says that some claim of its is not bound. */
+/** The reason why the database's claim is not bound. The pod reports only that some claim is unbound. */
 function unboundClaim(observed: Observed): string {
   const volume = volumeState(observed);
   const loss = volumeLoss(observed);
@@ -108,16 +108,16 @@ function unboundClaim(observed: Observed): string {
   if (volume === undefined || volume.bound) return '';
   const name = databaseName(observed.resource);
   const claim = liveChild(observed, 'PersistentVolumeClaim', name);
-  const told = observed.warnings?.get(claim?.metadata.uid ?? '');
-  const why = told === undefined ? '' : `: ${told.reason}: ${told.message}`;
+  const event = observed.warnings?.get(claim?.metadata.uid ?? '');
+  const why = event === undefined ? '' : `: ${event.reason}: ${event.message}`;
   const { storage } = observed.resource.spec.database;
   const size = isLarger(volume.requested, storage)
-    ? `; it asks for ${volume.requested}, not ${storage}, and Kubernetes changes no claim before it is bound: delete it, it holds no data and is made again`
+    ? `; it requests ${volume.requested}, not ${storage}, and Kubernetes does not resize an unbound claim: delete it, it holds no data and is created again`
     : '';
   return `; its volume claim ${name} is not bound${why}${size}`;
 }
 
-/** Whether the cache answers; null: as it was said before. */
+/** The condition CacheReady; null keeps the former one. */
 export function cacheReady(facts: ServiceFacts): Finding | null {
   const state = cacheState(facts.observed);
   if (state.external) return yes('ExternalCache', 'CACHE_URI_CUSTOM is used');
@@ -130,7 +130,9 @@ function isStopping({ observed, off }: ServiceFacts, state: ServiceState): boole
   return observed.resource.spec.suspend && (off || !state.ready);
 }
 
-/** Between "it ends" and "nothing runs" the former finding stands: a status word must not flicker on its way off. */
+/**
+ * While pods still terminate, the former finding stays, so that the status does not flicker during a switch-off.
+ */
 function stopped({ off }: ServiceFacts, what: string): Finding | null {
   return off ? no('SwitchedOff', `switched off: ${what} does not run, its data is kept`) : null;
 }
@@ -140,7 +142,7 @@ const SERVICE_REASONS = {
   cache: { type: 'CacheReady', starting: 'CacheStarting', lost: 'CacheUnavailable' },
 } as const;
 
-/** That a data service is not ready, and why. */
+/** States that a data service is not ready, and why. */
 function notReady(
   { observed, now }: ServiceFacts,
   service: 'database' | 'cache',
@@ -160,12 +162,12 @@ function notReady(
   return no(isLost ? lost : starting, message);
 }
 
-/** How a data service fares. */
+/** State of a data service. */
 export function serviceState(observed: Observed, service: 'database' | 'cache'): ServiceState {
   return service === 'database' ? databaseState(observed) : cacheState(observed);
 }
 
-/** Whether a data service that is not ready was ready before, and is not being changed. */
+/** Whether an unready data service was ready before and is not being changed. */
 export function isServiceLost(
   observed: Observed,
   service: 'database' | 'cache',
@@ -174,7 +176,7 @@ export function isServiceLost(
   return hasAnswered(observed, service) && !updating;
 }
 
-/** It was seen ready since it was last started; the status is all that remembers. */
+/** Whether the service was ready since its last start, read from the status. */
 function hasAnswered({ resource }: Observed, service: 'database' | 'cache'): boolean {
   const { type, lost } = SERVICE_REASONS[service];
   const before = conditionOf(resource, type);
@@ -183,19 +185,19 @@ function hasAnswered({ resource }: Observed, service: 'database' | 'cache'): boo
   return isAnswering(before) || before.reason === lost || wasLeaving(before);
 }
 
-/** It was being deleted while its pod still answered: see serviceLeaving. */
+/** Whether its workload was being deleted while its pod was still ready: see serviceLeaving. */
 function wasLeaving({ status, reason }: Condition): boolean {
   return status === 'Unknown' && (isHoldReason(reason) || reason === ('Reconciling' satisfies Reason));
 }
 
-/** Where there is no pod to tell anything. */
+/** The reason when the service has no pod. */
 function lackOf(observed: Observed, service: 'database' | 'cache', { stopped }: ServiceState): string | null {
   const [kind, name] = serviceWorkload(observed.resource, service);
   if (liveChild(observed, kind, name) === undefined) return `its ${kind} ${name} is missing`;
-  return stopped ? `its ${kind} ${name} asks for no pod` : null;
+  return stopped ? `its ${kind} ${name} requests no pods` : null;
 }
 
-/** For Ready: what the condition of the service calls a start is called by what keeps it, if somebody can see to that. */
+/** The finding for Ready. A generic reason is replaced by the specific one, if the user can act on it. */
 export function serviceNotReady(
   observed: Observed,
   service: 'database' | 'cache',

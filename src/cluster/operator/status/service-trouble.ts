@@ -10,22 +10,22 @@ import { culpritOf, detailOf } from '../rollout/symptoms.ts';
 export type DataService = 'database' | 'cache';
 export const DATA_SERVICES: readonly DataService[] = ['database', 'cache'];
 
-/** Whether this is the database or the cache, and no component of the app. */
+/** Whether this is the database or the cache, not a component of the app. */
 export function isDataService(component: string): component is DataService {
   return DATA_SERVICES.some((service) => service === component);
 }
 
-/** What keeps database or cache from becoming ready. */
+/** Why database or cache does not become ready. */
 export interface ServiceTrouble {
-  /** What it is called, where somebody can see to it; null: it merely takes its time. */
+  /** Reason, if the user can act on it; null: it only takes time. */
   readonly reason: Reason | null;
-  /** As the cluster tells it. */
+  /** Message of the cluster. */
   readonly message: string;
-  /** Where it comes from. */
+  /** Source of the failure. */
   readonly culprit: Culprit;
 }
 
-/** Kind and name of what runs a data service. */
+/** Kind and name of the workload of a data service. */
 export function serviceWorkload(
   resource: Observed['resource'],
   service: 'database' | 'cache',
@@ -35,15 +35,17 @@ export function serviceWorkload(
     : ['Deployment', cacheName(resource)];
 }
 
-/** Why a data service is not ready: its controller's word, else what Events or its pod tell; null: nothing is known. */
+/**
+ * Why a data service is not ready, from its workload's conditions, its warning events or its pod; null: unknown.
+ */
 export function serviceTrouble(observed: Observed, service: 'database' | 'cache'): ServiceTrouble | null {
   const [kind, name] = serviceWorkload(observed.resource, service);
   const workload = liveChild(observed, kind, name);
   const refusal = workload === undefined ? null : workloadState(workload).refusal;
-  const told = observed.warnings?.get(workload?.metadata.uid ?? '');
-  const refused = refusal ?? (told === undefined ? null : `${told.reason}: ${told.message}`);
+  const event = observed.warnings?.get(workload?.metadata.uid ?? '');
+  const refused = refusal ?? (event === undefined ? null : `${event.reason}: ${event.message}`);
   if (refused !== null) {
-    const isRefusal = refusal !== null || told?.reason === 'FailedCreate';
+    const isRefusal = refusal !== null || event?.reason === 'FailedCreate';
     const reason = isRefusal ? reasonOfTrouble({ reason: 'ReplicaFailure', text: refused }) : null;
     const culprit = { component: service, kind, object: name, ...detailOf(refused) };
     return { reason, message: refused, culprit };
@@ -51,7 +53,7 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
   const trouble = troubleOf(observed, service);
   if (trouble === undefined) return null;
   const { message, detail: text = '', restarts, exitCode } = trouble;
-  // A volume that is being made is no lack of room.
+  // A pod that waits for its volume is not out of resources.
   const reason = UNBOUND.test(text)
     ? null
     : reasonOfTrouble({
@@ -65,7 +67,7 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
 
 const UNBOUND = /unbound (?:immediate )?PersistentVolumeClaims|persistentvolumeclaim "[^"]*" not found/i;
 
-/** That data services do not answer yet, and what keeps the first of them, where that has a name. */
+/** States that data services are not ready, and the first known reason. */
 export function lackOfServices(
   observed: Observed,
   services: readonly ('database' | 'cache')[],

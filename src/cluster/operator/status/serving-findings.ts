@@ -10,16 +10,16 @@ import type { RevisionRef } from '../rollout/target.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import { revisionName } from './rollout-findings.ts';
 
-/** Whether the app answers. */
+/** The condition Serving. */
 export function serving({ observed, decision, activeRevision, off }: Facts): Finding {
   if (activeRevision === undefined) return no('Unavailable', 'no revision is active yet');
   if (off) return no('SwitchedOff', 'switched off: nothing serves');
   const { target, components } = decision;
-  // On the way to another revision, and on the way back, the pods of that one answer too, and at its end alone.
+  // During a rollout or rollback, pods of the other revision serve too; at its end, they alone do.
   const answering = [activeRevision, target.revision, target.failed].find(
     (revision) => revision && hasReadyPod(observed, revision),
   );
-  // The Deployment may be ahead of the cache of pods.
+  // The counts of the Deployment may be newer than the pod cache.
   const counted =
     (target.name === activeRevision.templates || target.kind === 'rollout') &&
     components.some(({ name, updated, available }) => name === 'api' && Math.min(updated, available) > 0);
@@ -36,7 +36,7 @@ export function serving({ observed, decision, activeRevision, off }: Facts): Fin
     : no('Unavailable', `no api pod of ${revisionName(activeRevision.number)} is available`);
 }
 
-/** How the cluster changes the template that this revision's api pods are made of; undefined: it does not. */
+/** How the cluster changes the template of this revision's api pods; undefined: it does not. */
 function changedTemplate(
   { resource }: Observed,
   { target, comparisons }: Facts['decision'],
@@ -48,7 +48,7 @@ function changedTemplate(
   return change?.isSafe === false && change.fields.includes('spec.template') ? change.fields : undefined;
 }
 
-/** The same of a resource of which nothing is decided: what runs there may be of any revision that it was to run. */
+/** The condition Serving of a resource without a decision. Its pods may belong to any of its revisions. */
 export function stillServing(observed: Observed, off: boolean): Finding {
   const { activeRevision, rollout, failedRevision } = observed.resource.status ?? {};
   if (activeRevision === undefined) return no('Unavailable', 'no revision is active yet');
@@ -65,7 +65,7 @@ export function stillServing(observed: Observed, off: boolean): Finding {
 const apiOf = ({ resource, children }: Observed) =>
   children.get(childId('Deployment', componentName(resource, 'api')));
 
-/** The Deployment of the api component is being deleted: its pods may end at any moment. */
+/** Whether the Deployment of the api component is being deleted. Its pods may end at any moment. */
 function apiLeaves(observed: Observed): boolean {
   return apiOf(observed)?.metadata.deletionTimestamp !== undefined;
 }
@@ -84,8 +84,8 @@ function hasReadyPod(observed: Observed, { id, number }: RevisionRef): boolean {
   );
 }
 
-/** Nothing of a deployment that is switched off runs any more: no pod is left that has not ended, and none is asked for. */
-export function isOff({ resource, pods, children }: Observed): boolean {
+/** Whether a suspended deployment is off: all its pods have ended, and no workload requests pods. */
+export function isObservedOff({ resource, pods, children }: Observed): boolean {
   if (!resource.spec.suspend || !pods.every(hasEnded)) return false;
   const workloads = [...children.values()].filter(
     ({ kind }) => kind === 'Deployment' || kind === 'StatefulSet',
@@ -97,8 +97,8 @@ export function isOff({ resource, pods, children }: Observed): boolean {
 }
 
 /**
- * Its spec is what it was made with: one that was made with no pods has none, before its controller has seen it too. A
- * generation that has risen for whatever reason waits for the controller.
+ * Whether the spec is unchanged since creation. A workload created with no replicas has no pods, even before its
+ * controller observed it. A higher generation must be observed by the controller first.
  */
 function isAsMade({ metadata }: ChildObject): boolean {
   return metadata.generation === 1;

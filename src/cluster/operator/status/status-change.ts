@@ -4,26 +4,26 @@ import { canonicalJson } from '../../../domain/core/hash.ts';
 
 export type StatusChange = 'none' | 'counts' | 'state';
 
-/** Whether a status has to be written. `counts`: only numbers and wording moved, which may wait a moment. */
+/** Whether a status must be written. `counts`: only counts and messages changed, which may be delayed. */
 export function statusChange(
   before: ManagedDeploymentStatus | undefined,
   after: ManagedDeploymentStatus,
 ): StatusChange {
-  // Most looks: without the text of either.
+  // The usual case: no serialization needed.
   if (isDeepStrictEqual(before, after)) return 'none';
   if (canonicalJson(before ?? {}) === canonicalJson(after)) return 'none';
   if (canonicalJson(withoutCounts(before ?? {})) !== canonicalJson(withoutCounts(after))) return 'state';
   return isVolumeAlone(before, after) ? 'none' : 'counts';
 }
 
-/** That a volume of the usual size is there says nothing new: it is written with the next change. */
+/** The first report of a volume with the requested size is no news. It is written with the next change. */
 function isVolumeAlone(before: ManagedDeploymentStatus | undefined, after: ManagedDeploymentStatus): boolean {
   const { volume, ...rest } = after;
   if (before === undefined || before.volume !== undefined || volume === undefined) return false;
   return canonicalJson(before) === canonicalJson(rest);
 }
 
-/** A volume that is not there yet, or has the size that it should have, changes no state. */
+/** Whether the volume changes no state: it does not exist yet, or it has the requested size. */
 function isOrdinary({ volume }: ManagedDeploymentStatus): boolean {
   if (volume === undefined) return true;
   const { requested, capacity, former } = volume;

@@ -5,7 +5,7 @@ import { withInputs } from '../rollout/after-failure.ts';
 import { type FailedRevision, isSame } from '../rollout/target.ts';
 import { shortened } from './conditions.ts';
 
-/** What was just seen to fail, as it is recorded; null: nothing was. */
+/** The failure that this reconcile found, as recorded in the status; null: none. */
 function seenFailure(
   { resource, storedTemplates }: Observed,
   { target, verdict }: Decision,
@@ -29,9 +29,9 @@ function seenFailure(
 }
 
 /**
- * The failures that stand: what was just seen to fail, or what is still wanted and has failed. That of a revision is
- * kept while a newer one rolls: the hub may not have heard of it yet. What fails of the active revision while another
- * one is wanted that has failed before is a second failure beside that one.
+ * The failures to record: one that this reconcile found, or one of a revision that is still requested. The failure
+ * of a revision stays during the rollout of a newer one, because the hub may not have received it. If the active
+ * revision fails in place while a failed revision is still requested, both are recorded.
  */
 export function nextFailures(
   { failedRevision }: ManagedDeploymentStatus,
@@ -53,6 +53,6 @@ export function nextFailures(
   return failedRevision.number > (activeRevision?.number ?? 0) ? { failedRevision } : {};
 }
 
-/** Nothing tries again what has failed: who reads of it is told what does. */
+/** A failed revision is not retried. The message names the step that starts a new attempt. */
 const REDEPLOY = 'it is not tried again: redeploy makes a new revision of the same content';
 const CHANGE_AGAIN = 'it is not tried again until source_config changes';

@@ -16,7 +16,7 @@ import { imageOf, isSame, type Target } from '../rollout/target.ts';
 import { isPaused, shortened, toConditions } from './conditions.ts';
 import { findings } from './findings.ts';
 import { routeReady, routesSeen, servedUrl } from './route-state.ts';
-import { isOff } from './serving-findings.ts';
+import { isObservedOff } from './serving-findings.ts';
 import { nextFailures } from './status-failures.ts';
 
 export interface StatusInput {
@@ -28,12 +28,12 @@ export interface StatusInput {
 }
 
 /**
- * The whole status that follows from what was observed.
+ * Derives the whole status from the observed state.
  *
- * `observedGeneration` is the Kubernetes one: what this status speaks of. `observedSpecGeneration` is the hub's
- * generation in effect: it moves on when everything that the generation wants is there (until a revision is active,
- * nothing older can be in effect, so it moves at once, unless what was active before is to come back). So "observed =
- * wanted" means that the cluster runs what is wanted.
+ * `observedGeneration` is the Kubernetes generation that this status describes. `observedSpecGeneration` is the
+ * hub's generation in effect. It advances when everything that the generation requests is there. While no revision
+ * is active, it advances at once, unless a former active revision is being restored. Equal generations mean that the
+ * cluster runs the desired state.
  */
 export function deriveStatus({
   observed,
@@ -51,7 +51,7 @@ export function deriveStatus({
     failures,
     now,
     paused: isPaused(resource),
-    off: isOff(observed),
+    off: isObservedOff(observed),
     activeRevision,
     route: routeReady(observed, config),
   };
@@ -78,7 +78,7 @@ export function deriveStatus({
     ...(rollout === undefined ? {} : { rollout }),
     ...nextAwaiting(decision),
     ...resolvedImage(observed),
-    ...(observed.build === undefined ? {} : { build: told(observed.build) }),
+    ...(observed.build === undefined ? {} : { build: boundedBuild(observed.build) }),
     ...(volume === undefined ? {} : { volume }),
     dataImages: decision.dataImages,
     ...(accepted.length === 0 ? {} : { acceptedChanges: accepted }),
@@ -88,15 +88,18 @@ export function deriveStatus({
   };
 }
 
-/** In it may be what a scheduler or a webhook says, of any length: longer than this the whole status would be refused. */
-function told(build: BuildStatus): BuildStatus {
+/**
+ * Bounds the message of a build. It may quote a scheduler or a webhook at any length, and the API server would
+ * reject the whole status.
+ */
+function boundedBuild(build: BuildStatus): BuildStatus {
   const { message } = build;
   return message === undefined ? build : { ...build, message: shortened(message, MAX_BUILD_MESSAGE) };
 }
 
 /**
- * The active revision moves when every component was seen to run the target, and its templates are stored. One that was
- * brought back although no status told of it is as active as it was.
+ * The active revision changes when every component runs the target and its templates are stored. A restored revision
+ * that the status does not record becomes active again.
  */
 function nextActive(
   before: ManagedDeploymentStatus,
@@ -128,7 +131,7 @@ function nextActive(
   };
 }
 
-/** Another number of the same pods is in effect. Of components that the spec has no more, it is what it was. */
+/** Records a new scale in effect. Components that the spec no longer has keep their former one. */
 function withScales(
   active: ManagedDeploymentStatus['activeRevision'],
   resource: ObservedResource,
@@ -144,7 +147,7 @@ function withScales(
   return isBackAsWanted ? { ...active, scales: { ...active.scales, ...scalesOf(resource, target) } } : active;
 }
 
-/** The numbers of pods in the spec are meant for what runs, and not for something newer that waits. */
+/** Whether the scale in the spec applies to the running revision, not to a newer one that waits. */
 function isOfSpec({ spec }: ObservedResource, { revision, heldUntil, awaits }: Target): boolean {
   return heldUntil === null && awaits === null && revision !== null && isSame(revision, spec.revision);
 }
@@ -170,12 +173,12 @@ function nextAwaiting({
   return { awaiting: { ...(id === undefined ? { number } : { id, number }), since: awaitingSince } };
 }
 
-/** No status tells of it, but a revision before the wanted one was active, and comes back first. */
+/** Whether an earlier revision was active and is restored first, although no status records it. */
 function mayHaveServed({ observed, decision }: Facts): boolean {
   return decision.target.kind === 'restored' || observed.resource.spec.failed?.activeRevision !== undefined;
 }
 
-/** Everything that this generation wants is there, be it nothing. */
+/** Whether everything that this generation requests is there, even if that is nothing. */
 function isThere({ observed, decision, failures, off }: Facts, conditions: readonly Condition[]): boolean {
   if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) return true;
   const { plan, verdict } = decision;
@@ -189,7 +192,7 @@ function isThere({ observed, decision, failures, off }: Facts, conditions: reado
   );
 }
 
-/** There is something to run, or soon will be. */
+/** Whether there is an image to run, or a build for one. */
 function isRunnable({ spec: { revision, build } }: ObservedResource): boolean {
   return revision.image !== undefined || build !== undefined;
 }

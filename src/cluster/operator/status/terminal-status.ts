@@ -13,25 +13,29 @@ import { MIN_REQUEUE_MS, staleOutcome } from '../requeue.ts';
 import { conditionOf } from './conditions.ts';
 import { nextOverdue, resourceHolds } from './deletion-holds.ts';
 import { readHolds, readsDueAt } from './deletion-reads.ts';
-import { leavingStatus, refusedStatus, unreadableStatus } from './inactive-status.ts';
+import { deletionStatus, rejectedStatus, unreadableStatus } from './inactive-status.ts';
 import { reportStatus } from './report-status.ts';
 
-/** Resources for which nothing is done: that is told, and when to look again. */
+/**
+ * Resources that the operator does not reconcile: what it reports for them, and when it checks them again.
+ */
 
-/** Between two checks of an identity that is refused: events of the other resource come at once. */
+/** Pause between two checks of a rejected identity. Events of the other resource trigger one at once. */
 const COPY_PAUSE_MS = 30_000;
-/** The same while the listener may be about to claim it: its record is a Secret, and no Secret is watched. */
+/**
+ * The same for a new resource. The listener may be about to claim it in a Secret, and Secrets are not watched.
+ */
 const FRESH_PAUSE_MS = 2_000;
 const FRESH_MS = 60_000;
 
-/** What keeps a resource from its end is read again after so long, where no cache would tell that it has changed. */
+/** Pause between two live checks of a deletion. Caches do not show when the result changes. */
 const HOLDS_PAUSE_MS = 30_000;
 
 /**
- * Nothing is done for what is being deleted; the garbage collector has its own say. What blocks it is told. Where the API
- * server takes no status of it (see refuseSpec), nothing is told either.
+ * Reports what blocks the deletion of a resource; the garbage collector does the rest. If the API server accepts no
+ * status of the resource (see rejectSpec), nothing is reported.
  */
-export async function tellLeaving(
+export async function reportDeletion(
   observed: Observed,
   options: ReconcilerOptions,
   remembered: Remembered,
@@ -43,7 +47,7 @@ export async function tellLeaving(
   const readsAt = cached.length > 0 ? null : readsDueAt(observed);
   const areDue = readsAt !== null && readsAt <= now.getTime();
   const holds = areDue ? await readHolds(observed, options.client, signal) : cached;
-  const status = leavingStatus(resource, holds, now);
+  const status = deletionStatus(resource, holds, now);
   try {
     const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
     if (stale) return staleOutcome();
@@ -57,10 +61,10 @@ export async function tellLeaving(
 }
 
 /**
- * Nothing is made for a resource that may not use its identity. What it ran with it before is removed, so that the
- * selectors of the rightful one do not match it; volumes, Secrets and stored templates stay.
+ * Reports that a resource may not use its identity, and removes the workloads that it ran with it. The selectors of
+ * the rightful resource would otherwise match them. Volumes, Secrets and stored templates stay.
  */
-export async function refuseIdentity(
+export async function rejectIdentity(
   observed: Observed,
   { reason, message }: Extract<Identity, { kind: 'refused' }>,
   options: ReconcilerOptions,
@@ -69,7 +73,7 @@ export async function refuseIdentity(
 ): Promise<ReconcileOutcome> {
   const { resource } = observed;
   const now = options.clock.date();
-  const status = refusedStatus(resource, reason, message, now);
+  const status = rejectedStatus(resource, reason, message, now);
   const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
   if (stale) return staleOutcome();
   await withdraw(observed, options, signal);
@@ -78,7 +82,7 @@ export async function refuseIdentity(
   return { kind: 'requeue', afterMs: isFresh ? FRESH_PAUSE_MS : COPY_PAUSE_MS };
 }
 
-/** Removes what this resource owns and what its rightful holder would select. */
+/** Removes owned objects that the selectors of the rightful resource would match. */
 async function withdraw(
   { resource, children }: Observed,
   { client, view, mayAct }: ReconcilerOptions,
@@ -100,11 +104,11 @@ async function withdraw(
 }
 
 /**
- * The CRD lets through what this version cannot read: said in the status, tried again when somebody changes it. Each event
- * of what runs is a look all the same, and is told. Where an earlier CRD let through so much that the API server takes no
- * status of it either, an Event says it.
+ * Reports a spec that the CRD accepts but this version cannot parse. The result is terminal until the spec changes.
+ * Events of owned objects still trigger a reconcile that updates the status. If an earlier CRD accepted a spec so
+ * invalid that the API server rejects a status too, an Event reports it.
  */
-export async function refuseSpec(
+export async function rejectSpec(
   observed: Observed,
   problems: string,
   options: ReconcilerOptions,

@@ -174,7 +174,7 @@ const pullPolicy = (object: UntypedObject | undefined) =>
 /** Of a request: its object is the deployment's. Whole segments, or a prefix would match the name of a kind. */
 const isOf = (prefix: string, path: string) => path.split('/').at(-1)?.startsWith(prefix) === true;
 
-/** Writes of the objects of a deployment; what is only tried is none. */
+/** Writes of the objects of a deployment, without dry runs. */
 const written = (prefix: string, kind?: string) =>
   operator.requests.filter(
     ({ verb, path, dryRun, resource }) =>
@@ -192,7 +192,7 @@ async function workElsewhere(): Promise<void> {
 }
 
 describe('safe changes', () => {
-  test('a policy from the start lets the rollout finish, and is named', async () => {
+  test('lets the rollout complete with a policy from the start, and reports the changes', async () => {
     await policies.add({ ...deployments, prefix: 'safe-api', patches: SAFE });
     await world.apply('safe', { revision: revision(1) });
     const status = await world.until('safe', 'ready', readyIs(`True ${CHANGED}`));
@@ -203,7 +203,7 @@ describe('safe changes', () => {
     await waitFor('the warning', async () => (await events()).includes(CHANGED), { timeoutMs: 30_000 });
   });
 
-  test('nothing is written at rest, by the next operator neither', async () => {
+  test('writes nothing to idle objects, also after a restart of the operator', async () => {
     await workElsewhere();
     await operator.stop();
     operator = await startOperator(world.another('next'));
@@ -211,7 +211,7 @@ describe('safe changes', () => {
     expect(written('safe')).toBe(0);
   });
 
-  test('removed later, nothing restarts; the next revision is as it is wanted', async () => {
+  test('restarts nothing when the policy is removed; the next revision is as requested', async () => {
     const before = (await world.get('deployment', 'safe-api'))?.metadata.generation;
     await policies.remove();
     await operator.stop();
@@ -224,7 +224,7 @@ describe('safe changes', () => {
     expect(pullPolicy(await world.get('deployment', 'safe-api'))).toBe('IfNotPresent');
   });
 
-  test('added later, it touches nothing of what is at rest', async () => {
+  test('changes no idle object when the policy is added later', async () => {
     await workElsewhere();
     const before = (await world.get('deployment', 'safe-api'))?.metadata.resourceVersion;
     const from = written('safe');
@@ -251,9 +251,9 @@ describe('other changes', () => {
   });
 
   test.each<Row>(UNSAFE)(
-    '%s: Ready is False and names it; nothing is written again and again',
+    '%s: sets Ready to False with the field, and is not written repeatedly',
     async (prefix, { resource }, named) => {
-      await world.until(prefix, 'told', readyIs(`False ${CHANGED}`));
+      await world.until(prefix, 'reported', readyIs(`False ${CHANGED}`));
       expect(await messageOf(prefix)).toContain(named);
       if (resource === 'deployments') expect((await world.status(prefix)).activeRevision).toBeUndefined();
       const from = written(prefix, resource);
@@ -264,18 +264,23 @@ describe('other changes', () => {
     },
   );
 
-  test.each<Row>(UNSAFE)('%s: it is over by itself within a minute after the policies', async (prefix) => {
-    await policies.remove();
-    const status = await world.ready(prefix);
-    expect(status.activeRevision?.number).toBe(1);
-    const made = [
-      await world.get('deployment', `${prefix}-api`),
-      await world.get('statefulset', `${prefix}-db`),
-      await world.get('service', prefix),
-      await world.get('networkpolicy', `${prefix}-db`),
-    ].map((object) => JSON.stringify(object?.['spec']));
-    expect(made.join()).not.toMatch(/"other"|other:|hostNetwork|hostPID|"runAsUser":0|externalIPs|"egress"/);
-  });
+  test.each<Row>(UNSAFE)(
+    '%s: ends by itself within a minute after the policies are removed',
+    async (prefix) => {
+      await policies.remove();
+      const status = await world.ready(prefix);
+      expect(status.activeRevision?.number).toBe(1);
+      const made = [
+        await world.get('deployment', `${prefix}-api`),
+        await world.get('statefulset', `${prefix}-db`),
+        await world.get('service', prefix),
+        await world.get('networkpolicy', `${prefix}-db`),
+      ].map((object) => JSON.stringify(object?.['spec']));
+      expect(made.join()).not.toMatch(
+        /"other"|other:|hostNetwork|hostPID|"runAsUser":0|externalIPs|"egress"/,
+      );
+    },
+  );
 });
 
 describe('changes that make an object invalid', () => {
@@ -314,7 +319,7 @@ describe('changes that make an object invalid', () => {
     },
   );
 
-  test.each<Row>(INVALID)('%s: becomes ready by itself when the policies are gone', async (prefix) => {
+  test.each<Row>(INVALID)('%s: becomes ready by itself when the policies are removed', async (prefix) => {
     await policies.remove();
     const status = await world.ready(prefix);
     expect(status.activeRevision?.number).toBe(1);
@@ -327,7 +332,7 @@ describe('safe additions', () => {
     patch('add', '/spec/template/metadata/labels/team', '"x"'),
   ].join(', ');
 
-  test('let the rollout finish, are named, and go with the next revision after the policy', async () => {
+  test('let the rollout complete, are reported, and are removed with the next revision after the policy', async () => {
     await policies.add({ ...deployments, prefix: 'beside-api', patches });
     await world.apply('beside', { revision: revision(1) });
     const status = await world.until('beside', 'ready', readyIs(`True ${CHANGED}`));
@@ -383,7 +388,7 @@ const LATER: [prefix: string, mutation: Omit<Mutation, 'prefix'>, before: object
   ],
 ];
 
-describe('a policy that comes after the rollout', () => {
+describe('a policy that is added after the rollout', () => {
   const KINDS: Record<string, string> = {
     'later-service': 'service/later-service',
     'later-policy': 'networkpolicy/later-policy-db',
@@ -400,7 +405,7 @@ describe('a policy that comes after the rollout', () => {
   test.each(LATER)(
     '%s: the next write names the field, and there is no write loop',
     async (prefix, { resource }, _, named) => {
-      // Deleted by somebody: so it is written again.
+      // Deleted by a user, so it is written again.
       const [kind = '', name = ''] = (KINDS[prefix] ?? '').split('/');
       await world.kubectl('delete', kind, name);
       await world.until(prefix, 'named', readyIs(`False ${CHANGED}`));
@@ -415,7 +420,7 @@ describe('a policy that comes after the rollout', () => {
     },
   );
 
-  test.each(LATER)('%s: it is over by itself within a minute after the policy', async (prefix) => {
+  test.each(LATER)('%s: ends by itself within a minute after the policy is removed', async (prefix) => {
     await policies.remove();
     await world.ready(prefix);
     const [kind = '', name = ''] = (KINDS[prefix] ?? '').split('/');

@@ -56,7 +56,7 @@ afterAll(async () => {
   await deleteNamespace(tenant);
 });
 
-describe('what is taken, and confined', () => {
+describe('accepted resources that are confined', () => {
   test.each(HOSTING_MODES.flatMap((hosting) => NETWORK_HOSTS.map((host) => ({ hosting, host }))))(
     '$hosting: https://$host is one route, of that host alone, to its own Service',
     async ({ hosting, host }) => {
@@ -90,7 +90,7 @@ describe('what is taken, and confined', () => {
     },
   );
 
-  test.each(BOTH)('$hosting: the writer of one namespace reaches no other', async ({ hosting }) => {
+  test.each(BOTH)('$hosting: a writer of one namespace reaches no other one', async ({ hosting }) => {
     const [mine, other] = [world.beside[hosting], world.namespaces[hosting]];
     const good = switchedOff(routed('https://a.example.com'));
     const away = resource(uniqueName('away'), good, { namespace: other });
@@ -109,7 +109,7 @@ describe('a repository at a private address', () => {
     const name = uniqueName('build');
     await world.send(namespace, resource(name, built(repoUrl, buildName({ namespace, name }, 'r'))));
     return await waitFor(
-      `the build of ${repoUrl} to be told of`,
+      `the build of ${repoUrl} to be reported`,
       async () => {
         const { build } = await world.statusOf(namespace, name);
         return build?.phase === 'Failed' || build?.phase === 'Running' ? build : undefined;
@@ -126,7 +126,7 @@ describe('a repository at a private address', () => {
     expect(await buildOf('self_hosted', url)).toMatchObject({ reason: 'BuildsUnavailable' });
   });
 
-  test('and a public one is, by the only Job that there is', async () => {
+  test('builds a public one, with the only Job that exists', async () => {
     const { job, phase } = await buildOf('cloud', 'https://git.example.com/a/b');
     expect(phase).toBe('Running');
     expect(await list(world.builds, 'jobs')).toEqual([`job.batch/${job}`]);
@@ -134,26 +134,29 @@ describe('a repository at a private address', () => {
 });
 
 describe("sizes above the policy, in a tenant's namespace", () => {
-  const told = {
+  const reported = {
     cpu: /must be less than or equal to cpu limit/,
     memory_mb: /must be less than or equal to memory limit/,
     cpu_limit: /exceeded quota: berth-tenant/,
     db_storage_gi: /exceeded quota: berth-tenant/,
   };
 
-  test.each(Object.entries(told))('%s is taken, and the namespace has none of it', async (size, why) => {
-    const row = sizesAboveCloud.find(({ what }) => what === `${size} above it`);
-    const name = uniqueName('large');
-    await world.send(tenant, resource(name, row?.spec));
-    await waitFor(
-      `${why} to be told of`,
-      async () => {
-        const status = JSON.stringify(await world.statusOf(tenant, name));
-        if (why.test(status)) return status;
-        throw new Error(status);
-      },
-      { timeoutMs: 60_000, intervalMs: 100 },
-    );
-    expect(await list(tenant, 'pods,persistentvolumeclaims')).toEqual([]);
-  });
+  test.each(Object.entries(reported))(
+    '%s is accepted, and the namespace gets no object of it',
+    async (size, why) => {
+      const row = sizesAboveCloud.find(({ what }) => what === `${size} above it`);
+      const name = uniqueName('large');
+      await world.send(tenant, resource(name, row?.spec));
+      await waitFor(
+        `${why} to be reported`,
+        async () => {
+          const status = JSON.stringify(await world.statusOf(tenant, name));
+          if (why.test(status)) return status;
+          throw new Error(status);
+        },
+        { timeoutMs: 60_000, intervalMs: 100 },
+      );
+      expect(await list(tenant, 'pods,persistentvolumeclaims')).toEqual([]);
+    },
+  );
 });

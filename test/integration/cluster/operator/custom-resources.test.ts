@@ -30,7 +30,7 @@ type Outcome =
   | NotStored
   /** What may not be is no field, and was left out before the rest was stored. */
   | { kind: 'left out'; name: string; stored: unknown }
-  /** Something is not in what was stored, of which nobody has said that there is no such field. */
+  /** A field was pruned without a warning about an unknown field. */
   | { kind: 'lost' }
   /** It was stored. */
   | { kind: 'taken'; name: string };
@@ -97,13 +97,13 @@ describe('a bad input, sent as a custom resource', () => {
     await world.told(world.beside[hosting], outcome.name, 'SwitchedOff');
   }
 
-  test('all ways of refusal are there: by the rules of the custom resource, by leaving out, by the operator', () => {
+  test('covers all ways of rejection: by the rules of the CRD, by pruning, by the operator', () => {
     const kinds = Map.groupBy(outcomes.values(), ({ kind }) => kind);
     expect([...kinds].map(([kind]) => kind).sort()).toEqual(['left out', 'refused', 'taken']);
   });
 
-  test('no pod, no route, no Job came of any of them', async () => {
-    // What leads to no pod is made before it is known that there is none.
+  test('creates no pod, route or Job for any of them', async () => {
+    // Objects that lead to no pod are created before that is known.
     const harmless = /^(service|serviceaccount|endpoints|endpointslice\.discovery\.k8s\.io)\/bad-/;
     for (const namespace of Object.values(world.namespaces)) {
       const made = await everythingIn(namespace);
@@ -111,7 +111,7 @@ describe('a bad input, sent as a custom resource', () => {
     }
   });
 
-  test('what the design has in its table and is not sent is known, with the reason', () => {
+  test('lists the inputs of the design that are not sent, with the reason', () => {
     expect(droppedRows()).toMatchInlineSnapshot(`
       {
         "address": [
@@ -173,7 +173,7 @@ describe('a bad input, sent as a custom resource', () => {
   });
 });
 
-test('what else is there is tended as before', async () => {
+test('continues to reconcile other resources', async () => {
   for (const hosting of HOSTING_MODES) {
     const namespace = world.beside[hosting];
     const name = uniqueName('good');

@@ -1,4 +1,4 @@
-/** A database or cache that fails when it has long been ready: what is told of it, what goes on meanwhile, and after. */
+/** A database or cache that fails after it was ready: what is reported, what continues, and the recovery. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { waitFor } from '../../../cluster/wait.ts';
 import {
@@ -44,7 +44,7 @@ async function podOf(app: string, component: string): Promise<{ name: string; ui
   return pod.metadata;
 }
 
-/** As the kubelet tells of a container that ends again and again, or runs again. */
+/** Kubelet status of a container that crashes repeatedly, or runs again. */
 function containerIs(pod: string, container: string, isReady: boolean): Promise<string> {
   const now = new Date().toISOString();
   const reason = isReady ? null : 'ContainersNotReady';
@@ -85,8 +85,8 @@ async function changes(id: string): Promise<string[]> {
     .reverse();
 }
 
-describe('what becomes unready', () => {
-  test.concurrent('the database: AWAITING_DATABASE with its pod by name, what serves goes on, a new revision comes up, READY again by itself', async () => {
+describe('a data service that becomes unready', () => {
+  test.concurrent('the database: reports AWAITING_DATABASE with the pod, keeps serving, rolls out a new revision, and returns to READY by itself', async () => {
     const { id, app } = await ready('lost');
     const pod = await podOf(app, 'database');
     await containerIs(pod.name, 'database', false);
@@ -127,11 +127,11 @@ describe('what becomes unready', () => {
       'READY → AWAITING_DATABASE DatabaseUnavailable',
       'AWAITING_DATABASE → READY DatabaseAvailable',
     ]);
-    const told = await kubectl('describe', 'mdep', app);
-    expect(told).toMatch(/Warning\s+DatabaseUnavailable\s.*the database was ready and is not any more/);
+    const reported = await kubectl('describe', 'mdep', app);
+    expect(reported).toMatch(/Warning\s+DatabaseUnavailable\s.*the database was ready and is not any more/);
   });
 
-  test.concurrent('the cache: the same, by its own name', async () => {
+  test.concurrent('the cache: does the same, with its own name', async () => {
     const { id, app } = await ready('cold');
     const pod = await podOf(app, 'cache');
     await containerIs(pod.name, 'cache', false);
@@ -153,7 +153,7 @@ describe('what becomes unready', () => {
     expect(await changes(id)).toContain('READY → AWAITING_DATABASE CacheUnavailable');
   });
 
-  test.concurrent('a pod that is evicted is replaced, on the same volume', async () => {
+  test.concurrent('an evicted pod: is replaced on the same volume', async () => {
     const { id, app } = await ready('evicted');
     const before = await podOf(app, 'database');
     const volume = await kubectl('get', 'pvc', `${app}-db`, '-o', 'jsonpath={.metadata.uid}');
@@ -164,7 +164,7 @@ describe('what becomes unready', () => {
     expect(await kubectl('get', 'pvc', `${app}-db`, '-o', 'jsonpath={.metadata.uid}')).toBe(volume);
   });
 
-  test.concurrent.each([0, 3])('a StatefulSet that somebody scales to %i is put back', async (count) => {
+  test.concurrent.each([0, 3])('a StatefulSet that a user scales to %i: is reverted', async (count) => {
     const { id, app } = await ready(`scaled-${count}`);
     const uid = await kubectl('get', 'sts', `${app}-db`, '-o', 'jsonpath={.metadata.uid}');
     const generation = async () =>
@@ -187,13 +187,13 @@ describe('what becomes unready', () => {
     expect(await kubectl('get', 'sts', `${app}-db`, '-o', 'jsonpath={.metadata.uid}')).toBe(uid);
   });
 
-  test.concurrent('a StatefulSet scaled to nothing while it is paused: told, and put back with the end of the pause', async () => {
+  test.concurrent('a StatefulSet scaled to zero during a pause: is reported, and reverted when the pause ends', async () => {
     const { id, app } = await ready('still');
     await kubectl('annotate', 'mdep', app, 'berth.dev/paused=true');
     await berth.until(id, 'paused', (now) => says(now, 'Paused') === 'True Paused');
     await kubectl('scale', 'sts', `${app}-db`, '--replicas=0');
-    const lost = await berth.until(id, 'told', (now) =>
-      (found(now, 'DatabaseReady')?.message ?? '').includes('asks for no pod'),
+    const lost = await berth.until(id, 'reported', (now) =>
+      (found(now, 'DatabaseReady')?.message ?? '').includes('requests no pods'),
     );
     expect([lost.status, says(lost, 'DatabaseReady')]).toEqual([
       'AWAITING_DATABASE',
@@ -204,8 +204,8 @@ describe('what becomes unready', () => {
   });
 });
 
-describe('a volume that grows', () => {
-  test('what its claim says is told, step by step, until it has grown', async () => {
+describe('a volume expansion', () => {
+  test('reports each condition of the claim until the expansion completes', async () => {
     const { id, app } = await ready('grows', { db_storage_gi: 10 });
     const claim = `${app}-db`;
     await kubectl('label', 'pvc', claim, 'sim.example/fail=resize');
@@ -237,19 +237,19 @@ describe('a volume that grows', () => {
           },
         }),
       );
-      const told = await berth.until(
+      const reported = await berth.until(
         id,
         type,
         (answer) =>
           found(answer, 'DatabaseReady')?.message ===
-          `the database accepts connections; its volume is being grown to 20Gi: ${type}: ${message}`,
+          `the database accepts connections; its volume is being expanded to 20Gi: ${type}: ${message}`,
       );
-      expect([told.status, says(told, 'DatabaseReady'), says(told, 'Ready')]).toEqual([
+      expect([reported.status, says(reported, 'DatabaseReady'), says(reported, 'Ready')]).toEqual([
         'READY',
         'True VolumeResizing',
         'False VolumeResizing',
       ]);
-      expect(found(told, 'Ready')?.message).toContain(message);
+      expect(found(reported, 'Ready')?.message).toContain(message);
     }
     await kubectl('label', 'pvc', claim, 'sim.example/fail-');
     await converged(id);

@@ -86,7 +86,7 @@ async function ready(name: string, more: object = {}) {
 const spec = (resource_spec: object) => ({ source_config: { resource_spec } });
 
 describe('a database and a cache of its own', () => {
-  test.concurrent('AWAITING_DATABASE waits: no component is made before both are ready', async () => {
+  test.concurrent('are ready before any component is created; the status is AWAITING_DATABASE until then', async () => {
     const made: string[] = [];
     const created = await berth.create(smallDeployment('waiting'));
     const app = appOf(created);
@@ -103,7 +103,7 @@ describe('a database and a cache of its own', () => {
     await berth.ready(created.id);
   });
 
-  test.concurrent('sizes, limits and max_connections change in place: one new pod each, same volume and password', async () => {
+  test.concurrent('change sizes, limits and max_connections in place, with one new pod each and the same volume and password', async () => {
     const { id, app } = await ready('sizes');
     const before = await kept(app);
     const pods = [await podUid(app, 'database'), await podUid(app, 'cache'), await podUid(app, 'api')];
@@ -125,12 +125,12 @@ describe('a database and a cache of its own', () => {
     expect(await kept(app)).toEqual(before);
   });
 
-  test.concurrent('storage grows in the same volume, and is told while it does', async () => {
+  test.concurrent('expand the same volume, and report it meanwhile', async () => {
     const { id, app } = await ready('grows', spec({ db_storage_gi: 10 }));
     const before = await kept(app);
     const stateful = await get(RESOURCES.StatefulSet, `${app}-db`);
     const pod = await podUid(app, 'database');
-    // It grows in a second, so it is held until that was told.
+    // The expansion takes a second, so it is blocked until it was reported.
     const at = { namespace: berth.namespace, name: `${app}-db` };
     const held = (fail: 'resize' | null) =>
       client.patch(
@@ -152,7 +152,7 @@ describe('a database and a cache of its own', () => {
     expect(await podUid(app, 'database')).toBe(pod);
   });
 
-  test.concurrent('a URI of its own instead, and back: volume and password are the same; so of the cache', async () => {
+  test.concurrent('keep volume and password when a custom URI replaces the database and is removed again; so does the cache', async () => {
     const { id, app } = await ready('custom');
     const before = await kept(app);
     await patch(id, {
@@ -178,7 +178,7 @@ describe('a database and a cache of its own', () => {
     expect(await kept(app)).toEqual(before);
   });
 
-  test.concurrent('a change to a URI of its own that fails leaves the database where it is', async () => {
+  test.concurrent('keep the database if a change to a custom URI fails', async () => {
     const { id, app, active_revision_id } = await ready('stays');
     const before = await kept(app);
     const pod = await podUid(app, 'database');
@@ -203,8 +203,8 @@ const readyAt = ({ status }: UntypedObject): string => {
   );
 };
 
-describe('what somebody deletes', () => {
-  test.concurrent('Secrets of database and environment come back in seconds, with what they held', async () => {
+describe('an object that a user deletes or edits', () => {
+  test.concurrent('Secrets of database and environment are restored in seconds, with their content', async () => {
     const { id, app } = await ready('secretive', { secrets: [{ name: 'TOKEN', value: 'x' }] });
     const before = await kept(app);
     const pods = [await podUid(app, 'database'), await podUid(app, 'api')];
@@ -231,7 +231,7 @@ describe('what somebody deletes', () => {
     expect([await podUid(app, 'database'), await podUid(app, 'api')]).toEqual(pods);
   });
 
-  test.concurrent('the custom resource: volume and password are found again', async () => {
+  test.concurrent('the custom resource is restored and finds its volume and password', async () => {
     const { id, app } = await ready('accident');
     const before = await kept(app);
     const resource = await get(RESOURCES.ManagedDeployment, app);
@@ -244,7 +244,7 @@ describe('what somebody deletes', () => {
     expect(await kept(app)).toEqual(before);
   });
 
-  test.concurrent('the labels and the owner of a Service: it is taken back, uid kept', async () => {
+  test.concurrent('the labels and the owner of a Service are restored, with the same uid', async () => {
     const { id, app } = await ready('stripped');
     const at = { namespace: berth.namespace, name: app };
     const before = await get(RESOURCES.Service, app);
@@ -264,7 +264,7 @@ describe('what somebody deletes', () => {
 });
 
 describe('a custom resource copied by hand', () => {
-  test.concurrent('is refused as a Conflict; nothing is made for it, and the original is unaffected', async () => {
+  test.concurrent('is rejected as a Conflict; nothing is created for it, and the original is unaffected', async () => {
     const { id, app } = await ready('original');
     const original = await get(RESOURCES.ManagedDeployment, app);
     await client.create(
@@ -291,7 +291,7 @@ describe('a custom resource copied by hand', () => {
 });
 
 describe('another operator', () => {
-  test('a class that cannot grow volumes is told and holds nothing up; what another version renders restarts nothing', async () => {
+  test('reports a class without volume expansion and continues; another rendering restarts nothing', async () => {
     const world = await operatorWorld('another');
     let operator = await startOperator(world.another('fixed', { storageClass: 'fixed-size' }));
     const shop = (number: number, storage: string) =>
@@ -302,7 +302,7 @@ describe('another operator', () => {
     await shop(1, '10Gi');
     await world.ready('shop');
     await shop(2, '20Gi');
-    const refused = await world.until('shop', 'told, with the new revision active', (status) => {
+    const refused = await world.until('shop', 'reported, with the new revision active', (status) => {
       return (
         conditionIn(status, 'DatabaseReady') === 'False VolumeNotExpandable' &&
         status.activeRevision?.number === 2

@@ -76,7 +76,7 @@ const volumeLeaves = (app: string) =>
   );
 
 describe('a deletion', () => {
-  test.concurrent('before anything is made of it', async () => {
+  test.concurrent('completes before any object is created', async () => {
     const created = await berth.create(smallDeployment('at-once'));
     await askForDeletion(created.id);
     await ended(created);
@@ -97,7 +97,7 @@ describe('a deletion', () => {
     },
   );
 
-  test.concurrent('takes certificates along, and leaves what only looks alike', async () => {
+  test.concurrent('deletes certificates, and leaves objects with similar names', async () => {
     const created = await berth.create(smallDeployment('alike', { secrets: [{ name: 'A', value: '1' }] }));
     const app = appOf(created);
     await berth.ready(created.id);
@@ -136,7 +136,7 @@ describe('a deletion', () => {
     expect(await projects()).toBe(0);
   });
 
-  test.concurrent('and the same name again at once: the new one is READY while the old one is still going', async () => {
+  test.concurrent('does not delay a new deployment of the same name, which is READY while the old one is still being deleted', async () => {
     const old = await berth.create(smallDeployment('again'));
     await berth.ready(old.id);
     await holdVolume(appOf(old));
@@ -154,7 +154,7 @@ describe('a deletion', () => {
     expect((await berth.ready(young.id)).status).toBe('READY');
   });
 
-  test.concurrent('of one whose namespace is gone already', async () => {
+  test.concurrent('completes if the namespace is already gone', async () => {
     const created = await berth.create(within('homeless', leaving));
     await berth.ready(created.id);
     await kubectlAsAdmin(['delete', 'namespace', leaving, '--timeout=90s']);
@@ -162,7 +162,7 @@ describe('a deletion', () => {
     await ended(created);
   });
 
-  test.concurrent('in a namespace that does not come to its end', async () => {
+  test.concurrent('completes in a namespace that stays terminating', async () => {
     const created = await berth.create(within('terminating', stuck));
     await berth.ready(created.id);
     const holder = `holder-${randomBytes(4).toString('hex')}`;
@@ -186,8 +186,8 @@ describe('a deletion', () => {
   });
 });
 
-describe('a listener that dies', () => {
-  test('in the midst of a purge: the next one ends it', async () => {
+describe('a listener that is killed', () => {
+  test('during a purge is replaced by the next one, which completes it', async () => {
     const created = await berth.create(smallDeployment('killed'));
     await berth.ready(created.id);
     await holdVolume(appOf(created));
@@ -201,8 +201,8 @@ describe('a listener that dies', () => {
   });
 });
 
-describe('a resource by hand, without a record', () => {
-  test('that is to take its data with it takes all of it, also what was made before it said so', async () => {
+describe('a resource applied by hand', () => {
+  test('deletes all of its data if it requests that, including data from before the request', async () => {
     const apply = (volumePolicy: string) => {
       const metadata = { name: 'by-hand', namespace: berth.namespace };
       const spec = { revision: { image: 'registry.example/hello:1' }, database: { volumePolicy } };

@@ -124,7 +124,7 @@ const leaves = (kind: string, name: string) =>
 const isLeaving = async (id: string) =>
   expect((await berth.call('GET', `/v2/deployments/${id}`)).body.status).toBe('AWAITING_DELETE');
 
-/** Waits for the end, and looks that it is one: in the cluster, and told once. */
+/** Waits for the end, and checks that it is complete in the cluster and reported once. */
 async function ended(id: string): Promise<void> {
   await waitFor(
     `${id} to be gone`,
@@ -135,14 +135,14 @@ async function ended(id: string): Promise<void> {
   expect(left.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
   const { rows } = await database.query('SELECT due FROM tombstones WHERE id = $1', [id]);
   expect(rows).toEqual([{ due: false }]);
-  const told = await database.query(
+  const reported = await database.query(
     `SELECT count(*)::int AS n FROM events WHERE deployment_id = $1 AND reason = 'Deleted'`,
     [id],
   );
-  expect(told.rows).toEqual([{ n: 1 }]);
+  expect(reported.rows).toEqual([{ n: 1 }]);
 }
 
-test('the API server of the cluster stops in the midst of a purge: it goes on when it is back; the same name, made meanwhile, comes up', async () => {
+test('resumes a purge when the API server of the cluster is back; a new deployment of the same name becomes ready', async () => {
   const { id, app } = await ready('stopped');
   const foreign = await foreignTo(app);
   const uids = await foreign();
@@ -160,7 +160,7 @@ test('the API server of the cluster stops in the midst of a purge: it goes on wh
   expect((await berth.ready(young.id)).status).toBe('READY');
 });
 
-test('a pause does not keep a purge: it is a word for the operator', async () => {
+test('purges a paused deployment, because a pause applies to the operator only', async () => {
   const { id, app } = await ready('paused');
   await kubectl('annotate', 'mdep', app, 'berth.dev/paused=true');
   await kubectl('wait', '--for=condition=Paused', `mdep/${app}`, '--timeout=60s');
@@ -169,7 +169,7 @@ test('a pause does not keep a purge: it is a word for the operator', async () =>
   expect(await named(app, EVERYTHING)).toEqual([]);
 });
 
-test('the API process is killed in the midst of a purge and comes back: the listener goes on', async () => {
+test('resumes a purge when the API process is killed and restarts', async () => {
   const { id, app } = await ready('hubless');
   await finalizers('pvc', `${app}-db`, [HOLD]);
   await askForDeletion(id);
@@ -183,7 +183,7 @@ test('the API process is killed in the midst of a purge and comes back: the list
   await ended(id);
 });
 
-test('the listener is killed between the custom resource and what outlives it: its second replica ends the purge', async () => {
+test('completes a purge with the second replica when the listener is killed after the custom resource was deleted', async () => {
   const { id, app } = await ready('taken-over');
   const foreign = await foreignTo(app);
   const uids = await foreign();
@@ -207,7 +207,7 @@ test('the listener is killed between the custom resource and what outlives it: i
   expect(await named(app, EVERYTHING)).toEqual([`secret/${app}-env-9`]);
 });
 
-test('the listener is frozen in the midst of a purge, and wakes when another has ended it: it touches nothing', async () => {
+test('changes nothing when a listener is suspended during a purge and resumes after another one completed it', async () => {
   const [holder] = [...listeners.keys()].filter(isAlive);
   if (holder === undefined) throw new Error('there is no listener');
   const { id, app } = await ready('frozen');

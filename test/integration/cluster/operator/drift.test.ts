@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const one = (kind: string, name: string) => berth.get<KubeItem>(kind, name);
 
-describe('what is lost or changed in the cluster', () => {
+describe('an object that is lost or changed in the cluster', () => {
   it.each([
     ['deployment', '-queue'],
     ['service', ''],
@@ -53,7 +53,7 @@ describe('what is lost or changed in the cluster', () => {
     await berth.ready(id);
   });
 
-  it('an edited field is put back, a foreign label is kept', async () => {
+  it('gets back an edited field, and keeps a foreign label', async () => {
     await kubectlAsAdmin(['label', 'service', app, '-n', berth.namespace, 'example.com/owner=me']);
     await kubectlAsAdmin([
       'patch',
@@ -76,7 +76,7 @@ describe('what is lost or changed in the cluster', () => {
     expect(service.metadata.labels?.['example.com/owner']).toBe('me');
   });
 
-  it('a key added to a selector is taken out again: it would cut the traffic', async () => {
+  it('loses a key that a user adds to its selector, which would cut the traffic', async () => {
     const selector = async () => (await one('service', app)).spec['selector'];
     const before = await selector();
     await kubectlAsAdmin([
@@ -117,7 +117,7 @@ describe('what is lost or changed in the cluster', () => {
     await berth.ready(id);
   });
 
-  it('the image of a component, changed by kubectl, is put back', async () => {
+  it('gets back the image of a component that kubectl changed', async () => {
     await kubectlAsAdmin([
       'set',
       'image',
@@ -137,7 +137,7 @@ describe('what is lost or changed in the cluster', () => {
     await berth.ready(id);
   });
 
-  it("the autoscaler's choice is left alone", async () => {
+  it('keeps the replicas that the autoscaler sets', async () => {
     await kubectlAsAdmin(['scale', `deployment/${app}-api`, '--replicas=3', '-n', berth.namespace]);
     await kubectlAsAdmin(['annotate', 'mdep', app, '-n', berth.namespace, `example.com/look=${Date.now()}`]);
     await kubectlAsAdmin(['delete', 'pdb', `${app}-api`, '-n', berth.namespace]);
@@ -145,7 +145,7 @@ describe('what is lost or changed in the cluster', () => {
     expect((await one('deployment', `${app}-api`)).spec['replicas']).toBe(3);
   });
 
-  it('the labels of the custom resource, edited by kubectl, are put back', async () => {
+  it('gets back labels of the custom resource that kubectl changed', async () => {
     const change = ['berth.dev/deployment-id-', 'berth.dev/tenant-id=somebody', 'example.com/mine=yes'];
     await kubectlAsAdmin(['label', '--overwrite', 'mdep', app, '-n', berth.namespace, ...change]);
     const labels = await waitFor(
@@ -161,7 +161,7 @@ describe('what is lost or changed in the cluster', () => {
     expect(labels['example.com/mine']).toBe('yes');
   });
 
-  it('the spec of the custom resource, edited by kubectl, is put back', async () => {
+  it('gets back the spec of the custom resource that kubectl changed', async () => {
     await kubectlAsAdmin([
       'patch',
       'mdep',
@@ -183,8 +183,8 @@ describe('what is lost or changed in the cluster', () => {
   });
 });
 
-describe("what is somebody else's", () => {
-  it('a volume of the name that the database needs is left alone, and nothing is run on it', async () => {
+describe('an object of another owner', () => {
+  it('is not used as the database volume although it has its name', async () => {
     const volume = {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
@@ -200,7 +200,7 @@ describe("what is somebody else's", () => {
     await kubectlAsAdmin(['create', '-f', '-'], JSON.stringify(volume));
     await kubectlAsAdmin(['create', '-f', '-'], JSON.stringify(resource));
     await waitFor(
-      'the conflict to be told',
+      'the conflict to be reported',
       async () => JSON.stringify((await one('mdep', 'foreign')).status ?? {}).includes('"reason":"Conflict"'),
       { timeoutMs: 30_000 },
     );
@@ -237,7 +237,7 @@ function requestsSince(offset: number): string[] {
 }
 
 describe('an unchanged deployment', () => {
-  it('costs nothing: neither the same PATCH again nor a look at every object makes a request', async () => {
+  it('causes no request: neither by a repeated PATCH nor by a reconcile of every object', async () => {
     await berth.ready(id);
     const settled = async () =>
       JSON.stringify(await berth.get('mdep,deployments,statefulsets,services,pvc,hpa,pdb,events'));
@@ -255,8 +255,7 @@ describe('an unchanged deployment', () => {
       source_config: { resource_spec: { min_scale: 2 } },
     });
     expect(same.status).toBe(200);
-    // Each of these wakes the operator for this deployment; it must find that nothing differs.
-    // (Not a Deployment: an annotation raises its generation, so that for a moment nobody knows what it runs.)
+    // (Not a Deployment: an annotation increases its generation, so its counts are unknown for a moment.)
     for (const kind of ['service', 'networkpolicy', 'serviceaccount', 'mdep']) {
       await kubectlAsAdmin([
         'annotate',

@@ -82,7 +82,7 @@ async function podsOf(id: string): Promise<string[]> {
   return items.map(({ metadata }) => metadata.name);
 }
 
-test('the uid of a resource by hand: nothing comes of another resource that names it', async () => {
+test('creates nothing for a resource that names the uid of a resource applied by hand', async () => {
   await kubectlAsAdmin(['apply', '-f', '-'], manifest('victim', { revision: image('1') }));
   await isConverged('victim');
   const { items } = await berth.get<KubeList>('mdep');
@@ -122,7 +122,7 @@ test('the uid of a resource by hand: nothing comes of another resource that name
 });
 
 describe('the id of a deployment of the hub', () => {
-  test('its resource comes back after it was deleted, while a copy waits for that', async () => {
+  test('is used again by its own resource after a deletion, although a copy waits for it', async () => {
     const created = await berth.create(smallDeployment('shop'));
     await berth.ready(created.id);
     const app = appOf(created);
@@ -139,7 +139,7 @@ describe('the id of a deployment of the hub', () => {
     expect((await podsOf(created.id)).filter((name) => name.startsWith('aaa-'))).toEqual([]);
   });
 
-  test('a copy that runs by it, as nothing of the deployment was left, gives way; explain names it meanwhile', async () => {
+  test('is taken back from a running copy, which explain names meanwhile', async () => {
     const created = await berth.create(smallDeployment('lost'));
     await berth.ready(created.id);
     const app = appOf(created);
@@ -153,25 +153,25 @@ describe('the id of a deployment of the hub', () => {
     await isConverged(copy);
     await operator.stop();
     await berth.restart();
-    const told = new Set<string>();
+    const reported = new Set<string>();
     const { body: record } = await berth.call('GET', `/v2/deployments/${created.id}`);
     const explain = `/v2/deployments/${created.id}/revisions/${record.latest_revision_id}/explain`;
     await waitFor(
       'the resource of the hub to be ready',
       async () => {
-        told.add(JSON.stringify((await berth.call('GET', explain)).body));
+        reported.add(JSON.stringify((await berth.call('GET', explain)).body));
         return (await ready(app))?.status === 'True';
       },
       WAIT,
     );
-    expect([...told].join('\n')).toContain(`ManagedDeployment ${copy}`);
+    expect([...reported].join('\n')).toContain(`ManagedDeployment ${copy}`);
     expect((await ready(copy))?.reason).toBe('Conflict');
     expect((await podsOf(created.id)).filter((name) => name.startsWith('aaa-'))).toEqual([]);
     expect((await berth.ready(created.id)).status).toBe('READY');
   });
 });
 
-test('what a deployment left with keep_workloads goes to no other resource: not by its name, not by its id', {
+test('gives objects left with keep_workloads to no other resource, neither by name nor by id', {
   timeout: LONG_MS,
 }, async () => {
   const created = await berth.create(smallDeployment('gone', { secrets: [{ name: 'A', value: 'secret' }] }));

@@ -48,7 +48,7 @@ describe('processes', () => {
     }
   });
 
-  test('of two operators one leads; when it stops in order, the other one takes over at once', async () => {
+  test('elect one leader of two operators; when it stops gracefully, the other one takes over at once', async () => {
     const one = start('one');
     const two = start('two');
     await until('a leader', async () => leads(one) || leads(two));
@@ -64,7 +64,7 @@ describe('processes', () => {
     expect((await world.ready('elected')).activeRevision).toMatchObject({ number: 2 });
   });
 
-  test('killed at any moment of a creation and of a rollout: the next one brings it to its end, nothing is made twice', async () => {
+  test('complete a creation or rollout after a kill at any moment, and create nothing twice', async () => {
     const uids = new Map<string, string>();
     for (const [round, delayMs] of [0, 80, 250, 600].entries()) {
       const name = `killed-${round}`;
@@ -93,7 +93,7 @@ describe('processes', () => {
     // Four rounds, each with two operators, one lease that runs out and one deployment from nothing.
   }, 300_000);
 
-  test('killed in the middle of a rollout that hangs: its start is remembered', async () => {
+  test('keep the start time of a stuck rollout after a kill', async () => {
     const first = start('victim');
     await until('the victim to lead', async () => leads(first));
     await world.apply('hangs', { revision: { image: IMAGE } });
@@ -120,8 +120,8 @@ describe('processes', () => {
   });
 });
 
-describe('what the cluster does not allow', () => {
-  test('a foreign object of the same name is left alone; the rest runs; once it is gone, all is well', async () => {
+describe('an action that the cluster does not allow', () => {
+  test('on a foreign object of the same name is not repeated; the rest runs, and all is well once it is gone', async () => {
     await world.kubectl('create', 'service', 'clusterip', 'taken', '--tcp=80:80');
     const operator = await startOperator(world.another('conflict'));
     await world.apply('taken', { revision: { image: IMAGE } });
@@ -144,7 +144,7 @@ describe('what the cluster does not allow', () => {
     await operator.stop();
   });
 
-  test('an object that the API server refuses is told with its field', async () => {
+  test('is reported with the field that the API server rejects', async () => {
     const operator = await startOperator(world.another('refused'));
     await world.apply('refused', {
       revision: { image: IMAGE },
@@ -165,7 +165,7 @@ describe('what the cluster does not allow', () => {
     await operator.stop();
   });
 
-  test('a volume grows where its class can, and says so where it cannot', async () => {
+  test('on a volume is reported if its storage class cannot expand it', async () => {
     const operator = await startOperator(world.another('grows'));
     await world.apply('grows', { revision: { image: IMAGE }, database: { storage: '1Gi' } });
     await world.ready('grows');
@@ -188,7 +188,7 @@ describe('what the cluster does not allow', () => {
     await rigid.stop();
   });
 
-  test('an account without rights: the operator says which are missing and what to do', async () => {
+  test('because of missing rights is reported with the rights and the remedy', async () => {
     const account = { namespace: world.namespace, name: 'nobody' };
     await world.kubectl('create', 'serviceaccount', account.name);
     const path = `${world.settings.kubeconfigPath}.nobody`;
@@ -210,7 +210,7 @@ describe('what the cluster does not allow', () => {
   });
 });
 
-test('fifty changes 100 ms apart: the last wins, with few applies', async () => {
+test('applies the last of fifty changes 100 ms apart, with few applies', async () => {
   const operator = await startOperator(world.another('hurried'));
   await world.apply('hurried', { revision: { image: IMAGE } });
   await world.ready('hurried');

@@ -42,7 +42,7 @@ describe('a ManagedDeployment applied by hand, with no more than an image', () =
     await world.kubectl('wait', '--for=condition=Ready', 'mdep/hello', '--timeout=60s');
   });
 
-  test('runs, and says so', async () => {
+  test('runs, and reports it', async () => {
     const status = await world.status('hello');
     expect(status).toMatchObject({
       observedGeneration: 1,
@@ -67,7 +67,7 @@ describe('a ManagedDeployment applied by hand, with no more than an image', () =
     expect(pods.map((name) => name.split('-')[1]).sort()).toEqual(['api', 'cache', 'db']);
   });
 
-  test('has owner references on what goes with it, and none on data', async () => {
+  test('has owner references on its objects, except data', async () => {
     const uid = (await world.get('mdep', 'hello'))?.metadata.uid;
     for (const resource of [
       'deployment/hello-api',
@@ -86,7 +86,7 @@ describe('a ManagedDeployment applied by hand, with no more than an image', () =
     }
   });
 
-  test('tells what happened as Events', async () => {
+  test('reports its history as Events', async () => {
     await until('the event of readiness', async () => {
       const events = await world.kubectl('events', '--for=ManagedDeployment/hello', '--output=json');
       const reasons = (JSON.parse(events) as { items: { reason: string }[] }).items.map(
@@ -143,7 +143,7 @@ describe('drift', () => {
     expect(status.activeRevision).toMatchObject({ number: 1, templates: 'drift-1' });
   });
 
-  test('an edited field is put back, a removed one too; foreign labels and annotations stay', async () => {
+  test('is corrected in edited and removed fields; foreign labels and annotations stay', async () => {
     await world.kubectl('set', 'image', 'deployment/drift-api', 'app=registry.test/evil:1');
     await world.kubectl('label', 'deployment/drift-api', 'team=checkout');
     await world.kubectl('annotate', 'service/drift', 'note=mine');
@@ -162,7 +162,7 @@ describe('drift', () => {
     expect((await world.get('service', 'drift'))?.metadata.annotations).toMatchObject({ note: 'mine' });
   });
 
-  test('an object that lost the label by which it is watched is found again', async () => {
+  test('is corrected in an object that lost the label by which it is watched', async () => {
     const before = (await world.get('service', 'drift'))?.metadata.uid;
     await world.kubectl('label', 'service/drift', 'app.kubernetes.io/managed-by-');
     await until('the label to be put back', async () => {
@@ -173,12 +173,12 @@ describe('drift', () => {
     expect((await world.get('service', 'drift'))?.metadata.uid).toBe(before);
   });
 
-  test('kubectl scale is put back', async () => {
+  test('by kubectl scale is reverted', async () => {
     await world.kubectl('scale', 'deployment/drift-api', '--replicas=4');
     await until('one pod', async () => (await deployment('drift-api'))?.replicas === 1);
   });
 
-  test('kubectl rollout pause is put back: the annotation is what holds a deployment', async () => {
+  test('by kubectl rollout pause is reverted: only the annotation pauses a deployment', async () => {
     await world.kubectl('rollout', 'pause', 'deployment/drift-api');
     await until('the Deployment to go on', async () => {
       const spec = (await world.get('deployment', 'drift-api'))?.['spec'] as { paused?: boolean };
@@ -187,7 +187,7 @@ describe('drift', () => {
     await world.ready('drift');
   });
 
-  test('paused: nothing is touched until the annotation goes', async () => {
+  test('stays while the deployment is paused, until the annotation is removed', async () => {
     await world.kubectl('annotate', 'mdep/drift', 'berth.dev/paused=true');
     await world.until('drift', 'paused', (status) => condition(status, 'Paused') === 'True Paused');
     await world.kubectl('delete', 'service', 'drift');
@@ -204,7 +204,7 @@ describe('scale', () => {
   const spec = (more: object) => ({ revision: { image: 'registry.test/scale:1' }, ...more });
   const scale = (min: number, max: number) => ({ scale: { min, max } });
 
-  test('min below max: an autoscaler, which decides; then fixed again; then off and on', async () => {
+  test('uses an autoscaler if min is below max, then a fixed number again, then zero and back', async () => {
     await world.apply('scale', spec({ components: { api: scale(2, 5), queue: scale(1, 1) } }));
     await world.ready('scale');
     expect(await world.names('hpa')).toEqual(['scale-api']);
@@ -240,7 +240,7 @@ describe('scale', () => {
     expect(await world.names('hpa')).toEqual(['scale-api']);
   });
 
-  test('a component that is no longer wanted goes, with all that is its own', async () => {
+  test('removes a component that is no longer desired, with all its objects', async () => {
     await world.apply('scale', spec({ components: { api: scale(1, 1) } }));
     const status = await world.ready('scale');
     expect(status.components?.map(({ name }) => name)).toEqual(['api']);
@@ -251,7 +251,7 @@ describe('scale', () => {
     expect(await world.names('hpa,pdb', 'app.kubernetes.io/instance=scale')).toEqual([]);
   });
 
-  test('the pod count has its own manager once it was changed', async () => {
+  test('has its own field manager once it was changed', async () => {
     const text = await world.kubectl(
       'get',
       'deployment',
@@ -277,7 +277,7 @@ describe('revisions', () => {
     ...more,
   });
 
-  test('a new image becomes active when it runs; what is dropped from the template is gone', async () => {
+  test('become active when they run; fields dropped from the template are removed', async () => {
     const sidecars = [{ name: 'log', image: 'registry.test/log:1' }];
     await world.apply('roll', spec('roll:1', 1, { podTemplate: { sidecars } }));
     await world.ready('roll');
@@ -291,7 +291,7 @@ describe('revisions', () => {
     expect(await images('roll-api')).toEqual(['registry.test/roll:2']);
   });
 
-  test('one that does not come up is not active, the former one serves, and the status names what is awaited', async () => {
+  test('stay inactive while they do not become ready; the former one serves, and the status names the cause', async () => {
     const failing = { podTemplate: { labels: { 'sim.example/fail': 'image-pull' } } };
     await world.apply('roll', spec('roll:3', 3, failing));
     const stuck = await world.until('roll', 'stuck', ({ conditions = [] }) =>
@@ -310,7 +310,7 @@ describe('revisions', () => {
     expect((await world.ready('roll')).activeRevision).toMatchObject({ number: 4 });
   });
 
-  test('an operator that renders differently restarts nothing', async () => {
+  test('do not restart when an operator renders differently', async () => {
     const before = await world.get('deployment', 'roll-api');
     await operator.stop();
     operator = await startOperator(
@@ -325,7 +325,7 @@ describe('revisions', () => {
     expect(template(after)).toEqual(template(before));
   });
 
-  test('a custom resource deleted by mistake and applied again has its data and its revision', async () => {
+  test('survive with their data if the custom resource is deleted by mistake and applied again', async () => {
     const kept = async () =>
       [await world.get('pvc', 'roll-db'), await world.get('secret', 'roll-db')].map(
         (object) => object?.metadata.uid,
@@ -340,7 +340,7 @@ describe('revisions', () => {
   });
 });
 
-test('a custom resource that is deleted takes everything with it but its data', async () => {
+test('deletes everything except the data with the custom resource', async () => {
   await world.apply('short', { revision: { image: 'registry.test/short:1' } });
   await world.ready('short');
   await world.kubectl('delete', 'mdep', 'short', '--cascade=foreground');

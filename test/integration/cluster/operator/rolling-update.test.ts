@@ -69,7 +69,7 @@ describe.skipIf('missing' in previous)('a rolling update from the version before
   };
   const ready = (version: Version, id: string) =>
     waitFor(
-      `the ${version} API to tell that ${id} is READY`,
+      `the ${version} API to report ${id} as READY`,
       async () => {
         const answer = await call(version, 'GET', `/v2/deployments/${id}`);
         if (isReady(answer)) return answer;
@@ -145,7 +145,7 @@ describe.skipIf('missing' in previous)('a rolling update from the version before
     await database?.drop();
   });
 
-  it('custom resource and database are upgraded under the old version, which goes on working', async () => {
+  it('upgrades CRD and database under the old version, which continues to work', async () => {
     const first = await create('old', 'first');
     const before = await workloads();
     await installBerth(remote.access);
@@ -155,7 +155,7 @@ describe.skipIf('missing' in previous)('a rolling update from the version before
     await create('old', 'second');
   });
 
-  it('both APIs serve on one database, with the old listener and operator', async () => {
+  it('serves both APIs on one database, with the old listener and operator', async () => {
     const before = await workloads();
     await start('new', 'api');
     for (const id of ids) expect((await call('new', 'GET', `/v2/deployments/${id}`)).status).toBe('READY');
@@ -166,7 +166,7 @@ describe.skipIf('missing' in previous)('a rolling update from the version before
     await revise('old', second, '2.0.0', 'new');
   });
 
-  it('upgrade-preview of the new version tells of each deployment, and changes nothing', async () => {
+  it('reports each deployment with upgrade-preview of the new version, and changes nothing', async () => {
     const before = await workloads();
     // Exit code 2 (something would change) is no failure, but counts as one where programs are run.
     const text = await runBerth(remote.stateDir, ['upgrade-preview', '--json'], settings).catch(
@@ -190,14 +190,14 @@ describe.skipIf('missing' in previous)('a rolling update from the version before
     expect(await workloads()).toEqual(before);
   });
 
-  it('operator and listener change over: no workload restarts; then they work for both APIs', async () => {
+  it('replaces operator and listener without a restart of workloads; they then work for both APIs', async () => {
     const before = await workloads();
     await start('new', 'operator');
     await start('new', 'listener');
     await stop('old', 'operator');
     await stop('old', 'listener');
     const [first = '', second = ''] = ids;
-    // What is wanted next goes through them; the deployments that nobody touched are as they were.
+    // New changes go through them; the unchanged deployments stay the same.
     await revise('new', second, '3.0.0', 'old');
     const after = await workloads();
     const untouched = Object.keys(before).filter((name) => !name.includes(second.slice(-8)));
@@ -206,7 +206,7 @@ describe.skipIf('missing' in previous)('a rolling update from the version before
     await revise('old', first, '4.0.0', 'new');
   });
 
-  it('the new version alone; and the way back to the old one, on the database and custom resource of the new', async () => {
+  it('runs the new version alone, and rolls back to the old one on the new database and CRD', async () => {
     await stop('old', 'api');
     await create('new', 'fourth');
     const before = await workloads();

@@ -12,7 +12,10 @@ import {
 } from '../../harness/operator.ts';
 import { App, adminClient, appSpec } from '../../harness/rollouts.ts';
 
-/** Trouble that may pass: told in seconds, a failure at the deadline. And what is none of the revision's fault. */
+/**
+ * Problems that may pass: reported within seconds, and a failure at the deadline. Also problems that the revision
+ * does not cause.
+ */
 
 let world: OperatorWorld;
 let operator: RunningOperator;
@@ -35,7 +38,7 @@ interface Case {
   components: object;
   /** What the failing revision is like. */
   next: [image: string, components: object];
-  told: RegExp;
+  reported: RegExp;
   reason: string;
   culprit: object;
   /** Pods that may not be replaced by others of the new revision. */
@@ -46,7 +49,7 @@ const CASES: Record<string, Case> = {
   'never-ready': {
     components: two,
     next: ['registry.test/app:fail-never-ready', two],
-    told: /api: .*pod \S+: ContainersNotReady/,
+    reported: /api: .*pod \S+: ContainersNotReady/,
     reason: 'ReadinessFailed',
     culprit: { component: 'api', kind: 'Pod', container: 'app', container_kind: 'app' },
     kept: { api: 2 },
@@ -54,7 +57,7 @@ const CASES: Record<string, Case> = {
   'registry-down': {
     components: two,
     next: ['registry.test/app:fail-registry-down', two],
-    told: /container app: ImagePullBackOff: .*503/,
+    reported: /container app: ImagePullBackOff: .*503/,
     reason: 'ImagePullFailed',
     culprit: { component: 'api', kind: 'Pod', container: 'app' },
     kept: { api: 2 },
@@ -63,7 +66,7 @@ const CASES: Record<string, Case> = {
     components: four({ cpu: '1' }),
     // As much as a custom resource may ask for; no node has it.
     next: ['registry.test/app:2', four({ memory: '4Ti' })],
-    told: /queue: .*Unschedulable: .*Insufficient memory/,
+    reported: /queue: .*Unschedulable: .*Insufficient memory/,
     reason: 'Unschedulable',
     culprit: { component: 'queue', kind: 'Pod' },
     kept: { queue: 2 },
@@ -71,7 +74,7 @@ const CASES: Record<string, Case> = {
   'quota-exceeded': {
     components: two,
     next: ['registry.test/app:2', two],
-    told: /api: .*exceeded quota/,
+    reported: /api: .*exceeded quota/,
     reason: 'QuotaExceeded',
     culprit: { component: 'api', kind: 'Deployment', object: 'quota-exceeded-api' },
     kept: { api: 2 },
@@ -101,7 +104,7 @@ afterAll(async () => {
 });
 
 describe('within the deadline', () => {
-  test('pods that are evicted and pods that are deleted make no failure; the next revision takes over', async () => {
+  test('evicted or deleted pods cause no failure, and the next revision takes over', async () => {
     const shop = app('evicted');
     await shop.apply(appSpec(1, GOOD, { components: two }));
     await shop.ready();
@@ -141,7 +144,7 @@ describe('within the deadline', () => {
 });
 
 describe('a volume that never binds', () => {
-  test('the deployment says that it awaits its database and why; nothing is rolled out, nothing fails', async () => {
+  test('makes the deployment report that it waits for its database and why; nothing is rolled out, and nothing fails', async () => {
     await operator.stop();
     operator = await startOperator({
       ...world.another('classless', { storageClass: 'no-such-class' }),
@@ -149,7 +152,7 @@ describe('a volume that never binds', () => {
     });
     const shop = app('unbound');
     await shop.apply({ revision: { id: 'r1', number: 1, image: GOOD }, cache: { external: true } });
-    const status = await shop.until('awaiting its database, and telling why', ({ conditions = [] }) =>
+    const status = await shop.until('awaiting its database, with the reason', ({ conditions = [] }) =>
       conditions.some(
         ({ type, message }) =>
           type === 'DatabaseReady' &&
@@ -169,10 +172,10 @@ describe('a volume that never binds', () => {
 });
 
 describe('a quota that leaves no room for database and cache', () => {
-  test('the deployment says so, although the cluster tells it of a StatefulSet only as an Event', async () => {
+  test('is reported, although the cluster reports it for a StatefulSet only as an Event', async () => {
     const shop = app('quota-services');
     await shop.apply({ revision: { id: 'r1', number: 1, image: GOOD } });
-    const status = await shop.until('awaiting its data services, and telling why', ({ conditions = [] }) =>
+    const status = await shop.until('awaiting its data services, with the reason', ({ conditions = [] }) =>
       ['DatabaseReady', 'CacheReady'].every((wanted) =>
         conditions.some(({ type, message }) => type === wanted && /exceeded quota: two/.test(message)),
       ),
@@ -193,16 +196,16 @@ describe('at the deadline', () => {
   });
 
   test.concurrent.each(Object.entries(CASES))(
-    '%s: the reason is told in seconds, the failure at the deadline; the active revision serves and is back',
-    async (name, { next: [image, components], told, reason, culprit, kept }) => {
+    '%s: reports the reason in seconds and the failure at the deadline; the active revision serves and is restored',
+    async (name, { next: [image, components], reported, reason, culprit, kept }) => {
       const shop = app(name);
       await shop.ready();
       const workloads = await shop.workloads();
       const serving = await shop.watchServing('r1', kept);
       await shop.apply(appSpec(2, image, { components }));
-      const rolling = await shop.until('rolling, and telling why it takes so long', (status) => {
+      const rolling = await shop.until('rolling, with the reason', (status) => {
         const message = status.conditions?.find(({ type }) => type === 'Progressing')?.message ?? '';
-        return status.rollout?.id === 'r2' && told.test(message);
+        return status.rollout?.id === 'r2' && reported.test(message);
       });
       expect(condition(rolling, 'Progressing')).toBe('True RolloutInProgress');
       const startedAt = Date.parse(rolling.rollout?.startedAt ?? '');
@@ -212,7 +215,7 @@ describe('at the deadline', () => {
       // Condition times have no fractions.
       expect(Date.parse(failedAt) + 1000 - startedAt).toBeGreaterThanOrEqual(DEADLINE_SECONDS * 1000);
       expect(status.failedRevision).toMatchObject({ id: 'r2', reason, culprit });
-      expect(status.failedRevision?.message).toMatch(told);
+      expect(status.failedRevision?.message).toMatch(reported);
       expect(status.failedRevision?.message).toContain(`not done within ${DEADLINE_SECONDS} s`);
       expect(status.activeRevision).toMatchObject({ id: 'r1', templates: `${name}-1` });
       expect(condition(status, 'Serving')).toBe('True Available');

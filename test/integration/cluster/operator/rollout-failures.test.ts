@@ -106,7 +106,7 @@ const CASES: Record<string, Case> = {
 
 describe.concurrent('a revision that cannot come up', () => {
   test.each(Object.entries(CASES))(
-    '%s: told at once, with its culprit; the active revision serves all the while and is back as it was',
+    '%s: is reported at once with its source; the active revision keeps serving and is restored',
     async (name, { image = 'registry.test/app:2', podTemplate = {}, reason, culprit, message }) => {
       const shop = app(name);
       const components = { api: scale(2) };
@@ -136,15 +136,15 @@ describe.concurrent('a revision that cannot come up', () => {
       expect(await shop.workloads()).toEqual(workloads);
       expect(await serving.stop()).toEqual([]);
       // Events are sent beside the work.
-      const told = () => Promise.all([shop.events('RolloutFailed'), shop.events('RolledBack')]);
-      await waitFor('both Events', async () => (await told()).every((count) => count > 0), {
+      const reported = () => Promise.all([shop.events('RolloutFailed'), shop.events('RolledBack')]);
+      await waitFor('both Events', async () => (await reported()).every((count) => count > 0), {
         timeoutMs: 30_000,
       });
-      expect(await told()).toEqual([1, 1]);
+      expect(await reported()).toEqual([1, 1]);
     },
   );
 
-  test('one component of four is refused by an admission rule: all four go back together', async () => {
+  test('rolls back all four components if an admission rule rejects one of them', async () => {
     const limits = { kind: 'LimitRange', apiVersion: 'v1', metadata: { name: 'most' } };
     const spec = { limits: [{ type: 'Container', max: { cpu: '10' }, default: { cpu: '1' } }] };
     await kubectlAsAdmin(['apply', '-n', limited, '-f', '-'], JSON.stringify({ ...limits, spec }));
@@ -173,7 +173,7 @@ describe.concurrent('a revision that cannot come up', () => {
     expect([await serving.stop(), await others.stop()]).toEqual([[], []]);
   });
 
-  test('with nothing active before: its pods stay to be looked at, one of each component', async () => {
+  test('keeps one pod of each component for inspection if no revision was active before', async () => {
     const shop = app('first');
     await shop.apply(
       appSpec(1, 'registry.test/app:fail-crash-loop', { components: { api: scale(3), queue: scale(2) } }),
@@ -199,7 +199,7 @@ describe.concurrent('a revision that cannot come up', () => {
     expect(next.failedRevision).toBeUndefined();
   });
 
-  test('a change in place that fails: what ran before returns, and the next change is tried', async () => {
+  test('restores the former state after a failed change in place, and tries the next change', async () => {
     const shop = app('in-place');
     const labelled = (team: string, mode?: string) =>
       appSpec(1, GOOD, {
@@ -226,7 +226,7 @@ describe.concurrent('a revision that cannot come up', () => {
   });
 });
 
-describe('pods that are ready for a moment only', () => {
+describe('pods that are ready only for a moment', () => {
   let own: OperatorWorld;
   let careful: RunningOperator;
   beforeAll(async () => {
@@ -255,7 +255,7 @@ describe('pods that are ready for a moment only', () => {
     expect(await serving.stop()).toEqual([]);
   });
 
-  test('are not available: while they are evicted one after the other, what was active before stays', async () => {
+  test('are not available: while they are evicted one after the other, the former revision stays active', async () => {
     const shop = new App(client, own.namespace, 'evicted');
     await shop.apply(appSpec(1, GOOD));
     const { activeRevision } = await shop.ready();
@@ -274,8 +274,8 @@ describe('pods that are ready for a moment only', () => {
   });
 });
 
-describe('what has failed', () => {
-  test('is not tried again by the next operator; another revision is, and comes up', async () => {
+describe('a failed revision', () => {
+  test('is not retried by the next operator; another revision is rolled out and becomes active', async () => {
     const failed = [...Object.keys(CASES).map(app), new App(client, limited, 'four')];
     const generations = async () =>
       (await Promise.all(failed.map((shop) => shop.list(RESOURCES.Deployment))))

@@ -1,4 +1,7 @@
-/** What serves while something else is wanted: it is cared for, follows source_config, and what is told of it is so. */
+/**
+ * The active revision while another one is requested: it is reconciled, follows source_config, and its status is
+ * correct.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeClient } from '../../../../src/cluster/kube/client/client.ts';
 import type { UntypedObject } from '../../../../src/cluster/kube/client/object.ts';
@@ -63,7 +66,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
   const sidecar = { name: 'log', image: 'registry.test/log:fail-invalid-image' };
   const labelled = (team: string, more: object = {}) => ({ podTemplate: { labels: { team }, ...more } });
 
-  test('reaches what serves, in place; one that fails turns back, and both failures are told', async () => {
+  test('reaches the active revision in place; one that fails is rolled back, and both failures are reported', async () => {
     const shop = app('follows');
     await shop.apply(appSpec(1, GOOD));
     await shop.ready();
@@ -92,7 +95,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     ]);
 
     await shop.apply(appSpec(2, BAD, labelled('b', { sidecars: [sidecar] })));
-    const turned = await shop.until('turned back', (status) => failed(status) && !!status.failedChange);
+    const turned = await shop.until('rolled back', (status) => failed(status) && !!status.failedChange);
     expect(turned.failedChange).toMatchObject({
       id: 'r1',
       reason: 'InvalidImageName',
@@ -105,7 +108,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     expect(message(turned, 'Ready')).toMatch(/revision 1 failed too: .*container log/);
     expect(await template()).toEqual(['a', 'r1', GOOD]);
 
-    // A rollback makes a revision of its own: it has the present source_config, and its culprit is told.
+    // A rollback creates a new revision. It has the current source_config, and its failure source is reported.
     await shop.apply(appSpec(3, GOOD, labelled('b', { sidecars: [sidecar] })));
     const again = await shop.until('failed again', ({ failedRevision }) => failedRevision?.id === 'r3');
     expect(again.failedRevision?.culprit).toMatchObject({ container: 'log' });
@@ -116,7 +119,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     expect(await serving.stop()).toEqual([]);
   });
 
-  test('is that of another pool and scale at once: pods and their connections never part', async () => {
+  test('may change pool size and scale at once: pods and their connections stay consistent', async () => {
     const of = (poolSize: number, count: number) => ({
       database: { poolSize, external: false },
       components: { api: scale(count) },
@@ -134,7 +137,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     expect(await replicas(shop, 'api')).toBe(5);
   });
 
-  test('a component that the failed revision came without is back as it was, also off and on again', async () => {
+  test('restores a component that the failed revision lacked, also after a switch-off', async () => {
     const shop = app('component');
     const both = { components: { api: scale(1), queue: scale(2, 5) } };
     const one = { components: { api: scale(1) } };
@@ -163,7 +166,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
 });
 
 describe.concurrent('a revision that waits for a database of its own', () => {
-  test('what serves is cared for meanwhile, and the wait has a deadline', async () => {
+  test('does not stop the reconcile of the active revision, and has a deadline', async () => {
     await kubectlAsAdmin(['create', 'quota', 'none', '-n', full, '--hard=persistentvolumeclaims=0']);
     const shop = app('waits', full);
     const at = (url: string, count = 1) => ({ routing: { url }, components: { api: scale(count) } });
@@ -197,7 +200,7 @@ describe.concurrent('a revision that waits for a database of its own', () => {
 });
 
 describe.concurrent('the deadline', () => {
-  test('comes although source_config changes all the time', async () => {
+  test('applies although source_config changes all the time', async () => {
     const shop = app('restless');
     await shop.apply(appSpec(1, GOOD));
     await shop.ready();
@@ -221,8 +224,8 @@ describe.concurrent('the deadline', () => {
   });
 });
 
-describe.concurrent('what serves', () => {
-  test('serves through rollouts and a switch-off: nothing warns', async () => {
+describe.concurrent('an active revision', () => {
+  test('serves through rollouts and a switch-off without warnings', async () => {
     const shop = app('calm');
     for (const revision of [1, 2, 3]) {
       await shop.apply(appSpec(revision, `registry.test/app:${revision}`));
@@ -233,7 +236,7 @@ describe.concurrent('what serves', () => {
     expect(await shop.events('Unavailable')).toBe(0);
   });
 
-  test('its way in goes with the URL, although the first revision failed', async () => {
+  test('loses its route with the URL, although the first revision failed', async () => {
     const shop = app('routeless');
     await shop.apply(appSpec(1, BAD, { routing: { url: urlOf('routeless') } }));
     await shop.until('failed', (status) => condition(status, 'Progressing') === 'False RolloutFailed');
@@ -245,7 +248,7 @@ describe.concurrent('what serves', () => {
 });
 
 describe.concurrent('a database whose volume claim is being deleted', () => {
-  test('is neither restarted nor stopped: that and how the data is saved is told', async () => {
+  test('is neither restarted nor stopped, and its status says how to save the data', async () => {
     const shop = app('claim');
     const spec = (maxConnections: number, more: object = {}) =>
       appSpec(1, GOOD, { database: { external: false, maxConnections }, ...more });
@@ -261,12 +264,12 @@ describe.concurrent('a database whose volume claim is being deleted', () => {
     await world.kubectl('delete', 'pvc', 'claim-db', '--wait=false');
     await shop.until('at risk', (now) => condition(now, 'DatabaseReady') === 'False VolumeBeingDeleted');
     await shop.apply(spec(240));
-    const told = await shop.until(
+    const reported = await shop.until(
       'still so',
       (now) => condition(now, 'Ready') === 'False VolumeBeingDeleted',
     );
-    expect(told.status).toBe('READY');
-    expect(message(told, 'Ready')).toMatch(/kubectl patch pv \S+ -p .*Retain/);
+    expect(reported.status).toBe('READY');
+    expect(message(reported, 'Ready')).toMatch(/kubectl patch pv \S+ -p .*Retain/);
     await shop.apply(spec(240, { suspend: true }));
     await until('no api pod', async () => (await replicas(shop, 'api')) === 0);
     await shop.until('at risk', (now) => condition(now, 'Ready') === 'False VolumeBeingDeleted');

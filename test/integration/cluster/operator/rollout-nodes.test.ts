@@ -70,7 +70,7 @@ async function lose(node: string): Promise<void> {
   );
 }
 
-test('a node goes NotReady in the middle of a rollout: it is no failure, and the rollout ends on the other nodes', async () => {
+test('completes a rollout on the other nodes when a node becomes NotReady', async () => {
   const shop = new App(client, 'shop', 'nodes');
   const components = { api: { scale: { min: 4, max: 4 } } };
   const slow = { labels: { 'sim.example/fail': 'slow-start' } };
@@ -117,7 +117,7 @@ test('a node goes NotReady in the middle of a rollout: it is no failure, and the
   expect(await podsOn(node)).toEqual([]);
 });
 
-test('the node of a database goes NotReady: the node is named, what serves goes on, and READY is back with the node', async () => {
+test('names the NotReady node of a database, keeps serving, and returns to READY with the node', async () => {
   const shop = new App(client, 'shop', 'homeless');
   const spec = { revision: { id: 'r1', number: 1, image: 'registry.test/app:1' }, cache: { external: true } };
   await shop.apply(spec);
@@ -128,7 +128,7 @@ test('the node of a database goes NotReady: the node is named, what serves goes 
   // What the cluster does to the pods of a node that is not heard of for 40 seconds: without a word.
   await markPod('homeless-db-0', 'False');
   const lost = await shop.until(
-    'awaiting its database, and telling why',
+    'awaiting its database, with the reason',
     (now) =>
       now.status === 'AWAITING_DATABASE' &&
       (now.conditions ?? []).some(

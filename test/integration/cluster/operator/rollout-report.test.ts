@@ -1,4 +1,4 @@
-/** What the API tells of a rollout that failed: through operator, custom resource, listener and store. */
+/** The API's report of a failed rollout: through operator, custom resource, listener and store. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { waitFor } from '../../../cluster/wait.ts';
@@ -45,7 +45,7 @@ async function failed(id: string): Promise<Revision> {
   return revision;
 }
 
-it('a revision that crashes is DEPLOY_FAILED with its culprit, the former one stays active and the deployment READY', async () => {
+it('reports DEPLOY_FAILED with its source for a revision that crashes; the former one stays active and the deployment READY', async () => {
   const { id } = await berth.create(smallDeployment('shop'));
   const before = await berth.ready(id);
   await patched(id, { source_revision_config: { image_uri: 'registry.example/web:fail-crash-loop' } });
@@ -69,8 +69,8 @@ it('a revision that crashes is DEPLOY_FAILED with its culprit, the former one st
     exit_code: 7,
     detail: 'simulated failure of app: password=***',
   };
-  const told = (await eventsOf(id)).filter(({ details }) => details.to === 'DEPLOY_FAILED');
-  expect(told).toMatchObject([
+  const reported = (await eventsOf(id)).filter(({ details }) => details.to === 'DEPLOY_FAILED');
+  expect(reported).toMatchObject([
     { revision_id: revision.id, reason: 'CrashLoop', details: { from: 'DEPLOYING', culprit } },
   ]);
   const database = new pg.Client({ connectionString: berth.databaseUrl });
@@ -88,7 +88,7 @@ it('a revision that crashes is DEPLOY_FAILED with its culprit, the former one st
   ]);
 });
 
-it('a change of source_config that fails says so, and leaves the states of the revisions alone', async () => {
+it('reports a failed change of source_config, and keeps the states of the revisions', async () => {
   const { id } = await berth.create(smallDeployment('in place'));
   const before = await berth.ready(id);
   const sidecar = (image: string) => ({
@@ -110,7 +110,7 @@ it('a change of source_config that fails says so, and leaves the states of the r
   await berth.ready(id);
 });
 
-it('after a failed revision source_config reaches the one that serves: the dry run says so, and a failure is told of that one', async () => {
+it('applies source_config to the active revision after a failed one: the dry run says so, and a failure is reported for the active one', async () => {
   const { id } = await berth.create(smallDeployment('held'));
   const before = await berth.ready(id);
   await patched(id, { source_revision_config: { image_uri: 'registry.example/web:fail-invalid-image' } });
@@ -125,9 +125,9 @@ it('after a failed revision source_config reaches the one that serves: the dry r
     const path = `/v2/deployments/${id}?dry_run=true`;
     return (await berth.call<Outlook>('PATCH', path, change(resource_spec))).body;
   };
-  const told = await outlook({ memory_mb: 3000, memory_limit_mb: 3000 });
-  expect(told).toMatchObject({ new_revision: false, pods_roll: true });
-  const api = told.manifests.find(
+  const reported = await outlook({ memory_mb: 3000, memory_limit_mb: 3000 });
+  expect(reported).toMatchObject({ new_revision: false, pods_roll: true });
+  const api = reported.manifests.find(
     ({ kind, metadata }) => kind === 'Deployment' && /-api$/.test(metadata.name),
   );
   expect(JSON.stringify(api?.spec)).toContain('shop/web:1.0.0');

@@ -90,7 +90,7 @@ const gone = (kind: string, name: string) =>
   });
 
 describe('Ingress', () => {
-  test('a URL becomes an Ingress of the class, with its certificate; changed and taken away, the status follows', async () => {
+  test('is created for a URL with class and certificate; the status follows changes and removal', async () => {
     const shop = app('shop');
     await shop.apply(spec(url('shop')));
     expect((await shop.ready()).url).toBe(url('shop'));
@@ -110,7 +110,7 @@ describe('Ingress', () => {
     await gone('ingress', 'shop');
   });
 
-  test('a foreign Ingress of the same name is left alone, and said; everything else runs', async () => {
+  test('of another owner with the same name is unchanged and reported; everything else runs', async () => {
     const foreign = {
       apiVersion: 'networking.k8s.io/v1',
       kind: 'Ingress',
@@ -131,7 +131,7 @@ describe('Ingress', () => {
 });
 
 describe('Gateway API', () => {
-  test('missing: told, nothing else waits; installed later, noticed; served once accepted; the Ingress goes last; and back', async () => {
+  test('is reported if missing and noticed once installed; a route is served once accepted, and the Ingress is removed last; and the reverse', async () => {
     const moved = app('moved');
     await moved.apply(spec(url('moved')));
     await moved.ready();
@@ -139,7 +139,7 @@ describe('Gateway API', () => {
     const fresh = app('fresh');
     await fresh.apply(spec(url('fresh')));
     const lacking = await fresh.until(
-      'serving without a way in',
+      'serving without a route',
       (now) => condition(now, 'Serving') === 'True Available' && now.activeRevision !== undefined,
     );
     expect(condition(lacking, 'RouteReady')).toBe('False RouteUnsupported');
@@ -190,7 +190,7 @@ describe('Gateway API', () => {
     await fresh.ready();
   });
 
-  test('every right on its routes is used: the rest of rights.test.ts, where there are none', async () => {
+  test('uses every right on its routes, which rights.test.ts does not cover', async () => {
     const use = new RightsInUse();
     const place = { account: 'berth-operator', namespace: world.namespace } as const;
     const rights = neededRights(['HTTPRoute']).filter(({ resource }) => resource === 'httproutes');
@@ -218,7 +218,7 @@ describe('Gateway API', () => {
     await at('elsewhere');
     await barred.apply(spec(undefined));
     await gone('httproute', 'barred');
-    // Watches are told of when they end.
+    // The audit log records watches when they end.
     await restart(routed('none', ''));
     await use.until(place, watchesOf(rights));
     const { unused, beyond, refused } = use.compare({ ...place, rights });
@@ -239,11 +239,11 @@ describe('through the API', () => {
   };
   let berth: WholeBerth;
   /** Of another tenant. */
-  let stranger: string;
+  let otherKey: string;
   beforeAll(async () => {
     berth = await startWholeBerth('ways', { settings: INGRESS });
-    const args = ['keys', 'create', '--tenant', 'stranger', '--name', 'stranger', '--json'];
-    stranger = JSON.parse(await runBerth(berth.stateDir, args, berth.settings)).api_key;
+    const args = ['keys', 'create', '--tenant', 'other', '--name', 'other', '--json'];
+    otherKey = JSON.parse(await runBerth(berth.stateDir, args, berth.settings)).api_key;
   });
   afterAll(() => berth?.stop());
 
@@ -262,7 +262,7 @@ describe('through the API', () => {
   const asStranger = async (method: string, path: string, sent: object) => {
     const response = await fetch(new URL(path, berth.process().url), {
       method,
-      headers: { 'x-api-key': stranger, 'content-type': 'application/json' },
+      headers: { 'x-api-key': otherKey, 'content-type': 'application/json' },
       body: JSON.stringify(sent),
     });
     return { status: response.status, body: (await response.json()) as Routed & { detail: string } };
@@ -323,7 +323,7 @@ describe('through the API', () => {
     },
   );
 
-  test('url is that of the Ingress that is there: made, changed, lost, cleared; a host is one deployment’s, whosever', async () => {
+  test('shows the URL of the live Ingress when it is created, changed, lost and cleared; a host belongs to one deployment', async () => {
     const [first, second] = [`https://${host('first')}/app`, `https://${host('second')}`];
     const created = (await berth.create(body('shop', first))) as Routed;
     const { id } = created;
@@ -356,7 +356,7 @@ describe('through the API', () => {
     // What was left is free as soon as it is seen to be left.
     await taken(() => asStranger('PATCH', path, { source_config: { custom_url: first } }), 200);
 
-    // Nobody makes it again while the operator pauses: nothing answers there.
+    // It is not created again while the operator is paused: nothing answers there.
     const [mdep, ingress] = [`mdep/${made?.metadata.name}`, `ingress/${made?.metadata.name}`];
     await kubectlAsAdmin(['-n', berth.namespace, 'annotate', mdep, 'berth.dev/paused=true']);
     await berth.until(id, 'paused', (now) => says(now, 'Paused') === 'True Paused');
@@ -371,7 +371,7 @@ describe('through the API', () => {
     expect((await berth.ready(id)).status).toBe('READY');
   });
 
-  test('of a Gateway: null until it has accepted the route, when it refuses it, and when the kind is gone', async () => {
+  test('shows no URL until a Gateway accepts the route, when it rejects it, and when the kind is gone', async () => {
     await installGatewayApi();
     await berth.process().stop();
     await berth.restart({ BERTH_ROUTING: 'gateway', BERTH_ROUTING_CLASS: 'edge/public' });

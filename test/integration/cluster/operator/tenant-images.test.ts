@@ -52,7 +52,7 @@ async function pullPolicyOf(app: App, tenantId: string): Promise<string | undefi
     ?.imagePullPolicy;
 }
 
-test('an image by digest of the tenant whose namespace it is may be on the node already', async () => {
+test('allows an image by digest of the own tenant from the cache of a node', async () => {
   const own = new App(client, tenantNamespace(WRITER), 'own');
   expect(await pullPolicyOf(own, WRITER)).toBe('IfNotPresent');
 });

@@ -1,4 +1,4 @@
-/** What goes wrong, or only waits, is told where people look: rows of the history, Kubernetes Events, states that are true. */
+/** Failures and waits are visible to users: in the history, as Kubernetes Events, and in correct states. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { appName } from '../../../../src/contract/resource/names.ts';
 import { waitFor } from '../../../cluster/wait.ts';
@@ -45,7 +45,7 @@ async function rows(id: string, reason: string): Promise<Row[]> {
 }
 async function warnings(deployment: DeploymentAnswer, namespace = berth.namespace): Promise<string[]> {
   const about = `involvedObject.kind=ManagedDeployment,involvedObject.name=${appOf(deployment)},type=Warning`;
-  const told = await kubectlAsAdmin([
+  const reported = await kubectlAsAdmin([
     '-n',
     namespace,
     'get',
@@ -55,7 +55,7 @@ async function warnings(deployment: DeploymentAnswer, namespace = berth.namespac
     '-o',
     'name',
   ]);
-  if (told.trim() === '') return [];
+  if (reported.trim() === '') return [];
   const reasons = '-o=jsonpath={.items[*].reason}';
   return (await kubectlAsAdmin(['-n', namespace, 'get', 'events', '--field-selector', about, reasons])).split(
     ' ',
@@ -67,7 +67,7 @@ const states = async (id: string) =>
   ).body.resources.map(({ status }) => status);
 
 describe.concurrent('trouble', () => {
-  test('a growth that the storage class refuses: a row, no hindrance to revisions, and a way back', async () => {
+  test('of an expansion that the storage class rejects is recorded, blocks no revision, and can be reverted', async () => {
     const made = await berth.create(smallDeployment('grows', sized({ db_storage_gi: 5 })));
     await berth.ready(made.id);
     expect((await patch(made.id, sized({ db_storage_gi: 9 }))).status).toBe(200);
@@ -91,7 +91,7 @@ describe.concurrent('trouble', () => {
     expect((await patch(made.id, sized({ db_storage_gi: 4 }))).status).toBe(400);
   });
 
-  test('a rollout that a quota holds up: a row and a warning, while it waits', async () => {
+  test('of a rollout that a quota blocks is recorded with a warning while it waits', async () => {
     const made = await berth.create(
       smallDeployment('narrow', { source_config: { listener_config: { cluster_namespace: narrow } } }),
     );
@@ -109,7 +109,7 @@ describe.concurrent('trouble', () => {
     expect(await states(made.id)).toEqual(['DEPLOYING', 'DEPLOYED']);
   });
 
-  test('a revision that rolled, was switched off and overtaken, was interrupted, not skipped', async () => {
+  test('of a revision that was switched off during its rollout and replaced is INTERRUPTED, not SKIPPED', async () => {
     const made = await berth.create(smallDeployment('begun'));
     await berth.ready(made.id);
     await patch(made.id, image('app:fail-never-ready'));
@@ -123,14 +123,14 @@ describe.concurrent('trouble', () => {
     expect(await states(made.id)).toEqual(['DEPLOYED', 'INTERRUPTED', 'DEPLOYED']);
   });
 
-  test('a change in place that failed leaves a row with what it was', async () => {
+  test('of a failed change in place is recorded with the change', async () => {
     const made = await berth.create(smallDeployment('changed'));
     await berth.ready(made.id);
     await patch(
       made.id,
       sized({ sidecars: [{ name: 'side', image: 'registry.test/app:fail-invalid-image' }] }),
     );
-    await berth.until(made.id, 'turned back', says('Progressing', 'RolledBack'));
+    await berth.until(made.id, 'rolled back', says('Progressing', 'RolledBack'));
     expect(await rows(made.id, 'InvalidImageName')).toMatchObject([
       {
         message: expect.stringMatching(/^A change of revision 1 failed: api: .*container side/),
@@ -139,7 +139,7 @@ describe.concurrent('trouble', () => {
     ]);
   });
 
-  test('after many rollouts the failure of the last one is still among the Events', async () => {
+  test('of the last of many rollouts is still among the Events', async () => {
     const made = await berth.create(smallDeployment('many'));
     await berth.ready(made.id);
     for (let number = 2; number <= 9; number += 1) {
@@ -147,12 +147,12 @@ describe.concurrent('trouble', () => {
       await berth.ready(made.id);
     }
     await patch(made.id, image('app:fail-invalid-image'));
-    await berth.until(made.id, 'turned back', says('Progressing', 'RolledBack'));
+    await berth.until(made.id, 'rolled back', says('Progressing', 'RolledBack'));
     await waitFor('it', async () => (await warnings(made)).includes('RolloutFailed'), WAIT);
     // Ten rollouts, one after the other.
   }, 300_000);
 
-  test('the certificate of a host goes when the host is given up', async () => {
+  test('does not remain: the certificate of a host is removed with the host', async () => {
     const custom_url = 'https://given-up.example.com';
     const made = await berth.create(smallDeployment('given', { source_config: { custom_url } }));
     await berth.ready(made.id);

@@ -108,7 +108,7 @@ async function refusals(request: RequestBody, config: RenderConfig): Promise<str
   return answers.flat();
 }
 
-describe('every golden object is taken', () => {
+describe('every golden object is accepted', () => {
   test.each(GOLDEN_CASES.map((golden) => [golden.name, golden] as const))('%s', async (_, golden) => {
     expect(await refusals(golden.request, golden.config)).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('every golden object is taken', () => {
   );
 });
 
-describe('what is wrong would be noticed', () => {
+describe('an invalid object is rejected', () => {
   const privileged = minimalRequest({
     init_containers: [{ name: 'setup', image: 'setup:1', securityContext: { privileged: true } }],
   });
@@ -133,7 +133,7 @@ describe('what is wrong would be noticed', () => {
     expect(pods).toEqual([expect.stringContaining('violates PodSecurity')]);
   });
 
-  test('a container that asks for nothing, where restricted is wanted', async () => {
+  test('a container without requests, where restricted is required', async () => {
     const rendered = { ...CLOUD, podSecurity: 'baseline' } as const;
     const { templates } = render(minimalRequest(), rendered);
     if (templates.api === undefined) throw new Error('there is always an api');
@@ -160,7 +160,7 @@ describe('what is wrong would be noticed', () => {
   });
 });
 
-describe('every sample is taken', () => {
+describe('every sample is accepted', () => {
   const folder = `${root}test/samples/`;
   const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
   test.each(files)('%s', async (file) => {
@@ -176,7 +176,7 @@ describe('every sample is taken', () => {
   });
 });
 
-describe(`random valid specs are taken (BERTH_TEST_SEED=${seed})`, () => {
+describe(`random valid specs are accepted (BERTH_TEST_SEED=${seed})`, () => {
   test.each([
     ['self_hosted', 'baseline', SELF_HOSTED],
     ['cloud', 'restricted', CLOUD],

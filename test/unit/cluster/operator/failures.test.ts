@@ -563,9 +563,9 @@ describe('lost credentials', () => {
   test('are read without an event of a sentinel when the database has been unready for a while', async () => {
     const world = await settled(MINIMAL);
     const before = password(world);
-    const witnesses = world.cluster.list('ControllerRevision');
+    const sentinels = world.cluster.list('ControllerRevision');
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
-    for (const witness of witnesses) world.cluster.put(witness);
+    for (const witness of sentinels) world.cluster.put(witness);
     world.cluster.stuck.set('database', 'ContainerCreating');
     world.cluster.settle();
     expect(await world.look()).not.toContain('create Secret/web-db');

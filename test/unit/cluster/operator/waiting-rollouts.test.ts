@@ -132,9 +132,9 @@ describe('a Deployment that was paused with kubectl rollout pause', () => {
     await steps(world, 2);
     expect(paused(world)).toBe(true);
     expect(world.condition('Ready')).toBe('False Paused');
-    expect(message(world, 'Ready')).toBe('paused: to do: apply Deployment/web-api');
+    expect(message(world, 'Ready')).toBe('paused: pending: apply Deployment/web-api');
     expect(message(world, 'Paused')).toContain(
-      `until it is gone: kubectl annotate -n ${NAMESPACE} mdep/web berth.dev/paused-`,
+      `until it is removed: kubectl annotate -n ${NAMESPACE} mdep/web berth.dev/paused-`,
     );
   });
 });

@@ -172,7 +172,7 @@ describe('the old pod ends first', () => {
   });
 });
 
-test('its Deployment has no pod more than wanted meanwhile; otherwise no pod less', () => {
+test('surges no pod while the old pod ends first, and otherwise removes none early', () => {
   const managed = resource({ revision: { image: 'web:2' } }) as never;
   const strategy = (yields: boolean) =>
     (componentDeployment(managed, 'api', template, CONFIG, yields)['spec'] as { strategy: unknown }).strategy;

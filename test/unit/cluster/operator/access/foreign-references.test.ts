@@ -95,7 +95,7 @@ describe('what Berth made for another deployment', () => {
     }
   });
 
-  test('is not used by a resource that had the name as a mere text before', async () => {
+  test('is not used by a resource that had the name only as a text before', async () => {
     const world = await withVictim();
     const text = sidecar({ env: [{ name: 'P', value: 'shop-db' }] });
     world.create('evil', { revision: { number: 1, image: 'evil:1' }, ...text });
@@ -170,7 +170,7 @@ test.each(['settings', 'orders-db', 'web-env-1', 'shop-env-1'])(
   },
 );
 
-test('a claim of the namespace that Berth did not make is used: orders-db', async () => {
+test('uses a claim of the namespace that Berth did not create: orders-db', async () => {
   const world = await withVictim();
   const spec = { resources: { requests: { storage: '1Gi' } } };
   world.cluster.put({ ...secret('orders-db'), kind: 'PersistentVolumeClaim', spec } as KubeObject);
@@ -193,7 +193,7 @@ test.each(['payments', 'payments-0000abcd'])(
   },
 );
 
-test('a certificate that is of no deployment is used: orders-tls', async () => {
+test('uses a certificate that belongs to no deployment: orders-tls', async () => {
   const world = await withVictim();
   world.cluster.put(secret('orders-tls'));
   world.create('web', { revision: { image: 'web:1' }, ...volume({ secret: { secretName: 'orders-tls' } }) });
@@ -201,7 +201,7 @@ test('a certificate that is of no deployment is used: orders-tls', async () => {
   expect(hasPods(world, 'web')).toBe(true);
 });
 
-test('a Secret that is made after the resource is used as soon as it is there', async () => {
+test('uses a Secret that is created after the resource as soon as it exists', async () => {
   const world = await withVictim();
   world.create('web', { revision: { image: 'web:1', envSecretName: 'orders-db' } });
   await world.work(3);
@@ -211,7 +211,7 @@ test('a Secret that is made after the resource is used as soon as it is there', 
   expect(hasPods(world, 'web')).toBe(true);
 });
 
-describe('a refusal ends when its cause is gone, without a change of the resource and without an event', () => {
+describe('a rejection ends when its cause is gone, without a change of the resource and without an event', () => {
   const claim = (name: string) =>
     ({ ...secret(name), kind: 'PersistentVolumeClaim', spec: { resources: {} } }) as KubeObject;
   const account = (name: string) => ({ ...secret(name), kind: 'ServiceAccount' }) as KubeObject;
@@ -242,7 +242,7 @@ describe('a refusal ends when its cause is gone, without a change of the resourc
   });
 });
 
-test('what is allowed is checked again after a while, until a stored template uses it', async () => {
+test('checks an allowed reference again after a while, until a stored template uses it', async () => {
   const { client } = new Namespace().cluster;
   let labels: Record<string, string> = {};
   let finds = 0;

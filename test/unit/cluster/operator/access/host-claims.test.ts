@@ -72,8 +72,8 @@ async function expectRouted(shop: World): Promise<void> {
   expect(shop.cluster.get(INGRESS)).toBeDefined();
 }
 
-describe('a host that another custom resource wants', () => {
-  test('is that of who was there first; the other one runs without a route, and is not told whose it is', async () => {
+describe('a host that two custom resources request', () => {
+  test('belongs to the older one; the other one runs without a route, and its status does not name the owner', async () => {
     const shop = world();
     neighbour(shop, `https://${HOST}/elsewhere`, EARLIER);
     await expectRefused(shop);
@@ -82,7 +82,7 @@ describe('a host that another custom resource wants', () => {
     expect(JSON.stringify([shop.status, shop.events])).not.toMatch(/neighbour|other\//);
   });
 
-  test('is not that of a later one, nor of one that is being deleted', async () => {
+  test('does not belong to the later one, nor to one that is being deleted', async () => {
     const shop = world();
     neighbour(shop, `https://${HOST}`, LATER);
     await expectRouted(shop);
@@ -94,7 +94,7 @@ describe('a host that another custom resource wants', () => {
     await expectRouted(next);
   });
 
-  test('is that of who has a route with it, however late it came; not by a route that it does not own', async () => {
+  test('belongs to the one that owns a route with it, even if that one is newer', async () => {
     const shop = world();
     neighbour(shop, `https://${HOST}`, LATER);
     shop.cluster.put(routeOfNeighbour(HOST, 'b1f0c7de-0000-4000-8000-000000000008'));
@@ -105,7 +105,7 @@ describe('a host that another custom resource wants', () => {
     await expectRefused(next);
   });
 
-  test('who has it keeps it, when an older one comes to want it', async () => {
+  test('stays with its holder when an older resource requests it later', async () => {
     const shop = world();
     await expectRouted(shop);
     neighbour(shop, `https://${HOST}`, EARLIER);
@@ -113,7 +113,7 @@ describe('a host that another custom resource wants', () => {
     await expectRouted(shop);
   });
 
-  test('when both have a route, as before there was this rule, the later one loses its own', async () => {
+  test('is taken from the later one if both have a route from before this rule', async () => {
     const shop = world();
     await expectRouted(shop);
     neighbour(shop, `https://${HOST}`, EARLIER);
@@ -121,7 +121,7 @@ describe('a host that another custom resource wants', () => {
     await expectRefused(shop);
   });
 
-  test('is free when the other one wants it no more, in capitals or not', async () => {
+  test('is free when the other one no longer requests it, in any case of letters', async () => {
     const shop = world(`https://${HOST.toUpperCase()}`);
     neighbour(shop, `https://${HOST}`, EARLIER);
     await expectRefused(shop);
@@ -129,7 +129,7 @@ describe('a host that another custom resource wants', () => {
     await expectRouted(shop);
   });
 
-  test('is not taken by a copy of the same deployment, which is not tended', async () => {
+  test('is not taken by a copy of the same deployment, which is not reconciled', async () => {
     const shop = world();
     const deploymentId = '0197a000-0000-7000-8000-00000000abcd';
     shop.cluster.edit(RESOURCE_ID, (object) => {
@@ -142,7 +142,7 @@ describe('a host that another custom resource wants', () => {
     await expectRouted(shop);
   });
 
-  test('a new host that is taken: the route to the former one goes, and none is made', async () => {
+  test('leaves a resource that changes to it without a route, if it is taken', async () => {
     const shop = world('https://former.example.com');
     await expectRouted(shop);
     neighbour(shop, `https://${HOST}`, LATER);
@@ -152,7 +152,7 @@ describe('a host that another custom resource wants', () => {
   });
 });
 
-test('the host of the hub is nobody’s', async () => {
+test('no deployment gets the host of the hub', async () => {
   const shop = world('https://berth.example.com/app');
   shop.ownHost = 'berth.example.com';
   shop.restart(CONFIG);
@@ -173,7 +173,7 @@ describe('the hosts of the other parts of the platform', () => {
     },
   );
 
-  test('keep a route that an earlier version made, until it changes', async () => {
+  test('keep a route that an earlier version created, until it changes', async () => {
     const shop = world();
     await shop.converge();
     shop.platformHosts = [HOST];
@@ -187,7 +187,7 @@ describe('the hosts of the other parts of the platform', () => {
   });
 });
 
-describe('the hosts that the policy refuses', () => {
+describe('the hosts that the policy rejects', () => {
   const refusing = (shop: World, refused_hosts: string[], platformHosts: string[] = []) => {
     shop.policy = { ...shop.policy, custom_url: { ...shop.policy.custom_url, refused_hosts } };
     shop.platformHosts = platformHosts;
@@ -219,7 +219,7 @@ describe('the hosts that the policy refuses', () => {
     await expectRefused(shop);
   });
 
-  test('are not those that the hub gives by itself: only names that end in digits of the id', async () => {
+  test('exclude the hosts that the hub generates: only names that end in digits of the id', async () => {
     const deploymentId = '0197a000-0000-7000-8000-00000000abcd';
     const name = 'shop-0000abcd';
     const named = (url: string) => {

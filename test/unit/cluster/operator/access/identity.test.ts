@@ -29,7 +29,7 @@ describe('an identity that is in use', () => {
     return world;
   };
 
-  test('the uid of a resource without a record is not given to another resource, which names it', async () => {
+  test('of a resource applied by hand is its uid, and is not given to another resource that names it', async () => {
     const world = await victim();
     const before = owners(world);
     world.create('evil', spec(world.uid('web'), { database: { volumePolicy: 'Delete' } }));
@@ -58,7 +58,7 @@ describe('an identity that is in use', () => {
     expect(world.objects().filter(({ metadata }) => metadata.name.startsWith('another'))).toEqual([]);
   });
 
-  test('and by which another one ran before an upgrade: that one stops', async () => {
+  test('stops a second resource that ran with it before an upgrade', async () => {
     const world = await victim();
     world.create('evil', spec('of-its-own'));
     await world.work();
@@ -75,7 +75,7 @@ describe('an identity that is in use', () => {
     expect(world.status('web').status).toBe('READY');
   });
 
-  test('of a resource that is gone and has left its volume is not given to another one', async () => {
+  test('of a deleted resource that left its volume is not given to another one', async () => {
     const world = await victim();
     const uid = world.uid('web');
     world.delete('web');
@@ -98,7 +98,7 @@ describe('the resource of the listener', () => {
     return world;
   };
 
-  test('comes back after it was deleted, although a copy has waited for that', async () => {
+  test('gets its identity back after a deletion, although a copy waited for it', async () => {
     const world = await deployed();
     world.create(COPY, spec(ID));
     await world.work();
@@ -113,7 +113,7 @@ describe('the resource of the listener', () => {
     expect(world.crossings()).toEqual([]);
   });
 
-  test('takes its identity back from a copy that runs by it, as soon as the listener has claimed it', async () => {
+  test('takes its identity back from a running copy once the listener has claimed it', async () => {
     const world = new Namespace();
     world.create(COPY, spec(ID));
     await world.work();
@@ -140,7 +140,7 @@ describe('the resource of the listener', () => {
     expect(world.status(HUB).status).toBe('READY');
   });
 
-  test('keeps its data, whatever volumePolicy an edit has given it', async () => {
+  test('keeps its data, whatever volumePolicy an edit has set', async () => {
     const world = await deployed();
     world.cluster.edit(`ManagedDeployment/${NAMESPACE}/${HUB}`, (object) => {
       object['spec'] = { ...(object['spec'] as { database: object }), database: { volumePolicy: 'Delete' } };
@@ -151,7 +151,7 @@ describe('the resource of the listener', () => {
   });
 });
 
-describe('what a deployment has left', () => {
+describe('the objects that a deployment left', () => {
   const left = async (record: boolean) => {
     const world = new Namespace();
     world.create(HUB, spec(ID));
@@ -181,7 +181,7 @@ describe('what a deployment has left', () => {
     },
   );
 
-  test('is not taken over when all that is left of it are Secrets', async () => {
+  test('are not taken over if only Secrets are left', async () => {
     const world = await left(true);
     for (const { kind, metadata } of world.objects())
       if (kind !== 'Secret') world.cluster.remove(`${kind}/${NAMESPACE}/${metadata.name}`);
@@ -192,7 +192,7 @@ describe('what a deployment has left', () => {
     expect(world.objects()).toEqual(before);
   });
 
-  test('does not become usable by way of a spec that cannot be read', async () => {
+  test('are not taken over through a spec that cannot be parsed', async () => {
     const world = await left(false);
     const before = structuredClone(world.objects());
     world.create(HUB, spec(ID));
@@ -209,7 +209,7 @@ describe('what a deployment has left', () => {
     expect(world.objects()).toEqual(before);
   });
 
-  test('comes back to the hub that has the deployment again, once its listener has claimed it', async () => {
+  test('return to the deployment of the hub once its listener has claimed it', async () => {
     const world = await left(true);
     const volume = world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/${HUB}-db`)?.metadata.uid;
     world.create(HUB, spec(ID));
@@ -220,7 +220,7 @@ describe('what a deployment has left', () => {
     expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/${HUB}-db`)?.metadata.uid).toBe(volume);
   });
 
-  test('by mistake, as a resource without a record, comes back by its name, and is no other resource’s to delete', async () => {
+  test('return by name to a resource applied by hand that was deleted by mistake, and no other resource deletes them', async () => {
     const world = new Namespace();
     world.create('web', spec());
     await world.work();
@@ -236,7 +236,7 @@ describe('what a deployment has left', () => {
       expect(world.cluster.get(`Secret/${NAMESPACE}/${name}`)?.metadata.ownerReferences ?? []).toEqual([]);
   });
 
-  test('with what it ran, as a resource without a record, is not taken over', async () => {
+  test('are not taken over if a resource applied by hand left its workloads too', async () => {
     const world = new Namespace();
     world.create('web', spec());
     await world.work();
@@ -248,7 +248,7 @@ describe('what a deployment has left', () => {
     expect(world.objects()).toEqual(before);
   });
 
-  test('and an earlier version gave to a resource of its name stays with it', async () => {
+  test('stay with the resource that an earlier version gave them to by name', async () => {
     const world = new Namespace();
     world.create('web', spec());
     await world.work();
@@ -265,7 +265,7 @@ describe('what a deployment has left', () => {
   });
 });
 
-describe('a name that is reserved for an object of a deployment of the hub', () => {
+describe('a name that is reserved for an object of a hub deployment', () => {
   const RESERVED = ['db', 'cache', 'api', 'tls', 'pull', 'db-copy', 'identity', 'env-1', '1', '1-2'];
 
   test.each(RESERVED)('is given to no other resource: -%s', async (part) => {
@@ -292,7 +292,7 @@ describe('a name that is reserved for an object of a deployment of the hub', () 
     expect(world.status(name).status).toBe('READY');
   });
 
-  test('is given to the resource that the listener has claimed it for', async () => {
+  test('is given to the resource for which the listener has claimed it', async () => {
     const world = new Namespace();
     const name = `${HUB}-env-1`;
     world.create(name, spec(ID));
@@ -415,7 +415,7 @@ class Hostile {
   }
 }
 
-test('no selector matches pods of another resource, no ownership moves, and the listener’s resource wins', async () => {
+test('lets no selector match pods of another resource, moves no ownership, and prefers the resource of the listener', async () => {
   let won = 0;
   const property = fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
     const hostile = new Hostile();

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
-import { lastWords, withoutCredentials } from '../../../../../src/cluster/operator/access/masking.ts';
-import { slimPod } from '../../../../../src/cluster/operator/observe/cached-fields.ts';
+import { maskCredentials, outputTail } from '../../../../../src/cluster/operator/access/masking.ts';
+import { transformPod } from '../../../../../src/cluster/operator/observe/cached-fields.ts';
 
 /** What a kubelet passes on of a container at most. */
 const MOST_OF_A_CONTAINER = 4096;
@@ -21,11 +21,11 @@ describe('credentials', () => {
     ['PASSWORD=', 'PASSWORD='],
     [`${'x'.repeat(500)}-token=s3cret`, `${'x'.repeat(500)}-token=***`],
   ])('%j', (text, masked) => {
-    expect(withoutCredentials(text)).toBe(masked);
-    expect(withoutCredentials(masked)).toBe(masked);
+    expect(maskCredentials(text)).toBe(masked);
+    expect(maskCredentials(masked)).toBe(masked);
   });
 
-  test('of any value after any telling name are gone', () => {
+  test('are masked after any sensitive name', () => {
     const name = fc.constantFrom(
       'password',
       'DB_PASSWD',
@@ -40,7 +40,7 @@ describe('credentials', () => {
     fc.assert(
       fc.property(before, name, separator, value, (noise, named, by, secret) => {
         fc.pre(!noise.includes(secret));
-        expect(withoutCredentials(`${noise} ${named}${by}${secret}`)).not.toContain(secret);
+        expect(maskCredentials(`${noise} ${named}${by}${secret}`)).not.toContain(secret);
       }),
     );
   });
@@ -52,36 +52,36 @@ describe('a text made to be slow', () => {
     ...['token:"', 'token:\\"', '"', '\\', 'token\n', 'token: bearer ', '_', 'api_', 'password', ' '],
   ];
   // With an expression that tries each name anew, one of these alone took seconds; here each is read 50 times.
-  test.each(BAD)('%j again and again is masked at once', (part) => {
+  test.each(BAD)('is masked in linear time: %j repeated', (part) => {
     const text = part.repeat(Math.ceil(MOST_OF_A_CONTAINER / part.length));
     for (let count = 0; count < 50; count += 1) {
-      expect(withoutCredentials(`${text}${count}`).length).toBeGreaterThan(0);
-      expect(withoutCredentials(`${text}=${count}`).length).toBeGreaterThan(0);
+      expect(maskCredentials(`${text}${count}`).length).toBeGreaterThan(0);
+      expect(maskCredentials(`${text}=${count}`).length).toBeGreaterThan(0);
     }
   });
 
-  test('is cut where it is longer than any container can make it', () => {
-    expect(withoutCredentials('token-'.repeat(1_000_000)).length).toBeLessThan(20_000);
+  test('is cut if it is longer than any output of a container', () => {
+    expect(maskCredentials('token-'.repeat(1_000_000)).length).toBeLessThan(20_000);
   });
 });
 
-describe('the last words of a container', () => {
-  test('are kept from their end', () => {
-    expect(lastWords('short')).toBe('short');
-    const kept = lastWords(`${'log line\n'.repeat(400)}panic: no such table`);
+describe('the output tail of a container', () => {
+  test('keeps the end of the output', () => {
+    expect(outputTail('short')).toBe('short');
+    const kept = outputTail(`${'log line\n'.repeat(400)}panic: no such table`);
     expect(kept).toHaveLength(1000);
     expect(kept).toMatch(/^….*panic: no such table$/s);
   });
 
-  test('hold no half of a credential: they are masked before they are cut', () => {
-    const kept = lastWords(`TOKEN=${'s3cret'.repeat(200)} ${'x'.repeat(900)}`);
+  test('contains no half of a credential, because it is masked before it is cut', () => {
+    const kept = outputTail(`TOKEN=${'s3cret'.repeat(200)} ${'x'.repeat(900)}`);
     expect(kept).not.toContain('s3cret');
   });
 
-  test('are masked and cut once, when the pod is taken into the cache', () => {
+  test('is masked and cut once, when the pod enters the cache', () => {
     const terminated = { exitCode: 1, message: `${'x'.repeat(3000)} PASSWORD=s3cret` };
     const containerStatuses = [{ name: 'app', state: { terminated }, lastState: { terminated } }];
-    const pod = slimPod({
+    const pod = transformPod({
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: 'web-1' },

@@ -5,13 +5,13 @@ import type { ObjectMeta, UntypedObject } from '../../../../../src/cluster/kube/
 import { CHILD_KINDS } from '../../../../../src/cluster/operator/kinds.ts';
 import { LABELS } from '../../../../../src/contract/resource/names.ts';
 import { INPUTS_HASH_LABEL } from '../../../../../src/workloads/labels.ts';
-import { WITNESS_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
+import { SENTINEL_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
 import { NAMESPACE, revised, settled, type World } from '../fixtures.ts';
 
 const SPEC = revised('web:1', 1, { suspend: true });
 
 /** A deployment at rest, and its witness. As in a watch by labels, without them it is out of sight. */
-async function witnessed(): Promise<{ world: World; id: string; before: UntypedObject }> {
+async function withSentinel(): Promise<{ world: World; id: string; before: UntypedObject }> {
   const world = await settled(SPEC);
   const [before, ...others] = world.cluster.list('ControllerRevision');
   if (before === undefined || others.length > 0) throw new Error('there is no witness, or more than it');
@@ -45,14 +45,14 @@ const MARKS: readonly string[] = [
   LABELS.instance,
   LABELS.deploymentId,
   INPUTS_HASH_LABEL,
-  WITNESS_LABEL,
+  SENTINEL_LABEL,
 ];
 
-describe('a witness that somebody has edited', () => {
+describe('a sentinel that was edited', () => {
   test.each([...MARKS.map((label) => ({ labels: [label] })), { labels: MARKS }])(
     'has its labels again: $labels',
     async ({ labels }) => {
-      const { world, id, before } = await witnessed();
+      const { world, id, before } = await withSentinel();
       world.cluster.edit(id, ({ metadata }) => {
         for (const label of labels) delete metadata.labels?.[label];
         Object.assign(metadata.labels ?? {}, { 'example.com/mine': 'yes' });
@@ -71,8 +71,8 @@ describe('a witness that somebody has edited', () => {
     },
   );
 
-  test('has a label again that says something else', async () => {
-    const { world, id, before } = await witnessed();
+  test('gets back a label with another value', async () => {
+    const { world, id, before } = await withSentinel();
     world.cluster.edit(id, ({ metadata }) => {
       Object.assign(metadata.labels ?? {}, { [LABELS.managedBy]: 'somebody' });
     });
@@ -80,8 +80,8 @@ describe('a witness that somebody has edited', () => {
     expect(metadataOf(world, id).labels).toEqual(before.metadata.labels);
   });
 
-  test('is owned by its Secrets again, and by whoever else owns it', async () => {
-    const { world, id, before } = await witnessed();
+  test('gets back its Secrets as owners, and keeps other owners', async () => {
+    const { world, id, before } = await withSentinel();
     const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'mine', uid: 'of-mine' };
     world.cluster.edit(id, ({ metadata }) => {
       metadata.ownerReferences = [other];
@@ -94,8 +94,8 @@ describe('a witness that somebody has edited', () => {
     expect(await look(world)).toEqual({ kind: 'settled', writes: [] });
   });
 
-  test('and that somebody changes meanwhile: nothing is written over it, it is looked at again', async () => {
-    const { world, id, before } = await witnessed();
+  test('is not overwritten if it changes meanwhile, and is reconciled again', async () => {
+    const { world, id, before } = await withSentinel();
     world.cluster.edit(id, ({ metadata }) => {
       metadata.labels = {};
     });
@@ -118,9 +118,9 @@ describe('a witness that somebody has edited', () => {
   });
 });
 
-describe('what has the name of the witness', () => {
-  test('and is being deleted is looked at again, not written', async () => {
-    const { world, id } = await witnessed();
+describe('an object with the name of the sentinel', () => {
+  test('is not written if it is being deleted, and is reconciled again', async () => {
+    const { world, id } = await withSentinel();
     world.cluster.edit(id, ({ metadata }) => {
       metadata.deletionTimestamp = new Date(0).toISOString();
     });
@@ -129,8 +129,8 @@ describe('what has the name of the witness', () => {
     expect(world.cluster.get(id)).toEqual(before);
   });
 
-  test('and has nothing of ours about it is looked at again, not written', async () => {
-    const { world, id } = await witnessed();
+  test('is not written if it is not ours, and is reconciled again', async () => {
+    const { world, id } = await withSentinel();
     world.cluster.edit(id, ({ metadata }) => {
       metadata.labels = { app: 'legacy' };
       metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'Secret', name: 'web-db', uid: 'another' }];
@@ -140,8 +140,8 @@ describe('what has the name of the witness', () => {
     expect(world.cluster.get(id)).toEqual(before);
   });
 
-  test('and is gone when it is read is looked at again', async () => {
-    const { world, id, before } = await witnessed();
+  test('is reconciled again if it is gone when it is read', async () => {
+    const { world, id, before } = await withSentinel();
     world.cluster.edit(id, ({ metadata }) => {
       metadata.labels = {};
     });
@@ -156,8 +156,8 @@ describe('what has the name of the witness', () => {
     });
   });
 
-  test('and is it, which the cache does not show yet: nothing is left to do', async () => {
-    const { world } = await witnessed();
+  test('leaves nothing to do if it is the sentinel and the cache is behind', async () => {
+    const { world } = await withSentinel();
     hidden(world);
     const { kind, writes } = await look(world);
     expect({ kind, writes: writes.filter((write) => !write.startsWith('create')) }).toEqual({

@@ -24,7 +24,7 @@ function parts(
   return forbiddenParts(resource, resolvePolicy(hosting)).map(({ resourcePath }) => resourcePath);
 }
 
-describe('what pods may not be, by its place in the custom resource', () => {
+describe('rejected fields of pods, by path in the custom resource', () => {
   test.each([
     ['what may be', { labels: { team: 'shop' }, volumes: [{ name: 'v' }] }, []],
     [
@@ -51,18 +51,18 @@ describe('what pods may not be, by its place in the custom resource', () => {
     expect(parts(podTemplate)).toEqual(expected);
   });
 
-  test('the hosting mode decides', () => {
+  test('depend on the hosting mode', () => {
     const account = { serviceAccountName: 'payments' };
     expect(parts(account)).toEqual([]);
     expect(parts(account, 'web', 'cloud')).toEqual(['spec.podTemplate.serviceAccountName']);
   });
 
-  test('the app’s image is none of an id', () => {
+  test('include an app image that is only an id', () => {
     expect(parts({}, 'web', 'self_hosted', { image: 'sha256:3f' })).toEqual(['spec.revision.image']);
     expect(parts({}, 'web', 'self_hosted', { image: 'library/sha256:3f' })).toEqual([]);
   });
 
-  test('its own Secrets are its own', () => {
+  test('exclude references to its own Secrets', () => {
     const own = { imagePullSecrets: [...Array(20).keys()].map((n) => ({ name: `mine-${n}` })) };
     own.imagePullSecrets.push({ name: 'shop-0a1b2c3d-pull' });
     expect(parts(own, 'shop-0a1b2c3d', 'cloud', { envSecretName: 'shop-0a1b2c3d-env-1' })).toEqual([]);
@@ -79,7 +79,7 @@ describe('the operator', () => {
     expect(message).toContain('spec.podTemplate.sidecars[0].securityContext.privileged');
   };
 
-  test('makes no pod of it, and says so', async () => {
+  test('creates no pod with a rejected field, and reports it', async () => {
     const world = new World(PRIVILEGED);
     await world.converge();
     refused(world);
@@ -87,7 +87,7 @@ describe('the operator', () => {
     expect(world.status.activeRevision).toBeUndefined();
   });
 
-  test('leaves what serves as it is, and takes the next change', async () => {
+  test('leaves the active revision running, and applies the next change', async () => {
     const world = new World(PLAIN);
     await world.converge();
     world.change(PRIVILEGED);
@@ -100,7 +100,7 @@ describe('the operator', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('a policy that is narrowed later takes nothing away from what serves, a wider one lets it run', async () => {
+  test('keeps the active revision when the policy is narrowed, and runs a rejected one when it is widened', async () => {
     const world = new World(PRIVILEGED);
     world.policy = resolvePolicy('self_hosted', { pod_security: 'privileged' });
     world.restart();
@@ -115,7 +115,7 @@ describe('the operator', () => {
     expect(world.condition('Serving')).toBe('True Available');
   });
 
-  test('a status that somebody wrote lets nothing in', async () => {
+  test('allows nothing because of an edited status', async () => {
     const world = new World(PRIVILEGED);
     world.cluster.edit(`ManagedDeployment/${NAMESPACE}/web`, (object) => {
       object['status'] = { activeRevision: { number: 1, templates: 'web-1', image: 'web:1' } };
@@ -126,7 +126,7 @@ describe('the operator', () => {
   });
 });
 
-describe('a database or cache that is refused', () => {
+describe('a database or cache that is rejected', () => {
   const DATABASE = `StatefulSet/${NAMESPACE}/web-db`;
   const CLAIM = `PersistentVolumeClaim/${NAMESPACE}/web-db`;
   const message = (world: World) => world.status.conditions?.find(({ type }) => type === 'Ready')?.message;
@@ -147,7 +147,7 @@ describe('a database or cache that is refused', () => {
     expect(world.status.dataImages?.database).toBe('postgres:18');
   });
 
-  test('keeps running as it was, and the app goes on', async () => {
+  test('keeps running unchanged, and so does the app', async () => {
     const world = new World(PLAIN);
     await world.converge();
     const before = world.cluster.get(DATABASE)?.['spec'];
@@ -158,7 +158,7 @@ describe('a database or cache that is refused', () => {
     expect(world.cluster.get(DATABASE)?.['spec']).toEqual(before);
   });
 
-  test('is left alone where an earlier version made it so', async () => {
+  test('is unchanged if an earlier version created it this way', async () => {
     const world = new World({ ...PLAIN, database: { image: 'postgres:17' } });
     await world.converge();
     world.change({ ...PLAIN, database: { image: 'sha256:3f' } });

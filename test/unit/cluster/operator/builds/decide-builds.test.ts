@@ -39,7 +39,7 @@ function decide({ resources, jobs = [], pods = [], limits = { total: 10, perTena
   );
 }
 
-describe('places', () => {
+describe('build slots', () => {
   test.each([10, 0])(
     'twenty builds of three tenants with two places, begun %i s apart: each tenant in its turn',
     (apart) => {
@@ -77,13 +77,13 @@ describe('places', () => {
     },
   );
 
-  test('of one tenant only so many run, and others have the rest', () => {
+  test('are limited per tenant, and other tenants get the rest', () => {
     const mine = ['1', '2', '3'].map((n) => resourceWith({ name: `a-${n}`, tenant: 'a', revisionId: n }));
     const other = resourceWith({ name: 'b-1', tenant: 'b', revisionId: '4' });
     expect(decide({ resources: [...mine, other] })).toEqual(['create a-1 1', 'create b-1 1', 'create a-2 1']);
   });
 
-  test('a tenant is its namespace, whatever its resources say of it', () => {
+  test('belong to the namespace of a tenant, whatever its resources state', () => {
     const invented = ['1', '2', '3'].map((n) =>
       resourceWith({ name: `a-${n}`, tenant: 'a', tenantId: `invented-${n}`, revisionId: n }),
     );
@@ -94,7 +94,7 @@ describe('places', () => {
     ]);
   });
 
-  test('what runs takes its place, also while it is being deleted', () => {
+  test('are used by a running build, also while it is being deleted', () => {
     const [one, two] = [resourceWith({ name: 'a' }), resourceWith({ name: 'b', tenant: 'u' })];
     const leaving = jobOf(one);
     leaving.metadata.deletionTimestamp = NOW.toISOString();
@@ -109,7 +109,7 @@ describe('one build of a deployment at a time', () => {
   const fresh = resourceWith({ revisionId: 'r2', number: 2 });
   const job = jobOf(old);
 
-  test('a newer revision ends the build of the older one, and begins when it is gone', () => {
+  test('a newer revision deletes the build of the older one, and starts when it is gone', () => {
     expect(decide({ resources: [fresh], jobs: [job], pods: [podWith(job, { source: runs })] })).toEqual([
       `delete ${job.metadata.name}: a newer revision is to be built`,
     ]);
@@ -118,23 +118,23 @@ describe('one build of a deployment at a time', () => {
     expect(decide({ resources: [fresh] })).toEqual(['create shop-1 1']);
   });
 
-  test('a pod on a node that was lost holds nothing up for good', () => {
+  test('a pod on a lost node does not block builds forever', () => {
     const stuck = podWith(job, { source: runs }, {}, -180);
     expect(decide({ resources: [fresh], pods: [stuck] })).toEqual(['create shop-1 1']);
   });
 
-  test("a resource of somebody else's that claims its id holds nothing up", () => {
+  test("another user's resource with the same id blocks nothing", () => {
     const thief = resourceWith({ name: 'thief', tenant: 'u', spec: { deploymentId: 'id-shop-1' } });
     const theirs = jobOf(thief);
     const pods = [podWith(theirs, { source: runs })];
     expect(decide({ resources: [old, thief], jobs: [theirs], pods })).toEqual(['create shop-1 1']);
   });
 
-  test('what runs is not begun again', () => {
+  test('a running build is not started again', () => {
     expect(decide({ resources: [old], jobs: [job], pods: [podWith(job, { source: runs })] })).toEqual([]);
   });
 
-  test('a second attempt has its pause', () => {
+  test('a second attempt starts after a pause', () => {
     const failed = jobOf(old, { end: ['Failed', 'BackoffLimitExceeded', -9] });
     expect(decide({ resources: [old], jobs: [failed] })).toEqual([]);
     const longAgo = jobOf(old, { end: ['Failed', 'BackoffLimitExceeded', -11] });
@@ -142,7 +142,7 @@ describe('one build of a deployment at a time', () => {
   });
 });
 
-describe('a Job whose pod never begins', () => {
+describe('a Job whose pod never starts', () => {
   const stuck = (attempt: number, status?: BuildStatus) => {
     const shop = resourceWith(status === undefined ? {} : { status });
     const job = jobOf(shop, { attempt, created: -200 });
@@ -160,19 +160,19 @@ describe('a Job whose pod never begins', () => {
     return decide({ resources: [shop], jobs: [job], pods: [pod] });
   };
 
-  test('goes, for another attempt or none', () => {
-    expect(stuck(1)[0]).toContain('nothing of it has begun');
-    expect(stuck(3)[0]).toContain('nothing of it has begun');
+  test('is deleted, for another attempt or none', () => {
+    expect(stuck(1)[0]).toContain('it did not start');
+    expect(stuck(3)[0]).toContain('it did not start');
     const about = { revisionId: 'r1', number: 1 };
     expect(stuck(1, { ...about, phase: 'Waiting', attempt: 2, reason: 'BuildLost' })[0]).toContain(
-      'nothing of it has begun',
+      'it did not start',
     );
     expect(stuck(3, { ...about, phase: 'Failed', attempt: 3, reason: 'BuildLost' })[0]).toContain(
-      'nothing of it has begun',
+      'it did not start',
     );
   });
 
-  test('one that has failed stays: its log may be read', () => {
+  test('stays if it has failed, because users may read its log', () => {
     const shop = resourceWith();
     const job = jobOf(shop);
     const pod = podWith(job, { source: ended(1, '{"reason":"GitHostUnavailable","message":"m"}') });
@@ -180,11 +180,11 @@ describe('a Job whose pod never begins', () => {
   });
 });
 
-describe('what is collected', () => {
+describe('deleted Jobs', () => {
   const shop = resourceWith();
   const done = jobOf(shop, { end: ['Complete', '', -10] });
 
-  test('everything of a deployment that is gone, or on its way', () => {
+  test('are all Jobs of a deployment that is gone or being deleted', () => {
     expect(decide({ resources: [], jobs: [done] })).toEqual([
       `delete ${done.metadata.name}: its deployment is gone`,
     ]);
@@ -192,14 +192,12 @@ describe('what is collected', () => {
     expect(decide({ resources: [leaving], jobs: [done] })[0]).toContain('its deployment is gone');
   });
 
-  test('what runs though nobody waits for it', () => {
+  test('are running Jobs that are no longer needed', () => {
     const built = resourceWith({ spec: { build: undefined } });
-    expect(decide({ resources: [built], jobs: [jobOf(shop)] })[0]).toContain(
-      'its image is not wanted any more',
-    );
+    expect(decide({ resources: [built], jobs: [jobOf(shop)] })[0]).toContain('its image is no longer needed');
   });
 
-  test('a Job that has ended, or is about to, stays for its time: its log may be read', () => {
+  test('are not those that have ended or are about to, because users may read their logs', () => {
     const built = resourceWith({ spec: { build: undefined } });
     const ending = jobOf(shop);
     expect(decide({ resources: [built], jobs: [ending], pods: [podWith(ending, succeeded)] })).toEqual([]);
@@ -207,7 +205,7 @@ describe('what is collected', () => {
   });
 });
 
-test('paused: nothing begins, and what runs goes on', () => {
+test('starts no build while paused, and lets running ones continue', () => {
   const shop = resourceWith();
   const paused = { ...shop, metadata: { ...shop.metadata, annotations: { 'berth.dev/paused': 'true' } } };
   expect(decide({ resources: [paused] })).toEqual([]);

@@ -6,7 +6,7 @@ const PUSH = `${SOLVE}failed to push registry.example/t/shop-503: `;
 const HEAD = 'failed to do request: Head "https://registry.example/v2/": ';
 const PULL = `${SOLVE}node:24: failed to resolve source metadata for docker.io/library/node:24: `;
 
-describe('what BuildKit says last', () => {
+describe('the last error of BuildKit', () => {
   test.each([
     'error: failed to receive status: rpc error: code = Unavailable desc = error reading from server: EOF',
     `${SOLVE}Unavailable: closing transport due to: connection error: desc = "error reading from server: EOF", received prior goaway`,

@@ -40,15 +40,15 @@ const runningStatus: BuildStatus = {
   step: 'image',
 };
 
-describe('on its way', () => {
-  test('nothing is there yet: it is to be started, at once', () => {
+describe('a build in progress', () => {
+  test('starts at once if it has no Job yet', () => {
     expect(judge(shop)).toMatchObject({
       status: { phase: 'Waiting', attempt: 1 },
       start: { attempt: 1, notBefore: 0 },
     });
   });
 
-  test('its Job is there: Running, by its step', () => {
+  test('is Running with its step if its Job exists', () => {
     expect(judge(shop, [job]).status).toMatchObject({ phase: 'Running', job: job.metadata.name });
     expect(seen({ source: runs }).status.step).toBe('source');
     expect(seen({ source: ended(0), image: runs }).status.step).toBe('image');
@@ -56,7 +56,7 @@ describe('on its way', () => {
     expect(seen({ source: runs }).start).toBeNull();
   });
 
-  test('what keeps it from running is told', () => {
+  test('reports what keeps it from running', () => {
     const waiting = { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } };
     expect(seen({ source: waiting }).status.message).toBe(
       'the step source does not start: ImagePullBackOff: no such image',
@@ -67,14 +67,14 @@ describe('on its way', () => {
     expect(seen({}, { conditions }).status.message).toBe('no node takes the pod of the build: 0/3 nodes');
   });
 
-  test('a Job of another revision of the deployment is none of this build', () => {
+  test('ignores a Job of another revision of the deployment', () => {
     const other = jobOf(resourceWith({ revisionId: 'r0' }));
     expect(judge(shop, [other]).status.phase).toBe('Waiting');
   });
 });
 
-describe('the last word', () => {
-  test('digest and commit: Succeeded, pinned', () => {
+describe('a final status', () => {
+  test('is Succeeded with digest and commit', () => {
     expect(seen(succeeded).status).toMatchObject({
       phase: 'Succeeded',
       image: `${REPOSITORY}@${DIGEST}`,
@@ -82,7 +82,7 @@ describe('the last word', () => {
     });
   });
 
-  test('what a step of Berth says of its failure is told as it is', () => {
+  test('contains the failure message of a step of Berth unchanged', () => {
     const message = JSON.stringify({ reason: 'RefNotFound', message: 'no branch main' });
     expect(seen({ source: ended(1, message) }).status).toMatchObject({
       phase: 'Failed',
@@ -92,7 +92,7 @@ describe('the last word', () => {
     });
   });
 
-  test('what BuildKit prints last is told, without credentials', () => {
+  test('contains the last output of BuildKit without credentials', () => {
     const log =
       '#9 RUN npm ci\npassword=hunter22\nerror: failed to solve: process "/bin/sh -c npm ci": exit code: 1';
     const { status } = seen({ source: ended(0), image: ended(1, log) });
@@ -114,7 +114,7 @@ describe('the last word', () => {
     });
   });
 
-  test('too much memory, and too much on disk: BuildTooLarge, not tried again', () => {
+  test('is BuildTooLarge for too much memory or disk, without a retry', () => {
     expect(seen({ source: ended(0), image: ended(137, '', 'OOMKilled') }).status.reason).toBe(
       'BuildTooLarge',
     );
@@ -123,27 +123,27 @@ describe('the last word', () => {
     expect(evicted).toMatchObject({ status: { phase: 'Failed', reason: 'BuildTooLarge' }, start: null });
   });
 
-  test('it took too long: the step that was seen last is named', () => {
+  test('names the last step after a timeout', () => {
     const late = jobOf(shop, { end: ['Failed', 'DeadlineExceeded'] });
     const { status } = judge(resourceWith({ status: runningStatus }), [late]);
     expect(status).toMatchObject({ phase: 'Failed', reason: 'BuildTimeout', step: 'image' });
     expect(status.message).toBe('the build took longer than 1800 s, in the step image');
   });
 
-  test.each(['Succeeded', 'Failed'] as const)('%s stays, whatever becomes of the Job', (phase) => {
+  test.each(['Succeeded', 'Failed'] as const)('stays %s whatever happens to the Job', (phase) => {
     const last: BuildStatus = { ...runningStatus, phase, finishedAt: 'then' };
-    const told = resourceWith({ status: last });
-    expect(judge(told)).toEqual({ status: last, start: null, lookAt: null });
-    expect(judge(told, [job], [podWith(job, { source: runs })]).status).toEqual(last);
+    const judged = resourceWith({ status: last });
+    expect(judge(judged)).toEqual({ status: last, start: null, recheckAt: null });
+    expect(judge(judged, [job], [podWith(job, { source: runs })]).status).toEqual(last);
   });
 
-  test('of another revision it says nothing', () => {
-    const told = resourceWith({ status: { ...runningStatus, revisionId: 'r0', phase: 'Failed' } });
-    expect(judge(told).start).toMatchObject({ attempt: 1 });
+  test('does not apply to another revision', () => {
+    const judged = resourceWith({ status: { ...runningStatus, revisionId: 'r0', phase: 'Failed' } });
+    expect(judge(judged).start).toMatchObject({ attempt: 1 });
   });
 });
 
-describe('what passes by itself is tried again', () => {
+describe('a failure that may pass is retried', () => {
   const passing: [string, Parameters<typeof podWith>[1], object][] = [
     ['the git host is down', { source: ended(1, '{"reason":"GitHostUnavailable","message":"m"}') }, {}],
     [
@@ -179,9 +179,9 @@ describe('what passes by itself is tried again', () => {
     ['ContainerStatusUnknown', { image: ended(137, 'not located', 'ContainerStatusUnknown') }, {}],
     ['Unknown', { source: ended(0), image: ended(255, '', 'Unknown') }, {}],
     ['StartError', { source: ended(128, 'no space left on device', 'StartError') }, {}],
-    ['without a word', { source: ended(0) }, {}],
+    ['without a reason', { source: ended(0) }, {}],
   ];
-  test.each(LOST_PODS)('builder or node went away: %s', (named, states, status) => {
+  test.each(LOST_PODS)('if the builder or node is lost: %s', (named, states, status) => {
     const over = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded'] });
     const judged = judge(shop, [over], [podWith(over, states, { phase: 'Failed', ...status })]);
     expect(judged).toMatchObject({
@@ -191,7 +191,7 @@ describe('what passes by itself is tried again', () => {
     expect(judged.status.message).toContain(named);
   });
 
-  test('the local builder was killed: what it writes of the pod is read as such', () => {
+  test('if the local builder was killed and reports that in the pod', () => {
     const pod = podWith(job, { source: ended(0), image: { running: {} } });
     const restarted = { reason: 'BuilderRestarted', message: 'what it ran before is lost' };
     const status = lostStatus(pod as unknown as Parameters<typeof lostStatus>[0], restarted, 'now');
@@ -205,7 +205,7 @@ describe('what passes by itself is tried again', () => {
     }
   });
 
-  test('its pod was deleted, or is gone, with its Job ended', () => {
+  test('if its pod was deleted or is gone and its Job has ended', () => {
     const ended = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded'] });
     expect(judge(shop, [ended], [podWith(ended, { source: runs }, {}, 30)]).status).toMatchObject({
       phase: 'Waiting',
@@ -216,35 +216,35 @@ describe('what passes by itself is tried again', () => {
     expect(judge(shop, [gone]).status).toMatchObject({ attempt: 2, reason: 'BuildLost' });
   });
 
-  test('its pod is being deleted: the end of its Job will tell why', () => {
+  test('but not before its Job ends, if its pod is being deleted', () => {
     expect(seen({ source: runs }, {}, 30)).toMatchObject({ status: { phase: 'Running' }, start: null });
     const late = jobOf(shop, { end: ['Failed', 'DeadlineExceeded'] });
     expect(judge(shop, [late], [podWith(late, { source: runs }, {}, 30)]).status.reason).toBe('BuildTimeout');
   });
 
-  test('its Job was deleted by hand', () => {
+  test('if a user deleted its Job', () => {
     expect(judge(resourceWith({ status: runningStatus }))).toMatchObject({
       status: { phase: 'Waiting', attempt: 2, reason: 'BuildLost' },
       start: { attempt: 2 },
     });
   });
 
-  test('it has ended and its result was lost', () => {
+  test('if it has ended and its result was lost', () => {
     const done = jobOf(shop, { end: ['Complete', 'CompletionsReached', -10] });
     expect(judge(shop, [done]).status).toMatchObject({ attempt: 2, reason: 'BuildLost' });
     const mute = podWith(done, { ...succeeded, result: ended(0, '') }, { phase: 'Succeeded' });
     expect(judge(shop, [done], [mute]).status).toMatchObject({ attempt: 2, reason: 'BuildLost' });
   });
 
-  test('a pod that is not known yet is waited for a moment', () => {
+  test('but not at once, if its pod is not in the cache yet', () => {
     const done = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded', -1] });
     expect(judge(shop, [done])).toMatchObject({
       status: { phase: 'Running' },
-      lookAt: NOW.getTime() + 4000,
+      recheckAt: NOW.getTime() + 4000,
     });
   });
 
-  test('after the third time it has failed, for the last reason', () => {
+  test('until the third attempt fails, with its reason', () => {
     const third = jobOf(shop, { attempt: 3 });
     const pod = podWith(third, { source: ended(1, '{"reason":"GitHostUnavailable","message":"m"}') });
     expect(judge(shop, [job, jobOf(shop, { attempt: 2 }), third], [pod])).toMatchObject({
@@ -253,7 +253,7 @@ describe('what passes by itself is tried again', () => {
     });
   });
 
-  test('the attempts of before are known from the status, and from the Jobs', () => {
+  test('with earlier attempts counted from the status and the Jobs', () => {
     const second = resourceWith({
       status: { ...runningStatus, phase: 'Waiting', attempt: 2, reason: 'BuildLost' },
     });
@@ -262,7 +262,7 @@ describe('what passes by itself is tried again', () => {
   });
 });
 
-describe('a build that does not begin', () => {
+describe('a build that does not start', () => {
   const waits = (message?: string) => ({
     source: { waiting: { reason: 'PodInitializing', ...(message === undefined ? {} : { message }) } },
   });
@@ -276,17 +276,17 @@ describe('a build that does not begin', () => {
   const waited = (passed: number, states = waits(), status: object = conditions('False')) =>
     judge(shop, [job], [podWith(job, states, status)], seconds(passed));
 
-  test('is not talked about for 45 s, and looked at then', () => {
+  test('is not reported for 45 s, and checked then', () => {
     const judged = waited(44);
     expect(judged.status).not.toHaveProperty('message');
-    expect(judged.lookAt).toBe(seconds(45).getTime());
+    expect(judged.recheckAt).toBe(seconds(45).getTime());
   });
 
-  test('then says what it waits for, and asks for its Secret', () => {
+  test('then reports what it waits for, and requests its Secret', () => {
     const judged = waited(45);
     expect(judged).toMatchObject({
       status: { phase: 'Running', reason: 'BuildLost' },
-      lookAt: seconds(180).getTime(),
+      recheckAt: seconds(180).getTime(),
     });
     expect(judged.status.message).toContain(`does the Secret ${buildOf(shop).secretName} exist`);
     expect(waited(45, waits('secret "x" not found'), conditions()).status.message).toMatch(
@@ -305,7 +305,7 @@ describe('a build that does not begin', () => {
     });
   });
 
-  test('goes on where an image is pulled, or nobody says that volumes are missing', () => {
+  test('continues to wait if an image is being pulled or no missing volume is reported', () => {
     expect(waited(1000, waits(), conditions('True')).status).toMatchObject({
       phase: 'Running',
       message: 'it has not begun within 45 s: the image of its first step is being pulled',
@@ -320,7 +320,7 @@ describe('a build that does not begin', () => {
     );
   });
 
-  test('what it waited for is told, should its time run out', () => {
+  test('reports what it waited for if it times out', () => {
     const { status } = waited(1000, waits(), conditions('True'));
     const late = jobOf(shop, { end: ['Failed', 'DeadlineExceeded', 1800] });
     expect(judge(resourceWith({ status }), [late], [], seconds(1801)).status.message).toContain(
@@ -329,14 +329,14 @@ describe('a build that does not begin', () => {
   });
 });
 
-test('a resource that names the Secret of another build is never built', () => {
+test('never builds a resource that names the Secret of another build', () => {
   const thief = resourceWith();
   const build = { ...buildOf(thief), secretName: 'another-secret' };
   const judged = judgeBuild(thief, build, { jobs: [], pods: [], refusal: null }, 1800, seconds(0));
   expect(judged).toMatchObject({ status: { phase: 'Waiting', reason: 'Refused' }, start: null });
 });
 
-describe('a build that a hub names as versions before did, with 64 bits of a hash', () => {
+describe('a build with the 64-bit hash in its name, as earlier hubs generated it', () => {
   const asked = resourceWith();
   const { revisionId } = buildOf(asked);
   const build = { ...buildOf(asked), secretName: formerBuildName(asked.metadata, revisionId) };
@@ -349,14 +349,14 @@ describe('a build that a hub names as versions before did, with 64 bits of a has
     expect(job).not.toContain(`"${build.secretName}"`);
   });
 
-  test('continues with the Job that the version before has made', () => {
+  test('continues with the Job that the earlier version created', () => {
     const made = jobOf(asked);
     const job = { ...made, metadata: { ...made.metadata, name: build.secretName } };
     const judged = judgeBuild(asked, build, { jobs: [job], pods: [], refusal: null }, 1800, seconds(1));
     expect(judged).toMatchObject({ status: { phase: 'Running', job: build.secretName }, start: null });
   });
 
-  test('of another place or revision is refused', () => {
+  test('is rejected for another namespace, name or revision', () => {
     const elsewhere = { namespace: 'berth-other', name: asked.metadata.name };
     const names = [formerBuildName(elsewhere, revisionId), formerBuildName(asked.metadata, 'r-other')];
     for (const secretName of names) {

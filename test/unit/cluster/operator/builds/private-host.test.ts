@@ -27,13 +27,13 @@ describe('a repository of a custom resource', () => {
     expect(withoutPrivateHost(judgement, of(url), PRIVATE_CALLED)).toBe(judgement);
   });
 
-  test('on a public name is built; where the name leads, the step looks', () => {
+  test('with a public name is built; the clone step checks its address', () => {
     const judgement = judged('https://git.example/shop/web');
     expect(judgement.start).not.toBeNull();
     expect(withoutPrivateHost(judgement, of('https://git.example/shop/web'), CONFIG)).toBe(judgement);
   });
 
-  test('whose build runs already goes on: its first step has looked', () => {
+  test('whose build already runs continues, because its first step has checked the address', () => {
     const judgement = judged('https://127.0.0.1/a', [jobOf(resource)]);
     expect(withoutPrivateHost(judgement, of('https://127.0.0.1/a'), CONFIG)).toBe(judgement);
   });

@@ -4,7 +4,7 @@ import { type BuildStatus, buildStatusSchema } from '../../../../../src/contract
 import { RESOURCE_ID, World } from '../fixtures.ts';
 import { resourceWith } from './fixtures.ts';
 
-test('an operator that builds nothing says so of what is to be built, as its last word', () => {
+test('fails a requested build for good if the operator runs no builds', () => {
   expect(unbuiltStatus(resourceWith({ revisionId: 'r2', number: 2 }))).toMatchObject({
     revisionId: 'r2',
     number: 2,
@@ -14,17 +14,17 @@ test('an operator that builds nothing says so of what is to be built, as its las
   });
 });
 
-test('what was built before, or has failed, stays as it was told', () => {
+test('keeps the status of a build that has succeeded or failed before', () => {
   const last: BuildStatus = { revisionId: 'r1', number: 1, phase: 'Succeeded', image: 'r/x@sha256:1' };
   expect(unbuiltStatus(resourceWith({ status: last }))).toEqual(last);
   expect(unbuiltStatus(resourceWith({ status: last, revisionId: 'r2', number: 2 }))?.phase).toBe('Failed');
 });
 
-test('it says nothing of what needs no build', () => {
+test('has no status without a requested build', () => {
   expect(unbuiltStatus(resourceWith({ spec: { build: undefined } }))).toBeUndefined();
 });
 
-test('what is told of it fits into the status, however much a scheduler or a webhook had to say', async () => {
+test('fits into the status, whatever length the message of a scheduler or a webhook has', async () => {
   const { spec } = resourceWith({ revisionId: 'r1', number: 1 });
   const world = new World({ ...spec, revision: { ...spec.revision, image: 'web:1' } });
   const message = 'x'.repeat(10_000);

@@ -40,8 +40,8 @@ beforeEach(() => {
 
 const names = () => wanted.all().map(({ metadata }) => metadata.name);
 
-describe('the resources that ask for a build', () => {
-  test('are unpacked and parsed once, however often all of them are looked at', () => {
+describe('the resources that request a build', () => {
+  test('are decompressed and parsed once, however often all of them are read', () => {
     expect(names()).toHaveLength(COUNT);
     expect(unpacked).toBe(COUNT);
     expect(names()).toHaveLength(COUNT);
@@ -49,14 +49,14 @@ describe('the resources that ask for a build', () => {
     expect(unpacked).toBe(COUNT);
   });
 
-  test('are read anew when they are others, and only these', () => {
+  test('are read again only if they changed', () => {
     wanted.all();
     store.set(object('app-3', '2', { deploymentId: 'd-3', generation: 7 }));
     expect(wanted.all().find(({ metadata }) => metadata.name === 'app-3')?.spec.generation).toBe(7);
     expect(unpacked).toBe(COUNT + 1);
   });
 
-  test('are forgotten when they ask no more, or are gone', () => {
+  test('are forgotten when they request no build any more, or are gone', () => {
     wanted.all();
     store.set(object('app-3', '2', { deploymentId: 'd-3', build: undefined }));
     store.delete('berth-t/app-4');
@@ -65,7 +65,7 @@ describe('the resources that ask for a build', () => {
     expect(wanted.of('berth-t/app-4')).toBeUndefined();
   });
 
-  test('a copy of a manifest is none, and its original stays one', () => {
+  test('do not include a copy of a manifest, but its original', () => {
     const accepted = { observedSpecGeneration: 1, conditions: [] };
     store.set({ ...object('app-3', '2', { deploymentId: 'd-3' }), status: accepted });
     store.set(object('copy', '1', { deploymentId: 'd-3' }));
@@ -75,7 +75,7 @@ describe('the resources that ask for a build', () => {
     expect(left.filter((name) => name === 'copy' || name === 'app-3')).toEqual(['app-3']);
   });
 
-  test('one that is not understood is none', () => {
+  test('do not include one that cannot be parsed', () => {
     store.set({ ...object('app-3', '2'), spec: { build: {}, source: 7 } });
     expect(names()).toHaveLength(COUNT - 1);
     expect(wanted.of('berth-t/app-3')).toBeUndefined();

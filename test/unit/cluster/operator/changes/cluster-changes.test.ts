@@ -35,7 +35,7 @@ function changedWorld(change: ReturnType<typeof changing>, spec: object = SPEC):
 const pods = (world: World) => JSON.stringify(template(world, 'api'));
 
 describe('a safe change', () => {
-  test('lets the rollout finish with the policy in place, and is named', async () => {
+  test('lets the rollout complete with the policy in place, and is reported', async () => {
     const world = changedWorld(changing('Deployment', pullAlways));
     await world.converge();
     expect(world.status.activeRevision?.number).toBe(1);
@@ -45,7 +45,7 @@ describe('a safe change', () => {
     expect(pods(world)).toContain('"imagePullPolicy":"Always"');
   });
 
-  test('is written for once and then left alone, in this process and in the next', async () => {
+  test('is written once and then accepted, in this process and in the next', async () => {
     const world = changedWorld(changing('Deployment', pullAlways));
     await world.converge();
     world.now += 600_000;
@@ -55,7 +55,7 @@ describe('a safe change', () => {
     expect(world.cluster.dryRuns).toEqual([]);
   });
 
-  test('stays after the policy is gone, until the next change of the object', async () => {
+  test('stays after the policy is removed, until the next change of the object', async () => {
     const world = changedWorld(changing(API, pullAlways));
     await world.converge();
     const before = pods(world);
@@ -71,7 +71,7 @@ describe('a safe change', () => {
     expect(world.status.acceptedChanges).toBeUndefined();
   });
 
-  test('made by hand is drift, and put back', async () => {
+  test('is drift and is reverted if a user makes it', async () => {
     const world = await settled(SPEC);
     world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) =>
       pullAlways(object['spec'] as Workload, object),
@@ -81,7 +81,7 @@ describe('a safe change', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('made by hand to something else than the policy makes of it is put back too', async () => {
+  test('is reverted if a user sets another value than the policy does', async () => {
     const world = changedWorld(changing('Deployment', pullAlways));
     await world.converge();
     world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) =>
@@ -93,8 +93,8 @@ describe('a safe change', () => {
   });
 });
 
-describe('a policy that comes later', () => {
-  test('changes nothing of what is at rest, and the next revision with it', async () => {
+describe('a policy that is added later', () => {
+  test('changes no idle object, and applies to the next revision', async () => {
     const world = await settled(SPEC);
     world.cluster.admit = changing('Deployment', pullAlways);
     world.restart();
@@ -106,7 +106,7 @@ describe('a policy that comes later', () => {
     expect(world.condition('Ready')).toBe(`True ${CHANGED}`);
   });
 
-  test('leaves the revision that serves the active one, if it changes the next', async () => {
+  test('leaves the active revision active if it changes the next one', async () => {
     const world = await settled(SPEC);
     world.cluster.admit = changing('Deployment', otherImage);
     world.change(revised('web:2', 2));
@@ -153,7 +153,7 @@ describe.each<[string, string, Change]>([
     (_, { metadata }) => void delete metadata.annotations?.['berth.dev/applied-hash'],
   ],
 ])('%s, changed by a policy', (_, id, change) => {
-  test('holds Ready up, is named, and is over by itself within a minute after the policy', async () => {
+  test('blocks Ready, is reported, and ends within a minute after the policy is removed', async () => {
     const world = changedWorld(changing(id, change));
     await steps(world, 10);
     expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
@@ -166,7 +166,7 @@ describe.each<[string, string, Change]>([
     expect(pods(world)).not.toMatch(/evil|paused/);
   });
 
-  test('is written twice at most, and then only tried', async () => {
+  test('is written at most twice, and then only dry-run', async () => {
     const world = changedWorld(changing(id, change));
     const writes = (await steps(world, 10)).filter(
       (write) => write.includes(id) && !write.startsWith('status'),
@@ -181,7 +181,7 @@ describe.each<[string, string, Change]>([
   });
 });
 
-test('a changed key that makes the apply invalid is put back after the policy, and refused at no time', async () => {
+test('reverts a changed key that makes the apply invalid after the policy is removed, and never reports it as rejected', async () => {
   const port: Change = (spec) =>
     Object.assign((spec as unknown as { ports: object[] }).ports[0] ?? {}, { port: 81 });
   const world = changedWorld(changing('Service/web', port));
@@ -201,7 +201,7 @@ test('a changed key that makes the apply invalid is put back after the policy, a
   expect(world.events.map(({ reason }) => reason)).not.toContain('Refused');
 });
 
-test('a changed template fails no revision, not even at the deadline, which is put off', async () => {
+test('fails no revision because of a changed template, and extends the deadline', async () => {
   const world = changedWorld(changing(API, otherImage));
   world.cluster.stuck.set('api', 'ErrImageNeverPull');
   await steps(world, 10);
@@ -225,7 +225,7 @@ test('a changed template fails no revision, not even at the deadline, which is p
   expect(world.condition('Ready')).toBe('True Converged');
 });
 
-test('an autoscaler with another range is named', async () => {
+test('reports an autoscaler with another range', async () => {
   const more = { components: { api: scaled(2, 4) } };
   const change: Change = (spec) => Object.assign(spec, { maxReplicas: 3 });
   const world = changedWorld(changing('HorizontalPodAutoscaler', change), revised('web:1', 1, more));
@@ -253,7 +253,7 @@ describe.each<[string, (count: number) => Change]>([
   ['image', (count) => (spec) => Object.assign(app(spec), { image: `evil:${count}` })],
   ['number of pods', (count) => (spec) => Object.assign(spec, { replicas: 2 + count })],
 ])('another %s with each request', (_, change) => {
-  test('is written twice at most, and then only tried, ever more seldom', async () => {
+  test('is written at most twice, and then only dry-run with a growing pause', async () => {
     let count = 0;
     const world = changedWorld((object) => {
       count += 1;
@@ -285,7 +285,7 @@ describe.each(['Service', 'Deployment'])('labels and owner of a %s that a policy
   };
   const versions = (world: World) => world.cluster.list(kind).map(({ metadata }) => metadata.resourceVersion);
 
-  test('lead to a few writes, then to dry runs, and end with the policy', async () => {
+  test('lead to a few writes, then to dry runs, until the policy is removed', async () => {
     const world = changedWorld(strip);
     await steps(world, 10);
     expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
@@ -389,7 +389,7 @@ describe.each<[string, string, Change, string]>([
   ],
   ['a rule', 'NetworkPolicy', inSpec({ egress: [{}] }), 'spec.egress is added'],
 ])('%s, added by a policy', (_, id, change, named) => {
-  test('holds Ready up, is named, is not written again and again, and is removed after the policy', async () => {
+  test('blocks Ready, is reported, is not written repeatedly, and is removed after the policy', async () => {
     const world = changedWorld(changing(id, change));
     const writes = (await steps(world, 10)).filter(
       (write) => write.includes(id) && !write.startsWith('status'),
@@ -409,7 +409,7 @@ describe.each<[string, string, Change, string]>([
     ).not.toMatch(/evil|hostNetwork|hostPID|envFrom|LD_PRELOAD|NET_RAW|"runAsUser":0|externalIPs|"port":81/i);
   });
 
-  test('is found by an operator that starts later, though the policy is gone', async () => {
+  test('is found by an operator that starts later, although the policy is gone', async () => {
     const world = changedWorld(changing(id, change));
     await steps(world, 6);
     world.cluster.admit = undefined;
@@ -452,7 +452,7 @@ describe.each<[string, string, Change, string]>([
     'spec.trafficDistribution is added',
   ],
 ])('%s, added safely by a policy', (_, id, change, named) => {
-  test('lets the rollout finish, is named, and is left alone by the next operator too', async () => {
+  test('lets the rollout complete, is reported, and is accepted by the next operator too', async () => {
     const world = changedWorld(changing(id, change));
     await world.converge();
     expect(world.condition('Ready')).toBe(`True ${CHANGED}`);
@@ -469,7 +469,7 @@ describe.each<[string, string, Change, string]>([
   });
 });
 
-test('what a policy has added safely goes with the next change after the policy', async () => {
+test('removes safe additions with the next change after the policy', async () => {
   const world = changedWorld(changing(API, inPods({ tolerations: [{ operator: 'Exists' }] })));
   await world.converge();
   world.cluster.admit = undefined;
@@ -479,7 +479,7 @@ test('what a policy has added safely goes with the next change after the policy'
   expect(pods(world)).not.toContain('tolerations');
 });
 
-test('what is wanted no more goes with the apply of the next revision, not by a write of its own', async () => {
+test('removes a field that is no longer desired with the apply of the next revision, without an extra write', async () => {
   const podTemplate = {
     volumes: [{ name: 'keys', secret: { secretName: 'keys' } }],
     volumeMounts: [{ name: 'keys', mountPath: '/keys' }],
@@ -492,7 +492,7 @@ test('what is wanted no more goes with the apply of the next revision, not by a 
   expect(writes.filter((write) => write.endsWith(API))).toEqual([`apply ${API}`]);
 });
 
-describe('a field that a person adds', () => {
+describe('a field that a user adds', () => {
   const edit = (world: World, change: Change) =>
     world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) =>
       change(object['spec'] as Workload, object),
@@ -526,7 +526,7 @@ describe.each(['Deployment', 'StatefulSet'])('a key that a policy adds to the se
   };
   const uids = (world: World) => world.cluster.list(kind).map(({ metadata }) => metadata.uid);
 
-  test('is named; the object is replaced once the policy is gone', async () => {
+  test('is reported, and the object is replaced once the policy is gone', async () => {
     const world = changedWorld(changing(kind, selector));
     await steps(world, 10);
     expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
@@ -540,7 +540,7 @@ describe.each(['Deployment', 'StatefulSet'])('a key that a policy adds to the se
     expect(JSON.stringify(world.cluster.list(kind))).not.toContain('evil');
   });
 
-  test('of a policy for creations alone it is replaced after the policy only', async () => {
+  test('is replaced only after the policy, if the policy applies to creations only', async () => {
     const world = new World(SPEC);
     world.cluster.admit = (object) => {
       const isThere = world.cluster.list(kind).some(({ metadata }) => metadata.name === object.metadata.name);
@@ -556,7 +556,7 @@ describe.each(['Deployment', 'StatefulSet'])('a key that a policy adds to the se
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('of an object that serves is taken out too, by an operator that has just started', async () => {
+  test('is also removed from a serving object, by an operator that has just started', async () => {
     const world = await settled(SPEC);
     const [object] = world.cluster
       .list(kind)

@@ -8,7 +8,7 @@ const service = {
   spec: { ports: [{ name: 'http', port: 80, protocol: 'TCP' }], selector: { app: 'web' } },
 };
 
-describe('a value that the API server refuses', () => {
+describe('a value that the API server rejects', () => {
   test.each([
     ['spec.ports[0].port', 'Invalid value: 0: must be between 1 and 65535, inclusive'],
     ['spec.ports[0].protocol', 'Unsupported value: "HTTP": supported values: "SCTP", "TCP", "UDP"'],

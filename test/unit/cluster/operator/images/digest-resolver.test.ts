@@ -3,8 +3,8 @@ import type { Credentials } from '../../../../../src/cluster/image-registry/dock
 import type { ImageAnswer } from '../../../../../src/cluster/image-registry/look-up.ts';
 import { RegistryError } from '../../../../../src/cluster/image-registry/registry-error.ts';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
-import { ImageLooks } from '../../../../../src/cluster/operator/images/digest-resolver.ts';
-import type { ImageAsked } from '../../../../../src/cluster/operator/images/image-lookup.ts';
+import { DigestResolver } from '../../../../../src/cluster/operator/images/digest-resolver.ts';
+import type { ImageQuery } from '../../../../../src/cluster/operator/images/image-lookup.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const PINNED = `r.example/app:1@${DIGEST}`;
@@ -24,7 +24,7 @@ function world(secrets: Record<string, object> = {}) {
   const faults: Error[] = [];
   const time = { now: 0 };
   const ending = new AbortController();
-  const looks = new ImageLooks({
+  const resolver = new DigestResolver({
     client: {
       find: async (_resource, { name }) => {
         const fault = faults.shift();
@@ -51,14 +51,14 @@ function world(secrets: Record<string, object> = {}) {
     answered: (key) => answered.push(key),
     signal: ending.signal,
   });
-  return { looks, questions, answered, faults, time, ending };
+  return { resolver, questions, answered, faults, time, ending };
 }
 
 const asked = (
   image = 'r.example/app:1',
   pullSecrets: string[] = [],
   { id = image, namespace = 'shop' } = {},
-): ImageAsked => ({
+): ImageQuery => ({
   namespace,
   image,
   pullSecrets,
@@ -67,22 +67,22 @@ const asked = (
 /** Everything that is only waited for has happened. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('a look', () => {
-  test('is pending until there is an answer, which wakes its resource, and is asked once', async () => {
-    const { looks, questions, answered } = world();
-    expect(looks.lookOf('shop/web', asked())).toEqual({ kind: 'pending', until: 55_000 });
+describe('a lookup', () => {
+  test('is pending until the response, which wakes its resource, and is requested once', async () => {
+    const { resolver, questions, answered } = world();
+    expect(resolver.resolve('shop/web', asked())).toEqual({ kind: 'pending', until: 55_000 });
     await settled();
-    expect(looks.lookOf('shop/web', asked())).toMatchObject({ kind: 'pending' });
+    expect(resolver.resolve('shop/web', asked())).toMatchObject({ kind: 'pending' });
     questions[0]?.answer({ kind: 'found', digest: DIGEST });
     await settled();
     expect(answered).toEqual(['shop/web']);
-    expect(looks.lookOf('shop/web', asked())).toEqual({ kind: 'resolved', image: PINNED });
+    expect(resolver.resolve('shop/web', asked())).toEqual({ kind: 'resolved', image: PINNED });
     expect(questions).toHaveLength(1);
   });
 
-  test('of the same image by many is one question', async () => {
-    const { looks, questions, answered } = world();
-    for (let n = 0; n < 100; n += 1) looks.lookOf(`shop/web-${n}`, asked());
+  test('is one request for several resources with the same image', async () => {
+    const { resolver, questions, answered } = world();
+    for (let n = 0; n < 100; n += 1) resolver.resolve(`shop/web-${n}`, asked());
     await settled();
     expect(questions).toHaveLength(1);
     questions[0]?.answer({ kind: 'found', digest: DIGEST });
@@ -90,48 +90,48 @@ describe('a look', () => {
     expect(answered).toHaveLength(100);
   });
 
-  test('with other credentials is another question', async () => {
+  test('is another request with other credentials', async () => {
     const entry = (username: string) => ({ 'r.example': { username, password: 'x' } });
-    const { looks, questions } = world({
+    const { resolver, questions } = world({
       ann: entry('ann'),
       bob: entry('bob'),
       other: { 'o.example': entry('o') },
     });
-    looks.lookOf('shop/one', asked(undefined, ['ann']));
-    looks.lookOf('shop/two', asked(undefined, ['bob']));
-    looks.lookOf('shop/three', asked(undefined, ['missing', 'other']));
-    looks.lookOf('shop/four', asked());
+    resolver.resolve('shop/one', asked(undefined, ['ann']));
+    resolver.resolve('shop/two', asked(undefined, ['bob']));
+    resolver.resolve('shop/three', asked(undefined, ['missing', 'other']));
+    resolver.resolve('shop/four', asked());
     await settled();
     const users = questions.map(({ credentials }) => credentials.map(({ username }) => username).join());
     expect(users.sort()).toEqual(['', 'ann', 'bob']);
   });
 
-  test('is begun anew for another wish, and an answer to the former one is not taken for it', async () => {
-    const { looks, questions, answered } = world();
-    looks.lookOf('shop/web', asked('r.example/app:1'));
+  test('starts again for a changed spec, and ignores the response to the former one', async () => {
+    const { resolver, questions, answered } = world();
+    resolver.resolve('shop/web', asked('r.example/app:1'));
     await settled();
-    looks.lookOf('shop/web', asked('r.example/app:2'));
+    resolver.resolve('shop/web', asked('r.example/app:2'));
     await settled();
     questions[0]?.answer({ kind: 'found', digest: DIGEST });
     await settled();
     expect(answered).toEqual([]);
-    expect(looks.lookOf('shop/web', asked('r.example/app:2'))).toMatchObject({ kind: 'pending' });
+    expect(resolver.resolve('shop/web', asked('r.example/app:2'))).toMatchObject({ kind: 'pending' });
   });
 
-  test('is forgotten when nothing is asked any more', async () => {
-    const { looks, questions } = world();
-    looks.lookOf('shop/web', asked());
+  test('is forgotten when it is no longer needed', async () => {
+    const { resolver, questions } = world();
+    resolver.resolve('shop/web', asked());
     await settled();
-    expect(looks.lookOf('shop/web', null)).toBeUndefined();
+    expect(resolver.resolve('shop/web', null)).toBeUndefined();
     questions[0]?.answer({ kind: 'found', digest: DIGEST });
     await settled();
-    expect(looks.lookOf('shop/web', asked())).toMatchObject({ kind: 'pending' });
+    expect(resolver.resolve('shop/web', asked())).toMatchObject({ kind: 'pending' });
   });
 
-  test('of one registry does not wait for another one that is slow', async () => {
-    const { looks, questions } = world();
-    for (let n = 0; n < 200; n += 1) looks.lookOf(`shop/slow-${n}`, asked(`slow.example/app:${n}`));
-    looks.lookOf('shop/web', asked());
+  test('does not wait for a slow lookup at another registry', async () => {
+    const { resolver, questions } = world();
+    for (let n = 0; n < 200; n += 1) resolver.resolve(`shop/slow-${n}`, asked(`slow.example/app:${n}`));
+    resolver.resolve('shop/web', asked());
     await settled();
     const images = questions.map(({ image }) => image);
     expect(images.filter((image) => image.startsWith('slow.example'))).toHaveLength(8);
@@ -139,173 +139,173 @@ describe('a look', () => {
   });
 });
 
-describe('a registry that does not answer', () => {
+describe('a registry that does not respond', () => {
   const silent = new RegistryError('unavailable', 'r.example did not answer within 5 s');
 
-  test('is left alone for a while, and who waits for it is told at once', async () => {
-    const { looks, questions, time } = world();
-    for (let n = 0; n < 100; n += 1) looks.lookOf(`shop/web-${n}`, asked(`r.example/app:${n}`));
+  test('is skipped for a while, and waiting lookups fail at once', async () => {
+    const { resolver, questions, time } = world();
+    for (let n = 0; n < 100; n += 1) resolver.resolve(`shop/web-${n}`, asked(`r.example/app:${n}`));
     await settled();
     expect(questions).toHaveLength(8);
     for (const question of questions) question.fail(silent);
     await settled();
     expect(questions).toHaveLength(8);
     const unresolved = { kind: 'unresolved', why: 'r.example did not answer within 5 s' };
-    expect(looks.lookOf('shop/web-99', asked('r.example/app:99'))).toEqual(unresolved);
-    looks.lookOf('shop/late', asked('r.example/late:1'));
+    expect(resolver.resolve('shop/web-99', asked('r.example/app:99'))).toEqual(unresolved);
+    resolver.resolve('shop/late', asked('r.example/late:1'));
     await settled();
-    expect(looks.lookOf('shop/late', asked('r.example/late:1'))).toEqual(unresolved);
+    expect(resolver.resolve('shop/late', asked('r.example/late:1'))).toEqual(unresolved);
     time.now = 30_000;
-    looks.lookOf('shop/later', asked('r.example/later:1'));
+    resolver.resolve('shop/later', asked('r.example/later:1'));
     await settled();
     expect(questions).toHaveLength(9);
   });
 
-  test('is left alone as long as it asks for', async () => {
-    const { looks, questions, time } = world();
-    looks.lookOf('shop/web', asked());
+  test('is skipped as long as its response requests', async () => {
+    const { resolver, questions, time } = world();
+    resolver.resolve('shop/web', asked());
     await settled();
     questions[0]?.fail(new RegistryError('unavailable', 'r.example limits the rate of requests', 90_000));
     await settled();
     time.now = 89_000;
-    looks.lookOf('shop/other', asked('r.example/other:1'));
+    resolver.resolve('shop/other', asked('r.example/other:1'));
     await settled();
     expect(questions).toHaveLength(1);
     time.now = 90_000;
-    looks.lookOf('shop/third', asked('r.example/third:1'));
+    resolver.resolve('shop/third', asked('r.example/third:1'));
     await settled();
     expect(questions).toHaveLength(2);
   });
 
-  test('is not asked in vain by an operator that ends: no answer of it is made up', async () => {
-    const { looks, questions, ending, answered } = world();
-    looks.lookOf('shop/web', asked());
+  test('gives no result to an operator that stops', async () => {
+    const { resolver, questions, ending, answered } = world();
+    resolver.resolve('shop/web', asked());
     await settled();
     ending.abort();
     questions[0]?.fail(new Error('aborted'));
     await settled();
-    expect(looks.lookOf('shop/web', asked())).toMatchObject({ kind: 'pending' });
+    expect(resolver.resolve('shop/web', asked())).toMatchObject({ kind: 'pending' });
     expect(answered).toEqual([]);
   });
 
   test.each(['refused', 'failing'] as const)(
     'is not left alone for what it is with one image: %s',
     async (kind) => {
-      const { looks, questions } = world();
-      looks.lookOf('shop/web', asked());
+      const { resolver, questions } = world();
+      resolver.resolve('shop/web', asked());
       await settled();
       questions[0]?.fail(new RegistryError(kind, 'r.example answers so'));
       await settled();
-      expect(looks.lookOf('shop/web', asked())).toEqual({
+      expect(resolver.resolve('shop/web', asked())).toEqual({
         kind: 'unresolved',
         why: 'r.example answers so',
       });
-      looks.lookOf('shop/other', asked('r.example/other:1'));
+      resolver.resolve('shop/other', asked('r.example/other:1'));
       await settled();
       expect(questions).toHaveLength(2);
     },
   );
 });
 
-test('one that is slow is left alone by that namespace with those credentials, and by nobody else', async () => {
-  const { looks, questions } = world();
-  looks.lookOf('shop/web', asked());
+test('skips a slow registry only for the same namespace and credentials', async () => {
+  const { resolver, questions } = world();
+  resolver.resolve('shop/web', asked());
   await settled();
   questions[0]?.fail(
     new RegistryError('slow', 'r.example responded, but the lookup did not finish within 5 s'),
   );
   await settled();
-  looks.lookOf('shop/other', asked('r.example/other:1'));
+  resolver.resolve('shop/other', asked('r.example/other:1'));
   await settled();
   expect(questions).toHaveLength(1);
-  looks.lookOf('stranger/web', { ...asked('r.example/other:1'), namespace: 'stranger' });
+  resolver.resolve('other/web', { ...asked('r.example/other:1'), namespace: 'other' });
   await settled();
   expect(questions).toHaveLength(2);
 });
 
-describe('one that takes no more requests', () => {
-  const limited = new RegistryError('limited', 'r.example limits the rate of requests', 90_000);
+describe('a registry with a rate limit', () => {
+  const limited = new RegistryError('limited', 'r.example takes no more requests for now', 90_000);
   const entry = (username: string) => ({ 'r.example': { username, password: 'x' } });
 
-  test('of some credentials is asked with others all the same, and with those only when it is time', async () => {
-    const { looks, questions, time } = world({ ann: entry('ann'), bob: entry('bob') });
-    looks.lookOf('shop/one', asked('r.example/app:1', ['ann']));
+  test('is queried with other credentials, and with the limited ones only after the pause', async () => {
+    const { resolver, questions, time } = world({ ann: entry('ann'), bob: entry('bob') });
+    resolver.resolve('shop/one', asked('r.example/app:1', ['ann']));
     await settled();
     questions[0]?.fail(limited);
     await settled();
-    looks.lookOf('shop/two', asked('r.example/app:2', ['bob']));
-    looks.lookOf('shop/three', asked('r.example/app:3'));
-    looks.lookOf('shop/four', asked('r.example/app:4', ['ann']));
+    resolver.resolve('shop/two', asked('r.example/app:2', ['bob']));
+    resolver.resolve('shop/three', asked('r.example/app:3'));
+    resolver.resolve('shop/four', asked('r.example/app:4', ['ann']));
     await settled();
     expect(questions.map(({ image }) => image).toSorted()).toEqual([
       'r.example/app:1',
       'r.example/app:2',
       'r.example/app:3',
     ]);
-    expect(looks.lookOf('shop/four', asked('r.example/app:4', ['ann']))).toEqual({
+    expect(resolver.resolve('shop/four', asked('r.example/app:4', ['ann']))).toEqual({
       kind: 'unresolved',
       why: 'r.example limits the rate of requests',
     });
     time.now = 90_000;
-    looks.lookOf('shop/five', asked('r.example/app:5', ['ann']));
+    resolver.resolve('shop/five', asked('r.example/app:5', ['ann']));
     await settled();
     expect(questions).toHaveLength(4);
   });
 });
 
-describe('a look that nobody waits for', () => {
-  test('ends: another wish, no wish, and a resource that is gone', async () => {
-    const { looks, questions } = world();
-    looks.lookOf('shop/a', asked('r.example/a:1'));
-    looks.lookOf('shop/b', asked('r.example/b:1'));
-    looks.lookOf('shop/c', asked('r.example/c:1'));
+describe('a lookup that is no longer needed', () => {
+  test('is aborted for a changed spec, an empty one and a deleted resource', async () => {
+    const { resolver, questions } = world();
+    resolver.resolve('shop/a', asked('r.example/a:1'));
+    resolver.resolve('shop/b', asked('r.example/b:1'));
+    resolver.resolve('shop/c', asked('r.example/c:1'));
     await settled();
-    looks.lookOf('shop/a', asked('r.example/a:2'));
-    looks.lookOf('shop/b', null);
-    looks.forget('shop/c');
+    resolver.resolve('shop/a', asked('r.example/a:2'));
+    resolver.resolve('shop/b', null);
+    resolver.forget('shop/c');
     await settled();
     expect(questions.map(({ signal }) => signal.aborted)).toEqual([true, true, true, false]);
   });
 
-  test('goes on while somebody else waits for the same', async () => {
-    const { looks, questions, answered } = world();
-    looks.lookOf('shop/a', asked());
-    looks.lookOf('shop/b', asked());
+  test('continues while another resource waits for the same image', async () => {
+    const { resolver, questions, answered } = world();
+    resolver.resolve('shop/a', asked());
+    resolver.resolve('shop/b', asked());
     await settled();
-    looks.forget('shop/a');
+    resolver.forget('shop/a');
     questions[0]?.answer({ kind: 'found', digest: DIGEST });
     await settled();
     expect(answered).toEqual(['shop/b']);
   });
 
-  test('takes nobody’s turn: of a wish that changes without end only the last is asked for', async () => {
-    const { looks, questions } = world();
+  test('uses no slot: only the last of many changes is requested', async () => {
+    const { resolver, questions } = world();
     for (let n = 0; n < 400; n += 1) {
-      looks.lookOf('shop/evil', asked(`h${n}.example/app:1`));
+      resolver.resolve('shop/evil', asked(`h${n}.example/app:1`));
       if (n % 50 === 0) await settled();
     }
-    looks.lookOf('shop/web', asked());
+    resolver.resolve('shop/web', asked());
     await settled();
     const open = questions.filter(({ signal }) => !signal.aborted).map(({ image }) => image);
     expect(open).toEqual(['h399.example/app:1', 'r.example/app:1']);
   });
 });
 
-test('a namespace that asks for much waits behind itself: another one begins at once', async () => {
-  const { looks, questions } = world();
+test('lets a namespace with many lookups wait behind itself, while another one starts at once', async () => {
+  const { resolver, questions } = world();
   for (let n = 0; n < 400; n += 1)
-    looks.lookOf(`evil/${n}`, asked(`h${n}.example/a:1`, [], { namespace: 'evil' }));
-  looks.lookOf('shop/web', asked());
+    resolver.resolve(`evil/${n}`, asked(`h${n}.example/a:1`, [], { namespace: 'evil' }));
+  resolver.resolve('shop/web', asked());
   await settled();
   expect(questions).toHaveLength(17);
   expect(questions.at(-1)?.image).toBe('r.example/app:1');
 });
 
-test('of one registry, the next turn is that of the namespace with the fewest', async () => {
-  const { looks, questions } = world();
+test('starts the lookup of the namespace with the fewest lookups at a registry first', async () => {
+  const { resolver, questions } = world();
   for (let n = 0; n < 50; n += 1)
-    looks.lookOf(`evil/${n}`, asked(`r.example/a:${n}`, [], { namespace: 'evil' }));
-  looks.lookOf('shop/web', asked());
+    resolver.resolve(`evil/${n}`, asked(`r.example/a:${n}`, [], { namespace: 'evil' }));
+  resolver.resolve('shop/web', asked());
   await settled();
   expect(questions).toHaveLength(8);
   questions[0]?.answer({ kind: 'found', digest: DIGEST });
@@ -313,14 +313,14 @@ test('of one registry, the next turn is that of the namespace with the fewest', 
   expect(questions.at(-1)?.image).toBe('r.example/app:1');
 });
 
-describe('what is not there', () => {
-  test('is absent where a digest was asked for and the registry is sure', async () => {
-    const { looks, questions } = world();
-    looks.lookOf('shop/web', asked(PINNED));
+describe('a missing image', () => {
+  test('is absent if the spec has a digest and the registry is definite', async () => {
+    const { resolver, questions } = world();
+    resolver.resolve('shop/web', asked(PINNED));
     await settled();
     questions[0]?.answer({ kind: 'absent', definite: true });
     await settled();
-    const look = looks.lookOf('shop/web', asked(PINNED));
+    const look = resolver.resolve('shop/web', asked(PINNED));
     expect(look).toMatchObject({ kind: 'absent' });
     expect(look).toHaveProperty('why', expect.stringContaining(PINNED));
   });
@@ -330,50 +330,50 @@ describe('what is not there', () => {
     ['the registry does not answer', new RegistryError('unavailable', 'silent')],
     ['the registry refuses', new RegistryError('refused', 'no')],
   ])('is used with its digest where %s', async (_, answer) => {
-    const { looks, questions } = world();
-    looks.lookOf('shop/web', asked(PINNED));
+    const { resolver, questions } = world();
+    resolver.resolve('shop/web', asked(PINNED));
     await settled();
     if (answer instanceof Error) questions[0]?.fail(answer);
     else questions[0]?.answer(answer);
     await settled();
-    expect(looks.lookOf('shop/web', asked(PINNED))).toEqual({ kind: 'resolved', image: PINNED });
+    expect(resolver.resolve('shop/web', asked(PINNED))).toEqual({ kind: 'resolved', image: PINNED });
   });
 
-  test('may be pushed yet where a tag was asked for', async () => {
-    const { looks, questions } = world();
-    looks.lookOf('shop/web', asked());
+  test('is unresolved if the spec has a tag, because it may be pushed later', async () => {
+    const { resolver, questions } = world();
+    resolver.resolve('shop/web', asked());
     await settled();
     questions[0]?.answer({ kind: 'absent', definite: true });
     await settled();
-    expect(looks.lookOf('shop/web', asked())).toMatchObject({ kind: 'unresolved' });
+    expect(resolver.resolve('shop/web', asked())).toMatchObject({ kind: 'unresolved' });
   });
 });
 
-test('a Secret that cannot be read for a moment leaves no revision without its digest', async () => {
-  const { looks, questions, faults } = world({ pull: {} });
+test('resolves the digest although a Secret temporarily cannot be read', async () => {
+  const { resolver, questions, faults } = world({ pull: {} });
   faults.push(new KubeError({ kind: 'server', message: 'etcd is away' }));
-  looks.lookOf('shop/web', asked('r.example/app:1', ['pull']));
+  resolver.resolve('shop/web', asked('r.example/app:1', ['pull']));
   await vi.waitFor(() => expect(questions).toHaveLength(1));
   questions[0]?.answer({ kind: 'found', digest: DIGEST });
   await settled();
-  expect(looks.lookOf('shop/web', asked('r.example/app:1', ['pull']))).toEqual({
+  expect(resolver.resolve('shop/web', asked('r.example/app:1', ['pull']))).toEqual({
     kind: 'resolved',
     image: PINNED,
   });
   faults.push(new KubeError({ kind: 'forbidden', message: 'no' }));
-  looks.lookOf('shop/other', asked('r.example/app:2', ['pull']));
+  resolver.resolve('shop/other', asked('r.example/app:2', ['pull']));
   await settled();
-  expect(looks.lookOf('shop/other', asked('r.example/app:2', ['pull']))).toEqual({
+  expect(resolver.resolve('shop/other', asked('r.example/app:2', ['pull']))).toEqual({
     kind: 'unresolved',
-    why: 'a Secret to pull with could not be read',
+    why: 'a pull Secret could not be read',
   });
 });
 
-test('errors of any kind tell nothing that they hold', async () => {
-  const { looks, questions } = world();
-  looks.lookOf('shop/web', asked());
+test('hides the content of errors of any kind', async () => {
+  const { resolver, questions } = world();
+  resolver.resolve('shop/web', asked());
   await settled();
   questions[0]?.fail(new Error('ann:secret@r.example'));
   await settled();
-  expect(looks.lookOf('shop/web', asked())).toEqual({ kind: 'unresolved', why: 'the look-up failed' });
+  expect(resolver.resolve('shop/web', asked())).toEqual({ kind: 'unresolved', why: 'the lookup failed' });
 });

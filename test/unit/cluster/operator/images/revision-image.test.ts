@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ImageAsked, ImageLook } from '../../../../../src/cluster/operator/images/image-lookup.ts';
+import type { ImageLookup, ImageQuery } from '../../../../../src/cluster/operator/images/image-lookup.ts';
 import { message, type Spec, scaled, settled, steps, World } from '../fixtures.ts';
 
 /** Which image a revision runs, decided once. */
@@ -8,16 +8,16 @@ const digest = (character: string) => `sha256:${character.repeat(64)}`;
 
 /** A registry: what each image is at present. */
 class Registry {
-  readonly answers = new Map<string, ImageLook>();
-  readonly asked: ImageAsked[] = [];
-  #known = new Map<string, ImageLook>();
+  readonly answers = new Map<string, ImageLookup>();
+  readonly asked: ImageQuery[] = [];
+  #known = new Map<string, ImageLookup>();
 
   tag(image: string, character: string): void {
     this.answers.set(image, { kind: 'resolved', image: `${image}@${digest(character)}` });
   }
 
   /** Answers at once, once a question, as a look does. */
-  lookOf(_key: string, asked: ImageAsked | null): ImageLook | undefined {
+  resolve(_key: string, asked: ImageQuery | null): ImageLookup | undefined {
     if (asked === null) {
       this.#known.clear();
       return undefined;
@@ -58,7 +58,7 @@ const templatesOf = ({ cluster }: World) =>
 const A = `web:1@${digest('a')}`;
 const B = `web:1@${digest('b')}`;
 
-test('what runs without a resource that tells of it is left alone until the image of the next one is known', async () => {
+test('keeps workloads without a recorded revision until the next image is known', async () => {
   const { world, registry } = await running();
   world.cluster.edit('Deployment/shop/web-api', ({ metadata }) => {
     delete metadata.ownerReferences;
@@ -77,7 +77,7 @@ test('what runs without a resource that tells of it is left alone until the imag
 });
 
 describe('a tag', () => {
-  test('is resolved when a revision begins, and all of it says so', async () => {
+  test('is resolved when a revision starts, and the digest is used and reported everywhere', async () => {
     const { world, registry } = await running();
     expect(world.images('api')).toEqual([A]);
     expect(world.status.activeRevision).toMatchObject({ number: 1, image: A });
@@ -87,7 +87,7 @@ describe('a tag', () => {
     expect(registry.asked).toHaveLength(1);
   });
 
-  test('that moves rolls nothing: not by itself, nor with a change in place, nor with a restart', async () => {
+  test('causes no rollout when it moves: not by itself, with a change in place, or with a restart', async () => {
     const { world, registry } = await running();
     registry.tag('web:1', 'b');
     world.restart();
@@ -99,7 +99,7 @@ describe('a tag', () => {
     expect(registry.asked).toHaveLength(1);
   });
 
-  test('that has moved is taken by the next revision of the same image', async () => {
+  test('is resolved again for the next revision of the same image', async () => {
     const { world, registry } = await running();
     registry.tag('web:1', 'b');
     world.change(spec(2));
@@ -108,7 +108,7 @@ describe('a tag', () => {
     expect(world.status.image).toEqual({ id: 'r2', number: 2, image: B });
   });
 
-  test('is the same wish where the hub names it by the digest that it was told of', async () => {
+  test('is the same request if the hub names it by the reported digest', async () => {
     const { world, registry } = await running();
     registry.tag('web:1', 'b');
     world.change({ revision: { id: 'r1', number: 1, image: A } });
@@ -121,7 +121,7 @@ describe('a tag', () => {
     expect(registry.asked).toHaveLength(1);
   });
 
-  test('is kept where the templates were deleted by hand', async () => {
+  test('keeps its digest if a user deleted the templates', async () => {
     const { world, registry } = await running();
     registry.tag('web:1', 'b');
     world.cluster.remove('ControllerRevision/shop/web-1');
@@ -130,12 +130,12 @@ describe('a tag', () => {
     expect(registry.asked).toHaveLength(1);
   });
 
-  test('is not asked for while nothing runs', async () => {
+  test('is not looked up while nothing runs', async () => {
     const { registry } = await running(spec(1, { suspend: true }));
     expect(registry.asked).toEqual([]);
   });
 
-  test('is asked for with the Secrets that its pods pull with, the platform’s own first', async () => {
+  test('is looked up with the pull Secrets of its pods, the platform’s own first', async () => {
     const podTemplate = { imagePullSecrets: [{ name: 'mine' }, { name: 'web-pull' }] };
     const { registry } = await running(spec(1, { podTemplate }));
     expect(registry.asked).toMatchObject([
@@ -144,8 +144,8 @@ describe('a tag', () => {
   });
 });
 
-describe('what ran before digests were looked up', () => {
-  test('goes on as it is, also when it is changed in place', async () => {
+describe('a revision from before digests were looked up', () => {
+  test('continues unchanged, also when it is changed in place', async () => {
     const world = await settled(spec(1));
     const registry = new Registry();
     registry.tag('web:1', 'a');
@@ -159,8 +159,8 @@ describe('what ran before digests were looked up', () => {
   });
 });
 
-describe('while a registry is asked', () => {
-  test('what serves goes on, and the status says what is waited for', async () => {
+describe('while a lookup is pending', () => {
+  test('the active revision keeps serving, and the status reports the lookup', async () => {
     const { world, registry } = await running();
     world.change({ revision: { id: 'r2', number: 2, image: 'web:2' } });
     const writes = await world.converge();
@@ -174,7 +174,7 @@ describe('while a registry is asked', () => {
     expect(world.images('api')).toEqual([`web:2@${digest('c')}`]);
   });
 
-  test('a rollout under way goes on', async () => {
+  test('a rollout in progress continues', async () => {
     const { world } = await running();
     world.cluster.stuck.set('api', 'ContainerCreating');
     world.change(spec(2));
@@ -188,7 +188,7 @@ describe('while a registry is asked', () => {
     expect(world.condition('ImageReady')).toBe('False ImageResolving');
   });
 
-  test('what serves, or rolls, keeps its pods: no more of the wider ones, and those of a component that goes', async () => {
+  test('the active or rolling revision keeps its pods, including those of a removed component', async () => {
     const scales = (api: number, queue: number, poolSize: number) => ({
       components: { api: scaled(api, api), ...(queue === 0 ? {} : { queue: scaled(queue, queue) }) },
       database: { poolSize },
@@ -221,7 +221,7 @@ describe('while a registry is asked', () => {
     expect(pods()).toEqual([1, 2]);
   });
 
-  test('a way back goes on, and what has failed is told until something else begins', async () => {
+  test('a rollback continues, and the failure is reported until another revision starts', async () => {
     const two = { components: { api: scaled(2, 2), queue: scaled(1, 1) } };
     const { world, registry } = await running(spec(1, two));
     world.cluster.stuck.set('api', 'ContainerCreating');
@@ -245,7 +245,7 @@ describe('while a registry is asked', () => {
     expect(world.status.failedRevision).toBeUndefined();
   });
 
-  test('what serves is left alone where somebody deleted its stored templates', async () => {
+  test('the active revision is unchanged if its stored templates were deleted', async () => {
     const { world, registry } = await running(spec(1, { routing: { url: 'https://a.example.com' } }));
     world.cluster.remove('ControllerRevision/shop/web-1');
     world.change({
@@ -261,7 +261,7 @@ describe('while a registry is asked', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('data services are made', async () => {
+  test('data services are created', async () => {
     const world = new World({ revision: { id: 'r1', number: 1, image: 'slow:1' } });
     world.looks = new Registry();
     world.restart();
@@ -290,7 +290,7 @@ describe('while a registry is asked', () => {
 describe('an image that cannot be looked up', () => {
   const why = 'r.example did not answer within 5 s';
 
-  test('is used as given, which is told, kept, and not tried again', async () => {
+  test('is used as given, which is reported, recorded, and not retried', async () => {
     const { world, registry } = await running();
     registry.answers.set('web:2', { kind: 'unresolved', why });
     world.change({ revision: { id: 'r2', number: 2, image: 'web:2' } });
@@ -315,7 +315,7 @@ describe('an image that cannot be looked up', () => {
 describe('an image that does not exist any more', () => {
   const gone = { kind: 'absent', why: `the registry says that ${B} does not exist` } as const;
 
-  test('fails its revision at once, and nothing that runs is touched', async () => {
+  test('fails its revision at once, and changes no running workload', async () => {
     const { world, registry } = await running();
     registry.answers.set(B, gone);
     world.change({ revision: { id: 'r2', number: 2, image: B } });
@@ -334,7 +334,7 @@ describe('an image that does not exist any more', () => {
     expect(registry.asked).toHaveLength(2);
   });
 
-  test('fails a first revision, too; the next one runs', async () => {
+  test('fails a first revision too, and the next one runs', async () => {
     const world = new World({ revision: { id: 'r1', number: 1, image: B } });
     const registry = new Registry();
     registry.answers.set(B, gone);
@@ -350,7 +350,7 @@ describe('an image that does not exist any more', () => {
   });
 });
 
-test('a failed change in place returns to the digest, and so does a failed revision', async () => {
+test('returns to the digest after a failed change in place or a failed revision', async () => {
   const { world, registry } = await running();
   registry.tag('web:1', 'b');
   world.change(spec(1, labelled('bad')));
@@ -373,7 +373,7 @@ test('a failed change in place returns to the digest, and so does a failed revis
   expect(world.status.activeRevision).toMatchObject({ number: 1, image: A });
 });
 
-test('an operator that is killed between the answer and the templates asks again; after them it does not', async () => {
+test('looks an image up again if the operator is killed before the templates are stored, but not after', async () => {
   const world = new World(spec(1));
   const registry = new Registry();
   registry.tag('web:1', 'a');

@@ -5,7 +5,7 @@ import type { Resource } from '../../../../../src/cluster/kube/client/resources.
 import { Caches } from '../../../../../src/cluster/operator/observe/caches.ts';
 import { LABELS, MANAGED_BY } from '../../../../../src/contract/resource/names.ts';
 import { INPUTS_HASH_LABEL } from '../../../../../src/workloads/labels.ts';
-import { WITNESS_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
+import { SENTINEL_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
 import { recordingLogger } from '../../kube/support.ts';
 
 const signal = AbortSignal.timeout(10_000);
@@ -32,7 +32,7 @@ const service = (name: string, version: number): UntypedObject => ({
 });
 
 /** Stored templates, or a witness of Secrets. */
-const revision = (name: string, version: number, isWitness: boolean): UntypedObject => ({
+const revision = (name: string, version: number, isSentinel: boolean): UntypedObject => ({
   apiVersion: 'apps/v1',
   kind: 'ControllerRevision',
   metadata: {
@@ -44,7 +44,7 @@ const revision = (name: string, version: number, isWitness: boolean): UntypedObj
       [LABELS.instance]: 'app',
       [LABELS.managedBy]: MANAGED_BY,
       [INPUTS_HASH_LABEL]: 'hash',
-      ...(isWitness ? { [WITNESS_LABEL]: 'secrets' } : {}),
+      ...(isSentinel ? { [SENTINEL_LABEL]: 'secrets' } : {}),
     },
   },
 });
@@ -69,22 +69,22 @@ async function setUp(listed: readonly UntypedObject[]) {
   } as unknown as KubeClient;
   const kinds = ['Service', 'ControllerRevision'] as const;
   const caches = new Caches({ client, namespaces: [], kinds, logger: recordingLogger() });
-  const told: string[] = [];
-  caches.onChange((key, cause) => told.push(`${key} ${cause}`));
+  const notified: string[] = [];
+  caches.onChange((key, cause) => notified.push(`${key} ${cause}`));
   caches.start();
   await caches.waitForSync(signal);
   await expect.poll(() => events.size).toBe(3);
   const send = (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: UntypedObject) => {
-    told.length = 0;
+    notified.length = 0;
     events.get(object.kind)?.({ type, object });
-    return [...told];
+    return [...notified];
   };
-  return { caches, told, send };
+  return { caches, notified, send };
 }
 
-test('asked for is what somebody has made, changed or deleted since; anything else was seen', async () => {
-  const { caches, told, send } = await setUp([resource('old', 1, 1, 'a'), service('old', 2)]);
-  expect(told).toEqual(['team/old seen', 'team/old seen']);
+test('reports the cause "asked" only for resources that were created, changed or deleted after the sync', async () => {
+  const { caches, notified, send } = await setUp([resource('old', 1, 1, 'a'), service('old', 2)]);
+  expect(notified).toEqual(['team/old seen', 'team/old seen']);
   expect(send('ADDED', resource('new', 11, 1, 'a'))).toEqual(['team/new asked']);
   expect(send('MODIFIED', resource('new', 12, 2, 'a'))).toEqual(['team/new asked']);
   expect(send('MODIFIED', resource('new', 13, 2, 'a')), 'its status').toEqual(['team/new seen']);
@@ -98,7 +98,7 @@ test('asked for is what somebody has made, changed or deleted since; anything el
   await caches.stop();
 });
 
-test('whose a custom resource is, is known as long as it is there; else it counts as its namespace’s', async () => {
+test('knows the tenant of a resource while it exists, and uses its namespace otherwise', async () => {
   const { caches, send } = await setUp([resource('old', 1, 1, 'a')]);
   expect([caches.tenantOf('team/old'), caches.tenantOf('team/new')]).toEqual(['a', 'team']);
   send('ADDED', resource('new', 11, 1, 'b'));
@@ -108,28 +108,28 @@ test('whose a custom resource is, is known as long as it is there; else it count
   await caches.stop();
 });
 
-test('the echo of an own write asks for the next look, but that of a witness does not', async () => {
+test('requests a reconcile after the event of an own write, but not after that of a sentinel', async () => {
   const { caches, send } = await setUp([]);
   caches.noteWrite(service('app', 11));
   expect(send('ADDED', service('app', 11))).toEqual(['team/app seen']);
   caches.noteWrite(revision('templates', 12, false));
   expect(send('ADDED', revision('templates', 12, false))).toEqual(['team/app seen']);
-  caches.noteWrite(revision('witness', 13, true));
-  expect(send('ADDED', revision('witness', 13, true))).toEqual([]);
+  caches.noteWrite(revision('sentinel', 13, true));
+  expect(send('ADDED', revision('sentinel', 13, true))).toEqual([]);
   const marked = service('app', 14);
-  marked.metadata.labels = { ...marked.metadata.labels, [WITNESS_LABEL]: 'by hand' };
+  marked.metadata.labels = { ...marked.metadata.labels, [SENTINEL_LABEL]: 'by hand' };
   caches.noteWrite(marked);
-  expect(send('MODIFIED', marked), 'no witness, whatever its label says').toEqual(['team/app seen']);
-  expect(send('MODIFIED', revision('witness', 14, true)), 'a Secret went').toEqual(['team/app seen']);
-  expect(send('DELETED', revision('witness', 15, true)), 'the last one went').toEqual(['team/app seen']);
+  expect(send('MODIFIED', marked), 'no sentinel, whatever its label says').toEqual(['team/app seen']);
+  expect(send('MODIFIED', revision('sentinel', 14, true)), 'a Secret went').toEqual(['team/app seen']);
+  expect(send('DELETED', revision('sentinel', 15, true)), 'the last one went').toEqual(['team/app seen']);
   expect(send('ADDED', revision('foreign', 16, true)), 'another process made it').toEqual(['team/app seen']);
   await caches.stop();
 });
 
-test('who had an object until its label was edited is told of it, and so is who has it now', async () => {
-  const { caches, send } = await setUp([revision('witness', 1, true)]);
+test('notifies the former and the new resource when the label of an object is edited', async () => {
+  const { caches, send } = await setUp([revision('sentinel', 1, true)]);
   const labelled = (version: number, instance: string | undefined) => {
-    const object = revision('witness', version, true);
+    const object = revision('sentinel', version, true);
     const { [LABELS.instance]: _, ...labels } = object.metadata.labels ?? {};
     object.metadata.labels = {
       ...labels,
@@ -138,13 +138,13 @@ test('who had an object until its label was edited is told of it, and so is who 
     return object;
   };
   expect(send('MODIFIED', labelled(11, undefined))).toEqual(['team/app seen']);
-  expect(send('MODIFIED', labelled(12, undefined)), 'nobody’s').toEqual([]);
+  expect(send('MODIFIED', labelled(12, undefined)), 'without an owner').toEqual([]);
   expect(send('MODIFIED', labelled(13, 'app'))).toEqual(['team/app seen']);
   expect(send('MODIFIED', labelled(14, 'other'))).toEqual(['team/other seen', 'team/app seen']);
   await caches.stop();
 });
 
-test('resources with one identity are told of what becomes of each other, however their ids are written', async () => {
+test('notifies resources with the same identity of changes of each other, however their ids are written', async () => {
   const victim = resource('victim', 1, 1, 'a');
   const { caches, send } = await setUp([victim]);
   const rival = { ...resource('rival', 11, 1, 'a'), spec: { deploymentId: 'victim' } };
@@ -160,7 +160,7 @@ test('resources with one identity are told of what becomes of each other, howeve
   ]);
 });
 
-test('what a deployment has kept is found by its identity, whatever its name', async () => {
+test('finds retained objects by identity, whatever their name', async () => {
   const kept = revision('app-1', 2, false);
   Object.assign(kept.metadata.labels ?? {}, { [LABELS.deploymentId]: 'x' });
   const { caches } = await setUp([kept]);

@@ -34,9 +34,9 @@ const spec = managedDeploymentSpecSchema.parse({
   },
 });
 const resource = { spec, metadata: { namespace: 'shop' } };
-const told = (text: string, container?: string) => contractField(resource, { text, container });
+const fieldOf = (text: string, container?: string) => contractField(resource, { text, container });
 
-describe('the field that the cluster speaks of', () => {
+describe('the contract field of a message', () => {
   test.each<[string, string, string | undefined, string | undefined]>([
     [
       'a ServiceAccount',
@@ -108,7 +108,7 @@ describe('the field that the cluster speaks of', () => {
     ['a Secret of the platform', 'secret "web-db" not found', 'app', undefined],
     ['nothing of ours', 'Insufficient cpu', undefined, undefined],
   ])('%s', (_, text, container, field) => {
-    expect(told(text, container)).toBe(field && `source_config.resource_spec.${field}`);
+    expect(fieldOf(text, container)).toBe(field && `source_config.resource_spec.${field}`);
   });
 
   test('is found from a path of the rendered pod, whatever else is in it', () => {
@@ -131,14 +131,14 @@ describe('the field that the cluster speaks of', () => {
     expect(at('serviceAccountName')).toBe('source_config.resource_spec.service_account_name');
   });
 
-  test('is nothing where the deployment names nothing', () => {
+  test('is undefined if the deployment has no such reference', () => {
     const plain = { spec: managedDeploymentSpecSchema.parse({ revision: { image: 'web:1' } }), metadata: {} };
     expect(contractField(plain, { text: 'serviceaccount "web" not found' })).toBeUndefined();
     expect(contractField(plain, { text: 'spec.template.spec.serviceAccountName: no' })).toBeUndefined();
   });
 });
 
-describe('a volume that the cluster does not name', () => {
+describe('a message about an unnamed volume', () => {
   const claims = (...names: string[]) => ({
     spec: managedDeploymentSpecSchema.parse({
       revision: { image: 'web:1' },
@@ -165,7 +165,7 @@ describe('a volume that the cluster does not name', () => {
     expect(contractField(claims('data', 'more'), { text })).toBe(`${field(1)}, ${field(2)}`);
     expect(contractField(claims(), { text })).toBeUndefined();
   });
-  test('and nothing is said of claims: no field', () =>
+  test('has no field if it does not mention claims', () =>
     expect(
       contractField(claims('data'), { text: '0/1 nodes are available: 1 Insufficient cpu.' }),
     ).toBeUndefined());

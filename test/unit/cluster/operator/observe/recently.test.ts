@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { recently } from '../../../../../src/cluster/operator/observe/recently.ts';
+import { boundedCache } from '../../../../../src/cluster/operator/observe/recently.ts';
 
-describe('recently', () => {
+describe('a bounded cache', () => {
   const keys = Array.from({ length: 10 }, (_, index) => ({ index }));
   const filled = (most: number) => {
-    const kept = recently<object, number>(most);
+    const kept = boundedCache<object, number>(most);
     for (const key of keys) kept.set(key, key.index);
     return kept;
   };
@@ -20,8 +20,8 @@ describe('recently', () => {
     expect(found.map(({ index }) => index)).toEqual(left);
   });
 
-  test('what is asked for again and again stays, whatever comes', () => {
-    const kept = recently<object, number>(2);
+  test('keeps a value that is read repeatedly', () => {
+    const kept = boundedCache<object, number>(2);
     const [first = {}, ...others] = keys;
     kept.set(first, 0);
     for (const key of others) {
@@ -30,8 +30,8 @@ describe('recently', () => {
     }
   });
 
-  test('a value that is set again replaces the one before', () => {
-    const kept = recently<object, number>(1);
+  test('replaces a value that is set again', () => {
+    const kept = boundedCache<object, number>(1);
     const [key = {}, another = {}] = keys;
     kept.set(key, 1);
     kept.set(another, 2);

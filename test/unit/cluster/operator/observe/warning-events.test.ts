@@ -15,16 +15,16 @@ async function steps(world: World, count: number): Promise<void> {
   }
 }
 
-describe('what only Events tell', () => {
+describe('warning events', () => {
   const uidOf = (world: World, id: string) => world.cluster.get(id)?.metadata.uid ?? '';
 
-  test('of a pod that does not start: asked for when it has said nothing for a while, ever more seldom', async () => {
+  test('are read with a growing pause for a pod that does not start and gives no reason', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'ContainerCreating');
     await steps(world, 1);
-    const told = { reason: 'FailedMount', message: 'MountVolume.SetUp failed: configmap "x" not found' };
-    world.cluster.warnings.set(uidOf(world, `Pod/${NAMESPACE}/web-api-0`), told);
+    const event = { reason: 'FailedMount', message: 'MountVolume.SetUp failed: configmap "x" not found' };
+    world.cluster.warnings.set(uidOf(world, `Pod/${NAMESPACE}/web-api-0`), event);
     await steps(world, 4);
     expect(message(world, 'Progressing')).toMatch(
       /api: .*pod web-api-0: FailedMount: .*configmap "x" not found/,
@@ -38,7 +38,7 @@ describe('what only Events tell', () => {
     });
   });
 
-  test('of a StatefulSet without a pod, and of a claim that is not bound', async () => {
+  test('are read for a StatefulSet without a pod and for an unbound claim', async () => {
     const world = new World(spec('web:1', 1));
     await world.look();
     const database = `StatefulSet/${NAMESPACE}/web-db`;

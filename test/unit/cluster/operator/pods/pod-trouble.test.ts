@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
-import { slimPod } from '../../../../../src/cluster/operator/observe/cached-fields.ts';
+import { transformPod } from '../../../../../src/cluster/operator/observe/cached-fields.ts';
 import type { ObservedPod } from '../../../../../src/cluster/operator/observed.ts';
 import { podTrouble } from '../../../../../src/cluster/operator/pods/pod-trouble.ts';
 
 function pod(status: object): ObservedPod {
-  return slimPod({
+  return transformPod({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'web-1' },

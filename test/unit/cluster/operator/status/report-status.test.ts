@@ -14,8 +14,8 @@ async function starting(): Promise<World> {
 
 const STATUS = 'status ManagedDeployment/web';
 
-describe('wording alone', () => {
-  test('is written a second after it was first other than written', async () => {
+describe('a status that differs only in messages', () => {
+  test('is written one second after the first change', async () => {
     const world = await starting();
     world.cluster.stuck.set('database', 'PodInitializing');
     world.cluster.settle();
@@ -29,7 +29,7 @@ describe('wording alone', () => {
     expect(message(world, 'DatabaseReady')).toMatch(/: Pending$/);
   });
 
-  test('that is again as it was written begins to wait anew', async () => {
+  test('waits again for a second if it returned to the written text in between', async () => {
     const world = await starting();
     for (const word of ['PodInitializing', 'ContainerCreating', 'PodInitializing']) {
       world.cluster.stuck.set('database', word);
@@ -42,7 +42,7 @@ describe('wording alone', () => {
     expect(await world.look()).toEqual([STATUS]);
   });
 
-  test('goes with a change of state, which waits for nothing', async () => {
+  test('is written at once with a change of state', async () => {
     const world = await starting();
     world.cluster.stuck.set('database', 'PodInitializing');
     world.cluster.settle();
@@ -54,7 +54,7 @@ describe('wording alone', () => {
   });
 });
 
-test('numbers of pods are written a second after they were first other than written', async () => {
+test('writes changed pod counts one second after the first change', async () => {
   const two = { components: { api: scaled(2, 2) } };
   const world = await settled(spec('web:1', 1, two));
   const before = world.status;

@@ -38,7 +38,7 @@ function say(
 const ACCEPTED = { type: 'Accepted', status: 'True', reason: 'Accepted' };
 
 describe('an Ingress', () => {
-  test('is the way in once it is there; the URL goes with it', async () => {
+  test('is ready once it exists, and its URL is removed with it', async () => {
     const shop = world('ingress', 'https://shop.example.com/app/');
     await shop.converge();
     expect(shop.condition('RouteReady')).toBe('True RouteExists');
@@ -50,7 +50,7 @@ describe('an Ingress', () => {
     expect(shop.cluster.get(INGRESS)).toBeUndefined();
   });
 
-  test('that is refused leaves the former URL, and says so', async () => {
+  test('keeps the former URL and reports the error if the API server rejects it', async () => {
     const shop = world('ingress');
     await shop.converge();
     shop.cluster.faults.push({ when: ({ id }) => id.startsWith('Ingress/'), error: 'invalid' });
@@ -63,7 +63,7 @@ describe('an Ingress', () => {
 });
 
 describe('an HTTPRoute', () => {
-  test('is the way in once its own Gateway has accepted its present spec', async () => {
+  test('is ready once its own Gateway has accepted its current generation', async () => {
     const shop = world('gateway');
     await shop.converge();
     expect(shop.condition('RouteReady')).toBe('False RoutePending');
@@ -100,7 +100,7 @@ describe('an HTTPRoute', () => {
     expect(shop.events).toContainEqual(expect.objectContaining({ type: 'Warning', reason: 'RouteRefused' }));
   });
 
-  test('that the cluster has no kind for: said, and nothing else is held up; installed later, it is made', async () => {
+  test('is reported and delays nothing else if its kind is missing, and is created once the kind is installed', async () => {
     const shop = world('gateway');
     shop.cluster.missingKinds.add('HTTPRoute');
     await shop.converge();
@@ -113,22 +113,22 @@ describe('an HTTPRoute', () => {
     expect(shop.cluster.get(HTTP_ROUTE)).toBeDefined();
   });
 
-  test('whose kind is not to be found for a moment: its host is not told to be free', async () => {
+  test('keeps its host reported while its kind is temporarily not found', async () => {
     const shop = world('gateway');
     await shop.converge();
-    const told = shop.status.routes;
-    expect(told?.hosts).toEqual(['shop.example.com']);
+    const routes = shop.status.routes;
+    expect(routes?.hosts).toEqual(['shop.example.com']);
     shop.change({ ...wanting(undefined), generation: 2 });
     shop.cluster.missingKinds.add('HTTPRoute');
     await shop.look();
-    expect(shop.status.routes).toEqual(told);
+    expect(shop.status.routes).toEqual(routes);
     shop.cluster.missingKinds.clear();
     await shop.converge();
     expect(shop.cluster.get(HTTP_ROUTE)).toBeUndefined();
     expect(shop.status.routes).toEqual({ generation: 2, hosts: [] });
   });
 
-  test('whose kind was never found: nothing is told of any generation, and not nothing at all', async () => {
+  test('reports routes with generation 0 if its kind was never found', async () => {
     const shop = new World({ ...wanting('https://shop.example.com'), generation: 3 });
     shop.restart(routed('gateway'));
     shop.cluster.missingKinds.add('HTTPRoute');
@@ -136,7 +136,7 @@ describe('an HTTPRoute', () => {
     expect(shop.status.routes).toEqual({ generation: 0, hosts: [] });
   });
 
-  test('that takes the place of an Ingress: the URL is served all the while, then the Ingress goes; and back', async () => {
+  test('replaces an Ingress without an interruption of the URL, and the reverse', async () => {
     const shop = world('ingress');
     await shop.converge();
     shop.config = routed('gateway');
@@ -167,7 +167,7 @@ describe('the hosts of all routes', () => {
   const of = (world: World, url: string | undefined, generation: number) =>
     world.change({ ...wanting(url), generation });
 
-  test('are told with the generation that the operator went by when it saw them', async () => {
+  test('are reported with the generation that the operator used', async () => {
     const shop = world('ingress');
     expect(shop.status.routes).toBeUndefined();
     await shop.converge();
@@ -182,7 +182,7 @@ describe('the hosts of all routes', () => {
     expect(shop.status.routes).toEqual({ generation: 3, hosts: [] });
   });
 
-  test('hold that of an Ingress which a finalizer keeps from going, until it has gone', async () => {
+  test('include that of an Ingress with a finalizer until it is gone', async () => {
     const shop = world('ingress');
     await shop.converge();
     shop.cluster.edit(INGRESS, ({ metadata }) => {
@@ -198,14 +198,14 @@ describe('the hosts of all routes', () => {
     expect(hosts(shop)).toEqual([]);
   });
 
-  test('hold that of an HTTPRoute which nothing has accepted', async () => {
+  test('include that of an HTTPRoute that no Gateway has accepted', async () => {
     const shop = world('gateway');
     await shop.converge();
     expect(shop.status.url).toBeUndefined();
     expect(hosts(shop)).toEqual(['shop.example.com']);
   });
 
-  test('hold every host that somebody wrote into a route; of too many to be told, none is said to be gone', async () => {
+  test('include all hosts of an edited route, and release none if there are too many to report', async () => {
     const shop = world('ingress');
     await shop.converge();
     const before = shop.status.routes;
