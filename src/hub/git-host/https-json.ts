@@ -9,10 +9,7 @@ function parse(body: string): unknown {
   }
 }
 
-/**
- * The JSON at a URL.
- * @throws GitHostError
- */
+/** Reads the JSON of a URL. @throws GitHostError */
 export async function getJson(url: URL, token: string, options: HttpsOptions): Promise<unknown> {
   const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
   const signal = AbortSignal.timeout(options.deadlineMs);

@@ -26,22 +26,22 @@ import { findDeploymentForUpdate } from '../../store/deployments/deployments.ts'
 import type { ApiDeps } from '../core/deps.ts';
 import { reviseTo } from './pushed-revision.ts';
 
-/** What a look at the branch of one deployment does, in one transaction. */
+/** Applies the result of polling the branch of one deployment, in one transaction. */
 
-/** What was seen: the newest commit, or why it was not. */
+/** The result of a poll: the newest commit, or the reason of the failure. */
 export type Seen = { readonly head: BranchHead } | { readonly failure: LookFailure };
 
 export interface LookOptions {
-  /** 0: only when a push was not sure. */
+  /** Interval of polls; 0: a branch is polled only after a push whose order was not clear. */
   readonly everySeconds: number;
   readonly random: () => number;
 }
 
 const ACTOR: Actor = { kind: 'system', name: 'branch poller' };
 
-/** A push was told, or the deployment changed, while the host was asked: what was seen may be older than that. */
+/** A push was reported, or the deployment changed, during the request to the host. The result may be outdated. */
 const AGAIN_SECONDS = 10;
-/** Between looks at a branch that is looked at only because a push was not sure, in seconds. */
+/** Seconds between polls of a branch that is polled only because the order of a push was not clear. */
 const SOON_EVERY_SECONDS = 60;
 
 function tell(
@@ -55,7 +55,7 @@ function tell(
   ]);
 }
 
-/** The branch under the name that it is remembered by; '': the default one, whose name is not known. */
+/** The name under which the branch is recorded. '' is the default branch when its name is not known. */
 function branchOf(due: DueBranch, seen: Seen): string {
   if ('head' in seen) return seen.head.branch;
   const tracked = trackedBranch(due.repoRef);
@@ -102,14 +102,14 @@ async function succeeded(
   await reviseTo(deps, transaction, record, { ...head, actor: ACTOR, details });
 }
 
-/** What was seen speaks of another branch than the one that is tracked now. */
+/** The result is of a branch that the deployment no longer tracks. */
 const isOutdated = (due: DueBranch, record: DeploymentRecord) =>
   record.sourceRevisionConfig.repo_ref !== due.repoRef;
 
 const isWatched = ({ deleteRequestedAt, sourceConfig }: DeploymentRecord) =>
   deleteRequestedAt === null && sourceConfig.build_on_push === true;
 
-/** Takes into account what was seen of a deployment's branch. */
+/** Applies the result of a poll to the deployment. */
 export function takeLook(deps: ApiDeps, due: DueBranch, seen: Seen, options: LookOptions): Promise<void> {
   const { tenantId, id } = due;
   return deps.database.forTenant(tenantId).transaction(async (transaction) => {

@@ -21,9 +21,9 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 import { revisionParams } from '../revisions/revision-routes.ts';
 
 const MAX_LINES = 1000;
-/** Longest time that one request follows a log. */
+/** Maximum time that one request follows a log. */
 const FOLLOW_MS = 30 * 60_000;
-/** Hints get lost; whoever follows looks again after so long. */
+/** Notifications can be lost, so a follower reads again after this time. */
 const LOOK_AGAIN_MS = 2000;
 const READERS = { tenant: 20, all: 500 };
 
@@ -53,7 +53,7 @@ const streamedSchema = z.union([buildLogLineSchema, streamEndSchema]);
 
 const BUILDS: ReadonlySet<RevisionStatus> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
 
-/** A build is under way, or is to come; what is not seen at present is as it was seen last. */
+/** Whether a build is running or pending. When the cluster is not reporting, the last known status counts. */
 function isAwaited({ status, build }: RevisionRecord): boolean {
   if (BUILDS.has(status)) return true;
   return status === 'UNKNOWN' && (build?.phase === 'Waiting' || build?.phase === 'Running');

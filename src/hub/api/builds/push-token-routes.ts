@@ -40,7 +40,7 @@ function checkSource({ source }: DeploymentRecord): void {
   throw brokenRules([{ loc: ['source'], msg, type: 'refused_for_source' }]);
 }
 
-/** @throws ApiError 409 where the installation gives none */
+/** @throws ApiError 409 when the installation issues no push tokens */
 function authorityOf({ registryAuthority }: ApiDeps): RegistryAuthority {
   if (registryAuthority != null) return registryAuthority;
   throw new ApiError(

@@ -8,25 +8,25 @@ import { quotaUsage } from '../deployments/deployment-quota.ts';
 import { newRevision } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
-/** The revision that a new commit of the tracked branch makes, whoever told of it. */
+/** Creates the revision for a new commit of the tracked branch. Webhooks and the poller both use it. */
 
 export interface PushedCommit {
   readonly branch: string;
   readonly commit: string;
   readonly actor: Actor;
-  /** For the event. */
+  /** The origin of the commit, for the event. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 const SHOWN_DIGITS = 12;
 
-/** A commit as people write it. */
+/** The abbreviated commit id. */
 export const shortCommit = (commit: string) => commit.slice(0, SHOWN_DIGITS);
 
 /**
- * Makes a revision of a commit, with all else as it is; what is stored is not judged again by rules and a policy that
- * may be newer. The caller has locked the deployment.
- * @returns its id
+ * Creates a revision of a commit and keeps everything else. Stored values are not validated again by rules or a policy
+ * that may be newer. The caller has locked the deployment.
+ * @returns the id of the revision
  */
 export async function reviseTo(
   deps: Pick<ApiDeps, 'policy' | 'secretBox'>,

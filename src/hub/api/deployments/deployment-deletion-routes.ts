@@ -76,10 +76,7 @@ function bulkEntry(deploymentId: string, outcome: DeletionOutcome) {
     : { deployment_id: deploymentId, status: 204, detail: null };
 }
 
-/**
- * What only those may ask for who run the platform.
- * @throws ApiError 403; 400 where both are asked for
- */
+/** Checks the options that only admins may use. @throws ApiError 403; 400 when both are set */
 function checkAdminsOptions(request: FastifyRequest<{ Querystring: z.infer<typeof deleteQuery> }>): void {
   const { force, keep_workloads: keepWorkloads } = request.query;
   const asked = force ? 'force' : keepWorkloads ? 'keep_workloads' : null;
@@ -204,7 +201,7 @@ function restoration(app: FastifyInstance, deps: ApiDeps): void {
   );
 }
 
-/** The end of deployments, and its undoing: `DELETE /v2/deployments`, `…/{id}`, `POST …/{id}/restore`. */
+/** Deletion of deployments and its reversal: `DELETE /v2/deployments`, `…/{id}`, `POST …/{id}/restore`. */
 export function deploymentDeletionRoutes(app: FastifyInstance, deps: ApiDeps): void {
   deletions(app, deps);
   restoration(app, deps);

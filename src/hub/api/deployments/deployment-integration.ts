@@ -5,7 +5,7 @@ import type { Transaction } from '../../store/core/database.ts';
 import { brokenRules } from '../core/errors.ts';
 
 /**
- * Looks up the integration that a new deployment names; until the transaction ends, nobody deletes it.
+ * Looks up the integration that a new deployment names and locks it against deletion until the transaction ends.
  * @throws ApiError 400 that names the field
  */
 export async function checkIntegration(

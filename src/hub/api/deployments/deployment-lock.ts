@@ -5,8 +5,8 @@ import { beingDeleted, notFound } from '../core/errors.ts';
 import { checkIfMatch } from '../core/etag.ts';
 
 /**
- * The deployment that is to be changed, locked until the transaction ends.
- * @throws ApiError 404, 409 when its deletion was asked for, 412
+ * The deployment to change, locked until the transaction ends.
+ * @throws ApiError 404, 409 when it is being deleted, 412
  */
 export async function lockForChange(
   transaction: Transaction,

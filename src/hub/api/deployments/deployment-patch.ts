@@ -37,7 +37,7 @@ import {
 import type { DryRunAnswer } from './deployment-schema.ts';
 import { secretsBeforePatch } from './deployment-secrets.ts';
 
-/** `PATCH /v2/deployments/{id}`: merge, decide, then write everything in one transaction. */
+/** `PATCH /v2/deployments/{id}`: merges, validates, then writes everything in one transaction. */
 
 export interface PatchRequest {
   readonly tenantId: string;
@@ -48,24 +48,24 @@ export interface PatchRequest {
   readonly dryRun: boolean;
 }
 
-/** A deployment as changed, or as it would be. */
+/** A deployment that was changed, or that a dry run would change. */
 export interface PatchResult {
   readonly record: DeploymentRecord;
-  /** That is stored: of a dry run the one before. */
+  /** The stored generation; in a dry run, the one before the change. */
   readonly generation: number;
-  /** Which data services the change restarts, and why. */
+  /** The data services that the change restarts, with the reasons. */
   readonly effects: readonly string[];
-  /** Only of a dry run. */
+  /** Only for a dry run. */
   readonly outlook: Pick<DryRunAnswer, 'manifests' | 'new_revision' | 'builds' | 'pods_roll'> | null;
 }
 
 const touches = ({ changed }: Patched, part: string) =>
   changed.some((path) => path === part || path.startsWith(`${part}.`));
 
-/** What is stored already is not judged again by rules and a policy that may be newer than it. */
+/** Stored values are not validated again by rules or a policy that may be newer. */
 const isJudged = (patched: Patched) => touches(patched, 'source_config') || touches(patched, 'secrets');
 
-/** As it is stored. */
+/** The stored state. */
 interface Stored {
   readonly record: DeploymentRecord;
   readonly secrets: readonly Secret[];
@@ -75,7 +75,7 @@ interface Stored {
 const isExpanding = (conditions: readonly Condition[]) =>
   conditions.some(({ reason }) => reason === ('VolumeResizing' satisfies Reason));
 
-/** What reports say of the volume, and what the hub has stored. */
+/** The reported and the stored size of the volume. */
 const volumeOf = ({ record, keptVolumeGi }: Omit<Stored, 'secrets'>): KnownVolume => ({
   capacityGi: record.volumeGi,
   keptGi: keptVolumeGi,
@@ -100,7 +100,7 @@ function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Pa
   ];
 }
 
-/** @throws ApiError 422, 400 with every broken rule */
+/** @throws ApiError 422, 400 with all violated rules */
 function decide(deps: ApiDeps, stored: Stored, body: PatchBody): Patched {
   const { record, secrets } = stored;
   checkRepositoryHost(deps, body.source_config?.repo_url);
@@ -133,9 +133,9 @@ interface Change {
   readonly before: DeploymentRecord;
   readonly keptVolumeGi: number | null;
   readonly patched: Patched;
-  /** null: none results. */
+  /** null: the change creates no revision. */
   readonly revision: NewRevision | null;
-  /** Which data services it restarts, and why. */
+  /** The data services that the change restarts, with the reasons. */
   readonly effects: readonly string[];
 }
 
@@ -179,7 +179,7 @@ async function write(
   });
 }
 
-/** null: its listener has not told yet. */
+/** null: its listener has not reported yet. */
 async function readRendering(
   transaction: Transaction,
   { tenantId, listenerId }: DeploymentRecord,
@@ -227,10 +227,7 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
   };
 }
 
-/**
- * Changes a deployment, or tells what the change would do.
- * @throws ApiError 400, 404, 409, 412, 422
- */
+/** Changes a deployment, or returns what the change would do. @throws ApiError 400, 404, 409, 412, 422 */
 export async function patchDeployment(deps: ApiDeps, request: PatchRequest): Promise<PatchResult> {
   const scope = deps.database.forTenant(request.tenantId);
   const work = (transaction: Transaction) => apply(deps, transaction, request);

@@ -14,34 +14,36 @@ import type { NewRevision } from '../../store/core/records.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, wrongShape } from '../core/errors.ts';
 
-/** What POST and PATCH of deployments decide alike, for real and as a dry run. */
+/** Validation that POST and PATCH of deployments share, for changes and dry runs. */
 
 export interface Wanted {
   readonly sourceConfig: SourceConfig;
-  /** As it is stored; absent: the deployment is to be made. */
+  /** The stored state; absent: the deployment is new. */
   readonly stored?: {
     readonly sourceConfig: SourceConfig;
-    /** The volume of a database that is the tenant's own at present (deployment-quota.ts); null: it is ours. */
+    /**
+     * The volume of a database that is currently external (deployment-quota.ts); null: the database is in the cluster.
+     */
     readonly keptVolumeGi: number | null;
   };
   readonly secrets: readonly Secret[];
   readonly appName: string;
 }
 
-/** URL that the server gives a deployment: in cloud mode, below the platform's domain; null: none. */
+/** The URL that the server assigns to a deployment: in cloud mode, below the platform's domain; null: none. */
 export function serverUrl({ hosting, appDomain }: ApiDeps, appName: string): string | null {
   return hosting === 'cloud' && appDomain !== null ? `https://${appName}.${appDomain}` : null;
 }
 
-/** Whose repository images under the registry must be of; null: the registry does not ask the hub who may pull. */
+/** The required owner of repositories in the registry; null: the registry does not use the hub for authorization. */
 export function repositoryOwner<Owner>({ registryAuthority }: ApiDeps, owner: Owner): Owner | null {
   return registryAuthority == null ? null : owner;
 }
 
 /**
- * Whether the repository that a body names may be called by this installation. As much the shape of a body as the rest of
- * the URL, but for a setting.
- * @throws ApiError 422 for one on a private address
+ * Checks whether this installation may call the host of a repository. The check belongs to the shape of the body,
+ * except that it depends on a setting.
+ * @throws ApiError 422 for a private address
  */
 export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | undefined): void {
   if (url == null || gitHost.allowsPrivate) return;
@@ -53,7 +55,7 @@ export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | u
 const hasOwnDatabase = (secrets: readonly Secret[]) =>
   secrets.some(({ name }) => name === EXTERNAL_DATABASE_SECRET);
 
-/** Rules across the fields of resource_spec, then the policy. One field is told once. */
+/** The rules across the fields of resource_spec, then the policy. Each field is reported once. */
 export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
   const { sourceConfig, stored, secrets, appName } = wanted;
   const specIssues = specRuleIssues({
@@ -76,8 +78,8 @@ export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
 }
 
 /**
- * A revision that is to be made: an image waits for the listener, a source for its build.
- * @param resolvedImage digest-pinned image; null: none is known, or it is to be built
+ * A revision to create. An image waits for the listener, a source for its build.
+ * @param resolvedImage digest-pinned image; null: not known, or to be built
  */
 export function newRevision(
   source: Source,
@@ -96,7 +98,10 @@ export function newRevision(
   return { id, status: 'QUEUED', ...(resolvedImage === null ? {} : { resolvedImage }) };
 }
 
-/** The answer to a write that another deployment's unique value stopped; other errors as they are. */
+/**
+ * The response to a write that conflicts with a unique value of another deployment. Other errors are returned
+ * unchanged.
+ */
 export function conflict(error: unknown): unknown {
   if (!(error instanceof UniqueViolation)) return error;
   if (error.constraint === 'deployments_name') {
@@ -120,7 +125,7 @@ export function conflict(error: unknown): unknown {
   return error;
 }
 
-/** Carries the result of a dry run out of the transaction that is undone. */
+/** Carries the result of a dry run out of the transaction, which is rolled back. */
 class Undone<T> extends Error {
   readonly result: T;
   constructor(result: T) {
@@ -129,7 +134,7 @@ class Undone<T> extends Error {
   }
 }
 
-/** Runs `transact` and undoes it: the same statements as for real, with nothing left of them. */
+/** Runs `transact` and rolls it back. It runs the same statements as a real change and keeps none of their effects. */
 export async function undone<T, X>(
   transact: (work: (transaction: X) => Promise<T>) => Promise<T>,
   work: (transaction: X) => Promise<T>,

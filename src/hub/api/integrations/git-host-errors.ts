@@ -1,7 +1,7 @@
 import { GitHostError, type GitHostFailure } from '../../../domain/builds/git-host.ts';
 import { ApiError } from '../core/errors.ts';
 
-/** What a client is told of a git host that gave no answer; nothing of what the host said. */
+/** The response for a failure of a git host. It contains no text of the host. */
 const ANSWERS: Readonly<Record<GitHostFailure, readonly [status: 502 | 504, detail: string]>> = {
   refused: [
     502,
@@ -18,7 +18,7 @@ const ANSWERS: Readonly<Record<GitHostFailure, readonly [status: 502 | 504, deta
   unreadable: [502, 'What the git host answers is not what its API answers. Check provider and host_url.'],
 };
 
-/** Errors of the git host as answers; others as they are. */
+/** Maps errors of the git host to responses. Other errors are returned unchanged. */
 export function gitHostAnswer(error: unknown): unknown {
   return error instanceof GitHostError ? new ApiError(...ANSWERS[error.failure]) : error;
 }

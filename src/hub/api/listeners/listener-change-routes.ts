@@ -18,7 +18,7 @@ import { noQuery } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { listenerSchema, patchListenerSchema, presentListener } from './listener-schema.ts';
 
-/** Changing and deleting listeners: a tenant's own. */
+/** Changes and deletes listeners of a tenant. */
 
 const WRITE = { scopes: ['deployments:write'] } as const;
 const params = z.strictObject({ listener_id: uuidSchema.describe('Id of the listener.') });
@@ -46,7 +46,7 @@ function conflict(error: unknown): unknown {
   );
 }
 
-/** @throws ApiError 404; 403 for the platform's, which every tenant sees and none changes */
+/** @throws ApiError 404; 403 for listeners of the platform, which tenants see but cannot change */
 async function checkOwn(transaction: Transaction, tenantId: string, id: string): Promise<void> {
   const listener = await findListener(transaction, tenantId, id);
   if (listener === null) throw notFound('listener');
@@ -78,7 +78,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
       const tenantId = tenantOf(request);
       const { listener_id: id } = request.params;
       const { compute_id: computeId, compute_config: computeConfig, cluster_id: clusterId } = request.body;
-      // In the cloud, deployments are in the tenant's own namespace, whatever the list says.
+      // In cloud mode, deployments are in the tenant's namespace, whatever the list contains.
       const options = { actor: actorOf(request), keepNamespaces: deps.hosting !== 'cloud' };
       const forgets = clusterId === null && Object.keys(request.body).length === 1;
       if (id === PLATFORM_LISTENER_ID && forgets && callerOf(request).scopes.includes('admin')) {

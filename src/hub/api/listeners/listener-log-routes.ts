@@ -26,17 +26,17 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 import { clean } from './listener-reports.ts';
 import { createWorkHints, type WorkHints } from './work-hints.ts';
 
-/** What the routes of the listener protocol have in common. */
+/** Shared by the routes of the listener protocol. */
 export interface ProtocolRoutes {
   readonly app: FastifyInstance;
   readonly deps: Pick<ApiDeps, 'secretBox' | 'logHints'>;
   readonly config: FastifyContextConfig;
   readonly scopeOf: (request: FastifyRequest, listenerId: string) => Promise<Scope>;
-  /** Fires when the server begins to shut down. */
+  /** Aborts when the server begins to shut down. */
   readonly closing: AbortSignal;
 }
 
-/** Hints get lost; a listener that waits looks again after so long. */
+/** Notifications can be lost, so a waiting listener queries again after this time. */
 const LOOK_AGAIN_MS = 5000;
 
 const params = z.object({ id: z.uuid() });
@@ -46,7 +46,7 @@ interface Waiting {
   readonly hints: WorkHints;
   readonly listenerId: string;
   readonly epoch: number;
-  /** What the listener knows. */
+  /** The features that the listener supports. */
   readonly knows: readonly string[];
   /** Milliseconds. */
   readonly wait: number;
@@ -54,8 +54,9 @@ interface Waiting {
 }
 
 /**
- * Who wants to read and can be read for, as soon as somebody does; nobody once the time is over. One that needs more than
- * the listener says that it knows waits on: a listener that spoke to a hub of before a moment ago says nothing, once.
+ * Log requests that the listener can serve, as soon as there is one; an empty list after the timeout. A request that
+ * needs more than the features that the listener named keeps waiting, because a listener that just talked to an older
+ * hub names none in its first call.
  * @throws StaleEpoch
  */
 async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
@@ -64,7 +65,7 @@ async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
   for (;;) {
     const ticket = hints.ticket(listenerId);
     const wanted = await scope.read((reader) => areLogsWanted(reader, listenerId, epoch));
-    // Each is handed out once: one that is handed to nobody would wait in vain.
+    // Each request is handed out once. One that is handed to a disconnected listener would wait in vain.
     const taken =
       wanted && !signal.aborted
         ? await scope.transaction(async (transaction) => {
@@ -140,7 +141,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
   );
 }
 
-/** The calls of listeners that carry logs (contract/protocol/log-protocol.ts). */
+/** The listener calls that carry logs (contract/protocol/log-protocol.ts). */
 export function addLogRoutes(options: ProtocolRoutes): void {
   const { app, deps, config, scopeOf } = options;
   addReaderRoutes(options);

@@ -43,18 +43,18 @@ import { toClusterReport, toInventoryEntry } from './listener-reports.ts';
 export type ListenerProtocolDeps = WorkDeps &
   Pick<ApiDeps, 'database' | 'leaseSeconds' | 'logHints' | 'version' | 'observer' | 'span'>;
 
-/** Who calls, as far as these routes ask. */
+/** The parts of the caller that these routes use. */
 type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
 
-/** Of inventories and reports, in bytes: as many as one call may hold fit, with long names and messages. */
+/** Body limit of inventories and reports, in bytes. The maximum number of items fits, with long names and messages. */
 const BODY_LIMIT = 16 * 1024 * 1024;
 
 const params = z.object({ id: z.uuid() });
 const refusals = errorAnswers(404, 409, 413, 415);
 
 /**
- * The scope in which the caller may run this listener: a tenant's key its own, the platform's key the platform's,
- * an admin any.
+ * The scope in which the caller may run this listener: a tenant's key its own listeners, the platform's key the
+ * platform's, an admin any.
  */
 async function scopeFor(database: Database, caller: ListenerCaller, listenerId: string): Promise<Scope> {
   const { keyTenantId: tenantId } = caller;
@@ -65,7 +65,7 @@ async function scopeFor(database: Database, caller: ListenerCaller, listenerId: 
   return scope;
 }
 
-/** 409 as the protocol says; everything else is the app's own error handler's. */
+/** 409 as the protocol defines it. All other errors go to the error handler of the app. */
 function toConflict(error: unknown): never {
   if (error instanceof AnotherCluster) {
     throw new ApiError(
@@ -77,7 +77,7 @@ function toConflict(error: unknown): never {
   throw error;
 }
 
-/** For whoever follows a change, and for metrics. */
+/** Logs changes and records metrics. */
 function tellReports(
   { logger, observer = UNOBSERVED, span }: ListenerProtocolDeps,
   reports: readonly ClusterReport[],
@@ -99,7 +99,7 @@ function tellReports(
   for (const measure of progress) observer.progressed(measure);
 }
 
-/** The holder is replaced after this part of the time in which its cluster counts as observed. */
+/** A holder is replaced after this fraction of the time in which its reports count as current. */
 const HELD_PART = 4;
 
 function addRoutes(
@@ -266,7 +266,7 @@ function addRoutes(
   );
 }
 
-/** The calls of listeners: lease, work, reports, inventory (contract/*-protocol.ts). */
+/** The listener calls: lease, work, reports, inventory (contract/protocol/*). */
 export async function registerListenerProtocol(
   app: FastifyInstance,
   deps: ListenerProtocolDeps,

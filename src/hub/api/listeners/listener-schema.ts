@@ -6,7 +6,7 @@ import { LISTENER_STATUSES } from '../../../domain/revision/states.ts';
 import type { ListenerRecord } from '../../store/core/records.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 
-/** Listeners as sent and as answered. */
+/** Listeners in requests and responses. */
 
 export const computeTypeSchema = z.enum(['k8s']).describe('Kind of the target.');
 
@@ -86,7 +86,7 @@ export const listenerListSchema = z
   })
   .describe('A page of listeners.');
 
-/** A listener as answered. */
+/** A listener in a response. */
 export function presentListener(record: ListenerRecord): ShownListener {
   return {
     id: record.id,

@@ -174,7 +174,7 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
           const found = await readExplainFacts(transaction, tenantId, deploymentId, revisionId);
           if (found === null) return null;
           const { revision, active, deployment } = found;
-          // What has ended for good waits for no work.
+          // A revision with a final status waits for no work.
           const isLive = !isTerminal(revision.status) || revision.id === active?.id;
           const putOff = isLive ? await whyPutOff(deps, transaction, deploymentId) : null;
           const effects = await readLastEffects(transaction, tenantId, deploymentId);

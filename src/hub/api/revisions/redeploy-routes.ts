@@ -33,7 +33,7 @@ interface Call {
   readonly repetition: Repetition;
 }
 
-/** The ETag is the deployment's, as everywhere: what If-Match takes. */
+/** The ETag is that of the deployment, for use in If-Match. */
 async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
   const { request, deploymentId, revisionId, repetition } = call;
   const path = `/v2/deployments/${deploymentId}/revisions`;
@@ -51,7 +51,7 @@ async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
   return presentRevision(revision);
 }
 
-/** Operations that make a revision of the content of another: `POST /v2/deployments/{id}/revisions` and below. */
+/** Operations that create a revision from the content of another: `POST /v2/deployments/{id}/revisions` and below. */
 export function revisionRepeatRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
 

@@ -19,18 +19,21 @@ import { newRevision, wantedIssues } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
 /**
- * New revisions that repeat the content of one: of the latest one, looked up anew; of any one, the same again. Always a
- * new revision, and always the latest one afterwards: what became of older ones that had not started is for the cluster
- * to say, as after a PATCH (docs/decisions/0001).
+ * Creates a revision with the content of an existing one. For the latest revision, tag or branch are resolved again.
+ * For another revision, the content stays the same. The new revision is always the latest afterwards. The cluster
+ * decides about older revisions that had not started, as after a PATCH (docs/decisions/0001).
  */
 
-/** `latest`: of the latest revision, tag or branch looked up anew. The others: of a given one, the same again; they differ in what the history says. */
+/**
+ * `latest` repeats the latest revision and resolves its tag or branch again. The others repeat a given revision
+ * unchanged; they differ only in the recorded event.
+ */
 export type Repetition = 'latest' | 'redeploy' | 'rollback';
 
 export interface RepeatRequest {
   readonly tenantId: string;
   readonly deploymentId: string;
-  /** null: of the latest one. */
+  /** null: the latest revision. */
   readonly revisionId: string | null;
   readonly repetition: Repetition;
   readonly actor: Actor;
@@ -42,7 +45,7 @@ export interface RepeatRequest {
 
 export interface Repeated {
   readonly revision: RevisionRecord;
-  /** The deployment's, for its ETag. */
+  /** The generation of the deployment, for its ETag. */
   readonly generation: number;
 }
 
@@ -81,11 +84,11 @@ async function repeatedRevision(
 }
 
 /**
- * Secrets other than the present ones are held against the present source_config, rules and policy, as in a PATCH; what
- * is stored as it is is not judged again. Secrets that cannot be decrypted are repeated by nobody: no listener would ever be
- * handed the revision.
- * @returns what the deployment counts for
- * @throws ApiError 400 with every broken rule, SecretBoxError
+ * Secrets that differ from the present ones are checked against the present source_config, rules and policy, as in a
+ * PATCH. Unchanged stored values are not checked again. A revision with undecryptable secrets is not repeated, since no
+ * listener could get it.
+ * @returns the quota usage of the deployment
+ * @throws ApiError 400 with all violated rules, SecretBoxError
  */
 async function judge(
   deps: ApiDeps,
@@ -113,7 +116,7 @@ async function judge(
   return checkQuota(deps, transaction, tenantId, asked(secrets));
 }
 
-/** A branch that is built on push is not left for a tag that nobody pushes to. @throws ApiError 400 */
+/** A deployment that builds on push keeps its branch, because a tag gets no pushes. @throws ApiError 400 */
 function checkRef(
   { sourceConfig, sourceRevisionConfig: stored }: DeploymentRecord,
   next: SourceRevisionConfig,
@@ -166,10 +169,7 @@ async function readAgain(
   return { revision, generation: record.generation };
 }
 
-/**
- * Makes a revision that repeats the content of one.
- * @throws ApiError 400, 404, 409, 412
- */
+/** Creates a revision with the content of an existing one. @throws ApiError 400, 404, 409, 412 */
 export function repeatRevision(deps: ApiDeps, request: RepeatRequest): Promise<Repeated> {
   const { tenantId, deploymentId } = request;
   const id = uuidv7();

@@ -6,8 +6,8 @@ import { readableSecrets } from '../deployments/deployment-secrets.ts';
 import { itemRendering, toWorkItem, whyNone } from '../listeners/listener-work-item.ts';
 
 /**
- * Why what is stored of a deployment makes no work item now, or will make none once its image is built; null: it does. Looked
- * at anew: the history tells of it once, and does not tell that it is over.
+ * Why the stored state of a deployment yields no work item now, or will yield none after the build of its image; null:
+ * it does. It is computed for each request, because the history records the problem once and not its end.
  */
 export async function whyPutOff(
   deps: Parameters<typeof itemRendering>[0],

@@ -203,7 +203,7 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
   );
 }
 
-/** `/v2/tag-keys` and the tag values of deployments; tag-changes.ts renames and deletes them. */
+/** `/v2/tag-keys` and the tag values of deployments. tag-change-routes.ts renames and deletes them. */
 export function tagRoutes(app: FastifyInstance, deps: ApiDeps): void {
   keyRoutes(app, deps);
   valueRoutes(app, deps);

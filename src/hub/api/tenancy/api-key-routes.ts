@@ -86,12 +86,12 @@ function present(apiKey: ApiKey): z.infer<typeof keySchema> {
   };
 }
 
-/** A key that ends makes none that outlives it. */
+/** A key that expires cannot create a key that expires later. */
 function outlives(end: Date | null, callersEnd: Date | null): boolean {
   return callersEnd !== null && (end === null || end > callersEnd);
 }
 
-/** Nobody gives away more than they have, for longer than they have it, or what has ended already. */
+/** A caller can grant only its own scopes, at most until its own expiry. The expiry must be in the future. */
 function ruleIssues(
   { scopes, expiresAt }: { scopes: readonly Scope[]; expiresAt: Date | null },
   caller: Pick<Caller, 'scopes' | 'expiresAt'>,

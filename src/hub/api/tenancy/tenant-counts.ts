@@ -4,7 +4,7 @@ import { hasAll, needsProjectBeyond } from '../../store/tenancy/tenant-counts.ts
 import type { ApiDeps } from '../core/deps.ts';
 import { type ApiError, brokenRules } from '../core/errors.ts';
 
-/** Holds what a tenant makes against the policy's tenant_counts. */
+/** Checks the number of objects of a tenant against the policy's tenant_counts. */
 
 type CountDeps = Pick<ApiDeps, 'policy' | 'projectRoom'>;
 
@@ -15,8 +15,8 @@ function full(thing: CountedThing, most: number, loc: readonly string[]): ApiErr
 }
 
 /**
- * Call it in the transaction that makes one more, before anything else of it is locked.
- * @throws ApiError 400 when the tenant has all that it may have
+ * Call it in the transaction that creates the object, before it locks anything else.
+ * @throws ApiError 400 when the tenant has reached the limit
  */
 export async function checkCount(
   { policy }: CountDeps,
@@ -28,10 +28,7 @@ export async function checkCount(
   if (await hasAll(transaction, tenantId, thing, most)) throw full(thing, most, []);
 }
 
-/**
- * Of a deployment that is made: its tracing project is, too, unless there is one of its name.
- * @throws ApiError 400
- */
+/** For a new deployment, which also creates its tracing project unless one of its name exists. @throws ApiError 400 */
 export async function checkTracingProject(
   { policy, projectRoom }: CountDeps,
   transaction: Transaction,
