@@ -10,8 +10,8 @@ import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';
 import { claimHost } from './host-reservations.ts';
 
 /**
- * Everything that a POST writes, in one round trip: tracing project (a kept one of the same name is linked),
- * deployment, and what WRITE_TAIL writes. Foreign keys are checked at its end.
+ * Everything that a POST writes, in one round trip: the tracing project (an existing one of the same name is reused),
+ * the deployment, and what WRITE_TAIL writes. Foreign keys are checked at the end of the statement.
  */
 const INSERT = `
 WITH project AS (
@@ -31,10 +31,10 @@ WITH project AS (
 ), ${WRITE_TAIL}`;
 
 /**
- * Makes a deployment with its tracing project, secrets and first revision.
- * @throws UniqueViolation `deployments_name` (the name is taken, in whatever spelling, by one that is not being deleted), `deployments_route_host`,
- *   `leaving_hosts_pkey`, `kept_hosts_pkey`;
- *   ReferenceViolation when tenant or listener do not exist
+ * Creates a deployment with its tracing project, secrets and first revision.
+ * @throws UniqueViolation `deployments_name` (a deployment that is not being deleted has the name, in any spelling),
+ *   `deployments_route_host`, `leaving_hosts_pkey`, `kept_hosts_pkey`; ReferenceViolation when tenant or listener do not
+ *   exist
  */
 export async function insertDeployment(
   transaction: Transaction,

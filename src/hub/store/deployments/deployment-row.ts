@@ -6,7 +6,7 @@ import type { DeploymentStatus } from '../../../domain/revision/states.ts';
 import type { DeploymentRecord } from '../core/records.ts';
 import { DEPLOYMENT_STATUS, LISTENER_ALIVE, UNSEEN } from './status.ts';
 
-/** The columns of a DeploymentRecord. Aliases: `d` deployments, `l` its listener, `s` its secrets (may be missing). */
+/** The columns of a DeploymentRecord. Aliases: `d` deployments, `l` its listener, `s` its secrets (optional). */
 export const DEPLOYMENT_COLUMNS = `
   d.id, d.tenant_id, d.name, d.source, d.deployment_type, d.source_config, d.source_revision_config,
   d.image_version, d.app_name, d.namespace, d.listener_id, d.tracing_project_id, d.generation,
@@ -64,7 +64,7 @@ export interface DeploymentRow {
   secrets_sealed: Buffer | null;
 }
 
-/** Those of jsonb. */
+/** The jsonb columns. */
 export const JSON_COLUMNS = [
   'source_config',
   'source_revision_config',
@@ -73,7 +73,7 @@ export const JSON_COLUMNS = [
 ] as const;
 type JsonColumn = (typeof JSON_COLUMNS)[number];
 
-/** A row with jsonb as its text. */
+/** A row with jsonb as text. */
 export type DeploymentTexts = Omit<DeploymentRow, JsonColumn> & Record<JsonColumn, string>;
 
 function observationOf(row: DeploymentRow): DeploymentRecord['observation'] {

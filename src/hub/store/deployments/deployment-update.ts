@@ -9,9 +9,9 @@ import { claimHost, holdHosts } from './host-reservations.ts';
 import { TOLD_STATUS } from './status.ts';
 
 /**
- * One change of what is wanted, in one round trip. The generation is compared and raised first, so max(number) + 1 is
- * safe: every other revision would have raised it too. Older revisions are left alone: what became of them is for the
- * cluster to say (docs/decisions/0001).
+ * One change of the desired state, in one round trip. The generation is compared and incremented first, so max(number)
+ * + 1 is safe: every other new revision would have incremented it too. Older revisions are not changed, because the
+ * cluster decides about them (docs/decisions/0001).
  */
 const UPDATE = `
 WITH former AS (
@@ -32,9 +32,9 @@ WITH former AS (
 ), ${WRITE_TAIL}`;
 
 /**
- * Writes what is wanted from now on: raises the generation, and makes the revision if one is given.
- * @throws StaleWrite when the generation is no longer the expected one or deletion was asked for; UniqueViolation
- *   `deployments_route_host`, `leaving_hosts_pkey`, `kept_hosts_pkey`
+ * Writes the new desired state: increments the generation and creates the revision, if there is one.
+ * @throws StaleWrite when the generation is no longer the expected one or the deployment is being deleted;
+ *   UniqueViolation `deployments_route_host`, `leaving_hosts_pkey`, `kept_hosts_pkey`
  */
 export async function updateWanted(
   transaction: Transaction,
@@ -71,7 +71,7 @@ export async function updateWanted(
   return toDeploymentRecord(row);
 }
 
-/** The caller has locked the row, or the write finds that its generation is another. */
+/** The caller has locked the row, or the write detects that its generation changed. */
 async function formerHost(
   transaction: Transaction,
   tenantId: string,

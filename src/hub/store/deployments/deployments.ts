@@ -1,4 +1,4 @@
-/** Everything about the records of deployments; each part in its own file. */
+/** Exports the store functions of deployments. Each part has its own file. */
 export {
   type DeletionOutcome,
   type DeletionRequest,

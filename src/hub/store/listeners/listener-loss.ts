@@ -5,7 +5,10 @@ import type { Transaction } from '../core/database.ts';
 import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
 import { SEEN_STATUSES } from '../deployments/status.ts';
 
-/** In the order of ids, as everybody who locks several: what changes a status meanwhile comes before or after. */
+/**
+ * Locks in the order of ids, as all code that locks several deployments does, so concurrent status changes come before
+ * or after.
+ */
 const LOCK = `
 SELECT id, tenant_id, recorded_status AS status, observed_at IS NOT NULL AS observed
 FROM deployments WHERE listener_id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
@@ -13,14 +16,14 @@ FROM deployments WHERE listener_id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDA
 const TOLD_LAST = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment_id = r.deployment_id
   AND e.revision_id = r.id AND e.details ? 'to' ORDER BY e.id DESC LIMIT 1)`;
 
-/** At a return ($2) those that the history has as UNKNOWN: others were handed out, or reported on, since it came. */
+/** At a return ($2), only deployments that are UNKNOWN in the history. The others had a hand-out or report since. */
 const ON_THEIR_WAY = `
 SELECT r.id, r.tenant_id, r.deployment_id, r.number, r.status
 FROM revisions r JOIN deployments d ON d.id = r.deployment_id
 WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN (${SEEN_STATUSES})
   AND (NOT $2 OR ${TOLD_LAST} = 'UNKNOWN') ORDER BY r.id`;
 
-/** One statement, whatever the number. */
+/** One statement, whatever the number of deployments. */
 const TELL = `
 INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, actor_name, reason, message, details)
 SELECT id, tenant_id, deployment_id, revision_id, $2::text, $3::uuid, $4::text, $5::text, message, details
@@ -43,9 +46,9 @@ interface RevisionRow {
 }
 
 /**
- * Writes to the history of each deployment, and of each revision on its way, that nobody sees any more how it fares, or
- * that somebody does again: UNKNOWN is derived at reading (status.ts), so no row of theirs changes. Once a loss, not
- * once a look; the caller has locked the listeners.
+ * Writes events for each deployment and each revision in progress that their cluster is no longer observed, or is
+ * observed again. UNKNOWN is derived when read (status.ts), so their rows do not change. Called once per loss. The
+ * caller has locked the listeners.
  */
 export async function tellObservation(
   transaction: Transaction,
@@ -86,7 +89,7 @@ interface ToldListener {
   loss_recorded: boolean;
 }
 
-/** Writes to the history that the cluster is observed, or that it is not, where that is another word than the last one. */
+/** Writes an event when the observation of the cluster begins or ends, if the last event says otherwise. */
 export async function tellReachability(
   transaction: Transaction,
   listenerId: string,
@@ -122,7 +125,7 @@ UPDATE listeners SET awaits_inventory = false, loss_recorded = NOT cluster_reach
   lost_at = CASE WHEN NOT cluster_reachable THEN lost_at END
 WHERE id = $1 RETURNING cluster_reachable AS reachable`;
 
-/** The listener has told of all that is in its cluster: that counts as seen from now on. */
+/** The listener has reported its whole inventory, so its cluster counts as observed from now on. */
 export async function noteLooked(transaction: Transaction, listenerId: string): Promise<void> {
   const [row] = await transaction.query<ToldListener>(AWAITED, [listenerId]);
   if (row === undefined) return;
@@ -136,9 +139,10 @@ WHERE ever_seen AND NOT loss_recorded AND lease_expires_at <= now()
 RETURNING id, tenant_id, compute_id`;
 
 /**
- * Notes each listener whose lease ran out, once, in the history, and that the status of its deployments is UNKNOWN. Platform scope; to be called every few seconds.
- * The status UNKNOWN does not wait for it: it is computed from the lease at reading.
- * @returns how many
+ * Writes an event for each listener whose lease expired, once, and the status UNKNOWN of its deployments. Platform
+ * scope. Call it every few seconds. The status UNKNOWN in reads does not depend on it, because it is computed from the
+ * lease.
+ * @returns the number of lost listeners
  */
 export async function recordLostListeners(transaction: Transaction): Promise<number> {
   const lost = await transaction.query<{ id: string; tenant_id: string | null; compute_id: string }>(LOST);

@@ -6,9 +6,9 @@ import type { Transaction } from '../core/database.ts';
 import { type Actor, appendEvents, type NewEvent } from '../core/events.ts';
 import type { ReportedDeployment } from './listener-report-rows.ts';
 
-/** What reports tell of images, as rows and history: by which digest a revision runs, or why none is known. */
+/** Writes reported images to rows and history: the digest that a revision runs, or why none is known. */
 
-/** A digest of the very image that was asked for. What was seen counts, whatever was known before. */
+/** A digest of the requested image. The observed digest counts, whatever was recorded before. */
 const RESOLVED = `
 UPDATE revisions r SET resolved_image = v.image
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, deployment_id uuid, image text)
@@ -24,13 +24,13 @@ interface ResolvedRow {
   image: string;
 }
 
-/** Those of these revisions of which it is not told yet. */
+/** The revisions without an event for this result. */
 const UNTOLD = `
 SELECT v.revision_id FROM jsonb_to_recordset($1::jsonb) AS v(deployment_id uuid, revision_id uuid)
 WHERE NOT EXISTS (SELECT 1 FROM events e
   WHERE e.deployment_id = v.deployment_id AND e.revision_id = v.revision_id AND e.reason = 'ImageUnresolved')`;
 
-/** The reports of one deployment that were taken, in their order. */
+/** The accepted reports of one deployment, in their order. */
 export interface TakenReports {
   readonly deployment: ReportedDeployment;
   readonly reports: readonly ClusterReport[];
@@ -44,7 +44,7 @@ interface Unresolved {
 
 const imageReady = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'ImageReady');
 
-/** What was looked up in vain, where the condition is not the one that was known. */
+/** Failed lookups whose condition differs from the recorded one. */
 function unresolved({ deployment, reports }: TakenReports): Unresolved[] {
   const last = reports.findLast((report) => report.kind === 'observed');
   const { conditions, wantedRevisionId: revisionId } = deployment.facts;
@@ -79,7 +79,7 @@ async function resolve(transaction: Transaction, taken: readonly TakenReports[])
   return await transaction.query<ResolvedRow>(RESOLVED, [JSON.stringify(told), told.map(({ id }) => id)]);
 }
 
-/** Writes what is new of images, with its history. The deployments are locked. */
+/** Writes changes of images with their history. The deployments are locked. */
 export async function writeImages(
   transaction: Transaction,
   taken: readonly TakenReports[],
