@@ -54,8 +54,8 @@ function requestMetrics(registry: Registry): RequestPart {
       return counted.over;
     },
     answered({ method, route, status, waits, seconds: took }) {
-      const told = typeof status === 'number' ? `${Math.floor(status / 100)}xx` : status;
-      seconds.observe({ method, route, status: told, waits: String(waits) }, took);
+      const statusClass = typeof status === 'number' ? `${Math.floor(status / 100)}xx` : status;
+      seconds.observe({ method, route, status: statusClass, waits: String(waits) }, took);
     },
   };
 }

@@ -28,12 +28,12 @@ function once<T>(make: () => T): () => T {
  * Sampling interval of the event loop. Measured delays include it, so 50 ms means no delay. With prom-client's default
  * of 10 ms, an idle process uses half a percent of a core for it.
  */
-const LOOK_AT_LOOP_MS = 50;
+const LOOP_SAMPLE_MS = 50;
 
 /** @param about version and role for berth_build_info */
 export function createMetrics(about: { readonly version: string; readonly role: string }): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOK_AT_LOOP_MS });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });
   new Gauge({
     name: 'berth_build_info',
     help: 'Always 1. The labels are the version and the role of the process.',

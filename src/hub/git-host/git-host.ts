@@ -33,7 +33,7 @@ async function readPage(
   const { url, answer } = PROVIDERS[provider];
   const parsed = answer.safeParse(await getJson(url(hostUrl, page), token, options));
   if (parsed.success) return parsed.data;
-  throw new GitHostError('unreadable', `its answer is not that of the ${provider} API`);
+  throw new GitHostError('unreadable', `its response does not match the ${provider} API`);
 }
 
 /** Creates the client. It has no state between calls. */

@@ -76,7 +76,8 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw new GitHostError('unreadable', `its answer is larger than ${maxBytes} bytes`);
+    if (size > maxBytes)
+      throw new GitHostError('unreadable', `its response is larger than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -108,7 +109,7 @@ export async function callHttps(
     return { status, headers, body };
   } catch (error) {
     if (error instanceof GitHostError) throw error;
-    if (signal.aborted) throw new GitHostError('timeout', `no answer within ${options.deadlineMs} ms`);
+    if (signal.aborted) throw new GitHostError('timeout', `no response within ${options.deadlineMs} ms`);
     throw connectionError(error);
   } finally {
     response?.destroy();
@@ -120,12 +121,12 @@ export function failureOf({ status, headers }: HttpsAnswer): GitHostError | null
   if (status === 200) return null;
   // GitHub also reports rate limits with 403.
   if (status === 429 || (status === 403 && headers['x-ratelimit-remaining'] === '0')) {
-    return new GitHostError('limited', 'it lets no more requests of this token pass for now');
+    return new GitHostError('limited', 'it has reached its request limit for this token');
   }
   if (status === 401 || status === 403) {
-    return new GitHostError('refused', `it refused the token (status ${status})`);
+    return new GitHostError('refused', `it rejected the token (status ${status})`);
   }
   if (status >= 300 && status < 400)
-    return new GitHostError('unavailable', 'it redirects, which is not followed');
-  return new GitHostError('unavailable', `it answered with status ${status}`);
+    return new GitHostError('unavailable', 'it responds with a redirect, which is not followed');
+  return new GitHostError('unavailable', `it responded with status ${status}`);
 }

@@ -5,7 +5,7 @@ function parse(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    throw new GitHostError('unreadable', 'its answer is no JSON');
+    throw new GitHostError('unreadable', 'its response is not JSON');
   }
 }
 

@@ -52,27 +52,28 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
   const { database, backend, logger, random = Math.random, onAttempt = () => undefined } = options;
   const leaseSeconds = (options.leaseMs ?? 2 * DEADLINE_MS) / 1000;
   const abandon = new AbortController();
-  const onTheirWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   let hint = Promise.withResolvers<void>();
   let isStopping = false;
   let isBackendDown = false;
 
   let hintTimer: NodeJS.Timeout | null = null;
 
-  const lookAgain = () => hint.resolve();
+  const pollNow = () => hint.resolve();
 
   const wake = () => {
     hintTimer ??= setTimeout(() => {
       hintTimer = null;
-      lookAgain();
+      pollNow();
     }, HINT_PAUSE_MS);
   };
 
   function noteBackend(isDown: boolean, why?: string): void {
     if (isDown === isBackendDown) return;
     isBackendDown = isDown;
-    if (isDown) logger.warn({ why }, 'the tracing backend takes no messages; they are kept and sent again');
-    else logger.info({}, 'the tracing backend takes messages again');
+    if (isDown)
+      logger.warn({ why }, 'the tracing backend does not accept messages; they are stored and retried');
+    else logger.info({}, 'the tracing backend accepts messages again');
   }
 
   const deliver = (message: OutboxMessage): Promise<string | null> => {
@@ -90,7 +91,7 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
     else if (message.attempts === 1) {
       logger.warn(
         { project: message.subjectId, why: error.message },
-        'the tracing backend refused a project',
+        'the tracing backend rejected a project',
       );
     }
     const retrySeconds = retryDelayMs(message.attempts, error.failure, random) / 1000;
@@ -122,15 +123,15 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
       // The lease of the message expires, and it is sent again.
       .catch((error) => logger.warn({ err: String(error) }, 'failed to record what was sent to the backend'))
       .finally(() => {
-        onTheirWay.delete(sending);
-        lookAgain();
+        inFlight.delete(sending);
+        pollNow();
       });
-    onTheirWay.add(sending);
+    inFlight.add(sending);
   }
 
   /** Claims due messages, up to the number that may be in flight. */
   async function look(): Promise<void> {
-    const limit = CONCURRENCY - onTheirWay.size;
+    const limit = CONCURRENCY - inFlight.size;
     // Wakes when the first slot is free.
     if (limit === 0) return;
     const messages = await database.platform.transaction(async (transaction) => {
@@ -145,9 +146,9 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
       // Reset before the query, so that a notification during the query is not missed.
       hint = Promise.withResolvers();
       await look().catch((error) =>
-        logger.warn({ err: String(error) }, 'failed to read the outbox; tried again'),
+        logger.warn({ err: String(error) }, 'failed to read the outbox; retrying'),
       );
-      const timer = setTimeout(lookAgain, options.pollMs ?? POLL_MS);
+      const timer = setTimeout(pollNow, options.pollMs ?? POLL_MS);
       if (!isStopping) await hint.promise;
       clearTimeout(timer);
     }
@@ -159,10 +160,10 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
     async stop() {
       isStopping = true;
       if (hintTimer !== null) clearTimeout(hintTimer);
-      lookAgain();
+      pollNow();
       await running;
       const timer = setTimeout(() => abandon.abort(), options.stopGraceMs ?? STOP_GRACE_MS);
-      await Promise.all(onTheirWay);
+      await Promise.all(inFlight);
       clearTimeout(timer);
     },
   };

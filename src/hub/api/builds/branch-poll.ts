@@ -29,9 +29,9 @@ import { reviseTo } from './pushed-revision.ts';
 /** Applies the result of polling the branch of one deployment, in one transaction. */
 
 /** The result of a poll: the newest commit, or the reason of the failure. */
-export type Seen = { readonly head: BranchHead } | { readonly failure: LookFailure };
+export type PollResult = { readonly head: BranchHead } | { readonly failure: LookFailure };
 
-export interface LookOptions {
+export interface PollOptions {
   /** Interval of polls; 0: a branch is polled only after a push whose order was not clear. */
   readonly everySeconds: number;
   readonly random: () => number;
@@ -56,7 +56,7 @@ function tell(
 }
 
 /** The name under which the branch is recorded. '' is the default branch when its name is not known. */
-function branchOf(due: DueBranch, seen: Seen): string {
+function branchOf(due: DueBranch, seen: PollResult): string {
   if ('head' in seen) return seen.head.branch;
   const tracked = trackedBranch(due.repoRef);
   if (tracked === 'default') return due.watch?.branch ?? '';
@@ -68,13 +68,13 @@ async function failed(
   due: DueBranch,
   known: BranchWatch,
   failure: LookFailure,
-  { everySeconds, random }: LookOptions,
+  { everySeconds, random }: PollOptions,
 ): Promise<void> {
   const looked = afterFailure(known, failure);
   const wait = nextLookSeconds(everySeconds || SOON_EVERY_SECONDS, looked.watch.failures, random());
   await writeBranchWatch(transaction, due.tenantId, due.id, looked.watch, wait);
   if (looked.tell !== 'failed') return;
-  const message = `The branch ${known.branch === '' ? 'that is the default one' : known.branch} could not be looked at: ${LOOK_FAILURES[failure]}.`;
+  const message = `The branch ${known.branch === '' ? '(the default branch)' : known.branch} could not be polled: ${LOOK_FAILURES[failure]}.`;
   await tell(transaction, due, { reason: 'BranchUnreadable', message, details: { failure } });
 }
 
@@ -82,7 +82,7 @@ async function succeeded(
   deps: Pick<ApiDeps, 'policy' | 'secretBox'>,
   transaction: Transaction,
   found: { due: DueBranch; record: DeploymentRecord; known: BranchWatch; head: BranchHead },
-  { everySeconds, random }: LookOptions,
+  { everySeconds, random }: PollOptions,
 ): Promise<void> {
   const { due, record, known, head } = found;
   const { tenantId, id } = due;
@@ -94,7 +94,7 @@ async function succeeded(
   const next = nextLookSeconds(everySeconds || SOON_EVERY_SECONDS, 0, random());
   await writeBranchWatch(transaction, tenantId, id, watch, verdict === 'again' ? AGAIN_SECONDS : next);
   if (looked.tell === 'readable') {
-    const message = `The branch ${head.branch} can be looked at again.`;
+    const message = `The branch ${head.branch} can be polled again.`;
     await tell(transaction, due, { reason: 'BranchReadable', message, details: {} });
   }
   if (verdict !== 'build') return;
@@ -110,7 +110,12 @@ const isWatched = ({ deleteRequestedAt, sourceConfig }: DeploymentRecord) =>
   deleteRequestedAt === null && sourceConfig.build_on_push === true;
 
 /** Applies the result of a poll to the deployment. */
-export function takeLook(deps: ApiDeps, due: DueBranch, seen: Seen, options: LookOptions): Promise<void> {
+export function applyPoll(
+  deps: ApiDeps,
+  due: DueBranch,
+  seen: PollResult,
+  options: PollOptions,
+): Promise<void> {
   const { tenantId, id } = due;
   return deps.database.forTenant(tenantId).transaction(async (transaction) => {
     const record = await findDeploymentForUpdate(transaction, tenantId, id);

@@ -10,13 +10,13 @@ import {
 import {
   claimBranches,
   type DueBranch,
-  lookAgain,
-  scheduleForgotten,
+  scheduleNextPoll,
+  scheduleUnscheduled,
 } from '../../store/builds/branch-watch.ts';
 import { openIntegration } from '../../store/builds/integrations.ts';
 import { SecretBoxError } from '../../store/core/errors.ts';
 import type { ApiDeps } from '../core/deps.ts';
-import { type Seen, takeLook } from './branch-poll.ts';
+import { applyPoll, type PollResult } from './branch-poll.ts';
 
 /**
  * Polls the branches of deployments with build_on_push, for hosts whose webhooks cannot reach the hub and for pushes
@@ -73,22 +73,22 @@ async function accessTo(
 }
 
 /** The branch name to request. null: the default branch; undefined: the name is not valid. */
-function askedBranch({ repoRef }: DueBranch): string | null | undefined {
+function requestedBranch({ repoRef }: DueBranch): string | null | undefined {
   const tracked = trackedBranch(repoRef);
   return tracked === 'default' ? null : tracked?.name;
 }
 
 /** The results, in the order of the branches. */
-async function look(deps: ApiDeps, due: readonly DueBranch[]): Promise<Seen[]> {
+async function look(deps: ApiDeps, due: readonly DueBranch[]): Promise<PollResult[]> {
   const [first] = due;
   if (first === undefined) return [];
   try {
     const access = await accessTo(deps, first);
     if (access === null) return due.map(() => ({ failure: 'no_token' }));
-    const branches = [...new Set(due.map(askedBranch).filter((branch) => branch !== undefined))];
+    const branches = [...new Set(due.map(requestedBranch).filter((branch) => branch !== undefined))];
     const heads = branches.length === 0 ? [] : await deps.gitHost.branchHeads(access, branches);
-    return due.map((each): Seen => {
-      const branch = askedBranch(each);
+    return due.map((each): PollResult => {
+      const branch = requestedBranch(each);
       const head = branch === undefined ? null : (heads[branches.indexOf(branch)] ?? null);
       return head === null ? { failure: 'no_branch' } : { head };
     });
@@ -105,7 +105,7 @@ function isAsKnown({ watch }: DueBranch, head: BranchHead): boolean {
   return known.commit === head.commit && known.failures === 0 && !known.soon && known.doubted == null;
 }
 
-async function lookAt(
+async function pollRepository(
   deps: ApiDeps,
   due: readonly DueBranch[],
   options: Required<Pick<BranchPollerOptions, 'everySeconds' | 'random'>>,
@@ -120,15 +120,18 @@ async function lookAt(
     const wait = nextLookSeconds(options.everySeconds, 0, options.random());
     const ids = unchanged.map(({ each }) => each.id);
     await deps.database.platform.transaction((transaction) =>
-      lookAgain(transaction, { ids, claimedUntil: one.each.claimedUntil, inSeconds: wait }),
+      scheduleNextPoll(transaction, { ids, claimedUntil: one.each.claimedUntil, inSeconds: wait }),
     );
   }
   for (const entry of found) {
     if (unchanged.includes(entry)) continue;
     const { each, saw } = entry;
-    await takeLook(deps, each, saw, options).catch((error) =>
+    await applyPoll(deps, each, saw, options).catch((error) =>
       // The lease of the row expires, and the branch is polled again.
-      deps.logger.warn({ deploymentId: each.id, err: String(error) }, 'failed to note a look at a branch'),
+      deps.logger.warn(
+        { deploymentId: each.id, err: String(error) },
+        'failed to record the poll of a branch',
+      ),
     );
   }
 }
@@ -142,17 +145,17 @@ export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): 
   const stopped = Promise.withResolvers<void>();
 
   function begin(due: readonly DueBranch[]): void {
-    const looking = lookAt(deps, due, { everySeconds, random })
-      .catch((error) => logger.warn({ err: String(error) }, 'failed to look at branches; tried again'))
-      .finally(() => underWay.delete(looking));
-    underWay.add(looking);
+    const polling = pollRepository(deps, due, { everySeconds, random })
+      .catch((error) => logger.warn({ err: String(error) }, 'failed to poll branches; retrying'))
+      .finally(() => underWay.delete(polling));
+    underWay.add(polling);
   }
 
   let scheduleAt = 0;
 
   async function schedule(): Promise<void> {
     if (performance.now() < scheduleAt) return;
-    await database.platform.transaction(scheduleForgotten);
+    await database.platform.transaction(scheduleUnscheduled);
     scheduleAt = performance.now() + SCHEDULE_EVERY_MS;
   }
 
@@ -170,7 +173,7 @@ export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       const taken = await take().catch((error) => {
-        logger.warn({ err: String(error) }, 'failed to read which branches are due; tried again');
+        logger.warn({ err: String(error) }, 'failed to read which branches are due; retrying');
         return 0;
       });
       if (underWay.size >= CONCURRENCY) await Promise.race([...underWay, stopped.promise]);

@@ -2,7 +2,7 @@ import type { Reason } from '../../../domain/conditions/conditions.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
-import { updateWanted } from '../../store/deployments/deployments.ts';
+import { updateDesiredState } from '../../store/deployments/deployments.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { quotaUsage } from '../deployments/deployment-quota.ts';
 import { newRevision } from '../deployments/deployment-rules.ts';
@@ -39,7 +39,7 @@ export async function reviseTo(
   const usage = await quotaUsage(deps, transaction, tenantId, { deploymentId, sourceConfig, secretNames });
   const sourceRevisionConfig = { ...before.sourceRevisionConfig, image_uri: null, repo_commit_sha: commit };
   const revision = newRevision(before.source, sourceRevisionConfig);
-  await updateWanted(transaction, deps.secretBox, tenantId, deploymentId, {
+  await updateDesiredState(transaction, deps.secretBox, tenantId, deploymentId, {
     expectedGeneration: before.generation,
     sourceConfig,
     sourceRevisionConfig,

@@ -6,7 +6,7 @@ import type { Statement } from '../../registry/credential.ts';
 import { TOKEN_PATH } from '../../registry/registry-config.ts';
 import { findRepositoryOwner } from '../../store/builds/repository-owners.ts';
 import type { ApiDeps } from '../core/deps.ts';
-import { ApiError, nothingHere } from '../core/errors.ts';
+import { ApiError, noRoute } from '../core/errors.ts';
 import type { Limiter } from '../core/rate-limit.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -59,7 +59,7 @@ const tokenSchema = z
   })
   .describe('A token for the registry.');
 
-interface Asked {
+interface TokenRequest {
   readonly credential: string | null;
   readonly service?: string | undefined;
   readonly scope: string | readonly string[];
@@ -88,9 +88,9 @@ function checkService({ service: own }: RegistryAuthority, part: string, given: 
 }
 
 /** @throws ApiError 400, 401, 404 when the registry does not use this API, 429 */
-async function answer(deps: ApiDeps, limiter: Limiter, request: FastifyRequest, asked: Asked) {
+async function answer(deps: ApiDeps, limiter: Limiter, request: FastifyRequest, asked: TokenRequest) {
   const { registryAuthority: authority, clock = () => new Date() } = deps;
-  if (authority == null) throw nothingHere();
+  if (authority == null) throw noRoute();
   const now = clock();
   const statement = asked.credential === null ? null : authority.read(asked.credential, now);
   const owner = statement === null ? null : await ownerOf(deps, statement);

@@ -14,11 +14,11 @@ import { listenerRoutes } from '../listeners/listener-routes.ts';
 import { logRoutes } from '../logs/log-routes.ts';
 import { changeSubject, isRead } from '../observe/change-subject.ts';
 import { healthRoutes } from '../observe/health-routes.ts';
-import { observeRequests, type TellEnd } from '../observe/observe-requests.ts';
+import { type OnRequestEnd, observeRequests } from '../observe/observe-requests.ts';
 import { openApiOptions } from '../openapi/openapi.ts';
 import { openApiRoutes } from '../openapi/openapi-routes.ts';
 import { explainRoutes } from '../revisions/explain-routes.ts';
-import { revisionRepeatRoutes } from '../revisions/redeploy-routes.ts';
+import { redeployRoutes } from '../revisions/redeploy-routes.ts';
 import { revisionRoutes } from '../revisions/revision-routes.ts';
 import { tagChangeRoutes } from '../tags/tag-change-routes.ts';
 import { tagRoutes } from '../tags/tag-routes.ts';
@@ -30,11 +30,11 @@ import { webhookRoutes } from '../webhooks/webhook-routes.ts';
 import { webhookSecretRoutes } from '../webhooks/webhook-secret-routes.ts';
 import { serializerFor } from './answer-json.ts';
 import { authenticate } from './auth.ts';
-import { bodyRoom } from './body-limit.ts';
+import { limitBodies } from './body-limit.ts';
 import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
-import { ApiError, errorHandler, nothingHere } from './errors.ts';
-import { tellClosing } from './graceful-shutdown.ts';
-import { refuseUnusedKey } from './idempotency.ts';
+import { ApiError, errorHandler, noRoute } from './errors.ts';
+import { announceShutdown } from './graceful-shutdown.ts';
+import { rejectUnsupportedKey } from './idempotency.ts';
 import { parseJsonBody } from './json-body.ts';
 import { closePages } from './page-headers.ts';
 import { answerClientError, answerExpectation } from './pre-route-errors.ts';
@@ -71,7 +71,7 @@ const pathOf = (url: string) => url.split('?', 1)[0] ?? '';
 /** `/v2/deployments/` does not mean the deployment with an empty id. No route matches it. */
 function requireParams({ params, url }: FastifyRequest): void {
   const isEmpty = Object.entries(params ?? {}).some(([name, value]) => name !== '*' && value === '');
-  if (isEmpty) throw nothingHere(pathOf(url));
+  if (isEmpty) throw noRoute(pathOf(url));
 }
 
 /** RFC 9112, section 3.2. Node would check it too, but its response has no body and no request id. */
@@ -99,7 +99,7 @@ function checks(all: readonly Check[]) {
 const CLIENT_GONE = 499;
 
 /** Writes one log line per response or aborted request, without headers, body and query. */
-function logEnd(logger: Logger): TellEnd {
+function logEnd(logger: Logger): OnRequestEnd {
   return (request, _, { status, ms }) => {
     const { access, url: route } = request.routeOptions.config;
     // Listeners renew their lease every few seconds. Their changes are in the history of the deployments.
@@ -170,14 +170,14 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.setSerializerCompiler(serializerFor);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(({ url }) => {
-    throw nothingHere(pathOf(url));
+    throw noRoute(pathOf(url));
   });
   observeRequests(app, deps, logEnd(logger));
   app.addHook('onRequest', checks([setHeaders, requireHost, requireParams]));
   app.decorateRequest('caller', null);
   app.addHook('onRequest', authenticate(deps, limiter));
-  app.addHook('onRequest', checks([refuseUnusedKey, bodyRoom()]));
-  tellClosing(app);
+  app.addHook('onRequest', checks([rejectUnsupportedKey, limitBodies()]));
+  announceShutdown(app);
   app.addHook('onSend', closePages);
   app.register(swagger, openApiOptions(deps));
   app.register(async (scoped) => {
@@ -185,7 +185,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     deploymentRoutes(scoped, deps);
     deploymentDeletionRoutes(scoped, deps);
     revisionRoutes(scoped, deps);
-    revisionRepeatRoutes(scoped, deps);
+    redeployRoutes(scoped, deps);
     buildLogRoutes(scoped, deps);
     logRoutes(scoped, deps);
     explainRoutes(scoped, deps);

@@ -42,14 +42,14 @@ const MAX_KEY_LENGTH = 512;
 
 /** The caller of a request. The route must not be public. */
 export function callerOf({ caller }: FastifyRequest): Caller {
-  if (caller === null) throw new Error('failed to tell the caller: the route is public');
+  if (caller === null) throw new Error('failed to identify the caller: the route is public');
   return caller;
 }
 
 /** The tenant of the request. */
 export function tenantOf(request: FastifyRequest): string {
   const { tenantId } = callerOf(request);
-  if (tenantId === null) throw new Error('failed to tell the tenant: the route is open to keys without one');
+  if (tenantId === null) throw new Error('failed to identify the tenant: the route accepts keys without one');
   return tenantId;
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { onGone } from './client-disconnect.ts';
+import { onDisconnect } from './client-disconnect.ts';
 import { ApiError } from './errors.ts';
 
 /**
@@ -38,7 +38,7 @@ function claimed({ method, headers, routeOptions }: FastifyRequest): number {
 }
 
 /** Checks that there is memory for the body, after authentication. @throws ApiError 429, 503 */
-export function bodyRoom({ total, each }: BodyLimits = LIMITS) {
+export function limitBodies({ total, each }: BodyLimits = LIMITS) {
   let all = 0;
   const held = new Map<string, number>();
   const add = (owner: string, bytes: number) => {
@@ -56,12 +56,12 @@ export function bodyRoom({ total, each }: BodyLimits = LIMITS) {
     if ((held.get(owner) ?? 0) + size > each)
       throw new ApiError(
         429,
-        'Too many bytes of bodies are being sent with keys of yours at once. Wait for answers, then try again.',
+        'The request bodies of your keys exceed the size limit together. Wait for responses, then try again.',
         retry,
       );
     if (all + size > total)
-      throw new ApiError(503, 'Too many bytes of bodies are being received. Try again.', retry);
+      throw new ApiError(503, 'The server is receiving too many request bodies at once. Try again.', retry);
     add(owner, size);
-    onGone(reply, () => add(owner, -size));
+    onDisconnect(reply, () => add(owner, -size));
   };
 }

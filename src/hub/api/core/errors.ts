@@ -78,10 +78,10 @@ export function beingDeleted(): ApiError {
   return new ApiError(409, 'The deployment is being deleted (AWAITING_DELETE) and cannot be changed.');
 }
 
-const INTERNAL = 'The request failed because of a fault on our side. Its X-Request-Id tells us which one.';
+const INTERNAL = 'The request failed because of an internal error. Report its X-Request-Id to the platform.';
 const UNAVAILABLE = 'The service cannot reach its database or is busy. Try again.';
 const UNREADABLE =
-  'What is stored encrypted for this cannot be decrypted on our side. Send its secret values anew, all of them, or ask the platform to configure the key that they were encrypted with.';
+  'The stored secret values cannot be decrypted. Send all secret values again, or ask the platform to configure the key that encrypted them.';
 const RETRY_AFTER_SECONDS = 1;
 /** Name of the foreign keys to a tenant in all tables. */
 const TENANT_KEY = /_tenant_id_tenants_id_fk$/;
@@ -103,14 +103,14 @@ const REFUSALS: Readonly<Record<number, string>> = {
   400: 'The request is malformed.',
   404: NOTHING_HERE,
   408: 'The request did not arrive in time.',
-  412: 'A condition in the headers does not hold.',
+  412: 'A condition in the headers is not met.',
   413: 'The body is too large.',
   414: 'The URL is too long.',
-  416: 'The range is not within what is there.',
+  416: 'The requested range does not exist.',
 };
 
 /** 404: no route matches. @param path of the request, without its query */
-export function nothingHere(path = ''): ApiError {
+export function noRoute(path = ''): ApiError {
   const hint = path.length > 1 && path.endsWith('/') ? ' Paths do not end with a slash.' : '';
   return new ApiError(404, `${NOTHING_HERE}${hint}`);
 }
@@ -120,7 +120,7 @@ function refusedByStatus(error: unknown): ApiError | null {
   const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 400 || status > 499) return null;
   // A file that may not be read gets the same response as a missing one.
-  return status === 403 || status === 404 ? nothingHere() : new ApiError(status, REFUSALS[status] ?? REFUSED);
+  return status === 403 || status === 404 ? noRoute() : new ApiError(status, REFUSALS[status] ?? REFUSED);
 }
 
 /** Maps any error to its response. An unexpected error is a 500 that does not reveal its cause. */

@@ -28,6 +28,6 @@ export function checkIfMatch(header: string | undefined, generation: number): vo
   if (tags.includes('*') || tags.includes(etag(generation))) return;
   throw new ApiError(
     412,
-    `If-Match does not match: the deployment is at generation ${generation}. Read it again and decide anew.`,
+    `If-Match does not match: the deployment is at generation ${generation}. Read it again, then repeat the change.`,
   );
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { closingSignal } from './client-disconnect.ts';
+import { shutdownSignal } from './client-disconnect.ts';
 
 /** Graceful shutdown of the API. Requests in progress are completed, and idle connections do not delay it. */
 
-const LOOK_MS = 50;
+const IDLE_CHECK_MS = 50;
 /** Requests that are not complete by then are aborted. The API has 9 s for its whole shutdown. */
 const DRAIN_MS = 6_000;
 
@@ -11,8 +11,8 @@ const DRAIN_MS = 6_000;
  * Responses during the shutdown carry `Connection: close`, also those to requests that came before it. (fastify sets it
  * only for later requests.)
  */
-export function tellClosing(app: FastifyInstance): void {
-  const closing = closingSignal(app);
+export function announceShutdown(app: FastifyInstance): void {
+  const closing = shutdownSignal(app);
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (closing.aborted) reply.header('connection', 'close');
     done(null, payload);
@@ -25,8 +25,8 @@ export function tellClosing(app: FastifyInstance): void {
  * delay the shutdown by a minute.
  * @param drainMs time after which connections are closed, with unfinished requests
  */
-export async function closeInOrder(app: FastifyInstance, drainMs = DRAIN_MS): Promise<void> {
-  const idle = setInterval(() => app.server.closeIdleConnections(), LOOK_MS);
+export async function closeGracefully(app: FastifyInstance, drainMs = DRAIN_MS): Promise<void> {
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
   const late = setTimeout(() => app.server.closeAllConnections(), drainMs);
   try {
     await app.close();

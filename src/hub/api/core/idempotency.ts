@@ -15,14 +15,14 @@ export const idempotencyKeyHeader = z
   .optional();
 
 /** Rejects the header on routes that do not support it, because the client relies on it. @throws ApiError 422 */
-export function refuseUnusedKey(request: FastifyRequest): void {
+export function rejectUnsupportedKey(request: FastifyRequest): void {
   if (request.method !== 'POST' || request.headers['idempotency-key'] === undefined || request.is404) return;
   const { headers } = request.routeOptions.schema ?? {};
   if (headers instanceof z.ZodObject && 'idempotency-key' in headers.shape) return;
   throw wrongShape([
     {
       loc: ['header', 'Idempotency-Key'],
-      msg: 'is not honoured by this operation: leave it out, and look whether it was done before it is repeated',
+      msg: 'is not supported by this operation: omit it, and check the result before you repeat a request',
       type: 'not_supported',
     },
   ]);
@@ -65,6 +65,6 @@ export async function earlierAnswer(
 }
 
 /** 409: an earlier request with the same key created the object, and it has been deleted since. */
-export function madeAndGone(what: string): ApiError {
-  return new ApiError(409, `The ${what} that was made with this Idempotency-Key is gone.`);
+export function createdAndDeleted(what: string): ApiError {
+  return new ApiError(409, `The ${what} that was created with this Idempotency-Key has been deleted.`);
 }

@@ -23,17 +23,17 @@ export type Batches = AsyncIterable<readonly object[]>;
 
 async function* encoded(batches: Batches, logger: Logger): AsyncGenerator<string> {
   // The response head is sent with the first line, so the first line is sent at once.
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let sentAt = Number.NEGATIVE_INFINITY;
   try {
     for await (const batch of batches) {
-      const isDue = performance.now() - toldAt >= HEARTBEAT_MS;
+      const isDue = performance.now() - sentAt >= HEARTBEAT_MS;
       if (batch.length === 0 && !isDue) continue;
-      toldAt = performance.now();
+      sentAt = performance.now();
       yield batch.length === 0 ? '\n' : batch.map((line) => `${JSON.stringify(line)}\n`).join('');
     }
   } catch (error) {
     const { statusCode, detail } = toApiError(error);
-    if (statusCode >= 500) logger.warn({ err: String(error) }, 'a stream of lines broke off');
+    if (statusCode >= 500) logger.warn({ err: String(error) }, 'a log stream was interrupted');
     const why = typeof detail === 'string' ? detail : 'The request is refused.';
     // Clients recognize from this text that the log continues.
     const isBroken = statusCode >= 500 && !why.includes('ask again');

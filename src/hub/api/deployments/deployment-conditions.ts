@@ -21,12 +21,12 @@ export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
     type: 'SecretsReadable',
     status: 'False',
     reason: 'SecretsUnreadable',
-    message: `${REASONS.SecretsUnreadable} What runs goes on; a PATCH with all secrets, values included, mends it.`,
+    message: `${REASONS.SecretsUnreadable} Running workloads are not affected. To fix it, send a PATCH with all secrets and their values.`,
     lastTransitionTime: isoTime(updatedAt),
   };
 }
 
-const RETURNING = 'The listener was away, and has not told yet what it finds in its cluster.';
+const RETURNING = 'The listener reconnected and has not reported its inventory yet.';
 
 /** Why the deployment is not observed; null: it is observed. */
 function blindness({ listener, namespace }: DeploymentRecord): readonly [Reason, string] | null {
@@ -128,6 +128,6 @@ export function shownConditions(record: DeploymentRecord, now = new Date()): Con
     return conditions;
   }
   const seen = observation === null ? 'nothing of it' : `generation ${observation.generation}`;
-  const message = `Generation ${generation} is wanted; the cluster was last seen with ${seen}.`;
+  const message = `Generation ${generation} is requested; the last report from the cluster has ${seen}.`;
   return withReady(conditions, condition('False', 'Reconciling', record.updatedAt, message));
 }

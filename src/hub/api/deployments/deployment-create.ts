@@ -17,7 +17,7 @@ import type { DeploymentRecord, NewDeployment } from '../../store/core/records.t
 import { findDeployment, insertDeployment } from '../../store/deployments/deployments.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules } from '../core/errors.ts';
-import { earlierAnswer, madeAndGone } from '../core/idempotency.ts';
+import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { checkTracingProject } from '../tenancy/tenant-counts.ts';
 import { checkIntegration } from './deployment-integration.ts';
 import { checkClusterSupport, manifestsOf, resourceOf, revisionOf } from './deployment-manifests.ts';
@@ -26,11 +26,11 @@ import { checkQuota } from './deployment-quota.ts';
 import {
   checkRepositoryHost,
   conflict,
+  deploymentIssues,
   newRevision,
   repositoryOwner,
+  rolledBack,
   serverUrl,
-  undone,
-  wantedIssues,
 } from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 
@@ -78,7 +78,7 @@ function decide(deps: ApiDeps, { tenantId, body, actor }: CreateRequest, id: str
       owner: repositoryOwner(deps, { tenantId, appName: name }),
     }),
     ...masked,
-    ...wantedIssues(deps, { sourceConfig, secrets, appName: name }),
+    ...deploymentIssues(deps, { sourceConfig, secrets, appName: name }),
   ];
   if (issues.length > 0) throw brokenRules(issues);
   const waitsForImage = body.source === 'internal_image' && sourceRevisionConfig.image_uri === null;
@@ -107,7 +107,7 @@ async function madeBefore(
   const earlier = await earlierAnswer(deps, transaction, call, answer);
   if (earlier === null) return null;
   const made = await findDeployment(transaction, tenantId, earlier.deploymentId);
-  if (made === null) throw madeAndGone('deployment');
+  if (made === null) throw createdAndDeleted('deployment');
   return made;
 }
 
@@ -152,7 +152,7 @@ export async function createDeployment(deps: ApiDeps, request: CreateRequest): P
   const scope = deps.database.forTenant(request.tenantId);
   const work = (transaction: Transaction) => write(deps, transaction, request, id, decided);
   try {
-    return await (request.dryRun ? undone(scope.transaction, work) : scope.transaction(work));
+    return await (request.dryRun ? rolledBack(scope.transaction, work) : scope.transaction(work));
   } catch (error) {
     throw conflict(error);
   }

@@ -6,7 +6,7 @@ import { findRevision } from '../../store/deployments/revisions.ts';
 import { type DueApply, loadWork } from '../../store/listeners/listener-work-rows.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { dueResource, itemRendering } from '../listeners/listener-work-item.ts';
-import { type Outlook, resourceOf } from './deployment-manifests.ts';
+import { type ManifestChange, resourceOf } from './deployment-manifests.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 
 /**
@@ -15,9 +15,10 @@ import { readableSecrets } from './deployment-secrets.ts';
  */
 
 /** The stored desired state of the cluster. The latest revision of a repository may still be unbuilt. */
-export async function wantedNow(transaction: Transaction, deploymentId: string): Promise<DueApply> {
+export async function desiredNow(transaction: Transaction, deploymentId: string): Promise<DueApply> {
   const [due] = await loadWork(transaction, [deploymentId]);
-  if (due?.kind !== 'apply') throw new Error('failed to tell what a change leads to: nothing is wanted');
+  if (due?.kind !== 'apply')
+    throw new Error('failed to preview a change: the deployment has no desired state');
   return due;
 }
 
@@ -38,11 +39,11 @@ export interface Changed {
 }
 
 /** @throws SecretBoxError when the desired state cannot be decrypted */
-export async function outlookOf(
+export async function manifestChangeOf(
   deps: ApiDeps,
   transaction: Transaction,
   { before, after }: Changed,
-): Promise<Outlook> {
+): Promise<ManifestChange> {
   const both = {
     before: resourceBefore(deps, before.due),
     after: dueResource(itemRendering(deps), after.due).resource,

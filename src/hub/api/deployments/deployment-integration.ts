@@ -1,6 +1,6 @@
 import { isOnHost } from '../../../domain/builds/git-host.ts';
 import type { SourceConfig } from '../../../domain/deployment/deployment.ts';
-import { holdIntegration } from '../../store/builds/integrations.ts';
+import { lockIntegration } from '../../store/builds/integrations.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import { brokenRules } from '../core/errors.ts';
 
@@ -14,7 +14,7 @@ export async function checkIntegration(
   { integration_id: id, repo_url: repository }: SourceConfig,
 ): Promise<void> {
   if (id === null) return;
-  const integration = await holdIntegration(transaction, tenantId, id);
+  const integration = await lockIntegration(transaction, tenantId, id);
   if (integration === null) {
     const loc = ['source_config', 'integration_id'];
     throw brokenRules([{ loc, msg: 'no integration has this id', type: 'integration_unknown' }]);

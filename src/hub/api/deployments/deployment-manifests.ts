@@ -114,7 +114,7 @@ function replacesDataPods(before: ManagedDeployment, after: ManagedDeployment): 
 }
 
 /** A change of a deployment's resource. */
-export interface Outlook {
+export interface ManifestChange {
   readonly before: ManagedDeployment;
   readonly after: ManagedDeployment;
   /**
@@ -155,7 +155,10 @@ export interface RollContext {
  * Whether a change from one resource to another replaces pods of the app, the database or the cache. Their templates
  * differ, and pods exist before and after. A change of the number of pods replaces none.
  */
-export function rollsPods({ before, after, served }: Outlook, { builds, config }: RollContext): boolean {
+export function rollsPods(
+  { before, after, served }: ManifestChange,
+  { builds, config }: RollContext,
+): boolean {
   if (before.spec.suspend || after.spec.suspend) return false;
   const rollsApp =
     served !== null &&

@@ -16,11 +16,11 @@ import {
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord, NewRevision } from '../../store/core/records.ts';
-import { updateWanted } from '../../store/deployments/deployments.ts';
+import { updateDesiredState } from '../../store/deployments/deployments.ts';
 import { findListener } from '../../store/listeners/listeners.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules, wrongShape } from '../core/errors.ts';
-import { outlookOf, wantedNow } from './deployment-dry-run.ts';
+import { desiredNow, manifestChangeOf } from './deployment-dry-run.ts';
 import { lockForChange } from './deployment-lock.ts';
 import { checkClusterSupport, manifestsOf, resourceOf, rollsPods } from './deployment-manifests.ts';
 import { renderingOf } from './deployment-placement.ts';
@@ -28,11 +28,11 @@ import { checkQuota, externalServices, keptVolumeOf, quotaUsage } from './deploy
 import {
   checkRepositoryHost,
   conflict,
+  deploymentIssues,
   newRevision,
   repositoryOwner,
+  rolledBack,
   serverUrl,
-  undone,
-  wantedIssues,
 } from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 import { secretsBeforePatch } from './deployment-secrets.ts';
@@ -96,7 +96,7 @@ function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Pa
   );
   return [
     ...below(['source_config', 'resource_spec'], shrinking),
-    ...wantedIssues(deps, { sourceConfig, stored, secrets, appName: record.appName }),
+    ...deploymentIssues(deps, { sourceConfig, stored, secrets, appName: record.appName }),
   ];
 }
 
@@ -162,7 +162,7 @@ async function write(
     before.deploymentType,
     volumeOf({ record: before, keptVolumeGi }),
   );
-  return updateWanted(transaction, deps.secretBox, before.tenantId, before.id, {
+  return updateDesiredState(transaction, deps.secretBox, before.tenantId, before.id, {
     expectedGeneration: before.generation,
     sourceConfig,
     sourceRevisionConfig: next.sourceRevisionConfig,
@@ -199,7 +199,7 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
     patched.next.sourceConfig,
     externalServices(namesOf(patched.next.secrets)),
   );
-  const dueBefore = request.dryRun ? await wantedNow(transaction, before.id) : null;
+  const dueBefore = request.dryRun ? await desiredNow(transaction, before.id) : null;
   const record = await write(
     deps,
     transaction,
@@ -211,8 +211,11 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
   const rendering = await readRendering(transaction, before);
   checkClusterSupport(resourceOf(deps, record, null, namesOf(patched.next.secrets)), rendering);
   if (dueBefore === null) return { record, generation: record.generation, effects, outlook: null };
-  const after = { record, due: await wantedNow(transaction, before.id) };
-  const outlook = await outlookOf(deps, transaction, { before: { record: before, due: dueBefore }, after });
+  const after = { record, due: await desiredNow(transaction, before.id) };
+  const outlook = await manifestChangeOf(deps, transaction, {
+    before: { record: before, due: dueBefore },
+    after,
+  });
   const builds = revision?.status === 'AWAITING_BUILD';
   return {
     record,
@@ -233,7 +236,7 @@ export async function patchDeployment(deps: ApiDeps, request: PatchRequest): Pro
   const work = (transaction: Transaction) => apply(deps, transaction, request);
   try {
     const tried: typeof scope.transaction = (each) => scope.transaction(each, { byIndex: true });
-    return await (request.dryRun ? undone(tried, work) : scope.transaction(work));
+    return await (request.dryRun ? rolledBack(tried, work) : scope.transaction(work));
   } catch (error) {
     throw conflict(error);
   }

@@ -19,7 +19,7 @@ import { readableSecrets } from './deployment-secrets.ts';
 /** Checks deployments against the quotas of their tenant. */
 
 /** The requested state of a deployment. */
-export interface Asked {
+export interface QuotaRequest {
   /** null: the deployment is new, and nothing of it is stored. */
   readonly deploymentId: string | null;
   readonly sourceConfig: SourceConfig;
@@ -40,7 +40,7 @@ async function demand(
   deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
-  { deploymentId, sourceConfig, secretNames }: Asked,
+  { deploymentId, sourceConfig, secretNames }: QuotaRequest,
 ): Promise<Demand> {
   const external = externalServices(secretNames);
   if (!external.database || deploymentId === null) return demandOf(sourceConfig, external);
@@ -67,7 +67,7 @@ export async function quotaUsage(
   deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
-  asked: Asked,
+  asked: QuotaRequest,
 ): Promise<QuotaUsage> {
   return usageOf(await demand(deps, transaction, tenantId, asked));
 }
@@ -92,7 +92,7 @@ export async function checkQuota(
   deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
-  asked: Asked,
+  asked: QuotaRequest,
 ): Promise<QuotaUsage> {
   const wanted = await demand(deps, transaction, tenantId, asked);
   const quotas = await lockQuotas(transaction, tenantId, deps.policy.tenant_quotas);

@@ -22,7 +22,7 @@ export interface RestoreRequest {
 }
 
 const graceOver = () =>
-  new ApiError(409, 'The grace of the deletion is over: its data is being removed, or is gone.');
+  new ApiError(409, 'The grace period of the deletion has ended: its data is being removed or is gone.');
 
 /**
  * Restores a deployment within the grace period of its deletion.

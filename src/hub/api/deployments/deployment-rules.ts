@@ -16,7 +16,7 @@ import { ApiError, wrongShape } from '../core/errors.ts';
 
 /** Validation that POST and PATCH of deployments share, for changes and dry runs. */
 
-export interface Wanted {
+export interface RequestedDeployment {
   readonly sourceConfig: SourceConfig;
   /** The stored state; absent: the deployment is new. */
   readonly stored?: {
@@ -56,7 +56,7 @@ const hasOwnDatabase = (secrets: readonly Secret[]) =>
   secrets.some(({ name }) => name === EXTERNAL_DATABASE_SECRET);
 
 /** The rules across the fields of resource_spec, then the policy. Each field is reported once. */
-export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
+export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): BodyIssue[] {
   const { sourceConfig, stored, secrets, appName } = wanted;
   const specIssues = specRuleIssues({
     spec: sourceConfig.resource_spec ?? {},
@@ -92,7 +92,7 @@ export function newRevision(
       id,
       status: 'AWAITING_BUILD',
       reason: 'AwaitingBuild',
-      message: 'The image is to be built from the repository.',
+      message: 'The image will be built from the repository.',
     };
   }
   return { id, status: 'QUEUED', ...(resolvedImage === null ? {} : { resolvedImage }) };
@@ -113,20 +113,20 @@ export function conflict(error: unknown): unknown {
   if (error.constraint === 'leaving_hosts_pkey') {
     return new ApiError(
       409,
-      'The host of this URL (source_config.custom_url) is being released by another deployment: it is free as soon as the route of that one is seen to be gone. Try again in a moment.',
+      'The host of this URL (source_config.custom_url) is being released by another deployment. It is available when the route of that deployment is removed. Try again in a moment.',
     );
   }
   if (error.constraint === 'kept_hosts_pkey') {
     return new ApiError(
       409,
-      'The host of this URL (source_config.custom_url) is still routed to workloads that another tenant has taken out of Berth. Whoever runs the platform can free it, once their routes are gone.',
+      'The host of this URL (source_config.custom_url) is still routed to workloads that another tenant has taken out of Berth. The platform can free it when their routes are removed.',
     );
   }
   return error;
 }
 
 /** Carries the result of a dry run out of the transaction, which is rolled back. */
-class Undone<T> extends Error {
+class DryRunResult<T> extends Error {
   readonly result: T;
   constructor(result: T) {
     super('a dry run is undone');
@@ -135,16 +135,16 @@ class Undone<T> extends Error {
 }
 
 /** Runs `transact` and rolls it back. It runs the same statements as a real change and keeps none of their effects. */
-export async function undone<T, X>(
+export async function rolledBack<T, X>(
   transact: (work: (transaction: X) => Promise<T>) => Promise<T>,
   work: (transaction: X) => Promise<T>,
 ): Promise<T> {
   try {
     return await transact(async (transaction) => {
-      throw new Undone(await work(transaction));
+      throw new DryRunResult(await work(transaction));
     });
   } catch (error) {
-    if (error instanceof Undone) return error.result as T;
+    if (error instanceof DryRunResult) return error.result as T;
     throw error;
   }
 }

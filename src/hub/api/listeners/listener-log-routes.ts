@@ -14,11 +14,11 @@ import type { Scope } from '../../store/core/database.ts';
 import { checkEpoch } from '../../store/listeners/listener-lease.ts';
 import {
   addLogChunk,
-  areLogsWanted,
+  hasLogRequests,
   type TakenLogRequest,
   takeLogRequests,
 } from '../../store/listeners/log-requests.ts';
-import { goneSignal } from '../core/client-disconnect.ts';
+import { disconnectSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
 import { chunkBody } from '../logs/workload-logs.ts';
@@ -37,7 +37,7 @@ export interface ProtocolRoutes {
 }
 
 /** Notifications can be lost, so a waiting listener queries again after this time. */
-const LOOK_AGAIN_MS = 5000;
+const REQUERY_MS = 5000;
 
 const params = z.object({ id: z.uuid() });
 
@@ -64,7 +64,7 @@ async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
   const end = performance.now() + wait;
   for (;;) {
     const ticket = hints.ticket(listenerId);
-    const wanted = await scope.read((reader) => areLogsWanted(reader, listenerId, epoch));
+    const wanted = await scope.read((reader) => hasLogRequests(reader, listenerId, epoch));
     // Each request is handed out once. One that is handed to a disconnected listener would wait in vain.
     const taken =
       wanted && !signal.aborted
@@ -75,11 +75,11 @@ async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
         : [];
     const left = end - performance.now();
     if (taken.length > 0 || left <= 0 || signal.aborted) return taken;
-    await hints.wait(listenerId, ticket, Math.min(left, LOOK_AGAIN_MS), signal);
+    await hints.wait(listenerId, ticket, Math.min(left, REQUERY_MS), signal);
   }
 }
 
-const asTold = ({ id, http_request_id: httpRequestId, ...rest }: TakenLogRequest) => ({
+const presentLogRequest = ({ id, http_request_id: httpRequestId, ...rest }: TakenLogRequest) => ({
   request_id: id,
   ...rest,
   ...(httpRequestId === null ? {} : { http_request_id: httpRequestId }),
@@ -106,9 +106,9 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       const scope = await scopeOf(request, listenerId);
       const { epoch, wait_seconds: seconds } = request.query;
       const knows = request.query.knows.split(',');
-      const signal = goneSignal(reply, closing);
+      const signal = disconnectSignal(reply, closing);
       const waiting = { scope, hints, listenerId, epoch, knows, wait: seconds * 1000, signal };
-      return { log_requests: (await waitForReaders(waiting)).map(asTold) };
+      return { log_requests: (await waitForReaders(waiting)).map(presentLogRequest) };
     },
   );
 

@@ -1,11 +1,11 @@
 import type { WorkItem } from '../../../contract/protocol/work-protocol.ts';
 import type { Scope } from '../../store/core/database.ts';
 import { checkEpoch, handOutAgain, StaleEpoch } from '../../store/listeners/listener-lease.ts';
-import { type HandOut, lookForWork, takeWork } from '../../store/listeners/listener-work.ts';
+import { checkForWork, type HandOut, takeWork } from '../../store/listeners/listener-work.ts';
 import type { DueWork } from '../../store/listeners/listener-work-rows.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { UNOBSERVED } from '../observe/observer.ts';
-import { itemRendering, toWorkItem, whyNone } from './listener-work-item.ts';
+import { itemRendering, toWorkItem, whyNotRendered } from './listener-work-item.ts';
 
 /** The long poll for work. */
 
@@ -23,7 +23,7 @@ export type WorkDeps = Pick<
 >;
 
 /** Notifications can be lost, so a waiting request queries again after this time, in milliseconds. */
-const LOOK_AGAIN_MS = 5000;
+const REQUERY_MS = 5000;
 /** Work is due, but another transaction holds the rows. The request queries again after this time. */
 const BUSY_MS = 100;
 /** Maximum size of a response, in bytes of JSON. */
@@ -50,7 +50,7 @@ function renderer(deps: WorkDeps) {
       return { kind: 'item', item, specHash: item.spec_hash, starts };
     } catch (error) {
       const deploymentId = due.kind === 'apply' ? due.deployment.id : due.deploymentId;
-      const why = whyNone(error);
+      const why = whyNotRendered(error);
       // The text of the error may quote the record.
       const err = error instanceof Error ? error.name : 'unknown';
       const fields = { deploymentId, err, reason: why.reason };
@@ -93,7 +93,7 @@ export interface WorkRequest {
 
 /** Time until the next item is due, in milliseconds; null: no item waits. @throws StaleEpoch */
 async function dueIn(scope: Scope, listenerId: string, epoch: number): Promise<number | null> {
-  const look = await scope.read((reader) => lookForWork(reader, listenerId));
+  const look = await scope.read((reader) => checkForWork(reader, listenerId));
   if (look?.epoch !== epoch) throw new StaleEpoch(epoch, look?.epoch ?? 0);
   return look.dueInMs;
 }
@@ -117,7 +117,7 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
     const ticket = deps.hints.ticket(listenerId);
     const dueInMs = hinted ? 0 : await dueIn(scope, listenerId, epoch);
     const due = dueInMs !== null && dueInMs <= 0;
-    const lookedAt = Date.now();
+    const queriedAt = Date.now();
     // Items are not handed to a disconnected client, since they would return only after a timeout.
     const items =
       due && !signal.aborted
@@ -126,7 +126,7 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
             return takeWork(transaction, listenerId, limit, renderer(deps));
           }, HANDING_OUT)
         : [];
-    for (const item of items) tell(deps, listenerId, item, lookedAt);
+    for (const item of items) tell(deps, listenerId, item, queriedAt);
     const left = end - performance.now();
     if (items.length > 0 || left <= 0 || signal.aborted) return items;
     // The notification brought no items. A query finds when the next one is due.
@@ -134,7 +134,7 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
       hinted = false;
       continue;
     }
-    const pause = due ? BUSY_MS : Math.min(dueInMs ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS);
+    const pause = due ? BUSY_MS : Math.min(dueInMs ?? REQUERY_MS, REQUERY_MS);
     hinted = await deps.hints.wait(listenerId, ticket, Math.min(left, Math.ceil(pause) + 1), signal);
   }
 }

@@ -29,7 +29,7 @@ import {
 import { readLease } from '../../store/listeners/listener-lease-state.ts';
 import { type BatchResult, takeReports } from '../../store/listeners/listener-reports.ts';
 import { type Caller, callerOf } from '../core/auth.ts';
-import { closingSignal, goneSignal } from '../core/client-disconnect.ts';
+import { disconnectSignal, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { noQuery } from '../core/query.ts';
@@ -70,7 +70,7 @@ function toConflict(error: unknown): never {
   if (error instanceof AnotherCluster) {
     throw new ApiError(
       409,
-      `${ANOTHER_CLUSTER}: give this one a listener id of its own, or, if it takes the place of the other one, PATCH /v2/listeners/{id} with {"cluster_id": null}.`,
+      `${ANOTHER_CLUSTER}: give this cluster its own listener id, or, if it replaces the other cluster, PATCH /v2/listeners/{id} with {"cluster_id": null}.`,
     );
   }
   if (error instanceof StaleEpoch || error instanceof LeaseHeld) throw new ApiError(409, error.message);
@@ -78,7 +78,7 @@ function toConflict(error: unknown): never {
 }
 
 /** Logs changes and records metrics. */
-function tellReports(
+function recordReports(
   { logger, observer = UNOBSERVED, span }: ListenerProtocolDeps,
   reports: readonly ClusterReport[],
   { ignored, moved, progress }: BatchResult,
@@ -108,7 +108,7 @@ function addRoutes(
   caller: (request: FastifyRequest) => ListenerCaller,
 ): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
-  const closing = closingSignal(app);
+  const closing = shutdownSignal(app);
   app.setErrorHandler(toConflict);
   const times = { observedSeconds: deps.leaseSeconds, heldSeconds: deps.leaseSeconds / HELD_PART };
   const config = {
@@ -202,7 +202,7 @@ function addRoutes(
       const listenerId = request.params.id;
       const scope = await scopeOf(request, listenerId);
       const { epoch, limit, lost, wait_seconds: wait } = request.query;
-      const signal = goneSignal(reply, closing);
+      const signal = disconnectSignal(reply, closing);
       return {
         items: await waitForWork(deps, scope, { listenerId, epoch, limit, lost, wait: wait * 1000, signal }),
       };
@@ -232,7 +232,7 @@ function addRoutes(
         { byIndex: true },
       );
       if (result === null) throw notFound('listener');
-      tellReports(deps, reports, result, context.now.getTime());
+      recordReports(deps, reports, result, context.now.getTime());
       const isAhead = result.ignored.some(({ why }) => why === GENERATION_AHEAD);
       return { accepted_seq: result.acceptedSeq, ...(isAhead ? { inventory_wanted: true } : {}) };
     },

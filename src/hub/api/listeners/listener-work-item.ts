@@ -75,7 +75,7 @@ function buildInput({ registry }: Rendering, { deployment, build }: DueApply): B
 class TokenUnreadable extends Error {
   constructor({ id, hostUrl }: SealedIntegration) {
     super(
-      `The token of the integration ${id} (${hostUrl}) cannot be decrypted, and what is to be built needs it: PATCH /v2/integrations/${id} with a token mends it.`,
+      `The token of the integration ${id} (${hostUrl}) cannot be decrypted, and a build needs it. To fix it, PATCH /v2/integrations/${id} with a token.`,
     );
   }
 }
@@ -197,7 +197,7 @@ function purgeItem(due: DuePurge): PurgeWork {
 
 /**
  * The work item of a due record.
- * @throws errors that `whyNone` describes: secrets or the token of the build cannot be decrypted, or the record
+ * @throws errors that `whyNotRendered` describes: secrets or the token of the build cannot be decrypted, or the record
  *   violates the contract
  */
 export function toWorkItem(rendering: Rendering, due: DueWork): WorkItem {
@@ -205,7 +205,7 @@ export function toWorkItem(rendering: Rendering, due: DueWork): WorkItem {
 }
 
 /** Describes an error of `toWorkItem`. The text of the error itself may quote the record. */
-export function whyNone(error: unknown): PutOff {
+export function whyNotRendered(error: unknown): PutOff {
   if (error instanceof TokenUnreadable) return { reason: 'TokenUnreadable', message: error.message };
   const reason = error instanceof SecretBoxError ? 'SecretsUnreadable' : 'RecordInvalid';
   return { reason, message: REASONS[reason] };

@@ -21,14 +21,14 @@ export interface WorkHints {
 }
 
 /** Far more ids than are notified between a query and its wait. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /**
  * Notifications within this process. Feed it from hub/store/core/notifications.ts.
  * @param most maximum number of remembered ids. A ticket that is older than a forgotten id counts as notified, since a
  *   needless query is better than a missed notification.
  */
-export function createWorkHints(most = MOST_REMEMBERED): WorkHints {
+export function createWorkHints(most = MAX_REMEMBERED): WorkHints {
   // One counter for all listeners: a ticket is older than every later notification.
   let count = 0;
   // The latest notification for all listeners, or for a forgotten id.

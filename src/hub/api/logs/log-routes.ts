@@ -6,7 +6,7 @@ import { LOGGED_COMPONENTS, logLineSchema, type WorkloadLogLine } from '../../..
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { callerOf, tenantOf } from '../core/auth.ts';
-import { closingSignal, cutOff, goneSignal, onGone } from '../core/client-disconnect.ts';
+import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { createReaders, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
@@ -21,7 +21,7 @@ const DEFAULT_LINES = 500;
 const FOLLOW_MS = 30 * 60_000;
 const READ_MS = 30_000;
 /** Maximum number of characters in the lines of a response that is not streamed. */
-const MOST_CHARACTERS = 4 * 1024 * 1024;
+const MAX_CHARACTERS = 4 * 1024 * 1024;
 /** Readers per process. Each can hold a response in memory. */
 const READERS = { tenant: 10, all: 100 };
 const OF_LISTENER = { tenant: 5, all: MAX_LOG_REQUESTS };
@@ -37,11 +37,11 @@ const options = z.strictObject({
     .describe('Only lines from this time or later, to the second.'),
   limit: integer(z.int().min(1).max(10_000))
     .default(DEFAULT_LINES)
-    .describe(`Most lines of each container, its newest. Default ${DEFAULT_LINES}.`),
+    .describe(`Maximum number of lines per container, the newest ones. Default ${DEFAULT_LINES}.`),
   follow: booleanQuery
     .default(false)
     .describe(
-      `True: goes on with what is written from now on, as ${NDJSON}, for at most ${FOLLOW_MS / 60_000} minutes. The last line is an object with the one member \`end\`.`,
+      `true: also stream new lines, as ${NDJSON}, for at most ${FOLLOW_MS / 60_000} minutes. The last line is an object with only the member \`end\`.`,
     ),
   previous: booleanQuery
     .default(false)
@@ -52,7 +52,7 @@ const options = z.strictObject({
 
 const query = options.refine(({ follow, previous }) => !(follow && previous), {
   path: ['previous'],
-  message: 'must not be true with follow: a run that is over prints no more',
+  message: 'must not be true with follow: a previous instance prints no more lines',
 });
 
 const logsSchema = z
@@ -64,7 +64,7 @@ const logsSchema = z
 
 const streamedSchema = z.union([logLineSchema, streamEndSchema]);
 
-const CUT = `More than ${MOST_CHARACTERS / 1024 / 1024} MiB: the rest was left out. Ask for fewer lines, or for one component.`;
+const CUT = `More than ${MAX_CHARACTERS / 1024 / 1024} MiB: the rest was left out. Ask for fewer lines, or for one component.`;
 const SHUT = 'The time is up: ask again.';
 
 /** Sorts the lines of different pods by time. */
@@ -73,7 +73,7 @@ const byTime = (a: WorkloadLogLine, b: WorkloadLogLine) => (a.at < b.at ? -1 : a
 async function readWhole(batches: AsyncGenerator<LogBatch>): Promise<z.infer<typeof logsSchema>> {
   const until = performance.now() + READ_MS;
   const resources: WorkloadLogLine[] = [];
-  let room = MOST_CHARACTERS;
+  let room = MAX_CHARACTERS;
   let end = 'The time is up: the rest was left out.';
   for await (const batch of batches) {
     resources.push(...batch.lines);
@@ -120,7 +120,7 @@ async function readerOf(
     const { alive, leased, returning = false } = found.listener;
     // A listener that was disconnected may serve logs before its first inventory.
     if (!alive && !(leased && returning)) {
-      const detail = 'The cluster of the deployment cannot be seen at present, so its logs cannot be read.';
+      const detail = 'The cluster of the deployment cannot be reached now, so its logs cannot be read.';
       throw new ApiError(503, detail, { retryAfterSeconds: RETRY_SECONDS, ofCluster: true });
     }
     const maskNow = sees ? unmasked : maskOf(deps.secretBox, tenantId, deploymentId);
@@ -130,13 +130,13 @@ async function readerOf(
 
 /** `/v2/deployments/{id}/logs`. */
 export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  const closing = closingSignal(app);
+  const closing = shutdownSignal(app);
   const readers = createReaders(READERS);
   const hints = deps.logHints ?? createWorkHints();
 
   const begin = (reply: FastifyReply, tenantId: string): AbortSignal => {
-    onGone(reply, readers.enter(tenantId));
-    return goneSignal(reply, closing);
+    onDisconnect(reply, readers.enter(tenantId));
+    return disconnectSignal(reply, closing);
   };
 
   app.withTypeProvider<ZodTypeProvider>().get(

@@ -3,9 +3,9 @@ import type { LogQuery, WorkloadLogLine } from '../../../domain/core/log-query.t
 import type { Reader, Scope } from '../../store/core/database.ts';
 import { inTurns } from '../../store/core/masking.ts';
 import {
+  awaitsFeature,
   closeLogRequest,
   fetchLogChunks,
-  isStillNeeding,
   openLogRequest,
   renewLogRequest,
   type StoredChunk,
@@ -17,7 +17,7 @@ import type { WorkHints } from '../listeners/work-hints.ts';
 /** Reads logs of workloads: stores a request for the listener and returns the chunks that it sends. */
 
 /** Notifications can be lost, so a reader queries again after this time. The query also renews the request. */
-const LOOK_AGAIN_MS = 2000;
+const REQUERY_MS = 2000;
 /** Time for the listener to begin, and then to send the next chunk, which can be empty. */
 const BEGIN_MS = 15_000;
 const SILENCE_MS = 30_000;
@@ -26,11 +26,11 @@ const RENEW_MS = 4000;
 const RETRY_SECONDS = 10;
 
 const LATE = 'The listener of the cluster did not begin to read the logs in time. Try again.';
-const SILENT = 'The listener of the cluster says nothing any more';
+const SILENT = 'The listener of the cluster no longer responds';
 const GAVE_WAY =
   'The reading was ended: too many logs of this cluster are being read at once and others read fewer, or the hub was away for a moment: ask again.';
 const UNKNOWN_PREVIOUS =
-  'The listener of the cluster did not say in time that it can read what runs before the present ones printed: it is of an older version, or does not answer, or the hub is being updated. Try again.';
+  'The listener of the cluster did not confirm that it supports logs of previous containers: it has an older version or does not respond, or the hub is being updated. Try again.';
 const FULL = 'Too many logs of this cluster are being read at once. End one, or try again later.';
 
 /** The content of one chunk. */
@@ -108,17 +108,17 @@ async function fetchBatches({ maskNow }: LogReader, scope: Scope, id: string) {
     if (chunks.length === 0) return [];
     // Read after the lines, so that a new secret which they contain is masked.
     const mask = await maskNow(transaction);
-    const told = [];
-    for (const chunk of chunks) told.push({ ...chunk, batch: await batchOf(chunk, mask) });
-    return told;
+    const masked = [];
+    for (const chunk of chunks) masked.push({ ...chunk, batch: await batchOf(chunk, mask) });
+    return masked;
   });
 }
 
 /** @throws ApiError 409, 504 */
-async function refuseSilence(scope: Scope, id: string, ms: number, hasBegun: boolean): Promise<void> {
+async function failWhenSilent(scope: Scope, id: string, ms: number, hasBegun: boolean): Promise<void> {
   const ofCluster = true;
   if (!hasBegun && ms > BEGIN_MS) {
-    const isUnknown = await scope.read((reader) => isStillNeeding(reader, id));
+    const isUnknown = await scope.read((reader) => awaitsFeature(reader, id));
     if (isUnknown) throw new ApiError(409, UNKNOWN_PREVIOUS);
     throw new ApiError(504, LATE, { retryAfterSeconds: RETRY_SECONDS, ofCluster });
   }
@@ -146,9 +146,9 @@ async function* fetchAll(reader: LogReader, scope: Scope, id: string): AsyncGene
       heardAt = performance.now();
       if (chunk.last) return;
     }
-    await refuseSilence(scope, id, performance.now() - heardAt, seq > 0);
+    await failWhenSilent(scope, id, performance.now() - heardAt, seq > 0);
     if (seq > 0) yield { lines: [] };
-    await hints.wait(id, ticket, LOOK_AGAIN_MS, signal);
+    await hints.wait(id, ticket, REQUERY_MS, signal);
   }
 }
 

@@ -26,14 +26,14 @@ export interface RequestEnd {
 }
 
 /** Called once per request, when all of its processing has ended. */
-export type TellEnd = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
+export type OnRequestEnd = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
 
 /** The progress of a request. */
 interface Course {
   /** The handler has finished. */
   isHandled: boolean;
   /** The end was reported. */
-  isTold: boolean;
+  isReported: boolean;
   /** When the client disconnected, in milliseconds; null: it has not. */
   goneAfter: number | null;
 }
@@ -49,30 +49,30 @@ declare module 'fastify' {
  * Reports the end of requests. fastify reports only responses that were sent completely, at a higher cost per request.
  * @param began called with the route at the start of a request; returns the function to call at its end
  */
-function watchEnds(app: FastifyInstance, began: (route: string) => () => void, tell: TellEnd): void {
+function watchEnds(app: FastifyInstance, began: (route: string) => () => void, tell: OnRequestEnd): void {
   app.decorateRequest('course', null);
   /** Whether the request was handled determines the subject in the log line. */
   const tellAborted = (course: Course, request: FastifyRequest, reply: FastifyReply) => {
-    if (course.goneAfter === null || course.isTold || !course.isHandled) return;
-    course.isTold = true;
+    if (course.goneAfter === null || course.isReported || !course.isHandled) return;
+    course.isReported = true;
     tell(request, reply, { status: 'aborted', ms: course.goneAfter });
   };
   app.addHook('onRequest', (request, reply, done) => {
     const beganAt = performance.now();
-    const course: Course = { isHandled: false, isTold: false, goneAfter: null };
+    const course: Course = { isHandled: false, isReported: false, goneAfter: null };
     request.course = course;
     const over = began(routeOf(request));
     const { raw } = reply;
     // `once` would cost time in every request. For calls within the process, `finish` is emitted twice
     // (light-my-request).
     raw.on('finish', () => {
-      if (course.isTold) return;
-      course.isTold = true;
+      if (course.isReported) return;
+      course.isReported = true;
       tell(request, reply, { status: reply.statusCode, ms: performance.now() - beganAt });
     });
     raw.on('close', () => {
       over();
-      if (course.isTold) return;
+      if (course.isReported) return;
       course.goneAfter = performance.now() - beganAt;
       tellAborted(course, request, reply);
     });
@@ -88,7 +88,7 @@ function watchEnds(app: FastifyInstance, began: (route: string) => () => void, t
 }
 
 /** Counts requests that have ended. */
-function countRequests(observer: ApiObserver): TellEnd {
+function countRequests(observer: ApiObserver): OnRequestEnd {
   return (request, _, { status, ms }) => {
     const { url = 'none', waits } = request.routeOptions.config;
     observer.answered({
@@ -102,7 +102,7 @@ function countRequests(observer: ApiObserver): TellEnd {
 }
 
 /** The first span of a change: its request. */
-function traceChanges(span: TellSpan): TellEnd {
+function traceChanges(span: TellSpan): OnRequestEnd {
   return (request, reply, { ms }) => {
     const { deploymentId, generation, revisionId } = changeSubject(request);
     if (deploymentId === undefined || generation === undefined) return;
@@ -130,7 +130,7 @@ function traceChanges(span: TellSpan): TellEnd {
 export function observeRequests(
   app: FastifyInstance,
   { observer = UNOBSERVED, span }: ApiDeps,
-  tell: TellEnd,
+  tell: OnRequestEnd,
 ): void {
   const all = [countRequests(observer), ...(span === undefined ? [] : [traceChanges(span)]), tell];
   const began = (route: string) => observer.began(route);

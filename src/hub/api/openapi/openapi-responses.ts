@@ -120,7 +120,8 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
     name: 'PreconditionFailed',
     description: 'If-Match does not match.',
     schema: SENTENCE,
-    detail: 'If-Match does not match: the deployment is at generation 2. Read it again and decide anew.',
+    detail:
+      'If-Match does not match: the deployment is at generation 2. Read it again, then repeat the change.',
   },
   413: {
     name: 'ContentTooLarge',
@@ -169,7 +170,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
     name: 'InternalError',
     description: 'Internal error.',
     schema: SENTENCE,
-    detail: 'The request failed because of a fault on our side. Its X-Request-Id tells us which one.',
+    detail: 'The request failed because of an internal error. Report its X-Request-Id to the platform.',
   },
   502: {
     name: 'BadGateway',

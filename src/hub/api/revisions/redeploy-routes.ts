@@ -7,7 +7,7 @@ import { etag, ifMatchHeader } from '../core/etag.ts';
 import { idempotencyKeyHeader } from '../core/idempotency.ts';
 import { deploymentParams, noQuery } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { type Repetition, repeatRevision } from './redeploy.ts';
+import { type RepeatKind, repeatRevision } from './redeploy.ts';
 import { presentRevision, revisionParams, revisionSchema } from './revision-routes.ts';
 
 const headers = z.looseObject({
@@ -30,7 +30,7 @@ interface Call {
   readonly headers: Headers;
   readonly deploymentId: string;
   readonly revisionId: string | null;
-  readonly repetition: Repetition;
+  readonly repetition: RepeatKind;
 }
 
 /** The ETag is that of the deployment, for use in If-Match. */
@@ -52,7 +52,7 @@ async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
 }
 
 /** Operations that create a revision from the content of another: `POST /v2/deployments/{id}/revisions` and below. */
-export function revisionRepeatRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
 
   routes.post(

@@ -7,15 +7,15 @@ import { repeatedContent } from '../../../domain/revision/redeploy.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
-import { findDeployment, updateWanted } from '../../store/deployments/deployments.ts';
+import { findDeployment, updateDesiredState } from '../../store/deployments/deployments.ts';
 import { findRevision, type RevisionRecord } from '../../store/deployments/revisions.ts';
 import { openSecrets } from '../../store/secrets/secret-box.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, brokenRules, notFound } from '../core/errors.ts';
-import { earlierAnswer, madeAndGone } from '../core/idempotency.ts';
+import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { lockForChange } from '../deployments/deployment-lock.ts';
 import { checkQuota, keptVolumeOf, quotaUsage } from '../deployments/deployment-quota.ts';
-import { newRevision, wantedIssues } from '../deployments/deployment-rules.ts';
+import { deploymentIssues, newRevision } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
 /**
@@ -28,14 +28,14 @@ import { readableSecrets } from '../deployments/deployment-secrets.ts';
  * `latest` repeats the latest revision and resolves its tag or branch again. The others repeat a given revision
  * unchanged; they differ only in the recorded event.
  */
-export type Repetition = 'latest' | 'redeploy' | 'rollback';
+export type RepeatKind = 'latest' | 'redeploy' | 'rollback';
 
 export interface RepeatRequest {
   readonly tenantId: string;
   readonly deploymentId: string;
   /** null: the latest revision. */
   readonly revisionId: string | null;
-  readonly repetition: Repetition;
+  readonly repetition: RepeatKind;
   readonly actor: Actor;
   readonly ifMatch: string | undefined;
   readonly idempotencyKey: string | null;
@@ -43,22 +43,22 @@ export interface RepeatRequest {
   readonly operation: string;
 }
 
-export interface Repeated {
+export interface RepeatedRevision {
   readonly revision: RevisionRecord;
   /** The generation of the deployment, for its ETag. */
   readonly generation: number;
 }
 
-const REASONS: Readonly<Record<Repetition, Reason>> = {
+const REASONS: Readonly<Record<RepeatKind, Reason>> = {
   latest: 'RevisionRequested',
   redeploy: 'RedeployRequested',
   rollback: 'RollbackRequested',
 };
 
-const MESSAGES: Readonly<Record<Repetition, (number: number) => string>> = {
-  latest: (number) => `A new revision with the content of revision ${number} was asked for.`,
-  redeploy: (number) => `Revision ${number} was to be deployed again.`,
-  rollback: (number) => `A rollback to revision ${number} was asked for.`,
+const MESSAGES: Readonly<Record<RepeatKind, (number: number) => string>> = {
+  latest: (number) => `A new revision with the content of revision ${number} was requested.`,
+  redeploy: (number) => `Revision ${number} is deployed again.`,
+  rollback: (number) => `A rollback to revision ${number} was requested.`,
 };
 
 /** @throws ApiError 404; 400 when there is no revision yet because there is no image */
@@ -77,7 +77,7 @@ async function repeatedRevision(
   if (revision.secretsId !== null && revision.secrets === null) {
     throw new ApiError(
       409,
-      `The secrets of revision ${revision.number} are not kept any more: PATCH the deployment instead.`,
+      `The secrets of revision ${revision.number} are no longer stored: PATCH the deployment instead.`,
     );
   }
   return revision;
@@ -111,7 +111,7 @@ async function judge(
     sourceConfig,
     keptVolumeGi: await keptVolumeOf(deps, transaction, before, present),
   };
-  const issues = wantedIssues(deps, { sourceConfig, stored, secrets, appName });
+  const issues = deploymentIssues(deps, { sourceConfig, stored, secrets, appName });
   if (issues.length > 0) throw brokenRules(issues);
   return checkQuota(deps, transaction, tenantId, asked(secrets));
 }
@@ -131,7 +131,7 @@ async function write(
   transaction: Transaction,
   request: RepeatRequest,
   id: string,
-): Promise<Repeated> {
+): Promise<RepeatedRevision> {
   const { tenantId, deploymentId, repetition, actor } = request;
   const before = await lockForChange(transaction, request);
   const repeated = await repeatedRevision(transaction, request, before);
@@ -139,7 +139,7 @@ async function write(
   const content = repeatedContent(how, before.source, repeated);
   checkRef(before, content.sourceRevisionConfig);
   const usage = await judge(deps, transaction, before, repeated);
-  const record = await updateWanted(transaction, deps.secretBox, tenantId, deploymentId, {
+  const record = await updateDesiredState(transaction, deps.secretBox, tenantId, deploymentId, {
     expectedGeneration: before.generation,
     sourceConfig: before.sourceConfig,
     sourceRevisionConfig: content.sourceRevisionConfig,
@@ -153,7 +153,7 @@ async function write(
     details: { repeated_revision_id: repeated.id, repeated_number: repeated.number },
   });
   const revision = await findRevision(transaction, tenantId, deploymentId, id);
-  if (revision === null) throw new Error('failed to repeat a revision: it is not there');
+  if (revision === null) throw new Error('failed to repeat a revision: it was not found');
   return { revision, generation: record.generation };
 }
 
@@ -161,16 +161,16 @@ async function readAgain(
   transaction: Transaction,
   { tenantId, deploymentId }: RepeatRequest,
   revisionId: string | null,
-): Promise<Repeated> {
+): Promise<RepeatedRevision> {
   const record = await findDeployment(transaction, tenantId, deploymentId);
   const revision =
     revisionId === null ? null : await findRevision(transaction, tenantId, deploymentId, revisionId);
-  if (record === null || revision === null) throw madeAndGone('revision');
+  if (record === null || revision === null) throw createdAndDeleted('revision');
   return { revision, generation: record.generation };
 }
 
 /** Creates a revision with the content of an existing one. @throws ApiError 400, 404, 409, 412 */
-export function repeatRevision(deps: ApiDeps, request: RepeatRequest): Promise<Repeated> {
+export function repeatRevision(deps: ApiDeps, request: RepeatRequest): Promise<RepeatedRevision> {
   const { tenantId, deploymentId } = request;
   const id = uuidv7();
   return deps.database.forTenant(tenantId).transaction(async (transaction) => {

@@ -1,6 +1,6 @@
 import type { CountedThing } from '../../../domain/core/tenant-counts.ts';
 import type { Transaction } from '../../store/core/database.ts';
-import { hasAll, needsProjectBeyond } from '../../store/tenancy/tenant-counts.ts';
+import { exceedsProjectLimit, hasReachedLimit } from '../../store/tenancy/tenant-counts.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { type ApiError, brokenRules } from '../core/errors.ts';
 
@@ -10,7 +10,7 @@ type CountDeps = Pick<ApiDeps, 'policy' | 'projectRoom'>;
 
 function full(thing: CountedThing, most: number, loc: readonly string[]): ApiError {
   const words = thing.replaceAll('_', ' ');
-  const msg = `the tenant has ${most} ${words} already, which is the most that the policy allows: delete one first`;
+  const msg = `the tenant has ${most} ${words}, the maximum of the policy: delete one first`;
   return brokenRules([{ loc: [...loc], msg, type: `count_${thing}` }]);
 }
 
@@ -25,7 +25,7 @@ export async function checkCount(
   thing: CountedThing,
 ): Promise<void> {
   const most = policy.tenant_counts[thing];
-  if (await hasAll(transaction, tenantId, thing, most)) throw full(thing, most, []);
+  if (await hasReachedLimit(transaction, tenantId, thing, most)) throw full(thing, most, []);
 }
 
 /** For a new deployment, which also creates its tracing project unless one of its name exists. @throws ApiError 400 */
@@ -36,6 +36,6 @@ export async function checkTracingProject(
   name: string,
 ): Promise<void> {
   const most = policy.tenant_counts.tracing_projects;
-  if (await needsProjectBeyond(transaction, tenantId, name, most, projectRoom))
+  if (await exceedsProjectLimit(transaction, tenantId, name, most, projectRoom))
     throw full('tracing_projects', most, ['name']);
 }

@@ -45,7 +45,7 @@ export function deliveryOf(request: FastifyRequest): AuthenticDelivery | null {
 
 /** One response for all cases that senders must not distinguish. */
 const refused = () =>
-  new ApiError(404, 'There is no such webhook, or the delivery does not know its secret.');
+  new ApiError(404, 'There is no such webhook, or the signature of the delivery is not valid.');
 
 const tooLarge = () => new ApiError(413, 'The body is too large.');
 

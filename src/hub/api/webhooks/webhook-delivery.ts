@@ -49,7 +49,7 @@ const ACTOR: Actor = { kind: 'system', name: 'webhook' };
  * When the order of pushes is not clear, the branch is polled for its newest commit after this time, since git hosts
  * can lag for a moment.
  */
-const LOOK_SOON_SECONDS = 10;
+const CONFIRM_POLL_SECONDS = 10;
 
 function tracks(repoRef: string | null, { push, defaultBranch }: BranchEvent): boolean {
   const tracked = trackedBranch(repoRef);
@@ -84,8 +84,14 @@ async function apply(
   if (record === null || !isStillConcerned(record, event)) return nothing;
   const { branch, before, after } = event.push;
   const { watch, latest } = await readBranchState(transaction, tenantId, deploymentId);
-  const keep = (told: { watch: BranchWatch; sure: boolean }) =>
-    writeBranchWatch(transaction, tenantId, deploymentId, told.watch, told.sure ? null : LOOK_SOON_SECONDS);
+  const keep = (update: { watch: BranchWatch; sure: boolean }) =>
+    writeBranchWatch(
+      transaction,
+      tenantId,
+      deploymentId,
+      update.watch,
+      update.sure ? null : CONFIRM_POLL_SECONDS,
+    );
   if (after === null) {
     await keep(afterDeletion(watch, { branch, before }));
     return nothing;
@@ -106,14 +112,14 @@ async function apply(
 function refusalOf(error: unknown): string | null {
   if (error instanceof StoreUnavailable || error instanceof StoreContention) return null;
   const { statusCode, detail } = toApiError(error);
-  if (statusCode >= 500) return 'it failed because of a fault on our side';
+  if (statusCode >= 500) return 'it failed because of an internal error';
   return typeof detail === 'string'
     ? detail
     : detail.map(({ loc, msg }) => `${loc.join('.')} ${msg}`).join('; ');
 }
 
 /** A failure of one deployment does not affect the others. */
-async function applyOrTell(
+async function applyOrRecordFailure(
   deps: ApiDeps,
   transaction: Transaction,
   delivery: PushDelivery,
@@ -124,10 +130,10 @@ async function applyOrTell(
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal === null) throw error;
-    deps.logger.warn({ deploymentId, err: String(error) }, 'failed to make a revision of a push');
+    deps.logger.warn({ deploymentId, err: String(error) }, 'failed to create a revision for a push');
     const { tenantId } = delivery.target;
     const { branch, after } = delivery.event.push;
-    const message = `Commit ${shortCommit(after ?? '')} of branch ${branch} was not made into a revision: ${refusal.replace(/\.$/, '')}.`;
+    const message = `Commit ${shortCommit(after ?? '')} of branch ${branch} did not create a revision: ${refusal.replace(/\.$/, '')}.`;
     await appendEvents(transaction, [
       {
         tenantId,
@@ -155,7 +161,7 @@ export function takePush(deps: ApiDeps, delivery: PushDelivery): Promise<PushedD
     const outcomes: PushedDeployment[] = [];
     // Locks in the order of ids, as all code that locks several deployments does.
     for (const { id } of candidates.filter((candidate) => concerns(candidate, event)))
-      outcomes.push(await applyOrTell(deps, transaction, delivery, id));
+      outcomes.push(await applyOrRecordFailure(deps, transaction, delivery, id));
     return outcomes;
   });
 }

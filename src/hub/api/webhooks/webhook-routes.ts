@@ -109,7 +109,7 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
         observer.delivered(outcomes === null ? 'repeated' : 'taken');
         if (outcomes === null) return nothingDone('push', 'repeated');
         for (const outcome of outcomes)
-          deps.logger.info({ requestId: request.id, ...outcome }, 'took a push');
+          deps.logger.info({ requestId: request.id, ...outcome }, 'accepted a push');
         const deployments = outcomes.map(({ deploymentId, outcome, revisionId }) => ({
           deployment_id: deploymentId,
           outcome,

@@ -128,7 +128,7 @@ const WANTED = wanted('$3');
  * Whether the branch of the deployment `d` is due for a poll.
  * @param soonOnly a parameter: only after a push whose order was not clear
  */
-export const lookDue = (soonOnly: string) =>
+export const pollDue = (soonOnly: string) =>
   `d.next_poll_at <= now() AND ${BUILT_ON_PUSH} AND ${wanted(soonOnly)}`;
 
 /**
@@ -138,7 +138,7 @@ export const lookDue = (soonOnly: string) =>
 const CLAIM = `
 WITH due AS (
   SELECT d.tenant_id, d.source_config ->> 'integration_id' AS integration, d.source_config ->> 'repo_url' AS url
-  FROM deployments d WHERE ${lookDue('$3')} ORDER BY d.next_poll_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
+  FROM deployments d WHERE ${pollDue('$3')} ORDER BY d.next_poll_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
 ), claimed AS (
   SELECT d.id FROM deployments d
   WHERE d.next_poll_at IS NOT NULL AND ${BUILT_ON_PUSH} AND ${WANTED} AND EXISTS (
@@ -165,7 +165,7 @@ export function claimBranches(
 }
 
 /** Sets the next poll of unchanged branches, unless a push set an earlier one meanwhile. Platform scope. */
-export async function lookAgain(
+export async function scheduleNextPoll(
   transaction: Transaction,
   { ids, claimedUntil, inSeconds }: { ids: readonly string[]; claimedUntil: string; inSeconds: number },
 ): Promise<void> {
@@ -180,14 +180,14 @@ export async function lookAgain(
  * SQL of next_poll_at for a deployment with this source and source_config. NULL if it is not built on push, otherwise
  * the present value, or a time within a minute.
  */
-export const nextLook = (source: string, sourceConfig: string, present = 'NULL::timestamptz') =>
+export const nextPollSql = (source: string, sourceConfig: string, present = 'NULL::timestamptz') =>
   `CASE WHEN ${source} = 'git_host' AND ${sourceConfig} -> 'build_on_push' = 'true'::jsonb
     THEN coalesce(${present}, now() + random() * interval '1 minute') END`;
 
 /** Schedules deployments of a release that did not poll branches. Platform scope. */
-export async function scheduleForgotten(transaction: Transaction): Promise<void> {
+export async function scheduleUnscheduled(transaction: Transaction): Promise<void> {
   await transaction.query(
-    `UPDATE deployments d SET next_poll_at = ${nextLook('d.source', 'd.source_config')}
+    `UPDATE deployments d SET next_poll_at = ${nextPollSql('d.source', 'd.source_config')}
      WHERE d.next_poll_at IS NULL AND ${BUILT_ON_PUSH}`,
   );
 }

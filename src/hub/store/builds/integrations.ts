@@ -6,7 +6,7 @@ import { and, desc, eq, getTableColumns, sql } from '../core/drizzle.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
 import { integrations } from '../core/schema.ts';
-import { refuseSameName } from '../deployments/same-name.ts';
+import { rejectSameName } from '../deployments/same-name.ts';
 import { redeliverTokens } from '../secrets/build-credentials.ts';
 import { integrationContext, type SecretBox } from '../secrets/secret-box.ts';
 
@@ -69,7 +69,7 @@ export async function createIntegration(
   actor: Actor,
 ): Promise<Integration> {
   const id = uuidv7();
-  await refuseSameName(transaction, 'integrations_name', { owner: tenantId, name });
+  await rejectSameName(transaction, 'integrations_name', { owner: tenantId, name });
   const [created] = await transaction.drizzle
     .insert(integrations)
     .values({ id, tenantId, name, provider, hostUrl, ...seal(box, id, tenantId, token) })
@@ -142,7 +142,7 @@ export async function openIntegration(
  * Locks the integration that a deployment is about to name against deletion, until the transaction ends. null: this
  * tenant has no integration of this id.
  */
-export async function holdIntegration(
+export async function lockIntegration(
   transaction: Transaction,
   tenantId: string,
   id: string,
@@ -178,7 +178,7 @@ export async function updateIntegration(
   const changed = [...(renamed ? ['name'] : []), ...(change.token === undefined ? [] : ['token'])];
   if (changed.length === 0) return before;
   if (change.name !== undefined && renamed)
-    await refuseSameName(transaction, 'integrations_name', { owner: tenantId, name: change.name, ownId: id });
+    await rejectSameName(transaction, 'integrations_name', { owner: tenantId, name: change.name, ownId: id });
   const [after] = await transaction.drizzle
     .update(integrations)
     .set({

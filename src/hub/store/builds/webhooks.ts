@@ -76,9 +76,9 @@ async function write(
       : box.seal(Buffer.from(JSON.stringify(secrets)), webhookContext({ id, tenantId }));
   await transaction.query(SET, [tenantId, id, sealed?.keyId ?? null, sealed?.sealed ?? null]);
   const details = { integration_id: id, changed: ['webhook_secret'] };
-  const told = `Integration ${name} ${message}`;
+  const sentence = `Integration ${name} ${message}`;
   await appendEvents(transaction, [
-    { tenantId, actor, reason: 'IntegrationChanged', message: told, details },
+    { tenantId, actor, reason: 'IntegrationChanged', message: sentence, details },
   ]);
 }
 
@@ -100,7 +100,7 @@ export async function setWebhookSecret(
   const isReadable = row.webhookKeyId !== null && box.keyIds.has(row.webhookKeyId);
   const before = isReadable ? opened(box, row) : null;
   const former = before === null ? undefined : { secret: before.secret, until: formerUntil.toISOString() };
-  const message = 'has a new secret for its webhooks.';
+  const message = 'has a new webhook secret.';
   await write(transaction, box, row, { secrets: { secret, former }, message, actor });
   return before === null ? null : formerUntil;
 }
@@ -119,7 +119,7 @@ export async function removeWebhookSecret(
   const [row] = await transaction.query<SecretRow>(LOCK, [tenantId, id]);
   if (row === undefined) return false;
   if (row.webhookSealed === null) return true;
-  await write(transaction, box, row, { secrets: null, message: 'takes no webhooks any more.', actor });
+  await write(transaction, box, row, { secrets: null, message: 'no longer accepts webhooks.', actor });
   return true;
 }
 

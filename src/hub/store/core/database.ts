@@ -196,10 +196,7 @@ async function enter(client: PoolClient, tenantId: string): Promise<void> {
 async function checkPrimary(reader: Reader): Promise<void> {
   const [row] = await reader.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
   if (row?.standby === true)
-    throw new StoreUnavailable(
-      'it is a standby, which nothing can be written to; next: let DATABASE_URL lead to the primary',
-      'lost',
-    );
+    throw new StoreUnavailable('it is a read-only standby; next: point DATABASE_URL to the primary', 'lost');
 }
 
 /** Why work may run again: a conflict with another transaction, or a dead connection. */
@@ -314,7 +311,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       runs[again] += 1;
       // After a restart of PostgreSQL, at most the idle connections of the pool can be dead.
       if (runs[again] >= (again === 'dead' ? poolSize + 1 : MAX_ATTEMPTS)) throw error;
-      logger.debug({ target, runs, err: String(error) }, 'running a transaction again');
+      logger.debug({ target, runs, err: String(error) }, 'retrying a transaction');
       if (again === 'contention') await sleep(Math.random() * RETRY_BASE_MS * 2 ** runs.contention);
     }
   };
@@ -329,7 +326,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const platform = scope(PLATFORM, NOBODY);
   return {
     forTenant(tenantId) {
-      if (!UUID_PATTERN.test(tenantId)) throw new TypeError('failed to enter a tenant: its id is no UUID');
+      if (!UUID_PATTERN.test(tenantId)) throw new TypeError('failed to set the tenant: its id is not a UUID');
       return scope(tenantId);
     },
     platform,

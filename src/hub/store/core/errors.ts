@@ -47,7 +47,7 @@ export class UniqueViolation extends StoreError {
 export class ReferenceViolation extends StoreError {
   readonly constraint: string;
   constructor(constraint: string) {
-    super(`failed to write: a reference does not hold (${constraint})`, {
+    super(`failed to write: a reference is violated (${constraint})`, {
       retryable: false,
       sqlState: '23503',
     });

@@ -1,7 +1,7 @@
 import type { Logger } from '../../../domain/core/logger.ts';
 import { TERMINAL_STATUSES } from '../../../domain/revision/states.ts';
 import { pruneBuildLogs } from '../builds/build-logs.ts';
-import { WANTED_REVISION } from '../listeners/listener-work-rows.ts';
+import { DESIRED_REVISION } from '../listeners/listener-work-rows.ts';
 import { NEVER_HANDED_OUT } from '../listeners/requeue-work.ts';
 import { renewBuildCredentials } from '../secrets/build-credentials.ts';
 import type { Scope, Transaction } from './database.ts';
@@ -25,7 +25,7 @@ const NEVER_STARTS = `(r.status = 'QUEUED' AND ${NEVER_HANDED_OUT})`;
  */
 const PRUNABLE = `s.deployment_id = d.id AND s.id IS DISTINCT FROM d.secrets_id AND s.created_at < now() - interval '1 hour'
   AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id = s.id
-    AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.id = ${WANTED_REVISION}
+    AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.id = ${DESIRED_REVISION}
       OR r.status <> ALL($2::text[]) AND NOT ${NEVER_STARTS}
       OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - $1))`;
 
@@ -122,7 +122,10 @@ export async function housekeep(
     try {
       while (!stopping.aborted && (await platform.transaction(portion)) > 0);
     } catch (error) {
-      logger.warn({ what, err: String(error) }, `failed to keep house (${what}); tried again in an hour`);
+      logger.warn(
+        { what, err: String(error) },
+        `failed to remove expired data (${what}); retrying in an hour`,
+      );
     }
   }
 }

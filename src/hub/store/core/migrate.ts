@@ -23,11 +23,11 @@ const SCHEMA = 'berth_migrations';
 const TABLE = 'applied';
 /** The number of the advisory lock. It only has to differ from other programs: "berth" on a telephone's keys. */
 const ADVISORY_LOCK = 23_784;
-const LEAST_SERVER_VERSION = 15;
+const MIN_SERVER_VERSION = 15;
 const TIMEOUT_MS = 10 * 60_000;
 
 /** How long migrations wait for table locks. Milliseconds. */
-export interface LockPatience {
+export interface LockTimeouts {
   /** For one lock. Other statements on the table queue behind it, and have ten seconds in total. */
   readonly lockMs: number;
   /** Minimum pause between two attempts, in which queued statements can run. */
@@ -37,7 +37,7 @@ export interface LockPatience {
 }
 
 /** In total less than the five minutes that Helm waits for the Job. A failed Job starts again. */
-const PATIENCE: LockPatience = { lockMs: 3_000, pauseMs: 5_000, totalMs: 4 * 60_000 };
+const PATIENCE: LockTimeouts = { lockMs: 3_000, pauseMs: 5_000, totalMs: 4 * 60_000 };
 /** SQLSTATEs of a lock that was not acquired in time, or of a deadlock. */
 const HELD_UP = new Set(['55P03', '40P01']);
 
@@ -65,9 +65,9 @@ async function checkServer(client: pg.Client): Promise<void> {
     `SELECT current_setting('server_version_num')::int / 10000 AS version`,
   );
   const version = rows[0]?.version ?? 0;
-  if (version < LEAST_SERVER_VERSION) {
+  if (version < MIN_SERVER_VERSION) {
     throw new NotMigrated(
-      `failed to migrate: PostgreSQL ${version} is too old; next: use version ${LEAST_SERVER_VERSION} or newer`,
+      `failed to migrate: PostgreSQL ${version} is too old; next: use version ${MIN_SERVER_VERSION} or newer`,
     );
   }
 }
@@ -106,7 +106,7 @@ function checkUnchanged(applied: readonly AppliedMigration[]): void {
   );
   if (changed === undefined) return;
   throw new ForeignMigration(
-    `failed to use the database: its migration ${changed.tag} is another one than this version's; next: use the version that made it, or a new database`,
+    `failed to use the database: its migration ${changed.tag} differs from this version's; next: use the version that created it, or a new database`,
   );
 }
 
@@ -124,7 +124,7 @@ async function runPatiently(
   client: pg.Client,
   target: string,
   logger: Logger,
-  { lockMs, pauseMs, totalMs }: LockPatience,
+  { lockMs, pauseMs, totalMs }: LockTimeouts,
 ): Promise<void> {
   await client.query(`SET lock_timeout = ${lockMs}`);
   const end = performance.now() + totalMs;
@@ -160,7 +160,7 @@ async function applyPending(
   client: pg.Client,
   target: string,
   logger: Logger,
-  patience: LockPatience,
+  patience: LockTimeouts,
 ): Promise<string[]> {
   await checkServer(client);
   await checkRole(client, target, logger);
@@ -193,7 +193,7 @@ async function applyPending(
 export async function migrate(
   url: string,
   logger: Logger,
-  patience: LockPatience = PATIENCE,
+  patience: LockTimeouts = PATIENCE,
 ): Promise<string[]> {
   const target = describeTarget(url);
   const client = new pg.Client(connectionConfig(url, TIMEOUT_MS));

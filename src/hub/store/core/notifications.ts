@@ -98,7 +98,7 @@ export function listenForWork(options: NotificationOptions): Notifications {
       await untilLost(client, closing.signal);
       return true;
     } catch (error) {
-      logger.warn({ target, err: String(error) }, 'failed to listen for notifications; polling goes on');
+      logger.warn({ target, err: String(error) }, 'failed to listen for notifications; polling continues');
       return false;
     } finally {
       await client.end().catch(() => undefined);
@@ -110,7 +110,7 @@ export function listenForWork(options: NotificationOptions): Notifications {
     while (!closing.signal.aborted) {
       failures = (await session()) ? 0 : failures + 1;
       if (closing.signal.aborted) return;
-      if (failures === 0) logger.warn({ target }, 'lost the notification connection; arming it again');
+      if (failures === 0) logger.warn({ target }, 'lost the notification connection; reconnecting');
       const wait = Math.random() * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** failures);
       await sleep(wait, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
     }

@@ -101,7 +101,7 @@ export interface NewDeployment {
 }
 
 /** The whole desired state after a change, merged by the caller. */
-export interface WantedChange {
+export interface DesiredChange {
   /** The generation that the change is based on. Another one now: StaleWrite. */
   expectedGeneration: number;
   sourceConfig: SourceConfig;

@@ -2,8 +2,8 @@ import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Transaction } from '../core/database.ts';
 import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
-import { holdHosts } from './host-reservations.ts';
-import { TOLD_STATUS } from './status.ts';
+import { reserveHosts } from './host-reservations.ts';
+import { HISTORY_STATUS } from './status.ts';
 
 /**
  * The first half of a deletion: the request. From then on the name is free. Within the grace period only pods are
@@ -32,7 +32,7 @@ ORDER BY id FOR UPDATE`;
 
 const REQUEST = `
 WITH former AS (
-  SELECT d.id AS former_id, ${TOLD_STATUS} AS former_status
+  SELECT d.id AS former_id, ${HISTORY_STATUS} AS former_status
   FROM deployments d JOIN listeners l ON l.id = d.listener_id WHERE d.id = ANY($2::uuid[]) AND d.tenant_id = $1
 ), d AS (
   UPDATE deployments SET delete_requested_at = now(), delete_tracing_project = $4, generation = generation + 1,
@@ -47,7 +47,7 @@ WITH former AS (
 ), event AS (
   INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message, details)
   SELECT e.id, d.tenant_id, d.id, $6::text, $7::uuid, $8::text, 'DeletionRequested',
-    'Deletion of ' || d.name || ' was asked for.',
+    'Deletion of ' || d.name || ' was requested.',
     jsonb_build_object('delete_tracing_project', $4::boolean, 'purge_after', d.purge_after,
       'keep_workloads', $9::boolean, 'from', d.former_status, 'to', 'AWAITING_DELETE')
   FROM d JOIN unnest($2::uuid[], $3::uuid[]) AS e(deployment_id, id) ON e.deployment_id = d.id
@@ -75,20 +75,20 @@ UNION ALL
 SELECT id, name, false FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND NOT keep_workloads
   AND id NOT IN (SELECT id FROM kept)`;
 
-interface AskedAgain {
+interface RepeatedDeletion {
   id: string;
   name: string;
 }
 
 /** Records who changed an earlier deletion request, and how. */
-function tellChanged(
+function recordRepeated(
   transaction: Transaction,
   tenantId: string,
-  changed: readonly AskedAgain[],
+  changed: readonly RepeatedDeletion[],
   actor: Actor,
   details: { keep_workloads: true } | { delete_tracing_project: true },
 ): Promise<void> {
-  const how = 'keep_workloads' in details ? 'what it runs is kept' : 'its tracing project goes too';
+  const how = 'keep_workloads' in details ? 'its workloads are kept' : 'its tracing project is deleted too';
   return appendEvents(
     transaction,
     changed.map(({ id, name }) => ({
@@ -96,7 +96,7 @@ function tellChanged(
       deploymentId: id,
       actor,
       reason: 'DeletionRequested',
-      message: `Deletion of ${name} was asked for again: ${how}.`,
+      message: `Deletion of ${name} was requested again: ${how}.`,
       details,
     })),
   );
@@ -168,20 +168,20 @@ export async function requestDeletions(
       keepWorkloads,
     ]);
   }
-  if (requested.length > 0) await holdHosts(transaction, tenantId, requested);
+  if (requested.length > 0) await reserveHosts(transaction, tenantId, requested);
   const already = of('already');
   if (keepWorkloads && already.length > 0) {
-    const rows = await transaction.query<AskedAgain & { kept: boolean }>(KEEP, [tenantId, already]);
+    const rows = await transaction.query<RepeatedDeletion & { kept: boolean }>(KEEP, [tenantId, already]);
     const [kept, purged] = [rows.filter((row) => row.kept), rows.filter((row) => !row.kept)];
-    await tellChanged(transaction, tenantId, kept, request.actor, { keep_workloads: true });
+    await recordRepeated(transaction, tenantId, kept, request.actor, { keep_workloads: true });
     const lost = new Set(purged.map(({ id }) => id));
     for (const id of already) if (lost.has(id.toLowerCase())) outcomes.set(id, 'too_late');
   }
   if (deleteTracingProject && already.length > 0) {
-    const rows = await transaction.query<AskedAgain>(REPEAT, [tenantId, already]);
+    const rows = await transaction.query<RepeatedDeletion>(REPEAT, [tenantId, already]);
     const asked = new Set(already.map((id) => id.toLowerCase()));
     const changed = rows.filter(({ id }) => asked.has(id));
-    await tellChanged(transaction, tenantId, changed, request.actor, { delete_tracing_project: true });
+    await recordRepeated(transaction, tenantId, changed, request.actor, { delete_tracing_project: true });
   }
   return outcomes;
 }

@@ -1,10 +1,10 @@
 import { uuidv7 } from '../../../domain/core/id.ts';
-import { nextLook } from '../builds/branch-watch.ts';
+import { nextPollSql } from '../builds/branch-watch.ts';
 import type { Transaction } from '../core/database.ts';
 import { StoreError } from '../core/errors.ts';
 import type { DeploymentRecord, NewDeployment } from '../core/records.ts';
 import { type SecretBox, sealSecrets } from '../secrets/secret-box.ts';
-import { refuseOtherSpellings } from './deployment-name.ts';
+import { rejectOtherSpellings } from './deployment-name.ts';
 import { type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
 import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';
 import { claimHost } from './host-reservations.ts';
@@ -25,7 +25,7 @@ WITH project AS (
     next_poll_at)
   SELECT $18::uuid, $16::uuid, $19::text, $20::text, $21::text, $22::jsonb, $23::jsonb, $1::uuid, $24::text, $25::text,
     $26::text, $27::text, $28::uuid, project.id, $4::uuid, $4::uuid IS NOT NULL,
-    $29::bigint, $30::bigint, $31::bigint, ${nextLook('$20::text', '$22::jsonb')}
+    $29::bigint, $30::bigint, $31::bigint, ${nextPollSql('$20::text', '$22::jsonb')}
   FROM project
   RETURNING *, NULL::text AS former_status
 ), ${WRITE_TAIL}`;
@@ -43,7 +43,7 @@ export async function insertDeployment(
   added: NewDeployment,
 ): Promise<DeploymentRecord> {
   const { revision, sourceConfig } = added;
-  await refuseOtherSpellings(transaction, tenantId, added.name);
+  await rejectOtherSpellings(transaction, tenantId, added.name);
   const secrets = sealSecrets(box, tenantId, added.id, added.secrets);
   const event = {
     actor: added.actor,

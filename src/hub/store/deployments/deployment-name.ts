@@ -12,7 +12,7 @@ const FIND = `SELECT 1 FROM deployments
  * the unique index compares them literally.
  * @throws UniqueViolation `deployments_name`
  */
-export async function refuseOtherSpellings(
+export async function rejectOtherSpellings(
   transaction: Transaction,
   tenantId: string,
   name: string,

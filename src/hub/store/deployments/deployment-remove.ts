@@ -57,7 +57,7 @@ const CLEAN: Ending = {
 };
 /** Used instead of CLEAN for deployments that left with keep_workloads. */
 const LEFT =
-  '%s has left Berth: what it ran goes on in the cluster. No other tenant gets the hosts that are still routed there until a deletion with force frees them.';
+  '%s has left Berth: its workloads stay in the cluster. Hosts that are still routed there stay reserved until a deletion with force frees them.';
 const NEVER_THERE: Ending = {
   reason: 'Deleted',
   message: '%s is gone: it was never handed to its cluster.',
@@ -67,7 +67,7 @@ const NEVER_THERE: Ending = {
 const FORGOTTEN: Ending = {
   reason: 'Forgotten',
   message:
-    '%s was forgotten without a look at its cluster; what is left there goes when its listener comes back.',
+    '%s was removed without confirmation from its cluster; its objects there are removed when the listener returns.',
   due: true,
   ran: true,
 };
@@ -106,7 +106,7 @@ export function removeRecord(
 }
 
 /** A hand-out in progress has locked the row. It is skipped. */
-const NEVER_SEEN = `
+const NEVER_STARTED = `
 SELECT d.id, d.tenant_id AS "tenantId" FROM deployments d
 WHERE d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true) AND d.acknowledged_generation = 0
   AND ${NEVER_HANDED_OUT} AND d.attempts = 0
@@ -119,7 +119,7 @@ ORDER BY d.id LIMIT 50 FOR UPDATE SKIP LOCKED`;
  * @returns the number of ended deletions
  */
 export async function removeNeverHandedOut(transaction: Transaction): Promise<number> {
-  const rows = await transaction.query<{ id: string; tenantId: string }>(NEVER_SEEN);
+  const rows = await transaction.query<{ id: string; tenantId: string }>(NEVER_STARTED);
   for (const { id, tenantId } of rows)
     await remove(transaction, tenantId, id, { kind: 'system' }, NEVER_THERE);
   return rows.length;
@@ -164,8 +164,8 @@ async function forgetKept(
   const left = await transaction.query(FORGET_KEPT, [tenantId, deploymentId]);
   const hosts = await freeKeptHosts(transaction, tenantId, deploymentId);
   if (left.length === 0 && hosts.length === 0) return false;
-  const freed = hosts.length === 0 ? '' : ` Hosts that are free for others: ${hosts.join(', ')}.`;
-  const message = `What was kept when it left Berth is given up, its images in the platform's registry too.${freed}`;
+  const freed = hosts.length === 0 ? '' : ` Hosts that others can use now: ${hosts.join(', ')}.`;
+  const message = `Its kept hosts and its images in the platform's registry are released.${freed}`;
   await appendEvents(transaction, [
     { tenantId, deploymentId, actor, reason: 'Forgotten', message, details: { freed_hosts: hosts } },
   ]);

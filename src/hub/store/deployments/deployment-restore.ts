@@ -1,4 +1,4 @@
-import { nextLook } from '../builds/branch-watch.ts';
+import { nextPollSql } from '../builds/branch-watch.ts';
 import type { Transaction } from '../core/database.ts';
 import { UniqueViolation } from '../core/errors.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
@@ -6,18 +6,18 @@ import type { DeploymentRecord } from '../core/records.ts';
 import { inSavepoint } from '../core/savepoint.ts';
 import { WITHIN_GRACE } from './deployment-delete.ts';
 import { findDeployment } from './deployment-find.ts';
-import { refuseOtherSpellings } from './deployment-name.ts';
+import { rejectOtherSpellings } from './deployment-name.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { claimHost } from './host-reservations.ts';
-import { TOLD_STATUS } from './status.ts';
+import { HISTORY_STATUS } from './status.ts';
 
 const RESTORE = `
 UPDATE deployments d SET delete_requested_at = NULL, purge_after = NULL, delete_tracing_project = false,
   keep_workloads = false,
   generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now(),
-  next_poll_at = ${nextLook('source', 'source_config')}
+  next_poll_at = ${nextPollSql('source', 'source_config')}
 WHERE id = $2 AND tenant_id = $1 AND ${WITHIN_GRACE}
-RETURNING name, route_host, (SELECT ${TOLD_STATUS} FROM listeners l WHERE l.id = d.listener_id) AS told_status,
+RETURNING name, route_host, (SELECT ${HISTORY_STATUS} FROM listeners l WHERE l.id = d.listener_id) AS told_status,
   pg_notify('${WORK_CHANNEL}', listener_id::text)`;
 
 /** Added to the event if another deployment has the host now. The restored deployment loses it. */
@@ -70,7 +70,7 @@ export async function restoreDeployment(
   const at = [tenantId, deploymentId];
   const restore = async () => {
     const [row] = await transaction.query<Restored>(RESTORE, at);
-    if (row !== undefined) await refuseOtherSpellings(transaction, tenantId, row.name);
+    if (row !== undefined) await rejectOtherSpellings(transaction, tenantId, row.name);
     if (row !== undefined) await claimHost(transaction, tenantId, deploymentId, row.route_host);
     return row ?? null;
   };
@@ -89,8 +89,8 @@ export async function restoreDeployment(
   }
   if (restored === null) return null;
   const without =
-    lostUrl === null ? '' : `, without its custom_url ${lostUrl}: another deployment has its host by now`;
-  const message = `The deletion of ${restored.name} was taken back${without}.`;
+    lostUrl === null ? '' : `, without its custom_url ${lostUrl}: another deployment has its host now`;
+  const message = `The deletion of ${restored.name} was cancelled${without}.`;
   const details = {
     from: 'AWAITING_DELETE',
     to: restored.told_status,

@@ -4,7 +4,7 @@ import type { SourceConfig } from '../../../domain/deployment/deployment.ts';
 import { type Actor, actorColumns } from '../core/events.ts';
 import type { NewRevision, SealedSecrets } from '../core/records.ts';
 import { DEPLOYMENT_COLUMNS } from './deployment-row.ts';
-import { TOLD_STATUS } from './status.ts';
+import { HISTORY_STATUS } from './status.ts';
 
 /** Shared by the statements that write a desired state: those of POST and of changes. */
 
@@ -40,8 +40,8 @@ added AS (
   INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, actor_name, reason, message, details)
   SELECT $9::uuid, d.tenant_id, d.id, $4::uuid, $10::text, $11::uuid, $12::text, $13::text, $14::text,
     $15::jsonb
-      || CASE WHEN d.former_status IS DISTINCT FROM ${TOLD_STATUS}
-        THEN jsonb_build_object('status', jsonb_build_object('from', d.former_status, 'to', ${TOLD_STATUS})) ELSE '{}' END
+      || CASE WHEN d.former_status IS DISTINCT FROM ${HISTORY_STATUS}
+        THEN jsonb_build_object('status', jsonb_build_object('from', d.former_status, 'to', ${HISTORY_STATUS})) ELSE '{}' END
       || CASE WHEN $4::uuid IS NOT NULL
         THEN jsonb_build_object('revision_status', jsonb_build_object('from', NULL, 'to', $5::text)) ELSE '{}' END
   FROM d JOIN listeners l ON l.id = d.listener_id

@@ -14,4 +14,4 @@ export {
 export { insertDeployment } from './deployment-insert.ts';
 export { forgetDeployment, removeRecord } from './deployment-remove.ts';
 export { isRestorable, restoreDeployment } from './deployment-restore.ts';
-export { updateWanted } from './deployment-update.ts';
+export { updateDesiredState } from './deployment-update.ts';

@@ -2,8 +2,8 @@ import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts
 import { isTerminal } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import type { FactsChange } from '../listeners/listener-report-rows.ts';
-import { KEPT_REVISIONS, leavesEnvironment, WANTED_REVISION } from '../listeners/listener-work-rows.ts';
-import { makeAnew } from '../listeners/requeue-work.ts';
+import { DESIRED_REVISION, KEPT_REVISIONS, leavesEnvironment } from '../listeners/listener-work-rows.ts';
+import { requeueWhere } from '../listeners/requeue-work.ts';
 
 /**
  * Finds environments (Secrets, one per revision) that are left over in the cluster. The listener may not list Secrets,
@@ -18,7 +18,7 @@ FROM jsonb_to_recordset($1::jsonb) AS gone(id uuid, number int)
 WHERE r.deployment_id = gone.id AND r.deployment_id = ANY($2::uuid[]) AND r.number = gone.number AND NOT r.environment_gone`;
 
 /** Records the environments that the listener has removed. The rows of the deployments are locked. */
-export async function noteGone(
+export async function recordRemovedEnvironments(
   transaction: Transaction,
   deploymentIds: ReadonlySet<string>,
   reports: readonly ClusterReport[],
@@ -32,8 +32,8 @@ export async function noteGone(
   await transaction.query(NOTE_GONE, [JSON.stringify(gone), gone.map(({ id }) => id)]);
 }
 
-const WITH_LEFTOVERS = makeAnew(`d.id = ANY($1::uuid[]) AND EXISTS (
-  SELECT FROM revisions w, revisions r WHERE w.deployment_id = d.id AND w.id = ${WANTED_REVISION} AND ${leavesEnvironment('w.number')})`);
+const WITH_LEFTOVERS = requeueWhere(`d.id = ANY($1::uuid[]) AND EXISTS (
+  SELECT FROM revisions w, revisions r WHERE w.deployment_id = d.id AND w.id = ${DESIRED_REVISION} AND ${leavesEnvironment('w.number')})`);
 
 /** Each revision has incremented the generation, so with fewer generations no revision is old enough. */
 const mayLeave = ({ facts }: FactsChange) => facts.generation > KEPT_REVISIONS;
@@ -45,7 +45,7 @@ const isEnded = ({ moves, deployment, facts }: FactsChange) =>
  * Requeues deployments whose revisions have ended and leave environments that no other work item would remove. An
  * active revision needs its environment while many newer ones are created.
  */
-export async function markLeftovers(
+export async function requeueLeftovers(
   transaction: Transaction,
   changes: readonly FactsChange[],
 ): Promise<void> {

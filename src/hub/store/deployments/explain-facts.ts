@@ -84,7 +84,7 @@ export async function readExplainFacts(
   const revision = await findRevision(transaction, tenantId, deploymentId, revisionId);
   if (deployment === null || revision === null) return null;
   const listener = await findListener(transaction, tenantId, deployment.listenerId);
-  if (listener === null) throw new Error('failed to explain a revision: its listener is not to be seen');
+  if (listener === null) throw new Error('failed to explain a revision: its listener was not found');
   const related = await transaction.query<RelatedRow>(RELATED, [tenantId, deploymentId, revisionId]);
   const { unseen, returning = false } = deployment.listener;
   const self = related.find(({ role }) => role === 'self');

@@ -4,7 +4,7 @@ import {
   type DeploymentStatus,
   type ListenerStatus,
 } from '../../../domain/revision/states.ts';
-import { lookDue } from '../builds/branch-watch.ts';
+import { pollDue } from '../builds/branch-watch.ts';
 import type { Reader } from '../core/database.ts';
 import { DEPLOYMENT_STATUS } from './status.ts';
 
@@ -63,10 +63,10 @@ export interface Fleet {
   readonly pulses: readonly ListenerPulse[];
 }
 
-const MOST_LISTENERS = 50;
+const MAX_LISTENERS = 50;
 
 const DUE = 'd.generation > d.acknowledged_generation AND d.next_attempt_at <= now()';
-const POLL_DUE = lookDue('$1');
+const POLL_DUE = pollDue('$1');
 const OWNER = `CASE WHEN l.tenant_id IS NULL THEN 'platform' ELSE 'tenant' END`;
 const age = (column: string, condition: string) =>
   `coalesce(extract(epoch FROM now() - min(${column}) FILTER (WHERE ${condition})), 0)::float8`;
@@ -183,7 +183,7 @@ export async function readFleet(
     listeners: counted(listeners),
     pulses: listeners
       .filter(({ owner }) => owner === 'platform')
-      .slice(0, MOST_LISTENERS)
+      .slice(0, MAX_LISTENERS)
       .map(({ id, silentSeconds, leaseSeconds }) => ({ id, silentSeconds, leaseSeconds })),
   };
 }

@@ -46,10 +46,10 @@ UPDATE kept_hosts SET deployment_ids = array_remove(deployment_ids, $2::uuid)
 WHERE tenant_id = $1 AND $2::uuid = ANY(deployment_ids)`;
 const FREE_KEPT = `DELETE FROM kept_hosts WHERE tenant_id = $1 AND deployment_ids = '{}' RETURNING host`;
 
-const SEEN = 'jsonb_to_recordset($1::jsonb) AS v(id uuid, url text, generation int, hosts jsonb)';
+const OBSERVED = 'jsonb_to_recordset($1::jsonb) AS v(id uuid, url text, generation int, hosts jsonb)';
 
 const FREE_UNROUTED = `
-DELETE FROM leaving_hosts h USING ${SEEN}
+DELETE FROM leaving_hosts h USING ${OBSERVED}
 WHERE h.deployment_id = v.id AND v.generation >= h.generation AND NOT v.hosts ? h.host`;
 
 /**
@@ -60,7 +60,7 @@ WHERE h.deployment_id = v.id AND v.generation >= h.generation AND NOT v.hosts ? 
 const NOTE_URL = `
 UPDATE leaving_hosts h SET clear = v.hosts IS NULL
   AND (v.url IS NULL OR split_part(split_part(v.url, '://', 2), '/', 1) <> h.host)
-FROM ${SEEN} WHERE h.deployment_id = v.id`;
+FROM ${OBSERVED} WHERE h.deployment_id = v.id`;
 const FREE_BY_URL = `
 DELETE FROM leaving_hosts h USING deployments d
 WHERE d.id = h.deployment_id AND d.id = ANY($1::uuid[]) AND h.clear
@@ -70,7 +70,7 @@ WHERE d.id = h.deployment_id AND d.id = ANY($1::uuid[]) AND h.clear
  * Reserves the hosts of deployments that are being deleted, or the host that one has given up.
  * @param host null: the present one of each
  */
-export async function holdHosts(
+export async function reserveHosts(
   transaction: Transaction,
   tenantId: string,
   deploymentIds: readonly string[],
@@ -114,7 +114,7 @@ export async function freeKeptHosts(
 }
 
 /** The observed routes of a deployment. */
-export interface SeenRoutes {
+export interface ObservedRoutes {
   readonly id: string;
   /** The URL that it serves; null: none. */
   readonly url: string | null;
@@ -126,7 +126,7 @@ export interface SeenRoutes {
 export async function freeHosts(
   transaction: Transaction,
   reported: readonly string[],
-  seen: readonly SeenRoutes[],
+  seen: readonly ObservedRoutes[],
 ): Promise<void> {
   if (seen.length > 0) {
     const rows = JSON.stringify(seen.map(({ id, url, routes }) => ({ id, url, ...routes })));

@@ -75,7 +75,7 @@ export function findSameName(
  * @param ownId the row that gets the name; absent: a new one
  * @throws UniqueViolation of this index
  */
-export async function refuseSameName(
+export async function rejectSameName(
   reader: Reader,
   index: NameIndex,
   { owner, name, ownId }: { owner: string | null; name: string; ownId?: string },

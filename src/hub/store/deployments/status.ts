@@ -16,12 +16,12 @@ export const LISTENER_ALIVE = `(l.cluster_reachable AND NOT l.awaits_inventory A
  * Why the listener does not observe the deployment's namespace. '': the namespace is not in its list, otherwise the
  * listener's message. NULL: it does. Namespaces of tenants do not depend on the list.
  */
-export const UNSEEN = `CASE WHEN l.unreadable ? d.namespace THEN l.unreadable ->> d.namespace
+export const UNOBSERVED_REASON = `CASE WHEN l.unreadable ? d.namespace THEN l.unreadable ->> d.namespace
   WHEN jsonb_array_length(l.compute_config -> 'k8s_namespaces') > 0 AND NOT l.compute_config -> 'k8s_namespaces' ? d.namespace
     AND d.namespace <> 'berth-' || d.tenant_id THEN '' END`;
 
 /** Whether the listener observes the deployment. */
-const WATCHED = `(${LISTENER_ALIVE} AND (${UNSEEN}) IS NULL)`;
+const WATCHED = `(${LISTENER_ALIVE} AND (${UNOBSERVED_REASON}) IS NULL)`;
 
 const unknownIf = (unwatched: string) =>
   `(d.recorded_status <> 'AWAITING_DELETE' AND d.observed_at IS NOT NULL AND ${unwatched})`;
@@ -34,14 +34,14 @@ export const DEPLOYMENT_STATUS = `CASE WHEN ${unknownIf(`NOT ${WATCHED}`)} THEN 
  * after it is visible in reads. An unreadable namespace causes no event. The events of a deployment therefore form a
  * chain: each begins with the status in which the previous one ended.
  */
-export const TOLD_STATUS = `CASE WHEN ${unknownIf('l.loss_recorded')} THEN 'UNKNOWN' ELSE d.recorded_status END`;
+export const HISTORY_STATUS = `CASE WHEN ${unknownIf('l.loss_recorded')} THEN 'UNKNOWN' ELSE d.recorded_status END`;
 
 const LOST_LISTENERS = `SELECT l.id FROM listeners l WHERE NOT ${LISTENER_ALIVE}`;
-/** Listeners with namespaces that may be UNSEEN. */
+/** Listeners that may not observe some of their namespaces. */
 const PARTLY_BLIND = `SELECT l.id FROM listeners l
   WHERE l.unreadable <> '{}' OR jsonb_array_length(l.compute_config -> 'k8s_namespaces') > 0`;
 const UNKNOWN = unknownIf(`(d.listener_id IN (${LOST_LISTENERS}) OR d.listener_id IN (${PARTLY_BLIND})
-  AND EXISTS (SELECT FROM listeners l WHERE l.id = d.listener_id AND (${UNSEEN}) IS NOT NULL))`);
+  AND EXISTS (SELECT FROM listeners l WHERE l.id = d.listener_id AND (${UNOBSERVED_REASON}) IS NOT NULL))`);
 
 /**
  * Condition that Deployment.status is `status`; needs `d` only. The few listeners that are lost or partly blind are
@@ -57,7 +57,7 @@ export function statusIs(status: DeploymentStatus): string {
 export const REMOTE_RECONCILED = `(d.observed_generation IS NOT DISTINCT FROM d.generation)`;
 
 /** SQL of the statuses that only the cluster can report, from a closed list. */
-export const SEEN_STATUSES = SEEN_IN_CLUSTER.map((status) => `'${status}'`).join(', ');
+export const OBSERVED_STATUSES = SEEN_IN_CLUSTER.map((status) => `'${status}'`).join(', ');
 
 /** Revision.status: a revision in progress is UNKNOWN while its cluster is not observed. Alias `r`: revisions. */
-export const REVISION_STATUS = `CASE WHEN r.status IN (${SEEN_STATUSES}) AND NOT ${WATCHED} THEN 'UNKNOWN' ELSE r.status END`;
+export const REVISION_STATUS = `CASE WHEN r.status IN (${OBSERVED_STATUSES}) AND NOT ${WATCHED} THEN 'UNKNOWN' ELSE r.status END`;

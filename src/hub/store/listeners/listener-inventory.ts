@@ -3,7 +3,7 @@ import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import { MAX_GENERATION } from '../../../domain/deployment/generation.ts';
 import type { Transaction } from '../core/database.ts';
 import { appendEvents } from '../core/events.ts';
-import { noteLooked } from './listener-loss.ts';
+import { recordInventoried } from './listener-loss.ts';
 import { MARK_DUE, SETTLED } from './requeue-work.ts';
 
 /** One custom resource as it is in the cluster. */
@@ -133,7 +133,7 @@ RETURNING t.id, t.tenant_id`;
  * of a replaced or dead process may have been in flight until then, and an object without a custom resource is in no
  * inventory. At most ten per second are due, because one costs ten reads, and no user waits for it.
  */
-const SECOND_LOOK = `
+const SECOND_PURGE = `
 WITH again AS (
   SELECT id, row_number() OVER (ORDER BY look_again_at, id) - 1 AS place FROM tombstones
   WHERE listener_id = $1 AND NOT due AND NOT keep_workloads AND ($2::text[] IS NULL OR namespace = ANY($2))
@@ -144,11 +144,11 @@ UPDATE tombstones t SET due = true, next_attempt_at = now() + again.place * inte
 FROM again WHERE t.id = again.id AND NOT t.due AND t.look_again_at <= now()
 RETURNING t.id, t.tenant_id`;
 
-const TOLD: Readonly<Record<string, { reason: Reason; message: string }>> = {
+const EVENTS: Readonly<Record<string, { reason: Reason; message: string }>> = {
   edited: {
     reason: 'ObjectCorrected',
     message:
-      'The custom resource differs from what is wanted, or lacks its environment or the credentials of its build; it is put right.',
+      'The custom resource differs from the desired state, or lacks its environment or the credentials of its build; it is applied again.',
   },
   missing: {
     reason: 'ObjectRecreated',
@@ -170,15 +170,15 @@ async function tell(
   what: 'edited' | 'missing' | 'unseen',
   rows: readonly MarkedRow[],
 ): Promise<void> {
-  const told = TOLD[what];
-  if (told === undefined) return;
+  const change = EVENTS[what];
+  if (change === undefined) return;
   await appendEvents(
     transaction,
     rows.map(({ id: deploymentId, tenant_id: tenantId, from_status: from, to_status: to }) => ({
       tenantId,
       deploymentId,
       actor: { kind: 'listener', id: listenerId },
-      ...told,
+      ...change,
       details: from === to ? {} : { from, to },
     })),
   );
@@ -190,7 +190,7 @@ const MAX_UNKNOWN = 1000;
  * Maximum number of new ids with an event each. One more event counts the rest, because the operator of the listener
  * controls the ids.
  */
-const MAX_TOLD = 20;
+const MAX_UNKNOWN_EVENTS = 20;
 
 const UNKNOWN_BEFORE =
   'SELECT tenant_id, compute_id, unknown_resources AS ids FROM listeners WHERE id = $1 FOR NO KEY UPDATE';
@@ -223,9 +223,9 @@ async function noteUnknown(
     message: `The cluster of listener ${name} holds ${what}`,
     details,
   });
-  const more = added.length - MAX_TOLD;
+  const more = added.length - MAX_UNKNOWN_EVENTS;
   await appendEvents(transaction, [
-    ...added.slice(0, MAX_TOLD).map((id) =>
+    ...added.slice(0, MAX_UNKNOWN_EVENTS).map((id) =>
       event(`a ManagedDeployment of the id ${id}, which the hub does not know; it is left alone.`, {
         deployment_id: id,
       }),
@@ -258,7 +258,7 @@ export async function takeInventory(
     }),
   );
   // Before any deployment is locked, because it locks them all, in their order.
-  if (complete) await noteLooked(transaction, listenerId);
+  if (complete) await recordInventoried(transaction, listenerId);
   const values = [listenerId, JSON.stringify(rows)];
   const known = new Set((await transaction.query<{ id: string }>(KNOWN, values)).map(({ id }) => id));
   const restored = await transaction.query<MarkedRow>(CATCH_UP, values);
@@ -271,7 +271,7 @@ export async function takeInventory(
     ? await transaction.query<MarkedRow>(UNSEEN_MISSING, [...values, namespaces])
     : await transaction.query<MarkedRow>(UNSEEN_DELETED, values);
   const leftover = await transaction.query<MarkedRow>(LEFTOVER, values);
-  const again = complete ? await transaction.query<MarkedRow>(SECOND_LOOK, [listenerId, namespaces]) : [];
+  const again = complete ? await transaction.query<MarkedRow>(SECOND_PURGE, [listenerId, namespaces]) : [];
   await tell(transaction, listenerId, 'edited', edited);
   await tell(transaction, listenerId, 'missing', missing);
   const changed = unseen.filter(({ from_status: from, to_status: to }) => from !== to);

@@ -2,7 +2,7 @@ import { isAnotherCluster, keptClusterId } from '../../../domain/deployment/clus
 import { FALLBACK_NAMESPACE } from '../../../domain/deployment/deployment.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 import { StoreError } from '../core/errors.ts';
-import { tellReachability } from './listener-loss.ts';
+import { recordReachability } from './listener-loss.ts';
 
 /** A call carries an outdated epoch: another process holds or held the lease. */
 export class StaleEpoch extends StoreError {
@@ -112,8 +112,8 @@ WHERE listener_id = $1 AND namespace = $3 AND source_config #>> '{listener_confi
 
 /** @throws AnotherCluster, LeaseHeld, StaleEpoch */
 function nextEpoch(row: LeaseRow, claim: LeaseClaim): number {
-  const [kept, told] = [row.cluster_id, claim.clusterId];
-  if (kept !== null && told !== null && isAnotherCluster(kept, told)) throw new AnotherCluster();
+  const [kept, claimed] = [row.cluster_id, claim.clusterId];
+  if (kept !== null && claimed !== null && isAnotherCluster(kept, claimed)) throw new AnotherCluster();
   const own = row.lease_holder === claim.holder;
   if (claim.epoch !== null) {
     if (claim.epoch !== row.lease_epoch || !own) throw new StaleEpoch(claim.epoch, row.lease_epoch);
@@ -171,7 +171,7 @@ export async function takeLease(
     await transaction.query(PLACE_WAITING, [listenerId, first, FALLBACK_NAMESPACE]);
   }
   if (!claim.clusterReachable || held?.awaits === false)
-    await tellReachability(transaction, listenerId, row, claim.clusterReachable);
+    await recordReachability(transaction, listenerId, row, claim.clusterReachable);
   return { epoch };
 }
 

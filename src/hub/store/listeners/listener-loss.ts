@@ -3,7 +3,7 @@ import { uuidv7 } from '../../../domain/core/id.ts';
 import type { DeploymentStatus, RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
-import { SEEN_STATUSES } from '../deployments/status.ts';
+import { OBSERVED_STATUSES } from '../deployments/status.ts';
 
 /**
  * Locks in the order of ids, as all code that locks several deployments does, so concurrent status changes come before
@@ -13,18 +13,18 @@ const LOCK = `
 SELECT id, tenant_id, recorded_status AS status, observed_at IS NOT NULL AS observed
 FROM deployments WHERE listener_id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
 
-const TOLD_LAST = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment_id = r.deployment_id
+const LAST_STATUS = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment_id = r.deployment_id
   AND e.revision_id = r.id AND e.details ? 'to' ORDER BY e.id DESC LIMIT 1)`;
 
 /** At a return ($2), only deployments that are UNKNOWN in the history. The others had a hand-out or report since. */
 const ON_THEIR_WAY = `
 SELECT r.id, r.tenant_id, r.deployment_id, r.number, r.status
 FROM revisions r JOIN deployments d ON d.id = r.deployment_id
-WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN (${SEEN_STATUSES})
-  AND (NOT $2 OR ${TOLD_LAST} = 'UNKNOWN') ORDER BY r.id`;
+WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN (${OBSERVED_STATUSES})
+  AND (NOT $2 OR ${LAST_STATUS} = 'UNKNOWN') ORDER BY r.id`;
 
 /** One statement, whatever the number of deployments. */
-const TELL = `
+const APPEND_EVENTS = `
 INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, actor_name, reason, message, details)
 SELECT id, tenant_id, deployment_id, revision_id, $2::text, $3::uuid, $4::text, $5::text, message, details
 FROM jsonb_to_recordset($1::jsonb) AS e(id uuid, tenant_id uuid, deployment_id uuid, revision_id uuid, message text,
@@ -50,7 +50,7 @@ interface RevisionRow {
  * observed again. UNKNOWN is derived when read (status.ts), so their rows do not change. Called once per loss. The
  * caller has locked the listeners.
  */
-export async function tellObservation(
+export async function recordObservation(
   transaction: Transaction,
   listenerIds: readonly string[],
   reason: 'ListenerLost' | 'ClusterUnreachable' | 'ListenerReturned',
@@ -79,21 +79,21 @@ export async function tellObservation(
   ];
   if (events.length === 0) return;
   const { actorKind, actorId, actorName } = actorColumns(actor);
-  await transaction.query(TELL, [JSON.stringify(events), actorKind, actorId, actorName, reason]);
+  await transaction.query(APPEND_EVENTS, [JSON.stringify(events), actorKind, actorId, actorName, reason]);
 }
 
 /** A listener, and whether the history has it as lost. */
-interface ToldListener {
+interface ListenerHistory {
   tenant_id: string | null;
   compute_id: string;
   loss_recorded: boolean;
 }
 
 /** Writes an event when the observation of the cluster begins or ends, if the last event says otherwise. */
-export async function tellReachability(
+export async function recordReachability(
   transaction: Transaction,
   listenerId: string,
-  row: ToldListener,
+  row: ListenerHistory,
   reachable: boolean,
 ): Promise<void> {
   if (reachable !== row.loss_recorded) return;
@@ -107,10 +107,10 @@ export async function tellReachability(
       reason: reachable ? 'ListenerReturned' : 'ClusterUnreachable',
       message: reachable
         ? `The cluster of listener ${name} is observed again.`
-        : `The cluster of listener ${name} does not answer.`,
+        : `The cluster of listener ${name} does not respond.`,
     },
   ]);
-  await tellObservation(
+  await recordObservation(
     transaction,
     [listenerId],
     reachable ? 'ListenerReturned' : 'ClusterUnreachable',
@@ -120,17 +120,17 @@ export async function tellReachability(
 
 const AWAITED = `
 SELECT tenant_id, compute_id, loss_recorded FROM listeners WHERE id = $1 AND awaits_inventory FOR NO KEY UPDATE`;
-const LOOKED = `
+const INVENTORIED = `
 UPDATE listeners SET awaits_inventory = false, loss_recorded = NOT cluster_reachable,
   lost_at = CASE WHEN NOT cluster_reachable THEN lost_at END
 WHERE id = $1 RETURNING cluster_reachable AS reachable`;
 
 /** The listener has reported its whole inventory, so its cluster counts as observed from now on. */
-export async function noteLooked(transaction: Transaction, listenerId: string): Promise<void> {
-  const [row] = await transaction.query<ToldListener>(AWAITED, [listenerId]);
+export async function recordInventoried(transaction: Transaction, listenerId: string): Promise<void> {
+  const [row] = await transaction.query<ListenerHistory>(AWAITED, [listenerId]);
   if (row === undefined) return;
-  const [now] = await transaction.query<{ reachable: boolean }>(LOOKED, [listenerId]);
-  if (now?.reachable === true) await tellReachability(transaction, listenerId, row, true);
+  const [now] = await transaction.query<{ reachable: boolean }>(INVENTORIED, [listenerId]);
+  if (now?.reachable === true) await recordReachability(transaction, listenerId, row, true);
 }
 
 const LOST = `
@@ -157,6 +157,6 @@ export async function recordLostListeners(transaction: Transaction): Promise<num
     })),
   );
   const ids = lost.map(({ id }) => id);
-  if (ids.length > 0) await tellObservation(transaction, ids, 'ListenerLost', { kind: 'system' });
+  if (ids.length > 0) await recordObservation(transaction, ids, 'ListenerLost', { kind: 'system' });
   return lost.length;
 }

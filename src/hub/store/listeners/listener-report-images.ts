@@ -25,7 +25,7 @@ interface ResolvedRow {
 }
 
 /** The revisions without an event for this result. */
-const UNTOLD = `
+const WITHOUT_EVENT = `
 SELECT v.revision_id FROM jsonb_to_recordset($1::jsonb) AS v(deployment_id uuid, revision_id uuid)
 WHERE NOT EXISTS (SELECT 1 FROM events e
   WHERE e.deployment_id = v.deployment_id AND e.revision_id = v.revision_id AND e.reason = 'ImageUnresolved')`;
@@ -57,26 +57,29 @@ function unresolved({ deployment, reports }: TakenReports): Unresolved[] {
   return isKnown ? [] : [{ deployment, revisionId, message: after.message }];
 }
 
-async function untold(transaction: Transaction, all: readonly Unresolved[]): Promise<Unresolved[]> {
+async function withoutEvent(transaction: Transaction, all: readonly Unresolved[]): Promise<Unresolved[]> {
   if (all.length === 0) return [];
   const asked = all.map(({ deployment, revisionId }) => ({
     deployment_id: deployment.id,
     revision_id: revisionId,
   }));
-  const rows = await transaction.query<{ revision_id: string }>(UNTOLD, [JSON.stringify(asked)]);
+  const rows = await transaction.query<{ revision_id: string }>(WITHOUT_EVENT, [JSON.stringify(asked)]);
   const left = new Set(rows.map(({ revision_id: id }) => id));
   return all.filter(({ revisionId }) => left.has(revisionId));
 }
 
 async function resolve(transaction: Transaction, taken: readonly TakenReports[]): Promise<ResolvedRow[]> {
-  const told = taken.flatMap(({ deployment, reports }) => {
+  const digests = taken.flatMap(({ deployment, reports }) => {
     const last = reports.findLast((report) => report.kind === 'observed');
     return (last?.images ?? [])
       .filter(({ revisionId, image }) => UUID_PATTERN.test(revisionId) && pinnedImage(image) !== null)
       .map(({ revisionId, image }) => ({ id: revisionId, deployment_id: deployment.id, image }));
   });
-  if (told.length === 0) return [];
-  return await transaction.query<ResolvedRow>(RESOLVED, [JSON.stringify(told), told.map(({ id }) => id)]);
+  if (digests.length === 0) return [];
+  return await transaction.query<ResolvedRow>(RESOLVED, [
+    JSON.stringify(digests),
+    digests.map(({ id }) => id),
+  ]);
 }
 
 /** Writes changes of images with their history. The deployments are locked. */
@@ -96,7 +99,7 @@ export async function writeImages(
       details: { image: row.image },
     }),
   );
-  const inVain = (await untold(transaction, taken.flatMap(unresolved))).map(
+  const inVain = (await withoutEvent(transaction, taken.flatMap(unresolved))).map(
     ({ deployment, revisionId, message }): NewEvent => ({
       tenantId: deployment.tenantId,
       deploymentId: deployment.id,

@@ -10,7 +10,7 @@ import type {
 } from '../../../domain/deployment/cluster-report.ts';
 import { isTerminal, REVISION_STATUSES, type RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
-import { WANTED_REVISION } from './listener-work-rows.ts';
+import { DESIRED_REVISION } from './listener-work-rows.ts';
 
 /** The rows that reports concern. One query per table reads or writes them, whatever the number of reports. */
 
@@ -75,7 +75,7 @@ const SETTLED = `(d.source = 'git_host' AND EXISTS (SELECT 1 FROM revisions o WH
 
 const REVISIONS = `
 SELECT r.id, r.deployment_id, r.number, r.status, r.build, r.started_at IS NOT NULL AS started, (r.id = d.wanted_id) IS TRUE AS wanted, d.settled
-FROM (SELECT d.id, d.active_revision_id, ${WANTED_REVISION} AS wanted_id, ${SETTLED} AS settled FROM deployments d
+FROM (SELECT d.id, d.active_revision_id, ${DESIRED_REVISION} AS wanted_id, ${SETTLED} AS settled FROM deployments d
     WHERE d.id = ANY($1::uuid[])) AS d
   JOIN revisions r ON r.deployment_id = d.id AND r.deployment_id = ANY($1::uuid[])
 WHERE (r.status = ANY($2::text[]) OR r.id = ANY($3::uuid[]) OR r.id = d.wanted_id OR r.id = d.active_revision_id)

@@ -10,8 +10,8 @@ import { reportOutcome } from '../../../domain/revision/report-outcome.ts';
 import type { Transaction } from '../core/database.ts';
 import { type Actor, appendEvents, type NewEvent } from '../core/events.ts';
 import { removeRecord } from '../deployments/deployment-remove.ts';
-import { markLeftovers, noteGone } from '../deployments/environments.ts';
-import { freeHosts, type SeenRoutes } from '../deployments/host-reservations.ts';
+import { recordRemovedEnvironments, requeueLeftovers } from '../deployments/environments.ts';
+import { freeHosts, type ObservedRoutes } from '../deployments/host-reservations.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { StaleEpoch } from './listener-lease.ts';
 import { writeBuilds } from './listener-report-builds.ts';
@@ -65,11 +65,14 @@ interface Change extends TakenReports {
   facts: DeploymentFacts;
   outcomes: ReportOutcome[];
   /** The last observation in these reports; null: they have none. */
-  seen: SeenRoutes | null;
+  seen: ObservedRoutes | null;
 }
 
 /** A report of a generation that does not exist proves nothing about those that do. */
-function seenRoutes({ id, facts }: ReportedDeployment, { url, routes = null }: ObservedReport): SeenRoutes {
+function seenRoutes(
+  { id, facts }: ReportedDeployment,
+  { url, routes = null }: ObservedReport,
+): ObservedRoutes {
   const isAhead = routes !== null && routes.generation > facts.generation;
   return { id, url, routes: isAhead ? { ...routes, generation: 0 } : routes };
 }
@@ -77,7 +80,7 @@ function seenRoutes({ id, facts }: ReportedDeployment, { url, routes = null }: O
 function decide(deployment: ReportedDeployment, reports: readonly ClusterReport[], now: Date): Change {
   const outcomes: ReportOutcome[] = [];
   let { facts } = deployment;
-  let seen: SeenRoutes | null = null;
+  let seen: ObservedRoutes | null = null;
   for (const report of reports) {
     const outcome = reportOutcome(facts, report, now);
     outcomes.push(outcome);
@@ -157,8 +160,12 @@ async function write(
     kept.map(({ deployment }) => deployment.id),
     kept.flatMap(({ seen }) => seen ?? []),
   );
-  await noteGone(transaction, new Set(written.map(({ deployment }) => deployment.id)), reports);
-  await markLeftovers(transaction, written);
+  await recordRemovedEnvironments(
+    transaction,
+    new Set(written.map(({ deployment }) => deployment.id)),
+    reports,
+  );
+  await requeueLeftovers(transaction, written);
   await appendEvents(
     transaction,
     kept.flatMap((change) => eventsOf(change, actor)),
@@ -172,8 +179,8 @@ async function write(
 }
 
 /** The transitions of revisions, for log and metrics. */
-function toldOf(changes: readonly Change[], now: Date): Pick<BatchResult, 'moved' | 'progress'> {
-  const told = changes.map(({ deployment, facts, outcomes }) => {
+function summaryOf(changes: readonly Change[], now: Date): Pick<BatchResult, 'moved' | 'progress'> {
+  const summaries = changes.map(({ deployment, facts, outcomes }) => {
     const moves = outcomes.flatMap(({ moves: made }) => made);
     const moved = moves.map(({ id, from, to, reason }) => ({
       deploymentId: deployment.id,
@@ -185,7 +192,10 @@ function toldOf(changes: readonly Change[], now: Date): Pick<BatchResult, 'moved
     }));
     return { moved, progress: progressOf(deployment.facts, facts, moves, now) };
   });
-  return { moved: told.flatMap(({ moved }) => moved), progress: told.flatMap(({ progress }) => progress) };
+  return {
+    moved: summaries.flatMap(({ moved }) => moved),
+    progress: summaries.flatMap(({ progress }) => progress),
+  };
 }
 
 /**
@@ -223,6 +233,6 @@ export async function takeReports(
   return {
     acceptedSeq: seq,
     ignored: ignoredOf(batch, changes, putOff),
-    ...toldOf([...changes.values()], now),
+    ...summaryOf([...changes.values()], now),
   };
 }

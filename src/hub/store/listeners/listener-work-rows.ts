@@ -64,7 +64,7 @@ const STALE_AT_ONCE = 500;
  * The revision that the cluster should run (alias `d`): the newest one with an image. While the first revision is being
  * built, it is that one, so that its data services start meanwhile. If there are only failed builds: none.
  */
-export const WANTED_REVISION = `coalesce(
+export const DESIRED_REVISION = `coalesce(
   (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status NOT IN
     ('CREATING', 'AWAITING_BUILD', 'BUILDING', 'CREATE_FAILED', 'BUILD_FAILED', 'SKIPPED') ORDER BY r.number DESC LIMIT 1),
   (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status IN
@@ -123,7 +123,7 @@ FROM unnest($1::uuid[]) WITH ORDINALITY AS due(id, turn)
   JOIN tenants t ON t.id = d.tenant_id
   JOIN tracing_projects p ON p.id = d.tracing_project_id
   LEFT JOIN secret_sets s ON false
-  LEFT JOIN LATERAL (SELECT ${WANTED_REVISION} AS id OFFSET 0) AS wanted ON true
+  LEFT JOIN LATERAL (SELECT ${DESIRED_REVISION} AS id OFFSET 0) AS wanted ON true
   LEFT JOIN revisions w ON w.id = wanted.id
   LEFT JOIN secret_sets ws ON ws.id = w.secrets_id
   LEFT JOIN LATERAL (SELECT ${BUILD_REVISION} AS id OFFSET 0) AS building ON true

@@ -34,7 +34,7 @@ const REDELIVER_SECONDS = 60;
  */
 const LEFTOVERS_PLACE = 8;
 /** Maximum number of counted items at the listener. If there are more, they wait for something and do not occupy it. */
-const MOST_COUNTED = 12;
+const MAX_COUNTED = 12;
 /**
  * Round robin between tenants: the first item of each, then the second of each … Items that the listener already has
  * count as the first. A small response thus serves tenants with the fewest items, not those that have waited longest
@@ -45,7 +45,7 @@ WITH due AS (
   SELECT id, next_attempt_at, turn FROM (
     SELECT id, next_attempt_at, next_attempt_at <= now() AS is_due, 
       row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at <= now(), next_attempt_at, id)
-        - greatest(0, count(*) FILTER (WHERE next_attempt_at > now()) OVER (PARTITION BY tenant_id) - ${MOST_COUNTED}) AS turn
+        - greatest(0, count(*) FILTER (WHERE next_attempt_at > now()) OVER (PARTITION BY tenant_id) - ${MAX_COUNTED}) AS turn
     FROM deployments
     WHERE listener_id = $1 AND generation > acknowledged_generation AND (next_attempt_at <= now() OR handed_out)
   ) AS waiting WHERE is_due
@@ -131,7 +131,7 @@ function failureEvents(work: DueWork, result: HandOut<unknown>): NewEvent[] {
       revisionId: work.revision?.id ?? null,
       actor: { kind: 'system' },
       reason: result.reason,
-      message: `${revision}was not handed to the listener: ${result.message} It is tried again.`,
+      message: `${revision}was not handed to the listener: ${result.message} It is retried.`,
     },
   ];
 }
@@ -217,7 +217,7 @@ FROM listeners l WHERE l.id = $1`;
  * Time until the next item is due, in milliseconds (≤ 0: now; null: nothing waits), and the current epoch. It is cheap
  * and writes nothing. null when the scope contains no listener of this id.
  */
-export async function lookForWork(
+export async function checkForWork(
   reader: Reader,
   listenerId: string,
 ): Promise<{ epoch: number; dueInMs: number | null } | null> {

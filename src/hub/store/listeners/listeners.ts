@@ -8,7 +8,7 @@ import { StoreError } from '../core/errors.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { ListenerRecord, Page } from '../core/records.ts';
 import { listeners } from '../core/schema.ts';
-import { named, refuseSameName } from '../deployments/same-name.ts';
+import { named, rejectSameName } from '../deployments/same-name.ts';
 import type { ComputeConfig } from '../schema/listeners.ts';
 
 const {
@@ -67,7 +67,7 @@ export async function createListener(
 ): Promise<ListenerRecord> {
   if (added.tenantId !== null) {
     const unique = { owner: added.tenantId, name: added.computeId };
-    await refuseSameName(transaction, 'listeners_compute_id', unique);
+    await rejectSameName(transaction, 'listeners_compute_id', unique);
   }
   const [listener] = await transaction.drizzle
     .insert(listeners)
@@ -224,7 +224,7 @@ export async function updateListener(
     await checkNamespaces(transaction, id, namespaces);
   }
   if (tenantId !== null && changed.includes('compute_id')) {
-    await refuseSameName(transaction, 'listeners_compute_id', {
+    await rejectSameName(transaction, 'listeners_compute_id', {
       owner: tenantId,
       name: computeId,
       ownId: id,

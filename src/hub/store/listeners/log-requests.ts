@@ -74,14 +74,14 @@ export async function closeLogRequest(transaction: Transaction, id: string): Pro
   await transaction.query('DELETE FROM log_requests WHERE id = $1', [id]);
 }
 
-const LOOK = `
+const HAS_REQUESTS = `
 SELECT l.lease_epoch, EXISTS (SELECT 1 FROM log_requests r
   WHERE r.listener_id = l.id AND (NOT r.taken OR r.needs IS NOT NULL) AND r.expires_at > now()) AS wanted
 FROM listeners l WHERE l.id = $1`;
 
 /** Whether a reader waits for the listener. @throws StaleEpoch */
-export async function areLogsWanted(reader: Reader, listenerId: string, epoch: number): Promise<boolean> {
-  const [row] = await reader.query<{ lease_epoch: number; wanted: boolean }>(LOOK, [listenerId]);
+export async function hasLogRequests(reader: Reader, listenerId: string, epoch: number): Promise<boolean> {
+  const [row] = await reader.query<{ lease_epoch: number; wanted: boolean }>(HAS_REQUESTS, [listenerId]);
   if (row?.lease_epoch !== epoch) throw new StaleEpoch(epoch, row?.lease_epoch ?? 0);
   return row.wanted;
 }
@@ -122,12 +122,12 @@ export function takeLogRequests(
 const STILL_NEEDS = 'SELECT 1 FROM log_requests WHERE id = $1 AND needs IS NOT NULL';
 
 /** Whether the request waits for a listener with a required feature, and none has named it yet. */
-export async function isStillNeeding(reader: Reader, requestId: string): Promise<boolean> {
+export async function awaitsFeature(reader: Reader, requestId: string): Promise<boolean> {
   return (await reader.query(STILL_NEEDS, [requestId])).length > 0;
 }
 
 /** Approximate maximum number of buffered bytes for a reader that is slower than its pods. */
-const MOST_WAITING = 1024 * 1024;
+const MAX_BUFFERED_BYTES = 1024 * 1024;
 
 const READ_BY = `
 SELECT tenant_id FROM log_requests WHERE id = $1 AND listener_id = $2 AND expires_at > now() FOR NO KEY UPDATE`;
@@ -156,7 +156,7 @@ export async function addLogChunk(
   const [request] = await transaction.query<{ tenant_id: string }>(READ_BY, [requestId, listenerId]);
   if (request === undefined) return 'gone';
   const [waiting] = await transaction.query<{ bytes: number }>(WAITING, [requestId]);
-  if ((waiting?.bytes ?? 0) > MOST_WAITING) return 'full';
+  if ((waiting?.bytes ?? 0) > MAX_BUFFERED_BYTES) return 'full';
   await transaction.query(ADD, [request.tenant_id, requestId, seq, body, last]);
   await transaction.query(NOTIFY, [requestId]);
   return 'taken';

@@ -15,10 +15,10 @@ export const SETTLED = 'd.delete_requested_at IS NULL AND d.acknowledged_generat
  */
 export const NEVER_HANDED_OUT = '(d.spec_hash IS NULL AND NOT d.handed_out AND d.observed_at IS NULL)';
 
-const ANEW =
+const NEXT_VERSION =
   'acknowledged_generation = least(d.acknowledged_generation, d.generation - 1), work_version = d.work_version + 1';
 /** SQL: requeues the item of a deployment (alias `d`), due at once. */
-export const MARK_DUE = `${ANEW}, next_attempt_at = now(), attempts = 0`;
+export const MARK_DUE = `${NEXT_VERSION}, next_attempt_at = now(), attempts = 0`;
 
 /**
  * The item is done or with a listener. Any other item is due or waits for its next attempt, and will be rendered then.
@@ -30,11 +30,11 @@ const IS_MADE = `(${SETTLED} OR (d.handed_out AND d.next_attempt_at > now()))`;
  * deployment locks. Returns the number of items per listener that became due.
  * @param most maximum number of items; default: all
  */
-export const makeAnew = (which: string, most?: number) => `
+export const requeueWhere = (which: string, most?: number) => `
 WITH chosen AS (
   SELECT d.id FROM deployments d WHERE d.delete_requested_at IS NULL AND ${which} ORDER BY d.id${most === undefined ? '' : ` LIMIT ${most}`} FOR NO KEY UPDATE
 ), made AS (
-  UPDATE deployments d SET ${ANEW}, next_attempt_at = CASE WHEN ${IS_MADE} THEN now() ELSE d.next_attempt_at END,
+  UPDATE deployments d SET ${NEXT_VERSION}, next_attempt_at = CASE WHEN ${IS_MADE} THEN now() ELSE d.next_attempt_at END,
     attempts = CASE WHEN ${IS_MADE} THEN 0 ELSE d.attempts END
   FROM chosen WHERE d.id = chosen.id RETURNING d.listener_id, d.next_attempt_at = now() AS is_due
 )

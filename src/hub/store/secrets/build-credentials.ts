@@ -1,5 +1,5 @@
 import type { Transaction } from '../core/database.ts';
-import { makeAnew, SETTLED } from '../listeners/requeue-work.ts';
+import { requeueWhere, SETTLED } from '../listeners/requeue-work.ts';
 
 /**
  * The credentials of unfinished builds. A listener writes them with the work item, so an item is requeued when its
@@ -15,14 +15,14 @@ const READS_WITH = `d.source = 'git_host' AND d.tenant_id = $1 AND d.source_conf
  * statement sees it.
  */
 const HOLD = `SELECT d.id FROM deployments d WHERE ${READS_WITH} ORDER BY d.id FOR NO KEY UPDATE`;
-const OF_INTEGRATION = makeAnew(`${READS_WITH} AND ${IS_BUILT}`);
+const OF_INTEGRATION = requeueWhere(`${READS_WITH} AND ${IS_BUILT}`);
 
 const RENEWED_AT_ONCE = 200;
 /**
  * Half of the lifetime of push credentials (hub/api/builds/build-secret.ts). A hand-out sets next_attempt_at a minute
  * ahead.
  */
-const AGEING = makeAnew(
+const AGEING = requeueWhere(
   `${SETTLED} AND ${IS_BUILT} AND d.next_attempt_at < now() - interval '12 hours'`,
   RENEWED_AT_ONCE,
 );

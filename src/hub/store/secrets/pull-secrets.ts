@@ -1,5 +1,5 @@
 import type { Reader, Transaction } from '../core/database.ts';
-import { makeAnew } from '../listeners/requeue-work.ts';
+import { requeueWhere } from '../listeners/requeue-work.ts';
 
 /**
  * The Secrets with which clusters pull from the platform's registry, and how many of them are not confirmed to be
@@ -8,7 +8,7 @@ import { makeAnew } from '../listeners/requeue-work.ts';
 
 /** Deployments that have a repository there, except those that are being deleted. */
 const WITH_REPOSITORY = `d.source IN ('git_host', 'internal_image') AND d.delete_requested_at IS NULL`;
-const REDELIVER = makeAnew(WITH_REPOSITORY);
+const REDELIVER = requeueWhere(WITH_REPOSITORY);
 
 /**
  * Requeues every deployment with a repository, so that its listener updates its Secret.

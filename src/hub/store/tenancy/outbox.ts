@@ -214,7 +214,7 @@ export async function recordFailed(
     transaction,
     message,
     'TracingProjectFailed',
-    `The tracing backend was not told of project ${name}: ${error}.`,
+    `The tracing backend did not accept project ${name}: ${error}.`,
   );
 }
 

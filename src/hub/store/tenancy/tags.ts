@@ -6,7 +6,7 @@ import { ReferenceViolation } from '../core/errors.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
 import { deployments, deploymentTagValues, tagKeys, tagValues } from '../core/schema.ts';
-import { refuseSameName } from '../deployments/same-name.ts';
+import { rejectSameName } from '../deployments/same-name.ts';
 
 export type TagKey = typeof tagKeys.$inferSelect;
 export type TagValue = typeof tagValues.$inferSelect;
@@ -32,7 +32,7 @@ export async function createTagKey(
   key: string,
   actor: Actor = SYSTEM,
 ): Promise<TagKey> {
-  await refuseSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key });
+  await rejectSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key });
   const [created] = await transaction.drizzle
     .insert(tagKeys)
     .values({ id: uuidv7(), tenantId, key })
@@ -74,7 +74,7 @@ export async function renameTagKey(
 ): Promise<TagKey | null> {
   const before = await findTagKey(transaction, tenantId, id);
   if (before === null || before.key === key) return before;
-  await refuseSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key, ownId: id });
+  await rejectSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key, ownId: id });
   const [renamed] = await transaction.drizzle
     .update(tagKeys)
     .set({ key })
@@ -115,7 +115,7 @@ export async function createTagValue(
     .where(ownKey(tenantId, tagKeyId))
     .for('key share');
   if (key === undefined) return null;
-  await refuseSameName(transaction, 'tag_values_value', { owner: tagKeyId, name: value });
+  await rejectSameName(transaction, 'tag_values_value', { owner: tagKeyId, name: value });
   const [created] = await transaction.drizzle
     .insert(tagValues)
     .values({ id: uuidv7(), tenantId, tagKeyId, value })
@@ -145,7 +145,7 @@ export async function renameTagValue(
   const [before] = await transaction.drizzle.select().from(tagValues).where(which);
   if (before === undefined || before.value === value) return before ?? null;
   const unique = { owner: ids.tagKeyId, name: value, ownId: ids.id };
-  await refuseSameName(transaction, 'tag_values_value', unique);
+  await rejectSameName(transaction, 'tag_values_value', unique);
   const [renamed] = await transaction.drizzle.update(tagValues).set({ value }).where(which).returning();
   if (renamed === undefined) return null;
   const message = `Tag value ${before.value} was renamed to ${value}.`;

@@ -21,18 +21,18 @@ const COUNTS: Readonly<Record<CountedThing, string>> = {
  * Whether a tenant has `most` of these already. The tenant is locked until the transaction ends, so that of two
  * concurrent creations the second sees the first.
  */
-export async function hasAll(
+export async function hasReachedLimit(
   transaction: Transaction,
   tenantId: string,
   thing: CountedThing,
   most: number,
 ): Promise<boolean> {
   await transaction.query(LOCK, [tenantId]);
-  return (await roomFor(transaction, tenantId, thing, most)) <= 0;
+  return (await remainingCount(transaction, tenantId, thing, most)) <= 0;
 }
 
 /** The remaining number; 0 also when there are more than `most`. */
-async function roomFor(
+async function remainingCount(
   transaction: Transaction,
   tenantId: string,
   thing: CountedThing,
@@ -50,7 +50,7 @@ const NAMED = 'SELECT 1 FROM tracing_projects WHERE tenant_id = $1 AND name = $2
  * @param known tenants whose projects need no count, which is updated; absent: each call counts. With 18,000 projects
  *   the count was a third of PostgreSQL's work for a creation.
  */
-export async function needsProjectBeyond(
+export async function exceedsProjectLimit(
   transaction: Transaction,
   tenantId: string,
   name: string,
@@ -58,7 +58,7 @@ export async function needsProjectBeyond(
   known?: KnownRoom,
 ): Promise<boolean> {
   if (known?.has(tenantId)) return false;
-  const room = await roomFor(transaction, tenantId, 'tracing_projects', most);
+  const room = await remainingCount(transaction, tenantId, 'tracing_projects', most);
   known?.note(tenantId, room);
   if (room > 0) return false;
   return (await transaction.query(NAMED, [tenantId, name])).length === 0;

@@ -6,7 +6,7 @@ import { and, desc, eq } from '../core/drizzle.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
 import { tenants } from '../core/schema.ts';
-import { findSameName, named, namedLike, refuseSameName } from '../deployments/same-name.ts';
+import { findSameName, named, namedLike, rejectSameName } from '../deployments/same-name.ts';
 
 export type Tenant = typeof tenants.$inferSelect;
 
@@ -19,7 +19,7 @@ export async function createTenant(
   name: string,
   { quotas = {}, actor }: { quotas?: Partial<TenantQuotas>; actor?: Actor } = {},
 ): Promise<Tenant> {
-  await refuseSameName(transaction, 'tenants_name', { owner: null, name });
+  await rejectSameName(transaction, 'tenants_name', { owner: null, name });
   const [tenant] = await transaction.drizzle
     .insert(tenants)
     .values({ id: uuidv7(), name, quotas })
@@ -119,7 +119,7 @@ export async function updateTenant(
   ];
   if (changed.length === 0) return before;
   if (name !== before.name)
-    await refuseSameName(transaction, 'tenants_name', { owner: null, name, ownId: id });
+    await rejectSameName(transaction, 'tenants_name', { owner: null, name, ownId: id });
   const [after] = await transaction.drizzle
     .update(tenants)
     .set({ name, quotas })

@@ -95,9 +95,7 @@ describe('DELETE /v2/deployments', () => {
       [all],
     );
     expect(count).toEqual({ n: 12 });
-    expect(api.store.logger.lines.filter(({ message }) => message === 'running a transaction again')).toEqual(
-      [],
-    );
+    expect(api.store.logger.lines.filter(({ message }) => message === 'retrying a transaction')).toEqual([]);
   });
 
   test('needs deployments:write', async () => {
@@ -221,7 +219,7 @@ describe('the host of what leaves with keep_workloads', () => {
     const patch = () => stranger.call('PATCH', `/v2/deployments/${other.id}`, { source_config });
     expect(await patch()).toMatchObject({
       status: 409,
-      body: { detail: expect.stringMatching(/custom_url.*taken out of Berth.*Whoever runs the platform/) },
+      body: { detail: expect.stringMatching(/custom_url.*taken out of Berth.*The platform can free it/) },
     });
     expect((await stranger.call('DELETE', `/v2/deployments/${made.id}?force=true`)).status).toBe(404);
     expect((await patch()).status).toBe(409);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.ts';
-import { updateWanted } from '../../../../src/hub/store/deployments/deployments.ts';
+import { updateDesiredState } from '../../../../src/hub/store/deployments/deployments.ts';
 import {
   type ApiFixture,
   type Client,
@@ -207,7 +207,7 @@ describe('once it has', () => {
         record.id,
       ]);
       await api.store.database.forTenant(client.tenantId).transaction((transaction) =>
-        updateWanted(transaction, api.store.box, client.tenantId, record.id, {
+        updateDesiredState(transaction, api.store.box, client.tenantId, record.id, {
           expectedGeneration: 1,
           sourceConfig: record.sourceConfig,
           sourceRevisionConfig: { ...source, image_uri: null, repo_commit_sha: null },

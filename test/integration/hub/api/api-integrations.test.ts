@@ -1,7 +1,7 @@
 /** Integrations: tokens go in and never come out, deployments hold them, and the git host is asked with care. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createGitHost } from '../../../../src/hub/git-host/git-host.ts';
-import { holdIntegration, openIntegration } from '../../../../src/hub/store/builds/integrations.ts';
+import { lockIntegration, openIntegration } from '../../../../src/hub/store/builds/integrations.ts';
 import {
   type ApiFixture,
   type Client,
@@ -273,7 +273,7 @@ describe('deployments', () => {
         )
       )[0]?.n;
     const deletion = await api.store.database.forTenant(client.tenantId).transaction(async (transaction) => {
-      expect(await holdIntegration(transaction, client.tenantId, id)).not.toBeNull();
+      expect(await lockIntegration(transaction, client.tenantId, id)).not.toBeNull();
       const asked = client.call('DELETE', `/v2/integrations/${id}`);
       await expect.poll(waiting, { timeout: 30_000 }).toBe(1);
       await transaction.query(

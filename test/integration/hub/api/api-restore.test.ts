@@ -186,7 +186,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     const made = await create(client);
     await remove(made.id);
     await api.store.sql('UPDATE deployments SET purge_after = now() WHERE id = $1', [made.id]);
-    expect(await restore(made.id)).toMatchObject(refused(409, 'grace of the deletion is over'));
+    expect(await restore(made.id)).toMatchObject(refused(409, 'grace period of the deletion has ended'));
   });
 
   test('force skips a running grace: gone at once', async () => {
@@ -208,7 +208,9 @@ describe('POST /v2/deployments/{id}/restore', () => {
     await tenant.call('DELETE', `/v2/deployments/${made.id}`);
     await create(tenant);
     await api.store.sql('UPDATE deployments SET purge_after = now() WHERE id = $1', [made.id]);
-    expect(await restore(made.id, tenant)).toMatchObject(refused(409, 'grace of the deletion is over'));
+    expect(await restore(made.id, tenant)).toMatchObject(
+      refused(409, 'grace period of the deletion has ended'),
+    );
   });
 
   test('many at once: one restores', async () => {
@@ -239,7 +241,9 @@ describe('POST /v2/deployments/{id}/restore', () => {
       const tenant = await none.tenant();
       const made = await create(tenant);
       await tenant.call('DELETE', `/v2/deployments/${made.id}`);
-      expect(await restore(made.id, tenant)).toMatchObject(refused(409, 'grace of the deletion is over'));
+      expect(await restore(made.id, tenant)).toMatchObject(
+        refused(409, 'grace period of the deletion has ended'),
+      );
     } finally {
       await none.stop();
     }

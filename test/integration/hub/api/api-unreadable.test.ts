@@ -85,7 +85,7 @@ describe('PATCH', () => {
     const answer = await patch(body());
     expect(answer).toMatchObject({
       status: 409,
-      body: { detail: expect.stringContaining('Send its secret values anew') },
+      body: { detail: expect.stringContaining('Send all secret values again') },
     });
     expect(await api.rowCounts()).toEqual(before);
   });

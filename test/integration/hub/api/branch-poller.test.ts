@@ -5,7 +5,7 @@ import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
 import { startBranchPoller } from '../../../../src/hub/api/builds/branch-poller.ts';
 import type { ApiDeps } from '../../../../src/hub/api/core/deps.ts';
 import { createGitHost } from '../../../../src/hub/git-host/git-host.ts';
-import { claimBranches, scheduleForgotten } from '../../../../src/hub/store/builds/branch-watch.ts';
+import { claimBranches, scheduleUnscheduled } from '../../../../src/hub/store/builds/branch-watch.ts';
 import { type GitOverHttps, startGitOverHttps } from '../../../cluster/images/git-over-https.ts';
 import {
   type ApiFixture,
@@ -192,7 +192,7 @@ describe('a look that fails', () => {
     // Every 3000 seconds, doubled up to an hour.
     expect(waits.map((seconds) => Math.round(seconds / 100))).toEqual([36, 36, 36, 36]);
     expect(await failures(id)).toEqual([
-      'BranchUnreadable: The branch main could not be looked at: the git host cannot be reached or answers with an error.',
+      'BranchUnreadable: The branch main could not be polled: the git host cannot be reached or answers with an error.',
     ]);
     git.token = 'another';
     await look(id);
@@ -252,7 +252,7 @@ describe('when to look', () => {
     expect((await client.call('POST', `/v2/deployments/${id}/restore`)).status).toBe(200);
     expect(await due(id)).toBe(true);
     await api.store.sql('UPDATE deployments SET next_poll_at = NULL WHERE id = $1', [id]);
-    await api.store.database.platform.transaction(scheduleForgotten);
+    await api.store.database.platform.transaction(scheduleUnscheduled);
     expect(await due(id)).toBe(true);
     await api.store.sql(`UPDATE deployments SET next_poll_at = now() + interval '1 day' WHERE id = $1`, [id]);
   });

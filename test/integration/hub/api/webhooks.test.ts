@@ -371,7 +371,7 @@ describe('a push', () => {
     const [event] = await events(to.client, broken.id);
     expect(event).toMatchObject({
       reason: 'PushNotBuilt',
-      message: expect.stringContaining('a fault on our side'),
+      message: expect.stringContaining('an internal error'),
     });
     expect(JSON.stringify(answer.body) + JSON.stringify(event)).not.toContain('no revision for');
   });

@@ -6,7 +6,7 @@ import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import type { Secret } from '../../../../src/domain/deployment/deployment.ts';
 import { createIntegration, updateIntegration } from '../../../../src/hub/store/builds/integrations.ts';
 import type { DeploymentRecord } from '../../../../src/hub/store/core/records.ts';
-import { updateWanted } from '../../../../src/hub/store/deployments/deployments.ts';
+import { updateDesiredState } from '../../../../src/hub/store/deployments/deployments.ts';
 import { listRevisions } from '../../../../src/hub/store/deployments/revisions.ts';
 import { renewBuildCredentials } from '../../../../src/hub/store/secrets/build-credentials.ts';
 import { pendingPullSecrets, redeliverPullSecrets } from '../../../../src/hub/store/secrets/pull-secrets.ts';
@@ -274,7 +274,7 @@ describe('a work item of a repository', () => {
     expect(await itemOf(record)).toBeUndefined();
     const next = uuidv7();
     await hub.store.database.forTenant(tenantId).transaction((transaction) =>
-      updateWanted(transaction, hub.store.box, tenantId, record.id, {
+      updateDesiredState(transaction, hub.store.box, tenantId, record.id, {
         expectedGeneration: record.generation,
         sourceConfig: record.sourceConfig,
         sourceRevisionConfig: GIT,
@@ -396,7 +396,7 @@ describe('the report of a build', () => {
     await itemOf(record);
     const first = record.latestRevisionId ?? '';
     const changed = await hub.store.database.forTenant(tenantId).transaction((tx) =>
-      updateWanted(tx, hub.store.box, tenantId, record.id, {
+      updateDesiredState(tx, hub.store.box, tenantId, record.id, {
         expectedGeneration: record.generation,
         sourceConfig: record.sourceConfig,
         sourceRevisionConfig: { ...GIT, repo_ref: 'next' },

@@ -3,13 +3,13 @@ import type { Report } from '../../../../src/contract/protocol/report-protocol.t
 import type { ApplyWork, PurgeWork } from '../../../../src/contract/protocol/work-protocol.ts';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.ts';
-import type { DeploymentRecord, WantedChange } from '../../../../src/hub/store/core/records.ts';
+import type { DeploymentRecord, DesiredChange } from '../../../../src/hub/store/core/records.ts';
 import {
   findDeploymentForUpdate,
   forgetDeployment,
   requestDeletion,
   restoreDeployment,
-  updateWanted,
+  updateDesiredState,
 } from '../../../../src/hub/store/deployments/deployments.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from '../../harness/hub.ts';
 import { insert, newTenant } from '../../harness/store.ts';
@@ -35,10 +35,10 @@ afterEach(async () => {
 
 const actor = { kind: 'system', name: 'test' } as const;
 
-async function patch(record: DeploymentRecord, more: Partial<WantedChange> = {}): Promise<DeploymentRecord> {
+async function patch(record: DeploymentRecord, more: Partial<DesiredChange> = {}): Promise<DeploymentRecord> {
   const { generation, sourceConfig, sourceRevisionConfig } = record;
   return hub.store.database.forTenant(tenantId).transaction((transaction) =>
-    updateWanted(transaction, hub.store.box, tenantId, record.id, {
+    updateDesiredState(transaction, hub.store.box, tenantId, record.id, {
       expectedGeneration: generation,
       sourceConfig,
       sourceRevisionConfig,

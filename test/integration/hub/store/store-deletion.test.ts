@@ -57,7 +57,7 @@ test('asked for again it may take the tracing project too, and never leaves it a
   expect(rest).toEqual(before);
   expect(told).toMatchObject({
     reason: 'DeletionRequested',
-    message: 'Deletion of shop was asked for again: its tracing project goes too.',
+    message: 'Deletion of shop was requested again: its tracing project is deleted too.',
     details: { delete_tracing_project: true },
   });
 });

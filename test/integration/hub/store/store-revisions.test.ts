@@ -4,7 +4,7 @@ import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import type { RevisionStatus } from '../../../../src/domain/revision/states.ts';
 import { listEvents } from '../../../../src/hub/store/core/events.ts';
 import type { DeploymentRecord } from '../../../../src/hub/store/core/records.ts';
-import { findDeployment, updateWanted } from '../../../../src/hub/store/deployments/deployments.ts';
+import { findDeployment, updateDesiredState } from '../../../../src/hub/store/deployments/deployments.ts';
 import {
   findRevision,
   listRevisions,
@@ -42,7 +42,7 @@ function addRevision(
   status: RevisionStatus = 'QUEUED',
 ) {
   return scope.transaction((tx) =>
-    updateWanted(tx, store.box, tenantId, record.id, {
+    updateDesiredState(tx, store.box, tenantId, record.id, {
       expectedGeneration: record.generation,
       sourceConfig: record.sourceConfig,
       sourceRevisionConfig: record.sourceRevisionConfig,
@@ -141,7 +141,7 @@ test('reports and changes of one deployment at once do not wait for each other',
     ]);
   }
   expect(await statuses(created)).toHaveLength(11);
-  expect(store.logger.lines.filter(({ message }) => message === 'running a transaction again')).toEqual([]);
+  expect(store.logger.lines.filter(({ message }) => message === 'retrying a transaction')).toEqual([]);
 });
 
 test('only failed builds: nothing can run, UNUSED; a new revision can', async () => {

@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { bodyRoom } from '../../../../../src/hub/api/core/body-limit.ts';
+import { limitBodies } from '../../../../../src/hub/api/core/body-limit.ts';
 import { ApiError } from '../../../../../src/hub/api/core/errors.ts';
 
 /** Requests that are not answered until they may be. */
 function world() {
   const app = fastify({ bodyLimit: 10_000 });
   app.decorateRequest('caller', null);
-  const check = bodyRoom({ total: 25_000, each: 18_000 });
+  const check = limitBodies({ total: 25_000, each: 18_000 });
   app.addHook('onRequest', async (request, reply) => {
     const [keyTenantId, keyId] = String(request.headers['x-api-key']).split('/');
     request.caller = { keyTenantId: keyTenantId || null, keyId } as never;

@@ -6,7 +6,7 @@ import type { TenantQuotas } from '../../../../../src/domain/policy/tenant-quota
 import {
   type Rendering,
   toWorkItem,
-  whyNone,
+  whyNotRendered,
 } from '../../../../../src/hub/api/listeners/listener-work-item.ts';
 import { SecretBoxError } from '../../../../../src/hub/store/core/errors.ts';
 import type { SealedSecrets } from '../../../../../src/hub/store/core/records.ts';
@@ -131,7 +131,7 @@ describe('secrets that cannot be decrypted', () => {
         try {
           return make();
         } catch (error) {
-          return whyNone(error);
+          return whyNotRendered(error);
         }
       });
       expect(why).toMatchObject([
