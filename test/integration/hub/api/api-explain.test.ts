@@ -119,7 +119,7 @@ test('before a listener ever came: start one', async () => {
   expect(explained.remedy?.text).toContain('berth listener');
 });
 
-test('from the first word of the cluster until it serves, and then until nobody looks', async () => {
+test('explains a deployment from its first report until it serves, and then until it is not observed', async () => {
   const { listenerId, report, deployment, observed, applied } = await served();
   const ref = { id: deployment.latest_revision_id, number: 1 };
   expect(reasons(await explain(deployment))).toEqual(['Reconciling', 'Reconciling']);

@@ -358,7 +358,7 @@ describe('the repositories', () => {
     expect(git.requests.at(-1)).toMatch(/^\/gitlab\/api\/v4\/projects\?/);
   });
 
-  test('of the provider git: 400 with the reason, and nobody is called', async () => {
+  test('rejects the provider git with 400 and the reason, without a call', async () => {
     const before = git.requests.length;
     const answer = await listed({ provider: 'git' });
     expect(answer.status).toBe(400);
@@ -393,7 +393,7 @@ describe('the repositories', () => {
     expect(JSON.stringify(trusting.store.logger.lines)).not.toContain(TOKEN);
   });
 
-  test('of a host that nobody vouches for, or that is not there: 502', async () => {
+  test('returns 502 for a host with an untrusted certificate, and for a missing host', async () => {
     const { port } = git;
     const strict = createGitHost({ allowPrivate: true });
     const access = { provider: 'gitlab', hostUrl: git.url, token: TOKEN } as const;

@@ -141,7 +141,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect(late.body.source_config).toMatchObject({ custom_url: null });
   });
 
-  test('its own host, which nobody else has: it has it again, also while it is given up and to the end of the grace', async () => {
+  test('restores a host that no other deployment has, also while it is being released and until the end of the grace period', async () => {
     const source_config = { custom_url: `https://${uniqueName('own')}.example.com` };
     const made = await create(client, { source_config });
     const held = () =>
@@ -384,7 +384,7 @@ describe('in a cluster', () => {
     expect(await pods()).toEqual(before);
   });
 
-  test('a custom resource that somebody deletes within the grace comes back with its data by restore', async () => {
+  test('restores a custom resource that was deleted within the grace period, with its data', async () => {
     const { id } = await berth.create(smallDeployment('lost'));
     const ready = await berth.ready(id);
     const volumes = async () => (await labelled(id, 'pvc')).items.map(({ metadata }) => metadata.uid);
@@ -418,7 +418,7 @@ describe('in a cluster', () => {
     await gone(id);
   });
 
-  test('the grace ends and nobody asks: all of it goes', async () => {
+  test('removes everything when the grace period ends without a restore', async () => {
     const { id } = await berth.create(smallDeployment('ending', { secrets: [{ name: 'A', value: '1' }] }));
     await berth.ready(id);
     await berth.call('DELETE', `/v2/deployments/${id}`);

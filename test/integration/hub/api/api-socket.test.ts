@@ -286,7 +286,7 @@ test('a fault of ours is a 500 with the request id and nothing else', async () =
   expect(api.store.logger.lines.some(({ level, fields }) => level === 'error' && 'err' in fields)).toBe(true);
 });
 
-test('a request that is on its way in when the API shuts down is answered, and the connection ends', async () => {
+test('completes a request that arrives during the shutdown, and closes the connection', async () => {
   const other = await startApi();
   const url = new URL(await other.app.listen({ host: '127.0.0.1', port: 0 }));
   const socket = connect(Number(url.port), url.hostname);

@@ -154,7 +154,7 @@ describe('a new commit', () => {
     expect(body.generation).toBe(1);
   });
 
-  test('does not overrule whoever went back to an earlier one; a branch forced back is followed', async () => {
+  test('does not override a rollback to an earlier commit, and follows a branch that was forced back', async () => {
     const repository = `shop/${uniqueName()}`;
     const first = await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
@@ -174,13 +174,13 @@ describe('a new commit', () => {
   });
 });
 
-describe('a look that fails', () => {
+describe('a failed poll', () => {
   const failures = async (id: string) =>
     (await events(id))
       .filter(({ reason }) => reason.startsWith('Branch'))
       .map(({ reason, message }) => `${reason}: ${message}`);
 
-  test('is told once, comes ever more seldom, and is told to be over; nothing of it is secret', async () => {
+  test('is recorded once, is retried with backoff, and its end is recorded, without secrets', async () => {
     const repository = `shop/${uniqueName()}`;
     await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);

@@ -374,7 +374,7 @@ async function stopListener(): Promise<void> {
   ]);
 }
 
-test('hubs are updated: one of before refuses to be told what the listener knows, a newer one keeps the reader until it is', async () => {
+test('during an update of hubs, an older hub rejects the features of the listener, and a newer one keeps the reader until it gets them', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api');
   pod.print('app', 'last words');

@@ -190,7 +190,7 @@ test('without a revision it is UNUSED, and no more once it has one; a build that
   expect(await untold()).toEqual([]);
 });
 
-test('older revisions that are skipped or interrupted, and one that waits for being switched on, are told', async () => {
+test('records older revisions that are skipped or interrupted, and one that waits while suspended', async () => {
   const first = await deploy('busy');
   const second = await change(first);
   await listener.work();

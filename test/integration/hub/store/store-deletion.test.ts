@@ -78,7 +78,7 @@ test('changed to one that keeps what runs it tells who has done so, once', async
   ]);
 });
 
-test('the grace is as long as asked for, whoever asks again; the listener is to suspend it at once', async () => {
+test('keeps the requested grace period after repeated requests, and the listener suspends it at once', async () => {
   const { tenantId, scope } = await newTenant(store);
   const created = await insert(store, tenantId, 'shop');
   await scope.transaction((tx) =>

@@ -103,7 +103,7 @@ test('DEPLOYED makes it the active one, with time and event', async () => {
   });
 });
 
-test('an older revision that is told active late does not become active again', async () => {
+test('does not activate an older revision again when its report is late', async () => {
   const tenant = await newTenant(store);
   const first = await insert(store, tenant.tenantId, 'shop');
   await told(first, { rollout_revision: latest(first, 1) });

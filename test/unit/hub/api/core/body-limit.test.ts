@@ -55,7 +55,7 @@ function world() {
   return { app, send, hold, begun: () => begun, release: () => release() };
 }
 
-test('bodies have room together: of a tenant, whichever key, of a key that is none’s, and in all; until they are answered', async () => {
+test('limits bodies until the response: per tenant over all keys, per key without a tenant, and in total', async () => {
   const { send, hold, release } = world();
   const held = [await hold('a/1', 9000), await hold('a/2', 9000)];
   expect(await send('a/3', 9000)).toBe(429);

@@ -53,7 +53,7 @@ async function get(path: string): Promise<{ headers: IncomingMessage['headers'];
 }
 
 describe('the end of the server', () => {
-  test('what was asked before is answered and told that the connection ends, and its client cannot hold the end up', async () => {
+  test('completes earlier requests with Connection: close, and a client cannot delay the shutdown', async () => {
     const answer = get('/slow');
     await arrived.promise;
     const closed = closeGracefully(app, 60_000);

@@ -84,7 +84,7 @@ describe('secrets that cannot be decrypted', () => {
     expect([made.spec, made.spec_hash]).toEqual([asEver.spec, asEver.spec_hash]);
   });
 
-  describe('of the wanted revision while the one that mends it is to be built', () => {
+  describe('with an unreadable desired revision, while its replacement is being built', () => {
     const source = {
       ...given.deployment,
       source: 'git_host' as const,
@@ -117,7 +117,7 @@ describe('secrets that cannot be decrypted', () => {
       expect(environments).toMatchObject([{ revision_id: next.id, data: { TOKEN: 'anew' } }]);
     });
 
-    test('with an integration whose token is lost there is none, for a reason of its own', () => {
+    test('has no build when the token of the integration cannot be decrypted, with a separate reason', () => {
       const identity = { id: '0198c0de-0000-7000-8000-0000000000c1', tenantId: TENANT_ID };
       const token = before.seal(Buffer.from('token'), integrationContext(identity));
       const integration = { ...identity, provider: 'git' as const, hostUrl: 'https://git.example', ...token };
