@@ -78,7 +78,7 @@ export function beingDeleted(): ApiError {
   return new ApiError(409, 'The deployment is being deleted (AWAITING_DELETE) and cannot be changed.');
 }
 
-const INTERNAL = 'The request failed because of an internal error. Report its X-Request-Id to the platform.';
+const INTERNAL = 'The request failed because of a server error. Report its X-Request-Id to the platform.';
 const UNAVAILABLE = 'The service cannot reach its database or is busy. Try again.';
 const UNREADABLE =
   'The stored secret values cannot be decrypted. Send all secret values again, or ask the platform to configure the key that encrypted them.';

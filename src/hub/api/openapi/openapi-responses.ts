@@ -170,7 +170,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
     name: 'InternalError',
     description: 'Internal error.',
     schema: SENTENCE,
-    detail: 'The request failed because of an internal error. Report its X-Request-Id to the platform.',
+    detail: 'The request failed because of a server error. Report its X-Request-Id to the platform.',
   },
   502: {
     name: 'BadGateway',
