@@ -69,7 +69,7 @@ interface KeptRow {
   ended: boolean;
 }
 
-/** What is stored of a line: what may be shown to everybody who may see the deployment. */
+/** Masks a line before it is stored, because everyone who can see the deployment can read it. */
 function masked(box: SecretBox, row: BuildRow): (text: string) => string {
   const { tenant_id: tenantId, deployment_id: deploymentId, secrets_id: id, key_id: keyId, sealed } = row;
   const sets: SealedSecrets[] =

@@ -116,7 +116,7 @@ describe('the life of an integration', () => {
       .read((reader) => openIntegration(reader, api.store.box, own.tenantId, integration.id));
     expect(opened?.token).toBe('second');
     expect(before?.sealed.includes(TOKEN)).toBe(false);
-    // Nothing to change: nothing changes, nothing is told.
+    // Without a difference, nothing changes and no event is recorded.
     const same = await own.call<Integration>('PATCH', url, { name: 'another' });
     expect(same.body.updated_at).toBe((await own.call<Integration>('GET', url)).body.updated_at);
 

@@ -270,7 +270,7 @@ describe('in a cluster', () => {
     (await labelled(id, 'controllerrevisions.apps')).items
       .filter(({ metadata }) => metadata.ownerReferences === undefined)
       .map(({ metadata }) => metadata.uid);
-  /** A stranger reads of it in the API and with kubectl: that it is on its way out, and until when it can be restored. */
+  /** The API and kubectl show that it is being deleted, and until when it can be restored. */
   async function tellsUntilWhen(id: string): Promise<void> {
     const resource = async () => (await labelled(id, 'mdep')).items[0];
     await waitFor(

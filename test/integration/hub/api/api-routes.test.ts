@@ -161,7 +161,7 @@ test("another tenant's ids: 404, the same as for ids that do not exist, and noth
       expect(foreign.status, `${nameOf(route)}: ${foreign.text}`).toBe(404);
       const unknown = await send(route, {}, as(client));
       expect(unknown, nameOf(route)).toEqual(foreign);
-      // One's own deployment with a stranger's revision, and the like.
+      // For example an own deployment with a revision of another tenant.
       const names = parametersOf(route);
       for (const name of names.length > 1 ? names : []) {
         const mixed = await send(route, { ...strangerIds, [name]: owned[name] ?? '' }, as(client));

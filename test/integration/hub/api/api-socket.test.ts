@@ -292,7 +292,7 @@ test('completes a request that arrives during the shutdown, and closes the conne
   const socket = connect(Number(url.port), url.hostname);
   const answer = text(socket);
   socket.write('GET /healthz HTTP/1.1\r\nhost: berth\r\n');
-  // The server has seen the beginning once it answers somebody who came later.
+  // The server has read the beginning when it responds to a later request.
   await fetch(new URL('/healthz', url));
   const stopped = other.stop();
   await waitFor(

@@ -1,4 +1,4 @@
-/** A deployment whose secrets cannot be decrypted: its own trouble, told in each place, and nobody else's. */
+/** A deployment whose secrets cannot be decrypted: each response reports it, and no other deployment is affected. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.ts';
 import { type ApiFixture, type Client, create, type Deployment, startApi } from '../../harness/api.ts';

@@ -1,4 +1,4 @@
-/** Branches that are looked at, with a real git server: pushes that no webhook told of, and hosts that are away. */
+/** Polls of branches with a real git server: pushes without a webhook, and hosts that do not respond. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RepositoryAccess } from '../../../../src/domain/builds/git-host.ts';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
@@ -92,7 +92,7 @@ async function stateOf(id: string): Promise<Looked> {
   return row ?? { watch: null, seconds: 0 };
 }
 
-/** Makes a branch due and waits until it was looked at: then it is due no sooner than the interval again. */
+/** Makes a branch due and waits until it was polled. The next poll is then due after the interval. */
 async function look(...ids: string[]): Promise<Looked> {
   await api.store.sql('UPDATE deployments SET next_poll_at = now() WHERE id = ANY($1::uuid[])', [ids]);
   for (const id of ids)
@@ -275,7 +275,7 @@ describe('when to look', () => {
     expect(taken.every((id) => ids.includes(id))).toBe(true);
   });
 
-  test('where none is looked at otherwise: at those of which a push was not sure, once', async () => {
+  test('polls only branches with a push of unclear order, once, when polling is disabled', async () => {
     for (const poller of pollers.splice(0)) await poller.stop();
     const repository = `shop/${uniqueName()}`;
     const head = await git.commitFiles(repository, { 'app.yaml': 'a' });

@@ -359,7 +359,7 @@ describe('the report of a build', () => {
       'SELECT whole, attempts FROM repository_cleanings WHERE deployment_id = $1',
       [record.id],
     );
-    // Once, though it was told three times: what the image before it needed may go.
+    // Only once, though it was reported three times: the previous image is no longer needed.
     expect(cleanings).toEqual([{ whole: false, attempts: 0 }]);
   });
 

@@ -160,7 +160,7 @@ describe('the status of what it has', () => {
     await first.inventory([entry], true);
     expect(await seen()).toBe('READY');
 
-    // A successor within the time of the lease: nobody notices.
+    // A successor within the duration of the lease has no visible effect.
     await first.lease({ release: true });
     const second = protocolClient(hub, 'second');
     await second.lease();

@@ -29,7 +29,7 @@ afterEach(async () => {
 
 const query = <Row>(text: string) => others.platform.read((reader) => reader.query<Row>(text));
 
-/** Rows of each table that were read by scans of the whole of it, as far as sessions have told. */
+/** Rows of each table that were read by sequential scans, as far as sessions have reported them. */
 async function scanned(): Promise<Record<string, number>> {
   await query('SELECT pg_stat_force_next_flush()');
   const rows = await query<{ name: string; rows: number }>(`

@@ -240,7 +240,7 @@ describe('work', () => {
     const descending = (from: number, to: number) =>
       Array.from({ length: from - to + 1 }, (_, i) => from - i);
     expect(await stale()).toEqual([descending(41, 2)]);
-    // A listener that told nothing of them is asked again; what it told to be gone never comes again.
+    // A listener that reported none of them is asked again. Those that it reported as removed are not named again.
     await later(60);
     expect(await stale()).toEqual([descending(41, 2)]);
     await listener.report([{ ...applied(record), gone_env_revisions: descending(41, 4) } as Report]);

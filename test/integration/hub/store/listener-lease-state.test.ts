@@ -1,4 +1,7 @@
-/** What a cluster has told of itself: looking at the lease without taking it, and refusing what the cluster is too old for. */
+/**
+ * The facts that a cluster reported: reading the lease without taking it, and rejecting features that the cluster is
+ * too old for.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../../src/config/index.ts';
 import {

@@ -302,7 +302,7 @@ describe('PostgreSQL goes away', () => {
       await Promise.all([list(), list(), list()]);
       await own.server.stopServer('fast');
       await own.server.startServer();
-      // Every pooled connection is dead, and nobody has noticed yet.
+      // Every pooled connection is dead, and the pool has not noticed yet.
       await insert(own, tenantId, 'after');
       expect(await list()).toHaveLength(2);
     } finally {

@@ -52,7 +52,7 @@ test('asked for again it may take the tracing project too, and never leaves it a
     expect(await ask(wanted)).toBe('already');
     expect(await read()).toMatchObject({ deleteTracingProject: true, generation: 2 });
   }
-  // Told once: by whom it was changed.
+  // Recorded once, with its author.
   const [told, ...rest] = await history();
   expect(rest).toEqual(before);
   expect(told).toMatchObject({
@@ -147,7 +147,7 @@ test('what was never handed out goes when its grace is over, without a listener;
     await made('wanted'),
   ];
   await store.sql('UPDATE deployments SET handed_out = true WHERE id = $1', [told]);
-  // As after a restore of the hub: the cluster tells of what the record was never handed out as.
+  // As after a restore of the hub: the cluster reports an object that the record was never handed out as.
   await store.sql('UPDATE deployments SET observed_at = now() WHERE id = $1', [seen]);
   for (const id of [asked, told, seen, refused])
     await scope.transaction((tx) => requestDeletion(tx, tenantId, id, request));

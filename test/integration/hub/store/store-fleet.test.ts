@@ -1,4 +1,4 @@
-/** The numbers of all tenants that metrics tell: what was made of rows, whoever owns them. */
+/** The totals over all tenants that metrics export. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { uuidv7, uuidv7At } from '../../../../src/domain/core/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.ts';

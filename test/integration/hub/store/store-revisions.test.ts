@@ -124,7 +124,7 @@ test('the same report by many at once counts once', async () => {
   expect(await statuses(created)).toEqual(['DEPLOYED']);
   const events = await tenant.scope.read((reader) => listEvents(reader, tenant.tenantId, created.id, page));
   expect(events).toHaveLength(2);
-  // What comes after goes on from there.
+  // Later changes continue from there.
   await listener.lease({ release: true });
   listener = protocolClient(hub, 'b');
   await listener.lease();

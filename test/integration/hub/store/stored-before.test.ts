@@ -105,7 +105,7 @@ describe('the operator, with resources that it cannot read', () => {
     for (const name of NAMES) expect(await workloadOf(name)).toBe(workloads.get(name));
     const isWrite = (verb: string) => !['get', 'list', 'raw'].includes(verb);
     const isTheirs = (path: string) => NAMES.some((name) => path.includes(`/${name}`));
-    // It tries to tell of the one, by its status and by Events, and changes nothing.
+    // It tries to report the resource in its status and with Events, and changes nothing.
     const isTelling = (resource: string, path: string) =>
       resource === 'events' || path.includes(`/${MISTAKEN}/status`);
     const written = operator.requests.filter(

@@ -88,7 +88,7 @@ async function isOnlyOneKept(): Promise<boolean> {
 
 const callsOf = (id: string) => backend.calls.filter((call) => call.id === id).map(({ method }) => method);
 
-/** Waits until everything was told. */
+/** Waits until all messages were sent. */
 const settled = () =>
   waitFor(
     'the outbox to be empty',

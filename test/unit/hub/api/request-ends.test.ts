@@ -101,7 +101,7 @@ test('reports a call within the process once, even if it is aborted', async () =
   // Each `finish` that is still to come.
   for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
   await expect.poll(the.isIdle).toBe(true);
-  // No connection has gone: it was answered, though nobody took it.
+  // The connection is not closed: the response was sent, but not read.
   expect(the.logged).toEqual(['/quick 200', '/slow 200']);
   expect(the.counted).toEqual(the.logged);
 });
