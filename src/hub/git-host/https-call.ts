@@ -117,7 +117,7 @@ export async function callHttps(
 }
 
 /** The error of a response; null: success. */
-export function failureOf({ status, headers }: HttpsAnswer): GitHostError | null {
+export function gitHostErrorOf({ status, headers }: HttpsAnswer): GitHostError | null {
   if (status === 200) return null;
   // GitHub also reports rate limits with 403.
   if (status === 429 || (status === 403 && headers['x-ratelimit-remaining'] === '0')) {

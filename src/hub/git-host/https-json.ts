@@ -1,5 +1,5 @@
 import { GitHostError } from '../../domain/builds/git-host.ts';
-import { callHttps, failureOf, type HttpsOptions } from './https-call.ts';
+import { callHttps, gitHostErrorOf, type HttpsOptions } from './https-call.ts';
 
 function parse(body: string): unknown {
   try {
@@ -14,7 +14,7 @@ export async function getJson(url: URL, token: string, options: HttpsOptions): P
   const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
   const signal = AbortSignal.timeout(options.deadlineMs);
   const answer = await callHttps(url, { method: 'GET', headers }, options, signal);
-  const failure = failureOf(answer);
+  const failure = gitHostErrorOf(answer);
   if (failure !== null) throw failure;
   return parse(answer.body.toString('utf8'));
 }

@@ -1,4 +1,4 @@
-import { type Failure, parseRetryAfter } from './retry.ts';
+import { type AttemptFailure, parseRetryAfter } from './retry.ts';
 
 /** The client of the tracing backend (docs/tracing.md). */
 export interface TracingBackend {
@@ -22,8 +22,8 @@ export interface TracingProjectBody {
 
 /** The backend did not accept a message. The text contains nothing of its response except the status. */
 export class BackendError extends Error {
-  readonly failure: Failure;
-  constructor(message: string, failure: Failure) {
+  readonly failure: AttemptFailure;
+  constructor(message: string, failure: AttemptFailure) {
     super(message);
     this.name = 'BackendError';
     this.failure = failure;

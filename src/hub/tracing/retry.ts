@@ -1,7 +1,7 @@
 import { type BackoffOptions, fullJitter } from '../../domain/core/backoff.ts';
 
 /** The properties of a failure that determine the next attempt. */
-export interface Failure {
+export interface AttemptFailure {
   /** The backend rejected this message. A retry will most likely get the same response. */
   readonly refused: boolean;
   /** The request was sent and no response came. The backend may still process it. */
@@ -20,7 +20,7 @@ const REFUSED: BackoffOptions = { baseMs: 60_000, capMs: 540_000 };
 const RETRY_AFTER_CAP_MS = 3_600_000;
 
 /** The delay until the next attempt, in milliseconds. @param attempts made so far, this one included */
-export function retryDelayMs(attempts: number, failure: Failure, random: () => number): number {
+export function retryDelayMs(attempts: number, failure: AttemptFailure, random: () => number): number {
   const asked = Math.min(failure.retryAfterMs ?? 0, RETRY_AFTER_CAP_MS);
   const own = failure.refused
     ? REFUSED_AT_LEAST_MS + fullJitter(attempts - 1, REFUSED, random)

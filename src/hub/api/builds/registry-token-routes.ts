@@ -7,7 +7,7 @@ import { TOKEN_PATH } from '../../registry/registry-config.ts';
 import { findRepositoryOwner } from '../../store/builds/repository-owners.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, noRoute } from '../core/errors.ts';
-import type { Limiter } from '../core/rate-limit.ts';
+import type { RateLimiter } from '../core/rate-limit.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
@@ -88,7 +88,7 @@ function checkService({ service: own }: RegistryAuthority, part: string, given: 
 }
 
 /** @throws ApiError 400, 401, 404 when the registry does not use this API, 429 */
-async function answer(deps: ApiDeps, limiter: Limiter, request: FastifyRequest, asked: TokenRequest) {
+async function answer(deps: ApiDeps, limiter: RateLimiter, request: FastifyRequest, asked: TokenRequest) {
   const { registryAuthority: authority, clock = () => new Date() } = deps;
   if (authority == null) throw noRoute();
   const now = clock();
@@ -126,7 +126,7 @@ const tags = ['registry'];
 const response = { 200: tokenSchema, ...errorAnswers(400, 401, 404) };
 
 /** `/v2/registry/token`: the realm of the platform's registry. */
-export function registryTokenRoutes(parent: FastifyInstance, deps: ApiDeps, limiter: Limiter): void {
+export function registryTokenRoutes(parent: FastifyInstance, deps: ApiDeps, limiter: RateLimiter): void {
   parent.register(async (app) => {
     takeForms(app);
     // The routes are public, but their responses must not be cached.

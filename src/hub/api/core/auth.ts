@@ -8,7 +8,7 @@ import { findTenant } from '../../store/tenancy/tenants.ts';
 import { type Key, keyFinder } from '../tenancy/api-key-cache.ts';
 import type { ApiDeps } from './deps.ts';
 import { ApiError, notFound, wrongShape } from './errors.ts';
-import type { Limiter } from './rate-limit.ts';
+import type { RateLimiter } from './rate-limit.ts';
 
 /** Authenticates the caller, resolves the tenant and authorizes the route. */
 
@@ -108,7 +108,7 @@ function admit(deps: ApiDeps, request: FastifyRequest, access: KeyedAccess, key:
  * The authentication hook. It runs before the body is read. It waits only for lookups, because a promise in each
  * request costs time.
  */
-export function authenticate(deps: ApiDeps, limiter: Limiter) {
+export function authenticate(deps: ApiDeps, limiter: RateLimiter) {
   const findKey = keyFinder(deps);
   const clock = deps.clock ?? (() => new Date());
   const fail = (request: FastifyRequest, detail: string): never => {

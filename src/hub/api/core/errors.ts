@@ -74,7 +74,7 @@ export function notFound(what: string): ApiError {
 }
 
 /** 409: the deployment is being deleted, so no other change is possible. */
-export function beingDeleted(): ApiError {
+export function deletionConflict(): ApiError {
   return new ApiError(409, 'The deployment is being deleted (AWAITING_DELETE) and cannot be changed.');
 }
 

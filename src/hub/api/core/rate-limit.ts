@@ -60,7 +60,7 @@ export function networkOf(address: string): string {
 }
 
 /** The limits of this process. */
-export interface Limiter {
+export interface RateLimiter {
   /** @throws ApiError 429 when the key has called too often */
   call(keyId: string | null, byListener: boolean): void;
   /**
@@ -119,5 +119,5 @@ export function createLimiter(
       const wait = addresses?.wait(failing(request, integrationId), clock()) ?? 0;
       if (wait > 0) throw tooMany(TOO_MANY_FAILURES, wait);
     },
-  } satisfies Limiter;
+  } satisfies RateLimiter;
 }

@@ -20,8 +20,8 @@ import { brokenRules } from '../core/errors.ts';
 import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { checkTracingProject } from '../tenancy/tenant-counts.ts';
 import { checkIntegration } from './deployment-integration.ts';
-import { checkClusterSupport, manifestsOf, resourceOf, revisionOf } from './deployment-manifests.ts';
-import { choosePlacement, renderingOf } from './deployment-placement.ts';
+import { checkClusterSupport, customResourceOf, manifestsOf, revisionOf } from './deployment-manifests.ts';
+import { choosePlacement, listenerRendering } from './deployment-placement.ts';
 import { checkQuota } from './deployment-quota.ts';
 import {
   checkRepositoryHost,
@@ -134,8 +134,8 @@ async function write(
   // Most deployments use no feature that depends on the cluster, so their resource is not rendered here.
   if (!dryRun && !asksForLater(draft.sourceConfig.resource_spec ?? {})) return created;
   const revision = draft.revision === null ? null : revisionOf(record, draft.revision, 1);
-  const resource = resourceOf(deps, record, revision, names);
-  const rendering = renderingOf(listener);
+  const resource = customResourceOf(deps, record, revision, names);
+  const rendering = listenerRendering(listener);
   checkClusterSupport(resource, rendering);
   return dryRun ? { ...created, manifests: manifestsOf(resource, rendering) } : created;
 }

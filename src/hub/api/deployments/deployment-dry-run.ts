@@ -6,7 +6,7 @@ import { findRevision } from '../../store/deployments/revisions.ts';
 import { type DueApply, loadWork } from '../../store/listeners/listener-work-rows.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { dueResource, itemRendering } from '../listeners/listener-work-item.ts';
-import { type ManifestChange, resourceOf } from './deployment-manifests.ts';
+import { customResourceOf, type ManifestChange } from './deployment-manifests.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 
 /**
@@ -57,8 +57,8 @@ export async function manifestChangeOf(
   // As above: secrets that cannot be decrypted have no names.
   const names = (readableSecrets(deps.secretBox, active) ?? []).map(({ name }) => name);
   const served = {
-    before: resourceOf(deps, before.record, active, names),
-    after: resourceOf(deps, after.record, active, names),
+    before: customResourceOf(deps, before.record, active, names),
+    after: customResourceOf(deps, after.record, active, names),
   };
   return { ...both, served };
 }

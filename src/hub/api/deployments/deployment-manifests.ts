@@ -23,7 +23,7 @@ import type { DryRunAnswer } from './deployment-schema.ts';
 /** Renders the objects of a deployment without calling its cluster. */
 
 /** The custom resource of a record. */
-export function resourceOf(
+export function customResourceOf(
   { registry, registryAuthority }: ApiDeps,
   deployment: DeploymentRecord,
   revision: Revision | null,

@@ -22,8 +22,8 @@ import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules, wrongShape } from '../core/errors.ts';
 import { desiredNow, manifestChangeOf } from './deployment-dry-run.ts';
 import { lockForChange } from './deployment-lock.ts';
-import { checkClusterSupport, manifestsOf, resourceOf, rollsPods } from './deployment-manifests.ts';
-import { renderingOf } from './deployment-placement.ts';
+import { checkClusterSupport, customResourceOf, manifestsOf, rollsPods } from './deployment-manifests.ts';
+import { listenerRendering } from './deployment-placement.ts';
 import { checkQuota, externalServices, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
 import {
   checkRepositoryHost,
@@ -185,7 +185,7 @@ async function readRendering(
   { tenantId, listenerId }: DeploymentRecord,
 ): Promise<RenderConfig | null> {
   const listener = await findListener(transaction, tenantId, listenerId);
-  return listener === null ? null : renderingOf(listener);
+  return listener === null ? null : listenerRendering(listener);
 }
 
 async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequest): Promise<PatchResult> {
@@ -209,7 +209,7 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
   if (dueBefore === null && !touches(patched, 'source_config.resource_spec'))
     return { record, generation: record.generation, effects, outlook: null };
   const rendering = await readRendering(transaction, before);
-  checkClusterSupport(resourceOf(deps, record, null, namesOf(patched.next.secrets)), rendering);
+  checkClusterSupport(customResourceOf(deps, record, null, namesOf(patched.next.secrets)), rendering);
   if (dueBefore === null) return { record, generation: record.generation, effects, outlook: null };
   const after = { record, due: await desiredNow(transaction, before.id) };
   const outlook = await manifestChangeOf(deps, transaction, {

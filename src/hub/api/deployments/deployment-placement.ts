@@ -89,7 +89,7 @@ export async function choosePlacement(
 }
 
 /** The rendering configuration of the listener's cluster; null: not reported yet. */
-export function renderingOf(listener: Pick<ListenerRecord, 'rendering'>): RenderConfig | null {
+export function listenerRendering(listener: Pick<ListenerRecord, 'rendering'>): RenderConfig | null {
   const parsed = renderConfigSchema.safeParse(listener.rendering);
   return parsed.success ? parsed.data : null;
 }

@@ -33,7 +33,7 @@ import { disconnectSignal, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { noQuery } from '../core/query.ts';
-import { renderingOf } from '../deployments/deployment-placement.ts';
+import { listenerRendering } from '../deployments/deployment-placement.ts';
 import { UNOBSERVED } from '../observe/observer.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { addLogRoutes } from './listener-log-routes.ts';
@@ -180,7 +180,7 @@ function addRoutes(
         held: lease.held,
         namespaces: [...lease.namespaces],
         used_namespaces: [...lease.used],
-        rendering: renderingOf(lease),
+        rendering: listenerRendering(lease),
         cluster_id: lease.clusterId,
       };
     },

@@ -13,7 +13,7 @@ import {
 } from '../../store/tenancy/tags.ts';
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
-import { beingDeleted, brokenRules, notFound } from '../core/errors.ts';
+import { brokenRules, deletionConflict, notFound } from '../core/errors.ts';
 import { checkIfMatch, ifMatchHeaders } from '../core/etag.ts';
 import { deploymentParams, nextOffset, noQuery, pageOnly } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -197,7 +197,7 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
           ]);
         });
       if (values === null) throw notFound('deployment');
-      if (values === 'deleting') throw beingDeleted();
+      if (values === 'deleting') throw deletionConflict();
       return { resources: values.map(showValue) };
     },
   );

@@ -14,7 +14,7 @@ import { SecretBoxError } from '../../store/core/errors.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, wrongShape } from '../core/errors.ts';
 import { parseJsonBody } from '../core/json-body.ts';
-import { type Limiter, networkOf } from '../core/rate-limit.ts';
+import { networkOf, type RateLimiter } from '../core/rate-limit.ts';
 import { GrowingBuffer, type IntakeShare, WebhookIntake } from './webhook-intake.ts';
 
 /**
@@ -128,7 +128,12 @@ async function judged(
 }
 
 /** The parser of these content types. @throws ApiError 404, 408, 413, 415, 422, 429 */
-export function webhookBody(deps: ApiDeps, limiter: Limiter, intake = new WebhookIntake(), bodyMs = BODY_MS) {
+export function webhookBody(
+  deps: ApiDeps,
+  limiter: RateLimiter,
+  intake = new WebhookIntake(),
+  bodyMs = BODY_MS,
+) {
   const clock = deps.clock ?? (() => new Date());
 
   /** @throws ApiError and counts the failure, also for a body that never ends */
