@@ -4,7 +4,7 @@ import { KnownRoom } from '../domain/scheduling/known-room.ts';
 import { startBranchPoller } from '../hub/api/builds/branch-poller.ts';
 import { buildApp } from '../hub/api/core/app.ts';
 import type { ApiDeps } from '../hub/api/core/deps.ts';
-import { closeInOrder } from '../hub/api/core/graceful-shutdown.ts';
+import { closeGracefully } from '../hub/api/core/graceful-shutdown.ts';
 import { createWorkHints } from '../hub/api/listeners/work-hints.ts';
 import { createGitHost } from '../hub/git-host/git-host.ts';
 import { type Database, openDatabase } from '../hub/store/core/database.ts';
@@ -219,7 +219,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   const stop = async () => {
     for (const end of timers) end();
     stopping.abort();
-    await closeInOrder(app);
+    await closeGracefully(app);
     await poller.stop();
     await notifications.close();
     await tracing.stop();

@@ -6,11 +6,11 @@ import type { ReconcileOutcome } from '../cluster/kube/queue/controller.ts';
 import type { WorkQueue } from '../cluster/kube/queue/work-queue.ts';
 import { counterOf, gaugeOf, type Sample } from './collect-on-scrape.ts';
 
-/** Metrics of what runs beside a cluster: operator and listener. */
+/** Metrics of the roles that work in a cluster: operator and listener. */
 
-/** Who calls the cluster. */
+/** The role that calls the cluster. */
 export type ClusterRole = 'operator' | 'listener';
-/** Who works through a queue: `resources` and `builds` of the operator, `work` of the listener. */
+/** The owner of a queue: `resources` and `builds` of the operator, `work` of the listener. */
 export type Controller = 'resources' | 'builds' | 'work';
 const CONTROLLERS: Readonly<Record<ClusterRole, readonly Controller[]>> = {
   operator: ['resources', 'builds'],
@@ -19,7 +19,7 @@ const CONTROLLERS: Readonly<Record<ClusterRole, readonly Controller[]>> = {
 
 type Queue = Pick<WorkQueue, 'depth' | 'delayed' | 'processing' | 'failing' | 'oldestAgeMs'>;
 
-/** A cache with its health; of several namespaces there are several of one kind. */
+/** A cache with its health. With several namespaces there are several of one kind. */
 export interface WatchStats {
   readonly kind: string;
   readonly stats: ReflectorStats;
@@ -28,13 +28,13 @@ export interface WatchStats {
 export interface ClusterMetrics {
   /** Counts the calls of a role to its API server. */
   requests(role: ClusterRole): (request: ObservedRequest) => void;
-  /** Counts how looks at a key ended. */
+  /** Counts reconciles by outcome. */
   reconciles(controller: Controller): (result: { outcome: ReconcileOutcome; durationMs: number }) => void;
-  /** The queue of this term; the one before is forgotten. */
+  /** Sets the queue of this leadership term and drops the previous one. */
   queue(controller: Controller, queue: Queue): void;
-  /** The caches of this term; those before are forgotten. */
+  /** Sets the caches of this leadership term and drops the previous ones. */
   watches(role: ClusterRole, stats: () => readonly WatchStats[]): void;
-  /** Whether this process is the one that acts. Once it is not, queues and caches of its term are forgotten. */
+  /** Whether this process is active. When it stops, the queues and caches of its term are dropped. */
   leading(role: ClusterRole, leads: boolean): void;
   /** Counts a change in the cluster by its kind. */
   action(kind: string): void;
@@ -45,7 +45,7 @@ const RECONCILE_BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 
 const OUTCOMES = ['settled', 'requeue', 'retry', 'conflict', 'terminal'] as const;
 
-/** A conflict is no failure: the object has changed since it was looked at. */
+/** A conflict is not a failure: the object has changed since it was read. */
 const outcomeOf = (outcome: ReconcileOutcome): (typeof OUTCOMES)[number] =>
   outcome.kind === 'retry' && isKubeError(outcome.error, 'conflict') ? 'conflict' : outcome.kind;
 

@@ -1,6 +1,6 @@
 import { type CollectFunction, Counter, Gauge, type Registry } from 'prom-client';
 
-/** Metrics that are read off something when Prometheus asks, instead of being kept up to date. */
+/** Metrics that are computed on scrape instead of being updated. */
 
 /** One value with its labels. */
 export interface Sample<Label extends string> {
@@ -13,7 +13,7 @@ interface ReadMetric<Label extends string> {
   readonly help: string;
   readonly labels: readonly Label[];
   readonly registry: Registry;
-  /** A throw: nothing is known of it at present, and nothing is told. */
+  /** If it throws, the value is unknown and is not exported. */
   readonly read: () => readonly Sample<Label>[] | Promise<readonly Sample<Label>[]>;
 }
 
@@ -27,20 +27,20 @@ async function samplesOf<Label extends string>({
   }
 }
 
-/** A gauge that is read when asked. */
+/** A gauge that is read on scrape. */
 export function gaugeOf<Label extends string>(metric: ReadMetric<Label>): void {
   const { name, help, labels, registry } = metric;
   const collect: CollectFunction<Gauge<Label>> = async function () {
     const samples = await samplesOf(metric);
     this.reset();
-    // Without labels a reset says 0: what is not known is not told.
+    // Without labels, a reset would export 0. An unknown value must not be exported.
     if (labels.length === 0) this.remove();
     for (const sample of samples) this.set(sample.labels, sample.value);
   };
   new Gauge({ name, help, labelNames: labels, registers: [registry], collect });
 }
 
-/** A counter of something that counts by itself. It may begin anew: Prometheus takes that for a restart. */
+/** A counter that reads an existing count on scrape. It may restart at 0, which Prometheus handles as a restart. */
 export function counterOf<Label extends string>(metric: ReadMetric<Label>): void {
   const { name, help, labels, registry } = metric;
   const collect: CollectFunction<Counter<Label>> = async function () {

@@ -8,12 +8,14 @@ import {
 } from '../hub/store/deployments/fleet.ts';
 import { gaugeOf, type Sample } from './collect-on-scrape.ts';
 
-/** Metrics of all deployments and listeners, as the database has them: every replica of the hub tells the same. */
+/**
+ * Metrics of all deployments and listeners, read from the database. Every replica of the hub exports the same values.
+ */
 
-/** However often it is asked, and by however many: the database is asked this seldom. */
+/** Minimum time between reads of the database, however often and by however many it is scraped. */
 const FRESH_MS = 15_000;
 
-/** One look for all metrics of a scrape, and for those within the next seconds. */
+/** One read serves all metrics of a scrape, and scrapes of the next seconds. */
 function cached(read: () => Promise<Fleet>): () => Promise<Fleet> {
   let asked: { readonly at: number; readonly fleet: Promise<Fleet> } | undefined;
   return () => {
@@ -21,7 +23,7 @@ function cached(read: () => Promise<Fleet>): () => Promise<Fleet> {
     if (asked === undefined || now - asked.at >= FRESH_MS) {
       const fleet = read();
       asked = { at: now, fleet };
-      // What failed is not kept: the next one asks again.
+      // A failure is not cached, so the next scrape reads again.
       fleet.catch(() => {
         asked = undefined;
       });
@@ -143,7 +145,7 @@ const NUMBERS: readonly FleetMetric<never>[] = [
   ),
 ];
 
-/** @returns sets where the numbers are read; until then, and while that fails, they are not told */
+/** @returns a function that sets the reader; until then, and while it fails, the metrics are not exported */
 export function fleetMetrics(registry: Registry): (read: () => Promise<Fleet>) => void {
   let read: () => Promise<Fleet> = () => Promise.reject(new Error('failed to read the fleet: not set'));
   const add = <Label extends string>({ name, help, labels, samples }: FleetMetric<Label>) =>

@@ -9,11 +9,11 @@ import { progressMetrics } from './progress.ts';
 /** Metrics of the hub. */
 export interface HubMetrics {
   readonly observer: ApiObserver;
-  /** What is read from the database when asked for, and of the pool of connections to it. */
+  /** Metrics that are read from the database on scrape, and of its connection pool. */
   database(source: { readonly fleet: () => Promise<Fleet>; readonly pool: () => PoolStats }): void;
 }
 
-/** Where answers wait, they do so for 25 s or longer. */
+/** Long polls wait for at least 25 s. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 type RequestPart = Pick<ApiObserver, 'began' | 'answered'>;
@@ -27,7 +27,7 @@ class InFlight {
 }
 
 function requestMetrics(registry: Registry): RequestPart {
-  // Counted here: a gauge would look up its labels twice a request.
+  // Counted here, because a gauge would look up its labels twice per request.
   const inFlight = new Map<string, InFlight>();
   gaugeOf({
     name: 'berth_http_requests_in_flight',
@@ -54,8 +54,8 @@ function requestMetrics(registry: Registry): RequestPart {
       return counted.over;
     },
     answered({ method, route, status, waits, seconds: took }) {
-      const told = typeof status === 'number' ? `${Math.floor(status / 100)}xx` : status;
-      seconds.observe({ method, route, status: told, waits: String(waits) }, took);
+      const statusClass = typeof status === 'number' ? `${Math.floor(status / 100)}xx` : status;
+      seconds.observe({ method, route, status: statusClass, waits: String(waits) }, took);
     },
   };
 }

@@ -3,16 +3,16 @@ import { type ClusterMetrics, clusterMetrics } from './cluster.ts';
 import { type HubMetrics, hubMetrics } from './hub.ts';
 
 /**
- * What Berth tells Prometheus, on a port of its own. Names and what they mean: docs/metrics.md, made from these files.
- * Labels are bounded: routes as templates, classes of statuses, closed lists; no id or name of a tenant's.
+ * The metrics that Berth exports to Prometheus, on a separate port. docs/metrics.md is generated from these files.
+ * Labels are bounded: templates of routes, status classes, closed lists, and no ids or names of tenants.
  */
 
-/** The metrics of a process: those of each side exist where a role of that side runs. */
+/** The metrics of a process. Those of hub and cluster exist if a role of that side runs. */
 export interface Metrics {
   readonly registry: Registry;
-  /** Of the hub; made at the first call. */
+  /** Of the hub; created at the first call. */
   hub(): HubMetrics;
-  /** Of what runs beside a cluster, operator and listener, which may share a process; made at the first call. */
+  /** Of operator and listener, which may share a process; created at the first call. */
   cluster(): ClusterMetrics;
 }
 
@@ -25,15 +25,15 @@ function once<T>(make: () => T): () => T {
 }
 
 /**
- * The event loop is looked at so often. Its delays have it in them: one of 50 ms is none. With prom-client's own 10 ms a
- * process at rest takes half a percent of a core for it.
+ * Sampling interval of the event loop. Measured delays include it, so 50 ms means no delay. With prom-client's default
+ * of 10 ms, an idle process uses half a percent of a core for it.
  */
-const LOOK_AT_LOOP_MS = 50;
+const LOOP_SAMPLE_MS = 50;
 
-/** @param about what the process is, for berth_build_info */
+/** @param about version and role for berth_build_info */
 export function createMetrics(about: { readonly version: string; readonly role: string }): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOK_AT_LOOP_MS });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });
   new Gauge({
     name: 'berth_build_info',
     help: 'Always 1. The labels are the version and the role of the process.',

@@ -1,16 +1,16 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { BUILD_ENDS, type ProgressMeasure, ROLLOUT_ENDS } from '../domain/revision/progress.ts';
 
-/** Metrics of rollouts and builds: how many came to which end, and how long they took. */
+/** Metrics of rollouts and builds: results and durations. */
 
 const ROLLOUT_BUCKETS = [1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600, 1200, 3600];
 const BUILD_BUCKETS = [5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600];
 
 interface Ends<Label extends string> {
-  /** Of the counter, without `_total`. */
+  /** Name of the counter, without `_total`. */
   readonly name: string;
   readonly help: string;
-  /** Every end there is. */
+  /** All possible results. */
   readonly known: Readonly<Record<string, readonly string[]>>;
   readonly seconds: {
     readonly name: string;
@@ -28,7 +28,7 @@ interface End<Label extends string> {
   readonly more: Readonly<Record<Label, string>>;
 }
 
-/** Counts ends by result and reason, and how long it took until then. */
+/** Counts results by reason and measures durations. */
 function endMetrics<Label extends string = never>(
   registers: [Registry],
   { name, help, known, seconds }: Ends<Label>,
@@ -39,7 +39,7 @@ function endMetrics<Label extends string = never>(
     labelNames: ['result', 'reason'],
     registers,
   });
-  // A series that is born with 1 has not increased for Prometheus: the first failure of its kind would go unseen.
+  // Prometheus sees no increase in a series that starts at 1, so the first failure of a kind would be invisible.
   for (const [result, reasons] of Object.entries(known))
     for (const reason of reasons) ends.inc({ result, reason }, 0);
   const took = new Histogram<string>({
@@ -55,7 +55,7 @@ function endMetrics<Label extends string = never>(
   };
 }
 
-/** What reports make of rollouts, builds and deployments. */
+/** Results of rollouts, builds and deployments from reports. */
 export function progressMetrics(registry: Registry): (measure: ProgressMeasure) => void {
   const registers: [Registry] = [registry];
   const ready = new Histogram({

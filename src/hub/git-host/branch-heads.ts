@@ -4,7 +4,7 @@ import {
   gitUsername,
   type RepositoryAccess,
 } from '../../domain/builds/git-host.ts';
-import { callHttps, failureOf, type HttpsAnswer, type HttpsOptions } from './https-call.ts';
+import { callHttps, gitHostErrorOf, type HttpsAnswer, type HttpsOptions } from './https-call.ts';
 import { headOf, lsRefsRequest, type Refs, readAdvertisement, readRefs } from './refs.ts';
 
 /** Asks a repository for the newest commits of branches, by git's smart HTTP protocol. */
@@ -25,7 +25,7 @@ function headersOf({ provider, token }: RepositoryAccess): Record<string, string
 function check(answer: HttpsAnswer): void {
   if (answer.status === 404)
     throw new GitHostError('missing', 'it has no such repository, or the token may not read it');
-  const failure = failureOf(answer);
+  const failure = gitHostErrorOf(answer);
   if (failure !== null) throw failure;
 }
 

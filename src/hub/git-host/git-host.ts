@@ -14,11 +14,11 @@ import { PROVIDERS, type ProviderPage } from './providers.ts';
 export interface GitHostOptions {
   /** Hosts on private and loopback addresses may be called. */
   readonly allowPrivate: boolean;
-  /** Of each request, in milliseconds; default 10,000. */
+  /** Timeout of each request, in milliseconds; default 10,000. */
   readonly deadlineMs?: number;
-  /** Largest answer in bytes; default 8 MiB (100 repositories of GitHub are about 0.7 MiB). */
+  /** Largest response in bytes; default 8 MiB (100 repositories of GitHub take about 0.7 MiB). */
   readonly maxBytes?: number;
-  /** PEM of the authority to trust in place of Node's own (which NODE_EXTRA_CA_CERTS adds to). */
+  /** PEM of the certificate authority that replaces Node's own (which NODE_EXTRA_CA_CERTS extends). */
   readonly ca?: string;
 }
 
@@ -33,17 +33,17 @@ async function readPage(
   const { url, answer } = PROVIDERS[provider];
   const parsed = answer.safeParse(await getJson(url(hostUrl, page), token, options));
   if (parsed.success) return parsed.data;
-  throw new GitHostError('unreadable', `its answer is not that of the ${provider} API`);
+  throw new GitHostError('unreadable', `its response does not match the ${provider} API`);
 }
 
-/** Makes the client. It keeps nothing between calls. */
+/** Creates the client. It has no state between calls. */
 export function createGitHost(options: GitHostOptions): GitHost {
   const { allowPrivate, deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES, ca } = options;
   const call = { allowPrivate, deadlineMs, maxBytes, ca };
   return {
     allowsPrivate: allowPrivate,
     async listRepositories(access, { limit, offset }) {
-      // The hosts count in pages: what is asked for lies in one, or across two.
+      // Hosts return whole pages. The requested range lies in one page or spans two.
       const [number, skip] = [Math.floor(offset / limit) + 1, offset % limit];
       const first = await readPage(access, { number, size: limit }, call);
       const more =

@@ -6,18 +6,18 @@ import { GitHostError } from '../../domain/builds/git-host.ts';
 import { isPublicAddress } from '../../domain/net/networks.ts';
 
 /**
- * One call over https of a host that a tenant named: no redirect is followed, no private address is called (the one
- * that is connected to is the one that was checked), time and size are bounded.
+ * Calls a host that a tenant named, over https. It follows no redirect and calls no private address, connects to the
+ * address that it checked, and bounds time and size.
  */
 
 export interface HttpsOptions {
   /** Private and loopback addresses may be called. */
   readonly allowPrivate: boolean;
-  /** For the whole of what is asked, in milliseconds. */
+  /** Timeout of the whole operation, in milliseconds. */
   readonly deadlineMs: number;
-  /** Largest answer, in bytes. */
+  /** Largest response, in bytes. */
   readonly maxBytes: number;
-  /** PEM of the authority to trust in place of Node's own. */
+  /** PEM of the certificate authority that replaces Node's own. */
   readonly ca?: string | undefined;
 }
 
@@ -39,7 +39,7 @@ const privateAddress = () =>
 
 const lookup = publicLookup({ refused: privateAddress });
 
-/** A literal address is not looked up. */
+/** A literal address needs no DNS lookup. */
 function checkLiteral(hostname: string): void {
   const address = hostname.replace(/^\[|\]$/g, '');
   if (address === 'localhost' || (isIP(address) !== 0 && !isPublicAddress(address))) throw privateAddress();
@@ -57,7 +57,7 @@ function requestOptions(
       'user-agent': 'berth',
       ...(body === undefined ? {} : { 'content-length': String(body.length) }),
     },
-    // No connection is kept: another call may be another tenant's, or the name may have moved.
+    // Connections are not reused: the next call may be of another tenant, or the name may resolve to another address.
     agent: false,
     signal,
     ...(options.allowPrivate ? {} : { lookup }),
@@ -76,21 +76,22 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw new GitHostError('unreadable', `its answer is larger than ${maxBytes} bytes`);
+    if (size > maxBytes)
+      throw new GitHostError('unreadable', `its response is larger than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-/** A code such as ECONNREFUSED is Node's own, so it may be told; a message may hold the host's words. */
+/** An error code such as ECONNREFUSED comes from Node, so it can be shown. A message may contain text of the host. */
 function connectionError(error: unknown): GitHostError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'the connection failed';
   return new GitHostError('unavailable', `it cannot be reached (${code})`);
 }
 
 /**
- * Makes the call; answers of any status are returned.
- * @param signal ends it: the deadline of all that is asked
+ * Makes the call and returns responses of any status.
+ * @param signal aborts it at the deadline of the whole operation
  * @throws GitHostError
  */
 export async function callHttps(
@@ -108,24 +109,24 @@ export async function callHttps(
     return { status, headers, body };
   } catch (error) {
     if (error instanceof GitHostError) throw error;
-    if (signal.aborted) throw new GitHostError('timeout', `no answer within ${options.deadlineMs} ms`);
+    if (signal.aborted) throw new GitHostError('timeout', `no response within ${options.deadlineMs} ms`);
     throw connectionError(error);
   } finally {
     response?.destroy();
   }
 }
 
-/** What an answer's status means; null: it is a good one. */
-export function failureOf({ status, headers }: HttpsAnswer): GitHostError | null {
+/** The error of a response; null: success. */
+export function gitHostErrorOf({ status, headers }: HttpsAnswer): GitHostError | null {
   if (status === 200) return null;
-  // GitHub tells of its limits with 403, too.
+  // GitHub also reports rate limits with 403.
   if (status === 429 || (status === 403 && headers['x-ratelimit-remaining'] === '0')) {
-    return new GitHostError('limited', 'it lets no more requests of this token pass for now');
+    return new GitHostError('limited', 'it has reached its request limit for this token');
   }
   if (status === 401 || status === 403) {
-    return new GitHostError('refused', `it refused the token (status ${status})`);
+    return new GitHostError('refused', `it rejected the token (status ${status})`);
   }
   if (status >= 300 && status < 400)
-    return new GitHostError('unavailable', 'it redirects, which is not followed');
-  return new GitHostError('unavailable', `it answered with status ${status}`);
+    return new GitHostError('unavailable', 'it responds with a redirect, which is not followed');
+  return new GitHostError('unavailable', `it responded with status ${status}`);
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { GitRepository, ListingProvider } from '../../domain/builds/git-host.ts';
 
-/** How each provider lists the repositories of a token: the URL of a page, and what its answer says. */
+/** How each provider lists the repositories of a token: the URL of a page, and how to read its response. */
 
-/** `number` counts from 1. */
+/** `number` starts at 1. */
 export interface ProviderPage {
   readonly number: number;
   readonly size: number;
@@ -53,7 +53,7 @@ const gitlabAnswer = z.array(
     ),
 );
 
-/** github.com and ghe.com have a host of their own for the API; a server on premises has it below /api/v3. */
+/** github.com and ghe.com serve the API on a separate host. Other servers serve it below /api/v3. */
 function githubApi(hostUrl: string): string {
   const { hostname } = new URL(hostUrl);
   return hostname === 'github.com' || hostname.endsWith('.ghe.com')

@@ -1,18 +1,18 @@
-import { type Failure, parseRetryAfter } from './retry.ts';
+import { type AttemptFailure, parseRetryAfter } from './retry.ts';
 
-/** The tracing backend's side of the hook (docs/tracing.md). */
+/** The client of the tracing backend (docs/tracing.md). */
 export interface TracingBackend {
   /**
-   * Makes the project, or finds that it is there.
-   * @returns the backend's own id of it, where its answer names one
+   * Creates the project, or finds that it exists.
+   * @returns the backend's own id of it, when its response has one
    * @throws BackendError
    */
   create(project: TracingProjectBody, signal: AbortSignal): Promise<string | null>;
-  /** Deletes the project, or finds that it is gone. @throws BackendError */
+  /** Deletes the project, or finds that it does not exist. @throws BackendError */
   delete(id: string, signal: AbortSignal): Promise<void>;
 }
 
-/** What the backend is told of a project. */
+/** The message about a project for the backend. */
 export interface TracingProjectBody {
   readonly id: string;
   readonly name: string;
@@ -20,10 +20,10 @@ export interface TracingProjectBody {
   readonly tenant_name: string | null;
 }
 
-/** The backend did not take a message. The text holds nothing of its answer but the status. */
+/** The backend did not accept a message. The text contains nothing of its response except the status. */
 export class BackendError extends Error {
-  readonly failure: Failure;
-  constructor(message: string, failure: Failure) {
+  readonly failure: AttemptFailure;
+  constructor(message: string, failure: AttemptFailure) {
     super(message);
     this.name = 'BackendError';
     this.failure = failure;
@@ -33,16 +33,16 @@ export class BackendError extends Error {
 export interface TracingBackendOptions {
   /** Base URL, http or https. */
   readonly url: string;
-  /** Sent as bearer token; null: none. */
+  /** Bearer token; null: none. */
   readonly token: string | null;
-  /** An answer that takes longer counts as none. Milliseconds; default 10,000. */
+  /** Timeout in milliseconds; default 10,000. */
   readonly deadlineMs?: number;
 }
 
 export const DEADLINE_MS = 10_000;
-/** Of an answer's body no more than this is read, in characters. */
+/** Maximum number of characters that are read from a response body. */
 const ANSWER_LIMIT = 65_536;
-/** No control characters, which PostgreSQL or a terminal would not take, and no endless text. */
+/** Removes control characters, which PostgreSQL or a terminal would not accept, and limits the length. */
 const BACKEND_ID = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
 
 function errorOf(response: Response): BackendError {
@@ -58,14 +58,14 @@ function errorOf(response: Response): BackendError {
   return new BackendError(`it answered ${status}`, { refused: !passing, retryAfterMs });
 }
 
-/** The system's word for why there was no answer (`ECONNREFUSED`); messages may hold more than is wanted in a log. */
+/** The system's error code (`ECONNREFUSED`). Messages may contain more than belongs in a log. */
 function codeOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   return typeof code === 'string' ? code : 'the connection failed';
 }
 
-/** Of these, nothing reached the backend. */
+/** With these errors, the request has not reached the backend. */
 const NEVER_SENT: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -85,7 +85,7 @@ async function readLimited(response: Response): Promise<string> {
   return text;
 }
 
-/** `{"id": "…"}`; any other answer names none, and is as good. */
+/** `{"id": "…"}`. Any other response has no id, and is accepted too. */
 function backendIdOf(body: string): string | null {
   try {
     const { id } = JSON.parse(body) as { id?: unknown };
@@ -103,7 +103,7 @@ export function createTracingBackend(options: TracingBackendOptions): TracingBac
   const authorization: Record<string, string> =
     options.token === null ? {} : { authorization: `Bearer ${options.token}` };
 
-  /** Calls, and reads the answer with `read`, all within the deadline. */
+  /** Makes the call and parses the response with `read`, all within the deadline. */
   async function call<T>(
     request: { method: 'PUT' | 'DELETE'; id: string; body?: object },
     read: (response: Response) => Promise<T>,

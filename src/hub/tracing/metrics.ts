@@ -4,9 +4,9 @@ import { readBacklog } from '../store/tenancy/outbox.ts';
 import type { AttemptOutcome } from './sender.ts';
 
 /**
- * Metrics of the outbox: what waits, read from the database when asked (each replica tells the same), and the attempts
- * of this process.
- * @returns counts an attempt
+ * Metrics of the outbox: the pending messages, read from the database on scrape (equal in all replicas), and the
+ * attempts of this process.
+ * @returns a function that counts an attempt
  */
 export function tracingMetrics(
   registry: Registry,
@@ -22,7 +22,7 @@ export function tracingMetrics(
         pending.set(backlog.pending);
         oldest.set(backlog.oldestSeconds);
       } catch {
-        // Without the database nothing is known of it; the other metrics are told all the same.
+        // Without the database these metrics are unknown. The others are still exported.
         pending.set(Number.NaN);
         oldest.set(Number.NaN);
       }

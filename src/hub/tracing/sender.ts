@@ -15,62 +15,65 @@ export interface TracingSenderOptions {
   database: Pick<Database, 'platform'>;
   backend: TracingBackend;
   logger: Logger;
-  /** For metrics: how each attempt ended. */
+  /** Counts the result of each attempt, for metrics. */
   onAttempt?: (outcome: AttemptOutcome) => void;
   random?: () => number;
-  /** How often the outbox is looked at without a hint, in milliseconds. */
+  /** How often the outbox is polled without a notification, in milliseconds. */
   pollMs?: number;
-  /** A message that was taken this long ago and is still there is taken again; longer than the backend's deadline. */
+  /**
+   * A message that was claimed this long ago and is still stored is claimed again. Longer than the backend's deadline.
+   */
   leaseMs?: number;
-  /** At a stop, how long messages on their way may take; then they are given back. Milliseconds. */
+  /** At a stop, the time for messages in flight, in milliseconds. After it they are released. */
   stopGraceMs?: number;
 }
 
 export type AttemptOutcome = 'sent' | 'unavailable' | 'refused';
 
-/** Sends the outbox to the tracing backend, beside any number of other processes that do the same. */
+/** Sends the outbox to the tracing backend. Several processes can run it at the same time. */
 export interface TracingSender {
   /** There may be something to send. */
   wake(): void;
-  /** Takes nothing more and ends what is on its way. */
+  /** Stops claiming messages and completes those in flight. */
   stop(): Promise<void>;
 }
 
-/** Messages on their way at the same time: a backend that hangs holds up no more than these, and only to its deadline. */
+/** Messages in flight at the same time. A backend that does not respond blocks only these, until the deadline. */
 const CONCURRENCY = 8;
-/** Projects that are turned into messages at once. */
+/** Projects that are converted to messages at once. */
 const ENQUEUE_BATCH = 200;
 const POLL_MS = 2_000;
 const STOP_GRACE_MS = 2_000;
-/** Hints that come within this time are one look at the database. */
+/** Notifications within this time cause one query. */
 const HINT_PAUSE_MS = 100;
 
-/** Starts sending. A failure of database or backend is logged and tried again; nothing is held open meanwhile. */
+/** Starts sending. Failures of the database or backend are logged and retried. No transaction is open meanwhile. */
 export function startTracingSender(options: TracingSenderOptions): TracingSender {
   const { database, backend, logger, random = Math.random, onAttempt = () => undefined } = options;
   const leaseSeconds = (options.leaseMs ?? 2 * DEADLINE_MS) / 1000;
   const abandon = new AbortController();
-  const onTheirWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   let hint = Promise.withResolvers<void>();
   let isStopping = false;
   let isBackendDown = false;
 
   let hintTimer: NodeJS.Timeout | null = null;
 
-  const lookAgain = () => hint.resolve();
+  const pollNow = () => hint.resolve();
 
   const wake = () => {
     hintTimer ??= setTimeout(() => {
       hintTimer = null;
-      lookAgain();
+      pollNow();
     }, HINT_PAUSE_MS);
   };
 
   function noteBackend(isDown: boolean, why?: string): void {
     if (isDown === isBackendDown) return;
     isBackendDown = isDown;
-    if (isDown) logger.warn({ why }, 'the tracing backend takes no messages; they are kept and sent again');
-    else logger.info({}, 'the tracing backend takes messages again');
+    if (isDown)
+      logger.warn({ why }, 'the tracing backend does not accept messages; they are stored and retried');
+    else logger.info({}, 'the tracing backend accepts messages again');
   }
 
   const deliver = (message: OutboxMessage): Promise<string | null> => {
@@ -88,7 +91,7 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
     else if (message.attempts === 1) {
       logger.warn(
         { project: message.subjectId, why: error.message },
-        'the tracing backend refused a project',
+        'the tracing backend rejected a project',
       );
     }
     const retrySeconds = retryDelayMs(message.attempts, error.failure, random) / 1000;
@@ -117,19 +120,19 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
 
   function begin(message: OutboxMessage): void {
     const sending = send(message)
-      // Its lease runs out, and it is sent again.
+      // The lease of the message expires, and it is sent again.
       .catch((error) => logger.warn({ err: String(error) }, 'failed to record what was sent to the backend'))
       .finally(() => {
-        onTheirWay.delete(sending);
-        lookAgain();
+        inFlight.delete(sending);
+        pollNow();
       });
-    onTheirWay.add(sending);
+    inFlight.add(sending);
   }
 
-  /** Takes what is due, as much as may be on its way. */
+  /** Claims due messages, up to the number that may be in flight. */
   async function look(): Promise<void> {
-    const limit = CONCURRENCY - onTheirWay.size;
-    // The first place that is free again wakes.
+    const limit = CONCURRENCY - inFlight.size;
+    // Wakes when the first slot is free.
     if (limit === 0) return;
     const messages = await database.platform.transaction(async (transaction) => {
       await enqueueProjects(transaction, ENQUEUE_BATCH);
@@ -140,12 +143,12 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
 
   async function run(): Promise<void> {
     while (!isStopping) {
-      // Before the look: what comes meanwhile is not missed.
+      // Reset before the query, so that a notification during the query is not missed.
       hint = Promise.withResolvers();
       await look().catch((error) =>
-        logger.warn({ err: String(error) }, 'failed to read the outbox; tried again'),
+        logger.warn({ err: String(error) }, 'failed to read the outbox; retrying'),
       );
-      const timer = setTimeout(lookAgain, options.pollMs ?? POLL_MS);
+      const timer = setTimeout(pollNow, options.pollMs ?? POLL_MS);
       if (!isStopping) await hint.promise;
       clearTimeout(timer);
     }
@@ -157,10 +160,10 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
     async stop() {
       isStopping = true;
       if (hintTimer !== null) clearTimeout(hintTimer);
-      lookAgain();
+      pollNow();
       await running;
       const timer = setTimeout(() => abandon.abort(), options.stopGraceMs ?? STOP_GRACE_MS);
-      await Promise.all(onTheirWay);
+      await Promise.all(inFlight);
       clearTimeout(timer);
     },
   };

@@ -79,8 +79,8 @@ export const hubGuards: readonly Guard[] = [
     rule: 'memory',
     says: 'A waiting request looks for itself every 5 s, whatever it hears.',
     file: 'src/hub/api/listeners/listener-long-poll.ts',
-    find: 'const LOOK_AGAIN_MS = 5000;',
-    replace: 'const LOOK_AGAIN_MS = 500_000;',
+    find: 'const REQUERY_MS = 5000;',
+    replace: 'const REQUERY_MS = 500_000;',
     plans: ['notify/lost/update'],
   },
   {

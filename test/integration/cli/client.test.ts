@@ -165,7 +165,7 @@ test('a wait that is too short says that the time was up, with 1', async () => {
   await cli(['deployments', 'delete', 'slow', '--wait']);
 });
 
-describe('what is wrong is told', () => {
+describe('reports errors', () => {
   test('by the API: every field, exit code 1', async () => {
     const body = JSON.stringify({ ...smallDeployment('x'), replicas: 1, secrets: [{ name: 'A' }] });
     const refused = await cli(['deployments', 'create', '-f', '-'], { input: body });

@@ -118,7 +118,7 @@ describe('berth export', () => {
         .filter(({ kind }) => kind === 'Deployment')
         .map(({ metadata, spec }) => [metadata.name, (spec as { replicas?: number }).replicas]),
     );
-    // The autoscaler's number is nobody's to apply.
+    // The autoscaler sets the number, so it is not in the manifest.
     expect([replicas.get('shop-api'), replicas.get('shop-queue')]).toEqual([2, undefined]);
     const images = (stream: string) =>
       objectsOf(stream)

@@ -129,7 +129,7 @@ test('from the old key to the new one, with two API processes that write through
   }
 });
 
-test('what others hold or write meanwhile is told; started again, the command ends the work', async () => {
+test('reports rows that others lock or write meanwhile, and completes them when it runs again', async () => {
   const late = await startApi('late', [OLD, NEW]);
   const id = await create(late, 0);
   const client = new pg.Client({ connectionString: settings['DATABASE_URL'] });
@@ -159,7 +159,7 @@ test('a start without a key that rows need, or with other bytes for it, is refus
   expect(await start(keyOf('new'))).toContain('has other bytes for the key new');
 });
 
-test('a key that is declared lost: the API starts, says so, and what it sealed can be sent anew', async () => {
+test('starts the API with a key that is declared lost, logs it, and accepts its secrets again', async () => {
   const api = await startApi('lost', [OLD], { BERTH_LOST_ENCRYPTION_KEYS: 'new' });
   const list = await call<{ resources: Deployment[] }>(api, 'GET', '/v2/deployments?limit=100');
   expect(list.status).toBe(200);

@@ -14,8 +14,8 @@ import { type Inject, inProcessTransport } from '../../../src/cluster/listener/s
 import type { RenderConfig } from '../../../src/contract/render/render-config.ts';
 import { uuidv7 } from '../../../src/domain/core/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
-import type { DeploymentRecord, NewDeployment, WantedChange } from '../../../src/hub/store/core/records.ts';
-import { findDeployment, updateWanted } from '../../../src/hub/store/deployments/deployments.ts';
+import type { DeploymentRecord, DesiredChange, NewDeployment } from '../../../src/hub/store/core/records.ts';
+import { findDeployment, updateDesiredState } from '../../../src/hub/store/deployments/deployments.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
 import { createNamespace, deleteNamespace, environment, kubectlAsAdmin } from './environment.ts';
@@ -71,7 +71,7 @@ export interface ListenerFixture {
   readonly tenantId: string;
   start(more?: Partial<ListenerOptions>): Promise<RunningListener>;
   deploy(name: string, more?: Partial<NewDeployment>): Promise<DeploymentRecord>;
-  change(record: DeploymentRecord, more?: Partial<WantedChange>): Promise<DeploymentRecord>;
+  change(record: DeploymentRecord, more?: Partial<DesiredChange>): Promise<DeploymentRecord>;
   read(id: string): Promise<DeploymentRecord | null>;
   kubectl(...args: string[]): Promise<string>;
   mdep(name: string): Promise<Mdep | undefined>;
@@ -150,7 +150,7 @@ export async function startListenerFixture(
       hub.store.database
         .forTenant(tenantId)
         .transaction((transaction) =>
-          updateWanted(transaction, hub.store.box, tenantId, record.id, {
+          updateDesiredState(transaction, hub.store.box, tenantId, record.id, {
             expectedGeneration: record.generation,
             sourceConfig: record.sourceConfig,
             sourceRevisionConfig: record.sourceRevisionConfig,

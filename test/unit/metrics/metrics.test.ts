@@ -71,7 +71,7 @@ describe('what is read when asked', () => {
     expect(text).not.toContain('never');
   });
 
-  it('is not told while the database does not answer, is asked for again, and the rest is told all the same', async () => {
+  it('exports no value while the database does not respond, reads again, and still exports the other metrics', async () => {
     const metrics = make();
     let answers = false;
     const fleet = async () => {
@@ -88,7 +88,7 @@ describe('what is read when asked', () => {
 });
 
 describe('operator and listener of one process', () => {
-  it('share metrics and are told apart', async () => {
+  it('share metrics and differ by label', async () => {
     const metrics = make();
     const cluster = metrics.cluster();
     expect(metrics.cluster()).toBe(cluster);

@@ -26,22 +26,22 @@ import { findDeploymentForUpdate } from '../../store/deployments/deployments.ts'
 import type { ApiDeps } from '../core/deps.ts';
 import { reviseTo } from './pushed-revision.ts';
 
-/** What a look at the branch of one deployment does, in one transaction. */
+/** Applies the result of polling the branch of one deployment, in one transaction. */
 
-/** What was seen: the newest commit, or why it was not. */
-export type Seen = { readonly head: BranchHead } | { readonly failure: LookFailure };
+/** The result of a poll: the newest commit, or the reason of the failure. */
+export type PollResult = { readonly head: BranchHead } | { readonly failure: LookFailure };
 
-export interface LookOptions {
-  /** 0: only when a push was not sure. */
+export interface PollOptions {
+  /** Interval of polls; 0: a branch is polled only after a push whose order was not clear. */
   readonly everySeconds: number;
   readonly random: () => number;
 }
 
 const ACTOR: Actor = { kind: 'system', name: 'branch poller' };
 
-/** A push was told, or the deployment changed, while the host was asked: what was seen may be older than that. */
+/** A push was reported, or the deployment changed, during the request to the host. The result may be outdated. */
 const AGAIN_SECONDS = 10;
-/** Between looks at a branch that is looked at only because a push was not sure, in seconds. */
+/** Seconds between polls of a branch that is polled only because the order of a push was not clear. */
 const SOON_EVERY_SECONDS = 60;
 
 function tell(
@@ -55,8 +55,8 @@ function tell(
   ]);
 }
 
-/** The branch under the name that it is remembered by; '': the default one, whose name is not known. */
-function branchOf(due: DueBranch, seen: Seen): string {
+/** The name under which the branch is recorded. '' is the default branch when its name is not known. */
+function branchOf(due: DueBranch, seen: PollResult): string {
   if ('head' in seen) return seen.head.branch;
   const tracked = trackedBranch(due.repoRef);
   if (tracked === 'default') return due.watch?.branch ?? '';
@@ -68,13 +68,13 @@ async function failed(
   due: DueBranch,
   known: BranchWatch,
   failure: LookFailure,
-  { everySeconds, random }: LookOptions,
+  { everySeconds, random }: PollOptions,
 ): Promise<void> {
   const looked = afterFailure(known, failure);
   const wait = nextLookSeconds(everySeconds || SOON_EVERY_SECONDS, looked.watch.failures, random());
   await writeBranchWatch(transaction, due.tenantId, due.id, looked.watch, wait);
   if (looked.tell !== 'failed') return;
-  const message = `The branch ${known.branch === '' ? 'that is the default one' : known.branch} could not be looked at: ${LOOK_FAILURES[failure]}.`;
+  const message = `The branch ${known.branch === '' ? '(the default branch)' : known.branch} could not be polled: ${LOOK_FAILURES[failure]}.`;
   await tell(transaction, due, { reason: 'BranchUnreadable', message, details: { failure } });
 }
 
@@ -82,7 +82,7 @@ async function succeeded(
   deps: Pick<ApiDeps, 'policy' | 'secretBox'>,
   transaction: Transaction,
   found: { due: DueBranch; record: DeploymentRecord; known: BranchWatch; head: BranchHead },
-  { everySeconds, random }: LookOptions,
+  { everySeconds, random }: PollOptions,
 ): Promise<void> {
   const { due, record, known, head } = found;
   const { tenantId, id } = due;
@@ -94,7 +94,7 @@ async function succeeded(
   const next = nextLookSeconds(everySeconds || SOON_EVERY_SECONDS, 0, random());
   await writeBranchWatch(transaction, tenantId, id, watch, verdict === 'again' ? AGAIN_SECONDS : next);
   if (looked.tell === 'readable') {
-    const message = `The branch ${head.branch} can be looked at again.`;
+    const message = `The branch ${head.branch} can be polled again.`;
     await tell(transaction, due, { reason: 'BranchReadable', message, details: {} });
   }
   if (verdict !== 'build') return;
@@ -102,15 +102,20 @@ async function succeeded(
   await reviseTo(deps, transaction, record, { ...head, actor: ACTOR, details });
 }
 
-/** What was seen speaks of another branch than the one that is tracked now. */
+/** The result is of a branch that the deployment no longer tracks. */
 const isOutdated = (due: DueBranch, record: DeploymentRecord) =>
   record.sourceRevisionConfig.repo_ref !== due.repoRef;
 
 const isWatched = ({ deleteRequestedAt, sourceConfig }: DeploymentRecord) =>
   deleteRequestedAt === null && sourceConfig.build_on_push === true;
 
-/** Takes into account what was seen of a deployment's branch. */
-export function takeLook(deps: ApiDeps, due: DueBranch, seen: Seen, options: LookOptions): Promise<void> {
+/** Applies the result of a poll to the deployment. */
+export function applyPoll(
+  deps: ApiDeps,
+  due: DueBranch,
+  seen: PollResult,
+  options: PollOptions,
+): Promise<void> {
   const { tenantId, id } = due;
   return deps.database.forTenant(tenantId).transaction(async (transaction) => {
     const record = await findDeploymentForUpdate(transaction, tenantId, id);

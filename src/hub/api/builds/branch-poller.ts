@@ -10,48 +10,51 @@ import {
 import {
   claimBranches,
   type DueBranch,
-  lookAgain,
-  scheduleForgotten,
+  scheduleNextPoll,
+  scheduleUnscheduled,
 } from '../../store/builds/branch-watch.ts';
 import { openIntegration } from '../../store/builds/integrations.ts';
 import { SecretBoxError } from '../../store/core/errors.ts';
 import type { ApiDeps } from '../core/deps.ts';
-import { type Seen, takeLook } from './branch-poll.ts';
+import { applyPoll, type PollResult } from './branch-poll.ts';
 
 /**
- * Looks at the branches of deployments with build_on_push: where no webhook reaches the hub, and for the push that a
- * webhook lost. Any number of processes do it side by side: each takes what is due by its rows.
+ * Polls the branches of deployments with build_on_push, for hosts whose webhooks cannot reach the hub and for pushes
+ * whose webhook was lost. Several processes can run it: each claims the rows that are due.
  */
 
 export interface BranchPollerOptions {
-  /** How often each branch is looked at, in seconds; 0: only when a push was not sure. */
+  /** Seconds between polls of a branch; 0: a branch is polled only after a push whose order was not clear. */
   readonly everySeconds: number;
-  /** How often the database is asked for what is due, in milliseconds; default 2,000. */
+  /** How often the database is queried for due branches, in milliseconds; default 2,000. */
   readonly tickMs?: number;
   readonly random?: () => number;
 }
 
 export interface BranchPoller {
-  /** Takes nothing more and, within a moment, ends what is under way. */
+  /** Stops claiming branches and ends polls in progress within a moment. */
   stop(): Promise<void>;
 }
 
-/** Repositories that are asked at the same time: a host that hangs holds up no more than these, to its deadline. */
+/**
+ * Number of repositories that are polled at the same time. A host that does not respond blocks only these, until the
+ * deadline.
+ */
 const CONCURRENCY = 8;
-/** Longer than a host may take to answer, with what is written then. */
+/** Longer than the deadline of a host plus the time to write the result. */
 const LEASE_SECONDS = 60;
 const TICK_MS = 2_000;
 const STOP_GRACE_MS = 2_000;
-/** How often those are looked for that an older release has made. */
+/** How often deployments from an older release are searched for. */
 const SCHEDULE_EVERY_MS = 3_600_000;
 
-/** Of one repository, asked with one token. */
+/** Branches of one repository that are requested with one token. */
 function byRepository(due: readonly DueBranch[]): DueBranch[][] {
   const key = ({ tenantId, integrationId, repoUrl }: DueBranch) => `${tenantId} ${integrationId} ${repoUrl}`;
   return [...Map.groupBy(due, key).values()];
 }
 
-/** null: there is no token that may be used. */
+/** null: no usable token. */
 async function accessTo(
   { database, secretBox }: ApiDeps,
   { tenantId, integrationId, repoUrl }: DueBranch,
@@ -69,23 +72,23 @@ async function accessTo(
   }
 }
 
-/** The name to ask for; null: the default branch; undefined: it is none. */
-function askedBranch({ repoRef }: DueBranch): string | null | undefined {
+/** The branch name to request. null: the default branch; undefined: the name is not valid. */
+function requestedBranch({ repoRef }: DueBranch): string | null | undefined {
   const tracked = trackedBranch(repoRef);
   return tracked === 'default' ? null : tracked?.name;
 }
 
-/** What was seen of each, in their order. */
-async function look(deps: ApiDeps, due: readonly DueBranch[]): Promise<Seen[]> {
+/** The results, in the order of the branches. */
+async function look(deps: ApiDeps, due: readonly DueBranch[]): Promise<PollResult[]> {
   const [first] = due;
   if (first === undefined) return [];
   try {
     const access = await accessTo(deps, first);
     if (access === null) return due.map(() => ({ failure: 'no_token' }));
-    const branches = [...new Set(due.map(askedBranch).filter((branch) => branch !== undefined))];
+    const branches = [...new Set(due.map(requestedBranch).filter((branch) => branch !== undefined))];
     const heads = branches.length === 0 ? [] : await deps.gitHost.branchHeads(access, branches);
-    return due.map((each): Seen => {
-      const branch = askedBranch(each);
+    return due.map((each): PollResult => {
+      const branch = requestedBranch(each);
       const head = branch === undefined ? null : (heads[branches.indexOf(branch)] ?? null);
       return head === null ? { failure: 'no_branch' } : { head };
     });
@@ -96,13 +99,13 @@ async function look(deps: ApiDeps, due: readonly DueBranch[]): Promise<Seen[]> {
   }
 }
 
-/** Most looks find what is known: these cost one statement together. */
+/** Most polls find the known commit. One statement records all of these. */
 function isAsKnown({ watch }: DueBranch, head: BranchHead): boolean {
   const known = watchOf(watch, head.branch);
   return known.commit === head.commit && known.failures === 0 && !known.soon && known.doubted == null;
 }
 
-async function lookAt(
+async function pollRepository(
   deps: ApiDeps,
   due: readonly DueBranch[],
   options: Required<Pick<BranchPollerOptions, 'everySeconds' | 'random'>>,
@@ -113,24 +116,27 @@ async function lookAt(
   const unchanged = found.filter(({ each, saw }) => 'head' in saw && isAsKnown(each, saw.head));
   const [one] = unchanged;
   if (one !== undefined) {
-    // The same for all of a repository: they stay together.
+    // All branches of a repository get the same failure, so they stay in one group.
     const wait = nextLookSeconds(options.everySeconds, 0, options.random());
     const ids = unchanged.map(({ each }) => each.id);
     await deps.database.platform.transaction((transaction) =>
-      lookAgain(transaction, { ids, claimedUntil: one.each.claimedUntil, inSeconds: wait }),
+      scheduleNextPoll(transaction, { ids, claimedUntil: one.each.claimedUntil, inSeconds: wait }),
     );
   }
   for (const entry of found) {
     if (unchanged.includes(entry)) continue;
     const { each, saw } = entry;
-    await takeLook(deps, each, saw, options).catch((error) =>
-      // Its lease runs out, and it is looked at again.
-      deps.logger.warn({ deploymentId: each.id, err: String(error) }, 'failed to note a look at a branch'),
+    await applyPoll(deps, each, saw, options).catch((error) =>
+      // The lease of the row expires, and the branch is polled again.
+      deps.logger.warn(
+        { deploymentId: each.id, err: String(error) },
+        'failed to record the poll of a branch',
+      ),
     );
   }
 }
 
-/** Starts looking. A failure of the database or of a host is logged or told, and tried again. */
+/** Starts polling. Failures of the database or a host are logged or recorded as events, and retried. */
 export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): BranchPoller {
   const { everySeconds, tickMs = TICK_MS, random = Math.random } = options;
   const { database, logger } = deps;
@@ -139,21 +145,21 @@ export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): 
   const stopped = Promise.withResolvers<void>();
 
   function begin(due: readonly DueBranch[]): void {
-    const looking = lookAt(deps, due, { everySeconds, random })
-      .catch((error) => logger.warn({ err: String(error) }, 'failed to look at branches; tried again'))
-      .finally(() => underWay.delete(looking));
-    underWay.add(looking);
+    const polling = pollRepository(deps, due, { everySeconds, random })
+      .catch((error) => logger.warn({ err: String(error) }, 'failed to poll branches; retrying'))
+      .finally(() => underWay.delete(polling));
+    underWay.add(polling);
   }
 
   let scheduleAt = 0;
 
   async function schedule(): Promise<void> {
     if (performance.now() < scheduleAt) return;
-    await database.platform.transaction(scheduleForgotten);
+    await database.platform.transaction(scheduleUnscheduled);
     scheduleAt = performance.now() + SCHEDULE_EVERY_MS;
   }
 
-  /** @returns how many deployments it took */
+  /** @returns the number of deployments that were claimed */
   async function take(): Promise<number> {
     await schedule();
     const limit = CONCURRENCY - underWay.size;
@@ -167,7 +173,7 @@ export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       const taken = await take().catch((error) => {
-        logger.warn({ err: String(error) }, 'failed to read which branches are due; tried again');
+        logger.warn({ err: String(error) }, 'failed to read which branches are due; retrying');
         return 0;
       });
       if (underWay.size >= CONCURRENCY) await Promise.race([...underWay, stopped.promise]);
@@ -182,7 +188,7 @@ export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): 
       stopping.abort();
       stopped.resolve();
       await running;
-      // A look that a host keeps waiting is abandoned: its lease runs out, and another process looks.
+      // A poll that waits for a host is abandoned. Its lease expires, and another process polls.
       await Promise.race([Promise.all(underWay), sleep(STOP_GRACE_MS, undefined, { ref: false })]);
     },
   };

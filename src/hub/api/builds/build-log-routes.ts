@@ -11,7 +11,7 @@ import type { RevisionStatus } from '../../../domain/revision/states.ts';
 import { type ReadLog, readBuildLog } from '../../store/builds/build-logs.ts';
 import { findRevision, type RevisionRecord } from '../../store/deployments/revisions.ts';
 import { tenantOf } from '../core/auth.ts';
-import { closingSignal, cutOff, goneSignal, onGone } from '../core/client-disconnect.ts';
+import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
 import { createReaders, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
@@ -21,23 +21,25 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 import { revisionParams } from '../revisions/revision-routes.ts';
 
 const MAX_LINES = 1000;
-/** Longest time that one request follows a log. */
+/** Maximum time that one request follows a log. */
 const FOLLOW_MS = 30 * 60_000;
-/** Hints get lost; whoever follows looks again after so long. */
-const LOOK_AGAIN_MS = 2000;
+/** Notifications can be lost, so a follower reads again after this time. */
+const REQUERY_MS = 2000;
 const READERS = { tenant: 20, all: 500 };
 
 const query = z.strictObject({
   limit: integer(z.int().min(1).max(MAX_LINES))
     .default(MAX_LINES)
-    .describe(`Most lines to answer, 1 to ${MAX_LINES}, and its default. Of a stream: of one look.`),
+    .describe(
+      `Maximum number of lines in the response, 1 to ${MAX_LINES}, which is also the default. In a stream: for one read.`,
+    ),
   offset: pageQuery.offset.describe(
     'Number of lines to skip: the offset of the previous response. Default 0.',
   ),
   follow: booleanQuery
     .default(false)
     .describe(
-      `True: lines as they come, as ${NDJSON}, until the build has ended. The last line is an object with the one member \`end\`.`,
+      `true: stream the lines as they arrive, as ${NDJSON}, until the build has ended. The last line is an object with only the member \`end\`.`,
     ),
 });
 
@@ -53,7 +55,7 @@ const streamedSchema = z.union([buildLogLineSchema, streamEndSchema]);
 
 const BUILDS: ReadonlySet<RevisionStatus> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
 
-/** A build is under way, or is to come; what is not seen at present is as it was seen last. */
+/** Whether a build is running or pending. When the cluster is not reporting, the last known status counts. */
 function isAwaited({ status, build }: RevisionRecord): boolean {
   if (BUILDS.has(status)) return true;
   return status === 'UNKNOWN' && (build?.phase === 'Waiting' || build?.phase === 'Running');
@@ -65,10 +67,10 @@ interface Place {
   readonly revisionId: string;
 }
 
-type Look = ReadLog & { readonly complete: boolean };
+type LogRead = ReadLog & { readonly complete: boolean };
 
-function looker(deps: ApiDeps, { tenantId, deploymentId, revisionId }: Place) {
-  return (page: { limit: number; offset: number }): Promise<Look> =>
+function logReader(deps: ApiDeps, { tenantId, deploymentId, revisionId }: Place) {
+  return (page: { limit: number; offset: number }): Promise<LogRead> =>
     deps.database.forTenant(tenantId).read(async (reader) => {
       const revision = await findRevision(reader, tenantId, deploymentId, revisionId);
       if (revision === null) throw notFound('revision');
@@ -81,7 +83,7 @@ function looker(deps: ApiDeps, { tenantId, deploymentId, revisionId }: Place) {
 }
 
 interface Following {
-  readonly look: ReturnType<typeof looker>;
+  readonly look: ReturnType<typeof logReader>;
   readonly hints: WorkHints;
   readonly id: string;
   readonly page: { limit: number; offset: number };
@@ -100,14 +102,14 @@ async function* follow({ look, hints, id, page, signal }: Following): AsyncGener
       yield [{ end: 'The log of the build is complete.' }];
       return;
     }
-    if (lines.length < page.limit) await hints.wait(id, ticket, LOOK_AGAIN_MS, signal);
+    if (lines.length < page.limit) await hints.wait(id, ticket, REQUERY_MS, signal);
   }
   yield [{ end: `There may be more: ask again with offset ${offset}.` }];
 }
 
 /** `/v2/deployments/{id}/revisions/{id}/build-logs`. */
 export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  const closing = closingSignal(app);
+  const closing = shutdownSignal(app);
   const readers = createReaders(READERS);
   const hints = deps.logHints ?? createWorkHints();
   app.withTypeProvider<ZodTypeProvider>().get(
@@ -118,7 +120,7 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Get the build log of a revision',
         operationId: 'getBuildLog',
-        description: `What the steps of its build printed, oldest first, live while it is built; values of secrets are masked. At most ${KEPT_LOG.lines} lines are kept of a build, and the logs of the newest ${KEPT_BUILD_LOGS} builds of a deployment.`,
+        description: `Output of the build steps, oldest first, also while the build runs. Values of secrets are masked. Berth keeps at most ${KEPT_LOG.lines} lines per build, and the logs of the newest ${KEPT_BUILD_LOGS} builds of a deployment.`,
         params: revisionParams,
         querystring: query,
         response: {
@@ -137,13 +139,13 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const tenantId = tenantOf(request);
       const { deployment_id: deploymentId, revision_id: revisionId } = request.params;
       const { follow: follows, ...page } = request.query;
-      const look = looker(deps, { tenantId, deploymentId, revisionId });
+      const look = logReader(deps, { tenantId, deploymentId, revisionId });
       const { lines, complete } = await look(page);
       if (!follows)
         return reply.send({ resources: [...lines], offset: page.offset + lines.length, complete } as never);
-      onGone(reply, readers.enter(tenantId));
+      onDisconnect(reply, readers.enter(tenantId));
       cutOff(reply, FOLLOW_MS);
-      const signal = goneSignal(reply, closing);
+      const signal = disconnectSignal(reply, closing);
       return sendLines(reply, follow({ look, hints, id: revisionId, page, signal }), deps.logger);
     },
   );

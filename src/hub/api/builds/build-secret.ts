@@ -4,21 +4,21 @@ import { type GitProvider, gitUsername, isOnHost } from '../../../domain/builds/
 import type { Deployment } from '../../../domain/deployment/deployment.ts';
 import type { RegistryAuthority } from '../../registry/authority.ts';
 
-/** The credentials that a build gets, and what they are made of. */
+/** The credentials of a build, and their inputs. */
 
-/** The integration that the deployment names, opened. */
+/** The integration that the deployment names, with its decrypted token. */
 export interface GitCredential {
   readonly provider: GitProvider;
   readonly hostUrl: string;
   readonly token: string;
 }
 
-/** Long enough for a build that waits for its turn, and is tried again. */
+/** Long enough for a build that waits in the queue and is retried. */
 const VALID_MS = 24 * 3600 * 1000;
-/** As docker has it where there are no credentials: the registry asks for none. */
+/** The docker config without credentials, for a registry that requires none. */
 const NO_CREDENTIALS = JSON.stringify({ auths: {} });
 
-/** What a build pushes with, as docker keeps it in config.json. */
+/** The push credentials of a build, in the format of docker's config.json. */
 export function buildPushCredential(
   authority: RegistryAuthority | null,
   deployment: Deployment,
@@ -29,7 +29,7 @@ export function buildPushCredential(
   return authority.dockerConfig(authority.credential('build', deployment, expiresAt));
 }
 
-/** The token of an integration goes to its own host and nowhere else. */
+/** The token of an integration is sent only to its own host. */
 function gitData({ repoUrl }: BuildSpec, git: GitCredential | null): Record<string, string> {
   if (git === null || !isOnHost(repoUrl, git.hostUrl)) return {};
   return {
@@ -38,7 +38,7 @@ function gitData({ repoUrl }: BuildSpec, git: GitCredential | null): Record<stri
   };
 }
 
-/** The Secret of the build that a spec asks for. */
+/** The Secret for the build of a spec. */
 export function buildSecret(
   build: BuildSpec,
   git: GitCredential | null,

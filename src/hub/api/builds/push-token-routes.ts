@@ -8,7 +8,7 @@ import type { DeploymentRecord } from '../../store/core/records.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
-import { ApiError, beingDeleted, brokenRules, notFound } from '../core/errors.ts';
+import { ApiError, brokenRules, deletionConflict, notFound } from '../core/errors.ts';
 import { deploymentParams, noQuery } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -40,7 +40,7 @@ function checkSource({ source }: DeploymentRecord): void {
   throw brokenRules([{ loc: ['source'], msg, type: 'refused_for_source' }]);
 }
 
-/** @throws ApiError 409 where the installation gives none */
+/** @throws ApiError 409 when the installation issues no push tokens */
 function authorityOf({ registryAuthority }: ApiDeps): RegistryAuthority {
   if (registryAuthority != null) return registryAuthority;
   throw new ApiError(
@@ -75,7 +75,7 @@ export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
         if (record === null) throw notFound('deployment');
         checkSource(record);
         const authority = authorityOf(deps);
-        if (record.deleteRequestedAt !== null) throw beingDeleted();
+        if (record.deleteRequestedAt !== null) throw deletionConflict();
         const expires = expiresAt.toISOString();
         await appendEvents(transaction, [
           {

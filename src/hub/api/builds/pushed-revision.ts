@@ -2,31 +2,31 @@ import type { Reason } from '../../../domain/conditions/conditions.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
-import { updateWanted } from '../../store/deployments/deployments.ts';
+import { updateDesiredState } from '../../store/deployments/deployments.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { quotaUsage } from '../deployments/deployment-quota.ts';
 import { newRevision } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
-/** The revision that a new commit of the tracked branch makes, whoever told of it. */
+/** Creates the revision for a new commit of the tracked branch. Webhooks and the poller both use it. */
 
 export interface PushedCommit {
   readonly branch: string;
   readonly commit: string;
   readonly actor: Actor;
-  /** For the event. */
+  /** The origin of the commit, for the event. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 const SHOWN_DIGITS = 12;
 
-/** A commit as people write it. */
+/** The abbreviated commit id. */
 export const shortCommit = (commit: string) => commit.slice(0, SHOWN_DIGITS);
 
 /**
- * Makes a revision of a commit, with all else as it is; what is stored is not judged again by rules and a policy that
- * may be newer. The caller has locked the deployment.
- * @returns its id
+ * Creates a revision of a commit and keeps everything else. Stored values are not validated again by rules or a policy
+ * that may be newer. The caller has locked the deployment.
+ * @returns the id of the revision
  */
 export async function reviseTo(
   deps: Pick<ApiDeps, 'policy' | 'secretBox'>,
@@ -39,7 +39,7 @@ export async function reviseTo(
   const usage = await quotaUsage(deps, transaction, tenantId, { deploymentId, sourceConfig, secretNames });
   const sourceRevisionConfig = { ...before.sourceRevisionConfig, image_uri: null, repo_commit_sha: commit };
   const revision = newRevision(before.source, sourceRevisionConfig);
-  await updateWanted(transaction, deps.secretBox, tenantId, deploymentId, {
+  await updateDesiredState(transaction, deps.secretBox, tenantId, deploymentId, {
     expectedGeneration: before.generation,
     sourceConfig,
     sourceRevisionConfig,

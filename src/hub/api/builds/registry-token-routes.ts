@@ -6,19 +6,19 @@ import type { Statement } from '../../registry/credential.ts';
 import { TOKEN_PATH } from '../../registry/registry-config.ts';
 import { findRepositoryOwner } from '../../store/builds/repository-owners.ts';
 import type { ApiDeps } from '../core/deps.ts';
-import { ApiError, nothingHere } from '../core/errors.ts';
-import type { Limiter } from '../core/rate-limit.ts';
+import { ApiError, noRoute } from '../core/errors.ts';
+import type { RateLimiter } from '../core/rate-limit.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
 /**
- * Tokens for clients of the platform's registry, in the two forms of its protocol: GET with Basic credentials
- * (https://distribution.github.io/distribution/spec/auth/token/) and POST as of OAuth 2 (…/oauth/). Clients send more
- * parameters than are looked at; those are passed over.
+ * Tokens for clients of the platform's registry, in both forms of its protocol: GET with Basic credentials
+ * (https://distribution.github.io/distribution/spec/auth/token/) and POST as in OAuth 2 (…/oauth/). Unknown parameters
+ * are ignored.
  */
 
 const FORM = 'application/x-www-form-urlencoded';
-/** More than any client asks for at once. */
+/** More scopes than any client requests at once. */
 const MAX_SCOPES = 64;
 const MAX_SCOPE_LENGTH = 4096;
 
@@ -59,13 +59,13 @@ const tokenSchema = z
   })
   .describe('A token for the registry.');
 
-interface Asked {
+interface TokenRequest {
   readonly credential: string | null;
   readonly service?: string | undefined;
   readonly scope: string | readonly string[];
 }
 
-/** The password of Basic credentials; null: there are none. */
+/** The password of Basic credentials; null: the header has none. */
 function basicPassword({ headers }: FastifyRequest): string | null {
   const [, encoded] = /^basic +([A-Za-z0-9+/=_-]{1,8192})$/i.exec(headers.authorization ?? '') ?? [];
   if (encoded === undefined) return null;
@@ -74,7 +74,7 @@ function basicPassword({ headers }: FastifyRequest): string | null {
   return colon < 0 ? null : text.slice(colon + 1);
 }
 
-/** The deployment that a statement is of; null: it is gone, on its way out, or no longer that tenant's. */
+/** The deployment of a claim; null: it is deleted, being deleted, or belongs to another tenant. */
 function ownerOf({ database }: ApiDeps, { tenantId, deploymentId, kind }: Statement) {
   return database
     .forTenant(tenantId)
@@ -87,10 +87,10 @@ function checkService({ service: own }: RegistryAuthority, part: string, given: 
   throw new ApiError(400, [{ loc: [part, 'service'], msg, type: 'foreign_service' }]);
 }
 
-/** @throws ApiError 400, 401, 404 where the registry does not ask this API, 429 */
-async function answer(deps: ApiDeps, limiter: Limiter, request: FastifyRequest, asked: Asked) {
+/** @throws ApiError 400, 401, 404 when the registry does not use this API, 429 */
+async function answer(deps: ApiDeps, limiter: RateLimiter, request: FastifyRequest, asked: TokenRequest) {
   const { registryAuthority: authority, clock = () => new Date() } = deps;
-  if (authority == null) throw nothingHere();
+  if (authority == null) throw noRoute();
   const now = clock();
   const statement = asked.credential === null ? null : authority.read(asked.credential, now);
   const owner = statement === null ? null : await ownerOf(deps, statement);
@@ -104,7 +104,7 @@ async function answer(deps: ApiDeps, limiter: Limiter, request: FastifyRequest, 
   return { token, access_token: token, expires_in: expiresIn, issued_at: issuedAt.toISOString() };
 }
 
-/** The registry's own clients read forms, and nothing else is taken here. */
+/** Clients of the registry send forms. These routes accept nothing else. */
 function takeForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
@@ -126,10 +126,10 @@ const tags = ['registry'];
 const response = { 200: tokenSchema, ...errorAnswers(400, 401, 404) };
 
 /** `/v2/registry/token`: the realm of the platform's registry. */
-export function registryTokenRoutes(parent: FastifyInstance, deps: ApiDeps, limiter: Limiter): void {
+export function registryTokenRoutes(parent: FastifyInstance, deps: ApiDeps, limiter: RateLimiter): void {
   parent.register(async (app) => {
     takeForms(app);
-    // The routes are public, their answers are not.
+    // The routes are public, but their responses must not be cached.
     app.addHook('onRequest', async (_request, reply) => {
       reply.header('cache-control', 'no-store');
     });

@@ -14,11 +14,11 @@ import { listenerRoutes } from '../listeners/listener-routes.ts';
 import { logRoutes } from '../logs/log-routes.ts';
 import { changeSubject, isRead } from '../observe/change-subject.ts';
 import { healthRoutes } from '../observe/health-routes.ts';
-import { observeRequests, type TellEnd } from '../observe/observe-requests.ts';
+import { type OnRequestEnd, observeRequests } from '../observe/observe-requests.ts';
 import { openApiOptions } from '../openapi/openapi.ts';
 import { openApiRoutes } from '../openapi/openapi-routes.ts';
 import { explainRoutes } from '../revisions/explain-routes.ts';
-import { revisionRepeatRoutes } from '../revisions/redeploy-routes.ts';
+import { redeployRoutes } from '../revisions/redeploy-routes.ts';
 import { revisionRoutes } from '../revisions/revision-routes.ts';
 import { tagChangeRoutes } from '../tags/tag-change-routes.ts';
 import { tagRoutes } from '../tags/tag-routes.ts';
@@ -30,11 +30,11 @@ import { webhookRoutes } from '../webhooks/webhook-routes.ts';
 import { webhookSecretRoutes } from '../webhooks/webhook-secret-routes.ts';
 import { serializerFor } from './answer-json.ts';
 import { authenticate } from './auth.ts';
-import { bodyRoom } from './body-limit.ts';
+import { limitBodies } from './body-limit.ts';
 import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
-import { ApiError, errorHandler, nothingHere } from './errors.ts';
-import { tellClosing } from './graceful-shutdown.ts';
-import { refuseUnusedKey } from './idempotency.ts';
+import { ApiError, errorHandler, noRoute } from './errors.ts';
+import { announceShutdown } from './graceful-shutdown.ts';
+import { rejectUnsupportedKey } from './idempotency.ts';
 import { parseJsonBody } from './json-body.ts';
 import { closePages } from './page-headers.ts';
 import { answerClientError, answerExpectation } from './pre-route-errors.ts';
@@ -42,16 +42,18 @@ import { createLimiter } from './rate-limit.ts';
 import { requestId } from './request-id.ts';
 import { validatorCompiler } from './validation.ts';
 
-/** The HTTP API, built apart from listening. */
+/** Builds the HTTP API. It does not listen. */
 
-/** A request must have arrived within this time, body included, in milliseconds; a new connection must have sent one. */
+/**
+ * A request must arrive completely within this time, in milliseconds. A new connection must send a request within it.
+ */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often Node looks for requests that are late, at most: they end that much after their time. */
+/** How often Node checks for late requests, in milliseconds. They are closed at most this long after their deadline. */
 const LATE_CHECK_MS = 1_000;
 
 /**
- * Node's options for requests that are late. Node takes the larger of headersTimeout (60 s by default) and requestTimeout
- * as the time of the whole request, and checks every 30 s by default, so both are set: a body could take 90 s otherwise.
+ * Node's options for late requests. Node uses the larger of headersTimeout (60 s by default) and requestTimeout as the
+ * limit of the whole request, and checks every 30 s by default. Without both settings a body could take 90 s.
  */
 const lateRequests = (timeoutMs: number) => ({
   headersTimeout: timeoutMs,
@@ -60,19 +62,19 @@ const lateRequests = (timeoutMs: number) => ({
 
 function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
-  // Answers may hold secrets.
+  // Responses can contain secrets.
   if (request.routeOptions.config.access !== 'public') reply.header('cache-control', 'no-store');
 }
 
 const pathOf = (url: string) => url.split('?', 1)[0] ?? '';
 
-/** `/v2/deployments/` is not the deployment without an id: it is nothing. */
+/** `/v2/deployments/` does not mean the deployment with an empty id. No route matches it. */
 function requireParams({ params, url }: FastifyRequest): void {
   const isEmpty = Object.entries(params ?? {}).some(([name, value]) => name !== '*' && value === '');
-  if (isEmpty) throw nothingHere(pathOf(url));
+  if (isEmpty) throw noRoute(pathOf(url));
 }
 
-/** RFC 9112, 3.2. Node would check it too, with an answer that has no body and no id. */
+/** RFC 9112, section 3.2. Node would check it too, but its response has no body and no request id. */
 function requireHost({ raw, headers }: FastifyRequest): void {
   if (raw.httpVersion === '1.1' && headers.host === undefined)
     throw new ApiError(400, 'The header Host is required.');
@@ -80,7 +82,7 @@ function requireHost({ raw, headers }: FastifyRequest): void {
 
 type Check = (request: FastifyRequest, reply: FastifyReply) => void;
 
-/** Checks that wait for nothing, as one hook: each promise of a hook of its own would cost every request. */
+/** The checks that are synchronous share one hook, because each promise of a hook costs time in every request. */
 function checks(all: readonly Check[]) {
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     try {
@@ -93,14 +95,14 @@ function checks(all: readonly Check[]) {
   };
 }
 
-/** In the log, what others call an answer that nobody waited for. */
+/** The status in the log for a client that closed the connection first (499, as in nginx). */
 const CLIENT_GONE = 499;
 
-/** One line an answer, or a request whose client had gone before it: no header, no body, no query. */
-function logEnd(logger: Logger): TellEnd {
+/** Writes one log line per response or aborted request, without headers, body and query. */
+function logEnd(logger: Logger): OnRequestEnd {
   return (request, _, { status, ms }) => {
     const { access, url: route } = request.routeOptions.config;
-    // A listener renews its lease every few seconds: what it changes is in the history of the deployments.
+    // Listeners renew their lease every few seconds. Their changes are in the history of the deployments.
     const routine = access === 'public' || access?.scopes.includes('listeners:run');
     const level = isRead(request.method) || routine ? 'debug' : 'info';
     if (logger.isLevelEnabled?.(level) === false) return;
@@ -129,19 +131,19 @@ function addParser(app: FastifyInstance): void {
   });
 }
 
-/** The listener's calls: texts of clusters are cleaned there, not refused here. */
+/** The listener protocol. Texts from clusters are sanitized there, not rejected here. */
 function listenerProtocol(app: FastifyInstance, deps: ApiDeps): void {
   app.register(async (scoped) => {
     scoped.addHook('onRoute', (route) => {
       route.config = { ...route.config, anyText: true };
-      // Inventories and reports have a larger one of their own.
+      // Inventories and reports have a larger limit of their own.
       route.bodyLimit ??= LISTENER_BODY_LIMIT;
     });
     await registerListenerProtocol(scoped, deps);
   });
 }
 
-/** Makes the API. It never listens: the caller does, or uses `inject`. */
+/** Creates the API. The caller listens on it or uses `inject`. */
 export function buildApp(deps: ApiDeps): FastifyInstance {
   const { logger, requestTimeoutMs = REQUEST_TIMEOUT_MS } = deps;
   const handleError = errorHandler(logger);
@@ -154,7 +156,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     requestIdHeader: false,
     logger: false,
     http: { requireHostHeader: false, ...lateRequests(requestTimeoutMs) },
-    // What still comes in on open connections is answered, and told that they end.
+    // Requests that still arrive on open connections are served with `Connection: close`.
     return503OnClosing: false,
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
@@ -168,14 +170,14 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.setSerializerCompiler(serializerFor);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(({ url }) => {
-    throw nothingHere(pathOf(url));
+    throw noRoute(pathOf(url));
   });
   observeRequests(app, deps, logEnd(logger));
   app.addHook('onRequest', checks([setHeaders, requireHost, requireParams]));
   app.decorateRequest('caller', null);
   app.addHook('onRequest', authenticate(deps, limiter));
-  app.addHook('onRequest', checks([refuseUnusedKey, bodyRoom()]));
-  tellClosing(app);
+  app.addHook('onRequest', checks([rejectUnsupportedKey, limitBodies()]));
+  announceShutdown(app);
   app.addHook('onSend', closePages);
   app.register(swagger, openApiOptions(deps));
   app.register(async (scoped) => {
@@ -183,7 +185,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     deploymentRoutes(scoped, deps);
     deploymentDeletionRoutes(scoped, deps);
     revisionRoutes(scoped, deps);
-    revisionRepeatRoutes(scoped, deps);
+    redeployRoutes(scoped, deps);
     buildLogRoutes(scoped, deps);
     logRoutes(scoped, deps);
     explainRoutes(scoped, deps);

@@ -8,17 +8,17 @@ import { findTenant } from '../../store/tenancy/tenants.ts';
 import { type Key, keyFinder } from '../tenancy/api-key-cache.ts';
 import type { ApiDeps } from './deps.ts';
 import { ApiError, notFound, wrongShape } from './errors.ts';
-import type { Limiter } from './rate-limit.ts';
+import type { RateLimiter } from './rate-limit.ts';
 
-/** Who calls, for which tenant, and whether the route is open to them. */
+/** Authenticates the caller, resolves the tenant and authorizes the route. */
 
-/** Who may call a route: declared beside it, in its `config`. */
+/** Who may call a route. Each route declares it in its `config`. */
 export type Access =
   | 'public'
   | {
-      /** A key needs one of these. */
+      /** The key needs one of these scopes. */
       readonly scopes: readonly Scope[];
-      /** `any`: the route is not a tenant's; keys of the platform need not name one. */
+      /** `any`: the route does not belong to a tenant. Keys of the platform can omit the tenant. */
       readonly tenant?: 'any';
     };
 
@@ -27,33 +27,33 @@ declare module 'fastify' {
     access?: Access;
   }
   interface FastifyRequest {
-    /** null: on a public route, or not let in. */
+    /** null: on a public route, or before authentication. */
     caller: Caller | null;
   }
 }
 
 /** The authenticated caller of a request. */
 export interface Caller extends Key {
-  /** The tenant on whose behalf this request is made; null: none was named with a key of the platform. */
+  /** The tenant of this request; null: a key of the platform did not name one. */
   readonly tenantId: string | null;
 }
 
 const MAX_KEY_LENGTH = 512;
 
-/** The caller of a request on a route that is not public. */
+/** The caller of a request. The route must not be public. */
 export function callerOf({ caller }: FastifyRequest): Caller {
-  if (caller === null) throw new Error('failed to tell the caller: the route is public');
+  if (caller === null) throw new Error('failed to identify the caller: the route is public');
   return caller;
 }
 
-/** The tenant on whose behalf the request is made. */
+/** The tenant of the request. */
 export function tenantOf(request: FastifyRequest): string {
   const { tenantId } = callerOf(request);
-  if (tenantId === null) throw new Error('failed to tell the tenant: the route is open to keys without one');
+  if (tenantId === null) throw new Error('failed to identify the tenant: the route accepts keys without one');
   return tenantId;
 }
 
-/** The caller as history names them. */
+/** The caller, in the form that the history stores. */
 export function actorOf(request: FastifyRequest): Actor {
   const { keyId, keyName } = callerOf(request);
   return keyId === null ? { kind: 'system', name: keyName } : { kind: 'api_key', id: keyId, name: keyName };
@@ -73,7 +73,7 @@ function namedTenant(request: FastifyRequest): string | null {
   return value.toLowerCase();
 }
 
-/** The tenant that an admin names. Whether another one exists is not told to anybody else. */
+/** The tenant that an admin names. Other callers do not learn whether another tenant exists. */
 async function otherTenant(database: Database, named: string, key: Key): Promise<string> {
   if (!key.scopes.includes('admin')) throw notFound('tenant');
   const tenant = await database.platform.read((reader) => findTenant(reader, named));
@@ -87,13 +87,13 @@ export function tenantMissing(): ApiError {
   return wrongShape([{ loc: ['header', 'X-Tenant-Id'], msg, type: 'missing' }]);
 }
 
-/** A call of the listener protocol, which nobody else makes. */
+/** Authorizes a call of the listener protocol. */
 const isListeners = ({ scopes }: Exclude<Access, 'public'>) =>
   scopes.includes('listeners:run') && !scopes.includes('deployments:read');
 
 type KeyedAccess = Exclude<Access, 'public'>;
 
-/** Lets a request in whose key may be there. A promise only where the tenant has to be looked up. */
+/** Authorizes a request with a valid key. Returns a promise only when the tenant must be looked up. */
 function admit(deps: ApiDeps, request: FastifyRequest, access: KeyedAccess, key: Key): void | Promise<void> {
   const on = (tenantId: string | null): void => {
     if (tenantId === null && access.tenant !== 'any') throw tenantMissing();
@@ -105,10 +105,10 @@ function admit(deps: ApiDeps, request: FastifyRequest, access: KeyedAccess, key:
 }
 
 /**
- * The hook that lets a request pass or not; it runs before the body is read. Only what has to be looked up makes it wait:
- * a promise of its own would cost every request.
+ * The authentication hook. It runs before the body is read. It waits only for lookups, because a promise in each
+ * request costs time.
  */
-export function authenticate(deps: ApiDeps, limiter: Limiter) {
+export function authenticate(deps: ApiDeps, limiter: RateLimiter) {
   const findKey = keyFinder(deps);
   const clock = deps.clock ?? (() => new Date());
   const fail = (request: FastifyRequest, detail: string): never => {
@@ -120,7 +120,7 @@ export function authenticate(deps: ApiDeps, limiter: Limiter) {
     access: KeyedAccess | undefined,
     key: Key | null,
   ): void | Promise<void> => {
-    // A key that is remembered may have ended since.
+    // A cached key may have expired since it was cached.
     if (key === null || isExpired(key.expiresAt, clock())) return fail(request, 'The API key is not valid.');
     limiter.call(key.keyId, access !== undefined && isListeners(access));
     if (access === undefined || !access.scopes.some((scope) => key.scopes.includes(scope))) {
@@ -129,7 +129,7 @@ export function authenticate(deps: ApiDeps, limiter: Limiter) {
     }
     return admit(deps, request, access, key);
   };
-  /** fastify waits for the promise that a hook answers, or for `done`. */
+  /** fastify waits for the promise that a hook returns, or for `done`. */
   return (request: FastifyRequest, _reply: FastifyReply, done: () => void): void | Promise<void> => {
     const { access } = request.routeOptions.config;
     if (request.is404 || access === 'public') return done();
@@ -137,7 +137,7 @@ export function authenticate(deps: ApiDeps, limiter: Limiter) {
     if (given === null || given.length > MAX_KEY_LENGTH) {
       return fail(request, 'An API key is needed, in the header X-Api-Key.');
     }
-    // Looked up first, whatever the address has done: its failures never shut out a valid key.
+    // The key is looked up before the failures of the address count, so failures never lock out a valid key.
     const key = findKey(given);
     const waiting =
       key instanceof Promise

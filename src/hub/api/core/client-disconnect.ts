@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/** For answers that take their time: signals that nobody waits for one any more. */
+/** Signals for long responses: the client has disconnected. */
 
-/** Fires when the server begins to shut down. */
-export function closingSignal(app: FastifyInstance): AbortSignal {
+/** Aborts when the server begins to shut down. */
+export function shutdownSignal(app: FastifyInstance): AbortSignal {
   const closing = new AbortController();
   app.addHook('preClose', (done) => {
     closing.abort();
@@ -13,26 +13,26 @@ export function closingSignal(app: FastifyInstance): AbortSignal {
 }
 
 /**
- * Calls `then` once the answer is through or its client has gone: at once where it has gone already. Whoever awaits
- * anything before looking here may be too late for the event, which comes once.
+ * Calls `then` when the response is complete or the client has disconnected. It calls at once if that has already
+ * happened. A caller that awaits anything before this call can miss the event, which is emitted once.
  */
-export function onGone({ raw }: FastifyReply, then: () => void): void {
+export function onDisconnect({ raw }: FastifyReply, then: () => void): void {
   if (raw.destroyed) then();
   else raw.once('close', then);
 }
 
-/** Fires when the client goes away or the server shuts down; has fired where that is so already. */
-export function goneSignal(reply: FastifyReply, closing: AbortSignal): AbortSignal {
+/** Aborts when the client disconnects or the server shuts down. It is already aborted if that has happened. */
+export function disconnectSignal(reply: FastifyReply, closing: AbortSignal): AbortSignal {
   const gone = new AbortController();
-  onGone(reply, () => gone.abort());
+  onDisconnect(reply, () => gone.abort());
   return AbortSignal.any([gone.signal, closing]);
 }
 
-/** Whoever has not taken all of an answer so long after its time is cut off. */
+/** A client that has not received the whole response this long after its deadline is disconnected. */
 const TAKING_MS = 5 * 60_000;
 
-/** Bounds how long a client that takes nothing holds an answer that goes on for `ms`. */
+/** Bounds how long a client that does not read can hold open a response of `ms` milliseconds. */
 export function cutOff(reply: FastifyReply, ms: number): void {
   const timer = setTimeout(() => reply.raw.destroy(), ms + TAKING_MS);
-  onGone(reply, () => clearTimeout(timer));
+  onDisconnect(reply, () => clearTimeout(timer));
 }

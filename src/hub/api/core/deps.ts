@@ -12,70 +12,73 @@ import type { WorkHints } from '../listeners/work-hints.ts';
 import type { ApiObserver } from '../observe/observer.ts';
 import type { RateLimits } from './rate-limit.ts';
 
-/** A key that is not in the database: the listener of the same process calls with it. Lives as long as the process. */
+/** A key that is not in the database. The listener in the same process uses it. It is valid until the process ends. */
 export interface InternalKey {
-  /** hub/store/tenancy/api-keys.ts hashApiKey of the key. */
+  /** The hash of the key (hub/store/tenancy/api-keys.ts, hashApiKey). */
   readonly hash: string;
   readonly scopes: readonly Scope[];
-  /** Bound to no tenant. */
+  /** The key belongs to no tenant. */
   readonly platform: true;
 }
 
-/** Everything that the API needs; nothing else is reached for. */
+/** All dependencies of the API. */
 export interface ApiDeps {
   readonly database: Database;
   readonly secretBox: SecretBox;
   readonly policy: Policy;
   readonly hosting: HostingMode;
   readonly logger: Logger;
-  /** Wakes long polls for work; fed from hub/store/core/notifications.ts. */
+  /** Wakes long polls for work. Fed by hub/store/core/notifications.ts. */
   readonly hints: WorkHints;
-  /** Wakes who follows a log, by the id of its revision or request; fed likewise. Absent: they look by themselves. */
+  /** Wakes followers of a log, by the id of its revision or request. Without it they poll. */
   readonly logHints?: WorkHints;
-  /** How long a listener's lease lasts, in seconds. */
+  /** Duration of a listener's lease, in seconds. */
   readonly leaseSeconds: number;
-  /** How long a deletion can be taken back, in seconds; default 0: not at all. */
+  /** Grace period of a deletion, in seconds; default 0: a deletion cannot be undone. */
   readonly deletionGraceSeconds?: number;
-  /** Berth's version, for the documentation. */
+  /** Berth's version, for the OpenAPI document. */
   readonly version: string;
   /** Base URL under which clients reach this API; null: not known. */
   readonly publicUrl: string | null;
-  /** Hosts of all parts of the platform, which no deployment may have; absent: that of publicUrl alone. */
+  /** Hosts of all parts of the platform, which deployments must not use; absent: the host of publicUrl alone. */
   readonly platformHosts?: readonly string[];
-  /** Asks the git hosts of integrations. */
+  /** Client of the git hosts of integrations. */
   readonly gitHost: GitHost;
-  /** In cloud mode, each deployment gets a host below this domain; null: none is given. */
+  /** In cloud mode, each deployment gets a host below this domain; null: no host. */
   readonly appDomain: string | null;
-  /** Namespace of Berth itself, which no deployment may go to; absent or null: not known. */
+  /** Namespace of Berth itself, which no deployment may use; absent or null: not known. */
   readonly ownNamespace?: string | null;
-  /** Registry of the platform, which internal images must be under; null: any. */
+  /** Registry of the platform, which must host internal images; null: any registry. */
   readonly registry: string | null;
-  /** false: repositories cannot be built here, and are refused; absent: they can. */
+  /** false: this installation cannot build repositories and rejects them; absent: it can. */
   readonly builds?: boolean;
-  /** Says who may push to and pull from that registry; absent or null: the registry does not ask the hub. */
+  /** Issues tokens for that registry; absent or null: the registry does not use the hub. */
   readonly registryAuthority?: RegistryAuthority | null;
-  /** How long credentials to push hold, in seconds; default: an hour. */
+  /** Lifetime of push credentials, in seconds; default: one hour. */
   readonly pushTokenSeconds?: number;
   readonly internalKey?: InternalKey | null;
-  /** How often keys may call and addresses may fail; absent or null: without a limit. */
+  /** Rate limits of keys and of failures per address; absent or null: no limits. */
   readonly rateLimits?: RateLimits | null;
-  /** Addresses and networks of proxies whose X-Forwarded-For is believed; absent: nobody's. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted; absent: none. */
   readonly trustProxy?: readonly string[];
-  /** Tenants whose tracing projects need no count for now; absent: they are counted for each deployment. */
+  /**
+   * Tenants whose tracing projects are below the limit, so the count can be skipped; absent: each deployment counts
+   * them.
+   */
   readonly projectRoom?: KnownRoom;
-  /** Largest request body in bytes; default: the policy's. */
+  /** Largest request body in bytes; default: the limit of the policy. */
   readonly bodyLimit?: number;
-  /** How long a request may take to arrive, in milliseconds; default: 30 s. */
+  /** Time for a request to arrive, in milliseconds; default: 30 s. */
   readonly requestTimeoutMs?: number;
   readonly clock?: () => Date;
-  /** Told what is measured; absent: nobody is. */
+  /** Receives measurements; absent: none are made. */
   readonly observer?: ApiObserver;
-  /** Takes spans of what is done for changes; absent: nobody asks for them. */
+  /** Receives spans of changes; absent: none are made. */
   readonly span?: TellSpan;
 }
 
 /**
- * Largest body of a listener's call in bytes, whatever the policy says: that is for tenants. Inventories and reports
- * may have more (routes/listener-protocol.ts).
+ * Largest body of a call of a listener in bytes. The limit of the policy applies to tenants only. Inventories and
+ * reports have a larger limit (listener-protocol-routes.ts).
  */
 export const LISTENER_BODY_LIMIT = 1024 * 1024;

@@ -10,25 +10,25 @@ import {
   StoreUnavailable,
 } from '../../store/core/errors.ts';
 
-/** Every error answer of the API is made here, and says only what is written here. */
+/** Creates every error response of the API. Clients get only the texts of this file. */
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** WWW-Authenticate of the route's 401; default: ApiKey. */
+    /** WWW-Authenticate of the 401 of the route; default: ApiKey. */
     challenge?: string;
   }
 }
 
-/** What a client is told: a sentence, or for 422 and 400 the fields with their reasons. */
+/** The detail for the client: a sentence, or for 422 and 400 the fields with their errors. */
 export type ErrorDetail = string | readonly BodyIssue[];
 
-/** A refusal with the status and detail of its answer. */
+/** An error with the status and detail of its response. */
 export class ApiError extends Error {
   readonly statusCode: number;
   readonly detail: ErrorDetail;
-  /** When a retry may help; null: not told. */
+  /** Seconds after which a retry may succeed; null: not sent. */
   readonly retryAfterSeconds: number | null;
-  /** A cluster, or its listener, does not answer: no fault of the API. */
+  /** A cluster or its listener does not respond. The API is not at fault. */
   readonly ofCluster: boolean;
   constructor(
     statusCode: number,
@@ -49,7 +49,7 @@ const MAX_TEXT = 500;
 
 const cut = (text: string) => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 
-/** Issues as answered: bounded, whatever was sent. */
+/** The issues of the response, limited in number and length. */
 function shown(issues: readonly BodyIssue[]): BodyIssue[] {
   return issues.slice(0, MAX_ISSUES).map(({ loc, msg, type }) => ({
     loc: loc.map((step) => (typeof step === 'string' ? cut(step.toWellFormed()) : step)),
@@ -58,35 +58,35 @@ function shown(issues: readonly BodyIssue[]): BodyIssue[] {
   }));
 }
 
-/** 422: the shape of a request is wrong. `loc` begins with where: body, query, path, header. */
+/** 422: the shape of a request is invalid. `loc` begins with body, query, path or header. */
 export function wrongShape(issues: readonly BodyIssue[]): ApiError {
   return new ApiError(422, shown(issues));
 }
 
-/** 400: the shape is right, and a rule refuses it. Locations are below the body. */
+/** 400: the shape is valid, but a rule is violated. Locations are below the body. */
 export function brokenRules(issues: readonly BodyIssue[]): ApiError {
   return new ApiError(400, shown(issues.map((issue) => ({ ...issue, loc: ['body', ...issue.loc] }))));
 }
 
-/** 404, the same for what does not exist and what is another tenant's. */
+/** 404. An object of another tenant gets the same response as a missing object. */
 export function notFound(what: string): ApiError {
   return new ApiError(404, `There is no such ${what}.`);
 }
 
-/** 409: deletion was asked for, nothing else can be. */
-export function beingDeleted(): ApiError {
+/** 409: the deployment is being deleted, so no other change is possible. */
+export function deletionConflict(): ApiError {
   return new ApiError(409, 'The deployment is being deleted (AWAITING_DELETE) and cannot be changed.');
 }
 
-const INTERNAL = 'The request failed because of a fault on our side. Its X-Request-Id tells us which one.';
+const INTERNAL = 'The request failed because of a server error. Report its X-Request-Id to the platform.';
 const UNAVAILABLE = 'The service cannot reach its database or is busy. Try again.';
 const UNREADABLE =
-  'What is stored encrypted for this cannot be decrypted on our side. Send its secret values anew, all of them, or ask the platform to configure the key that they were encrypted with.';
+  'The stored secret values cannot be decrypted. Send all secret values again, or ask the platform to configure the key that encrypted them.';
 const RETRY_AFTER_SECONDS = 1;
-/** Name of the foreign keys to a tenant, of whatever table. */
+/** Name of the foreign keys to a tenant in all tables. */
 const TENANT_KEY = /_tenant_id_tenants_id_fk$/;
 
-/** What fastify itself refuses before a handler runs, by its error code. */
+/** Errors of fastify before a handler runs, by error code. */
 const REFUSED_BY_FASTIFY: Readonly<Record<string, readonly [status: number, detail: string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: [413, 'The body is too large.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'The body must be application/json.'],
@@ -98,38 +98,38 @@ const REFUSED_BY_FASTIFY: Readonly<Record<string, readonly [status: number, deta
 
 const REFUSED = 'The request is refused.';
 
-/** Sentences for refusals of fastify's plugins, by status. */
+/** Sentences for errors of fastify's plugins, by status. */
 const REFUSALS: Readonly<Record<number, string>> = {
   400: 'The request is malformed.',
   404: NOTHING_HERE,
   408: 'The request did not arrive in time.',
-  412: 'A condition in the headers does not hold.',
+  412: 'A condition in the headers is not met.',
   413: 'The body is too large.',
   414: 'The URL is too long.',
-  416: 'The range is not within what is there.',
+  416: 'The requested range does not exist.',
 };
 
-/** 404: the path leads nowhere. @param path of the request, without its query */
-export function nothingHere(path = ''): ApiError {
+/** 404: no route matches. @param path of the request, without its query */
+export function noRoute(path = ''): ApiError {
   const hint = path.length > 1 && path.endsWith('/') ? ' Paths do not end with a slash.' : '';
   return new ApiError(404, `${NOTHING_HERE}${hint}`);
 }
 
-/** A client's mistake that fastify or a plugin of it found, told by its status alone; null: it is none. */
+/** A client error of fastify or a plugin, mapped by its status alone; null: not a client error. */
 function refusedByStatus(error: unknown): ApiError | null {
   const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 400 || status > 499) return null;
-  // That there is something which may not be read is not told.
-  return status === 403 || status === 404 ? nothingHere() : new ApiError(status, REFUSALS[status] ?? REFUSED);
+  // A file that may not be read gets the same response as a missing one.
+  return status === 403 || status === 404 ? noRoute() : new ApiError(status, REFUSALS[status] ?? REFUSED);
 }
 
-/** The answer to an error of any kind. Anything unforeseen is a 500 that says nothing of its cause. */
+/** Maps any error to its response. An unexpected error is a 500 that does not reveal its cause. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailable || error instanceof StoreContention || error instanceof StaleWrite) {
     return new ApiError(503, UNAVAILABLE, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
-  // The tenant was deleted after the request had been let in.
+  // The tenant was deleted after the request was authenticated.
   if (error instanceof ReferenceViolation && TENANT_KEY.test(error.constraint)) return notFound('tenant');
   if (error instanceof SecretBoxError) return new ApiError(409, UNREADABLE);
   const refused = REFUSED_BY_FASTIFY[(error as FastifyError | undefined)?.code ?? ''];
@@ -138,10 +138,10 @@ export function toApiError(error: unknown): ApiError {
 }
 
 const ofCluster = new WeakSet<FastifyRequest>();
-/** Whether the request failed because a cluster does not answer. */
+/** Whether the request failed because a cluster does not respond. */
 export const isOfCluster = (request: FastifyRequest): boolean => ofCluster.has(request);
 
-/** The one error handler: logs what is our fault, answers what the client may know. */
+/** The only error handler. It logs errors of the server and responds with what the client may know. */
 export function errorHandler(logger: Logger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const answer = toApiError(error);

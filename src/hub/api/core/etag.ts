@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { ApiError } from './errors.ts';
 
-/** ETags of deployments: the generation, so that they change with what is wanted and never with the status. */
+/** ETags of deployments. The ETag is the generation, so it changes with the desired state and never with the status. */
 
-/** The header of a request that changes a deployment. */
+/** The If-Match header of a request that changes a deployment. */
 export const ifMatchHeader = z
   .string()
   .optional()
   .describe('Apply the change only if the deployment still has this ETag.');
 
-/** Of a route that takes no other header. */
+/** The headers of a route that reads only If-Match. */
 export const ifMatchHeaders = z.looseObject({ 'if-match': ifMatchHeader });
 
 /** The ETag of a generation. */
@@ -18,8 +18,8 @@ export function etag(generation: number): string {
 }
 
 /**
- * Fails unless an If-Match header (absent: always) names this generation. `W/` is overlooked: proxies that compress
- * answers add it.
+ * Fails unless the If-Match header contains this generation. Without the header it passes. `W/` is ignored, because
+ * proxies that compress responses add it.
  * @throws ApiError 412
  */
 export function checkIfMatch(header: string | undefined, generation: number): void {
@@ -28,6 +28,6 @@ export function checkIfMatch(header: string | undefined, generation: number): vo
   if (tags.includes('*') || tags.includes(etag(generation))) return;
   throw new ApiError(
     412,
-    `If-Match does not match: the deployment is at generation ${generation}. Read it again and decide anew.`,
+    `If-Match does not match: the deployment is at generation ${generation}. Read it again, then repeat the change.`,
   );
 }

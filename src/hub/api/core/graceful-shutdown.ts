@@ -1,18 +1,18 @@
 import type { FastifyInstance } from 'fastify';
-import { closingSignal } from './client-disconnect.ts';
+import { shutdownSignal } from './client-disconnect.ts';
 
-/** The end of an API's server: what is under way is answered, and no connection that a client keeps holds it up. */
+/** Graceful shutdown of the API. Requests in progress are completed, and idle connections do not delay it. */
 
-const LOOK_MS = 50;
-/** What is not answered by then is broken off; the API has 9 s for all of its end. */
+const IDLE_CHECK_MS = 50;
+/** Requests that are not complete by then are aborted. The API has 9 s for its whole shutdown. */
 const DRAIN_MS = 6_000;
 
 /**
- * Answers that are given while the server closes tell their client so, those too whose request came before. (fastify
- * tells it only to requests that come later.)
+ * Responses during the shutdown carry `Connection: close`, also those to requests that came before it. (fastify sets it
+ * only for later requests.)
  */
-export function tellClosing(app: FastifyInstance): void {
-  const closing = closingSignal(app);
+export function announceShutdown(app: FastifyInstance): void {
+  const closing = shutdownSignal(app);
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (closing.aborted) reply.header('connection', 'close');
     done(null, payload);
@@ -20,12 +20,13 @@ export function tellClosing(app: FastifyInstance): void {
 }
 
 /**
- * Closes in order: resolves when the last answer is given and no connection is left. Node ends the connections that are
- * idle at the beginning; one that was busy then, and is kept by its client, would hold the end up for a minute.
- * @param drainMs after which connections are broken off: with what is unanswered, and those on which nothing was asked
+ * Closes the server in order: resolves when the last response is sent and no connection is left. Node closes the
+ * connections that are idle at the beginning. A connection that was busy then and is kept alive by its client would
+ * delay the shutdown by a minute.
+ * @param drainMs time after which connections are closed, with unfinished requests
  */
-export async function closeInOrder(app: FastifyInstance, drainMs = DRAIN_MS): Promise<void> {
-  const idle = setInterval(() => app.server.closeIdleConnections(), LOOK_MS);
+export async function closeGracefully(app: FastifyInstance, drainMs = DRAIN_MS): Promise<void> {
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
   const late = setTimeout(() => app.server.closeAllConnections(), drainMs);
   try {
     await app.close();

@@ -8,24 +8,21 @@ import { ApiError, wrongShape } from './errors.ts';
 
 /** Requests with an Idempotency-Key. */
 
-/** The header of a request that makes something. */
+/** The header of a request that creates something. */
 export const idempotencyKeyHeader = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters without blanks')
   .optional();
 
-/**
- * Refuses the header where it would not be honoured: whoever sends it relies on it.
- * @throws ApiError 422
- */
-export function refuseUnusedKey(request: FastifyRequest): void {
+/** Rejects the header on routes that do not support it, because the client relies on it. @throws ApiError 422 */
+export function rejectUnsupportedKey(request: FastifyRequest): void {
   if (request.method !== 'POST' || request.headers['idempotency-key'] === undefined || request.is404) return;
   const { headers } = request.routeOptions.schema ?? {};
   if (headers instanceof z.ZodObject && 'idempotency-key' in headers.shape) return;
   throw wrongShape([
     {
       loc: ['header', 'Idempotency-Key'],
-      msg: 'is not honoured by this operation: leave it out, and look whether it was done before it is repeated',
+      msg: 'is not supported by this operation: omit it, and check the result before you repeat a request',
       type: 'not_supported',
     },
   ]);
@@ -33,14 +30,14 @@ export function refuseUnusedKey(request: FastifyRequest): void {
 
 export interface IdempotentCall {
   readonly tenantId: string;
-  /** null: the request has none. */
+  /** null: the request has no key. */
   readonly idempotencyKey: string | null;
   /** Method and path. */
   readonly operation: string;
   readonly body: unknown;
 }
 
-/** null and absent mean the same in the body of a POST: a client that writes it anew may choose the other one. */
+/** null and absent are equal in the body of a POST. A client that serializes it again may use the other form. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
@@ -49,8 +46,8 @@ function withoutNulls(value: unknown): unknown {
 }
 
 /**
- * The answer that an earlier request with the same key led to; null: this is the first one, and `answer` is what it is
- * about to make. Call it before anything is written or locked.
+ * The result of an earlier request with the same key; null: this is the first request, and `answer` is the id that it
+ * will create. Call it before anything is written or locked.
  * @throws ApiError 409 when the key was used with another body
  */
 export async function earlierAnswer(
@@ -67,7 +64,7 @@ export async function earlierAnswer(
   throw new ApiError(409, 'The Idempotency-Key was used with another body.');
 }
 
-/** 409: an earlier request with the same key made it, and it exists no more. */
-export function madeAndGone(what: string): ApiError {
-  return new ApiError(409, `The ${what} that was made with this Idempotency-Key is gone.`);
+/** 409: an earlier request with the same key created the object, and it has been deleted since. */
+export function createdAndDeleted(what: string): ApiError {
+  return new ApiError(409, `The ${what} that was created with this Idempotency-Key has been deleted.`);
 }

@@ -3,16 +3,19 @@ import type { BodyIssue } from '../../../domain/core/body-issue.ts';
 import { ApiError, wrongShape } from './errors.ts';
 import { duplicateIssue } from './json-duplicates.ts';
 
-/** Reads JSON bodies, refusing what no schema can judge safely: odd or double keys, deep nesting, text that cannot be stored. */
+/**
+ * Parses JSON bodies and rejects what a schema cannot judge safely: unsafe or duplicate keys, deep nesting, and text
+ * that cannot be stored.
+ */
 
 /** Deeper than any body of the contract. */
 const MAX_DEPTH = 32;
-/** Keys by which an object could reach its prototype. */
+/** Keys that could reach the prototype of an object. */
 const POISONED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor']);
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route cleans its text itself: NUL and half surrogate pairs pass. Default: they are refused. */
+    /** The route sanitizes its text itself, so NUL and lone surrogates pass. Default: they are rejected. */
     anyText?: boolean;
   }
 }
@@ -30,7 +33,7 @@ function keyIssue(key: string, path: Path, anyText: boolean): BodyIssue | null {
   return msg === null ? null : { loc: [...path], msg: `a key ${msg}`, type: 'text' };
 }
 
-/** The first thing in an object or list that is refused; null: nothing. `path` is as before when it returns null. */
+/** The first rejected value of an object or list; null: no problem. `path` is unchanged when it returns null. */
 function firstIssueBelow(value: object, path: Path, anyText: boolean): BodyIssue | null {
   if (path.length > MAX_DEPTH)
     return { loc: path.slice(0, 4), msg: 'is nested too deeply', type: 'too_deep' };
@@ -70,21 +73,21 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the body, which may hold secrets.
+    // The message of the parser quotes the body, which may contain secrets.
     throw malformed('must be JSON');
   }
 }
 
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/gi;
 
-/** Whether the content type names no other encoding than UTF-8. */
+/** Whether the content type declares UTF-8 or no charset. */
 function isUtf8(contentType: string): boolean {
   return [...contentType.matchAll(CHARSET)].every(([, charset = '']) => /^utf-?8$/i.test(charset));
 }
 
 /**
- * The parser of `application/json`. An empty body is none.
- * @throws ApiError 422, 415 for a compressed body or one that is not UTF-8
+ * The parser of `application/json`. An empty body counts as no body.
+ * @throws ApiError 422, 415 for a body that is compressed or not UTF-8
  */
 export function parseJsonBody(request: FastifyRequest, body: Buffer): unknown {
   const encoding = request.headers['content-encoding'] ?? 'identity';

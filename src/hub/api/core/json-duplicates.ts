@@ -1,6 +1,6 @@
 import type { BodyIssue } from '../../../domain/core/body-issue.ts';
 
-/** Finds what JSON.parse drops in silence: members whose name an object already has (RFC 8259, 4). */
+/** Finds what JSON.parse silently drops: duplicate members of an object (RFC 8259, section 4). */
 
 /** An object (with its names so far) or a list (null), and the member or item that is being read. */
 interface Frame {
@@ -8,7 +8,7 @@ interface Frame {
   step: string | number;
 }
 
-/** Index of the quote that ends the string which begins at `start`. */
+/** Index of the closing quote of the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   let end = start + 1;
   while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
@@ -22,8 +22,9 @@ function decoded(literal: string): string {
 const place = (frames: readonly Frame[]) => ['body', ...frames.map(({ step }) => step)];
 
 /**
- * The first member that appears twice, or the first object or list in more than `maxDepth` others.
- * One pass over the text, without recursion. @param text that JSON.parse takes
+ * The first duplicate member, or the first object or list that is nested deeper than `maxDepth`. It passes over the
+ * text once, without recursion.
+ * @param text valid JSON
  */
 export function duplicateIssue(text: string, maxDepth: number): BodyIssue | null {
   const frames: Frame[] = [];
@@ -36,7 +37,7 @@ export function duplicateIssue(text: string, maxDepth: number): BodyIssue | null
         at = literal[1];
         break;
       case ':': {
-        // Outside of strings a colon stands only behind a name.
+        // Outside of strings, a colon follows only a name.
         const name = decoded(text.slice(literal[0], literal[1] + 1));
         if (frame === undefined) break;
         frame.step = name;

@@ -5,8 +5,8 @@ import type { Logger } from '../../../domain/core/logger.ts';
 import { ApiError, toApiError } from './errors.ts';
 
 /**
- * Answers that go on: one JSON object a line (application/x-ndjson). The last line of each is `{"end": "…"}`: an answer
- * without it broke off. Empty lines keep the connection alive.
+ * Streaming responses with one JSON object per line (application/x-ndjson). The last line is `{"end": "…"}`. A response
+ * without it was cut off. Empty lines keep the connection alive.
  */
 
 export const NDJSON = 'application/x-ndjson';
@@ -15,48 +15,48 @@ export const streamEndSchema = z
   .object({ end: z.string().describe('The last line: a message that says why the log ends.') })
   .describe('The end of a stream. A stream without it was interrupted.');
 
-/** Silence after which an empty line is sent: what stands between would cut a connection that says nothing. */
+/** An empty line is sent after this silence, because proxies close connections that send nothing. */
 const HEARTBEAT_MS = 15_000;
 
-/** Lines of one stream, in batches; an empty batch is a sign of life, sent now and then. */
+/** Lines of one stream, in batches. An empty batch is a keepalive. */
 export type Batches = AsyncIterable<readonly object[]>;
 
 async function* encoded(batches: Batches, logger: Logger): AsyncGenerator<string> {
-  // The head of the answer goes with the first line, so that is sent at once.
-  let toldAt = Number.NEGATIVE_INFINITY;
+  // The response head is sent with the first line, so the first line is sent at once.
+  let sentAt = Number.NEGATIVE_INFINITY;
   try {
     for await (const batch of batches) {
-      const isDue = performance.now() - toldAt >= HEARTBEAT_MS;
+      const isDue = performance.now() - sentAt >= HEARTBEAT_MS;
       if (batch.length === 0 && !isDue) continue;
-      toldAt = performance.now();
+      sentAt = performance.now();
       yield batch.length === 0 ? '\n' : batch.map((line) => `${JSON.stringify(line)}\n`).join('');
     }
   } catch (error) {
     const { statusCode, detail } = toApiError(error);
-    if (statusCode >= 500) logger.warn({ err: String(error) }, 'a stream of lines broke off');
+    if (statusCode >= 500) logger.warn({ err: String(error) }, 'a log stream was interrupted');
     const why = typeof detail === 'string' ? detail : 'The request is refused.';
-    // Clients know by these words that there is more.
+    // Clients recognize from this text that the log continues.
     const isBroken = statusCode >= 500 && !why.includes('ask again');
     yield `${JSON.stringify({ end: isBroken ? `${why} The answer broke off: ask again.` : why })}\n`;
   }
 }
 
-/** Answers with the lines as they come. A failure becomes the sentence of the last line. */
+/** Sends the lines as they arrive. The message of a failure becomes the last line. */
 export function sendLines(reply: FastifyReply, batches: Batches, logger: Logger): FastifyReply {
-  // Proxies would keep lines back to send them together.
+  // Proxies would otherwise buffer lines.
   reply.type(NDJSON).header('x-accel-buffering', 'no');
   return reply.serializer(String).send(Readable.from(encoded(batches, logger)));
 }
 
-/** Readers of one process, so that none keeps out the others. */
+/** Limits the readers of one process, so that one tenant cannot exclude the others. */
 export interface Readers {
-  /** One more reader for the tenant; the function says that it has gone. @throws ApiError 429 */
+  /** Adds a reader of the tenant. The returned function removes it. @throws ApiError 429 */
   enter(tenantId: string): () => void;
 }
 
 const RETRY_SECONDS = 10;
 
-/** @param most readers of one tenant, and of all together */
+/** @param most maximum readers of one tenant, and of all tenants */
 export function createReaders(most: { readonly tenant: number; readonly all: number }): Readers {
   const present = new Map<string, number>();
   let all = 0;

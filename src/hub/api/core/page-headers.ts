@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Headers of what a browser renders: pages run no foreign script, are in no frame, and tell nobody their address. */
+/** Security headers of rendered pages: no foreign scripts, no embedding in frames, no referrer. */
 
 const policy = (directives: Readonly<Record<string, string>>) =>
   Object.entries({
@@ -13,10 +13,10 @@ const policy = (directives: Readonly<Record<string, string>>) =>
     .map(([name, value]) => `${name} ${value}`)
     .join('; ');
 
-/** Of a page that needs nothing besides itself. */
+/** For a page that loads nothing. */
 const CLOSED = policy({});
 
-/** Of /docs: its scripts are files of this API; only its styles are partly written by its scripts. */
+/** For /docs. Its scripts are files of this API. Its scripts set some of its styles. */
 const DOCS = policy({
   'script-src': "'self'",
   'style-src': "'self' 'unsafe-inline'",
@@ -32,13 +32,13 @@ function setPageHeaders(reply: FastifyReply, contentSecurityPolicy: string): voi
     .header('referrer-policy', 'no-referrer');
 }
 
-/** An `onRequest` hook for the pages below /docs and all that they load. */
+/** An `onRequest` hook for the pages below /docs and their resources. */
 export function setDocsHeaders(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   setPageHeaders(reply, DOCS);
   done();
 }
 
-/** An `onSend` hook: HTML of any other route is closed, whichever route learns to answer it. */
+/** An `onSend` hook that sets strict headers on HTML of all other routes. */
 export function closePages(
   _request: FastifyRequest,
   reply: FastifyReply,

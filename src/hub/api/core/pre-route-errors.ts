@@ -3,11 +3,11 @@ import type { Socket } from 'node:net';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import { requestId } from './request-id.ts';
 
-/** Answers to what Node refuses before fastify sees a request; in the form of all others. */
+/** Responses to requests that Node rejects before fastify sees them, in the same form as all other errors. */
 
 const NOT_HTTP: readonly [status: number, detail: string] = [400, 'This is no HTTP request.'];
 
-/** By the code of Node's error; anything else is no HTTP. */
+/** By Node's error code. Any other error means that the bytes are not HTTP. */
 const REFUSED_BY_NODE: Readonly<Record<string, readonly [status: number, detail: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
   HPE_HEADER_OVERFLOW: [431, 'The headers are too large.'],
@@ -25,12 +25,12 @@ function headersFor(id: string, body: string): Record<string, string | number> {
   };
 }
 
-/** Whether an answer on this connection has begun: a second one would be read as part of it. */
+/** Whether a response on this connection has begun. A second one would be read as part of it. */
 function answering(socket: Socket & { _httpMessage?: { headersSent?: boolean } | null }): boolean {
   return socket._httpMessage?.headersSent === true;
 }
 
-/** Fastify's `clientErrorHandler`: answers bytes that are no request, and ends the connection. */
+/** Fastify's `clientErrorHandler`: responds to bytes that are not a valid request, and closes the connection. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable && !answering(socket)) {
@@ -47,12 +47,12 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
       ].join('\r\n'),
     );
   }
-  // Part of an answer may wait for a client that does not read: the end of a late request does not.
+  // A client that does not read can leave part of the response unsent. A late request is closed without waiting for it.
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && answering(socket)) socket.destroy();
   else socket.destroySoon();
 }
 
-/** The listener of `checkExpectation`: an Expect other than 100-continue is a 417. */
+/** The handler of `checkExpectation`: an Expect header other than 100-continue gets 417. */
 export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
   const body = JSON.stringify({ detail: 'Expect may only be 100-continue.' });
   response.writeHead(417, headersFor(requestId(request), body)).end(body);

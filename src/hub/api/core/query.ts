@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { text } from '../../../domain/kubernetes/text.ts';
 
-/** Parameters that several routes share. */
+/** Query parameters that several routes share. */
 
 const MAX_OFFSET = 1_000_000_000;
 const DEFAULT_LIMIT = 20;
 
-/** Beyond what a number holds exactly, the nearest that it does: too much all the same, and said so. */
+/** An integer beyond the safe range becomes the nearest number. The schema still rejects it as too large. */
 function bounded(digits: string): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number(digits), Number.MAX_SAFE_INTEGER));
 }
 
-/** Digits; a fraction of zeros, as Python writes whole floats, changes nothing. */
+/** Digits. A zero fraction is accepted, because Python writes whole floats with one. */
 const WHOLE_NUMBER = /^(-?\d{1,20})(?:\.0{1,20})?$/;
 
 /** An integer in a query: `5`, or `5.0`. */
@@ -23,7 +23,7 @@ export function integer(schema: z.ZodInt) {
   }, schema);
 }
 
-/** As clients of several languages write them: `True` is Python's. */
+/** Booleans in the spelling of several languages. `True` is Python's. */
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['1', true],
@@ -41,8 +41,8 @@ const joined = (value: unknown) => (Array.isArray(value) ? value.join(',') : val
 const split = (text: string) => text.split(',').map((part) => part.trim());
 
 /**
- * A list in one parameter, separated by commas; a parameter that is given several times is one list.
- * @param then what else becomes of the list
+ * A list in one parameter, separated by commas. Repeated parameters form one list.
+ * @param then validates the list further
  */
 export function csv<
   T extends z.ZodType<unknown, string>,
@@ -59,10 +59,10 @@ export function csv<
 
 export const csvOfIds = csv(uuidSchema);
 
-/** A text to filter by. */
+/** A text filter. */
 export const filterText = text(1024).min(1);
 
-/** Which part of a list. */
+/** The page of a list. */
 export const pageQuery = {
   limit: integer(z.int().min(1).max(100))
     .default(DEFAULT_LIMIT)
@@ -77,7 +77,7 @@ export const pageOnly = z.strictObject(pageQuery);
 /** No query parameters at all. */
 export const noQuery = z.strictObject({});
 
-/** The offset that gets the next page. */
+/** The offset of the next page. */
 export function nextOffset(page: { offset: number }, resources: readonly unknown[]): number {
   return page.offset + resources.length;
 }

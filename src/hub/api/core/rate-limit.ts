@@ -3,18 +3,23 @@ import type { FastifyRequest } from 'fastify';
 import { type Rate, TokenBuckets } from '../../../domain/scheduling/token-buckets.ts';
 import { ApiError } from './errors.ts';
 
-/** How often a key may call, a webhook be delivered, and an address fail to authenticate (docs/decisions/0017). */
+/**
+ * Rate limits: calls of a key, deliveries of a webhook, and failed authentications of an address (docs/decisions/0017).
+ */
 
 export interface RateLimits {
-  /** Calls of one API key; null: any number. */
+  /** Calls of one API key; null: unlimited. */
   readonly perKey: Rate | null;
-  /** Failures to authenticate from one address; null: any number. */
+  /** Failed authentications from one address; null: unlimited. */
   readonly failures: Rate | null;
-  /** Deliveries of the webhooks of one integration; null or absent: any number. */
+  /** Deliveries of the webhooks of one integration; null or absent: unlimited. */
   readonly webhooks?: Rate | null;
 }
 
-/** A listener serves thousands of deployments with one key: it gets this many times as much, apart from other calls. */
+/**
+ * A listener serves thousands of deployments with one key. Its calls are counted separately, with this multiple of the
+ * limit.
+ */
 const LISTENER_FACTOR = 10;
 
 const scaled = ({ perSecond, burst }: Rate, factor: number): Rate => ({
@@ -28,7 +33,7 @@ function tooMany(detail: string, waitSeconds: number): ApiError {
   return new ApiError(429, detail, { retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)) });
 }
 
-/** First four groups of an IPv6 address in their shortest form. */
+/** The first four groups of an IPv6 address, in their shortest form. */
 function prefixOf(address: string): string {
   const [head = '', tail] = address
     .split('::')
@@ -45,8 +50,8 @@ function prefixOf(address: string): string {
 }
 
 /**
- * What failures are counted by: an IPv4 address, or the /64 of an IPv6 address, which is one customer's. What is no
- * address (a proxy passes on whatever it was sent) counts as one.
+ * The key by which failures are counted: an IPv4 address, or the /64 of an IPv6 address, which belongs to one customer.
+ * Values that are not addresses (a proxy forwards anything) share one key.
  */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1] ?? address;
@@ -55,24 +60,25 @@ export function networkOf(address: string): string {
 }
 
 /** The limits of this process. */
-export interface Limiter {
+export interface RateLimiter {
   /** @throws ApiError 429 when the key has called too often */
   call(keyId: string | null, byListener: boolean): void;
   /**
-   * The same for credentials of the registry, by the deployment that they are for and by their kind: whoever pushes much
-   * does not keep its cluster from pulling. @throws ApiError 429
+   * The same for credentials of the registry, by deployment and kind of credential. Many pushes do not keep the cluster
+   * from pulling.
+   * @throws ApiError 429
    */
   registryCall(deploymentId: string, kind: string): void;
   /** @throws ApiError 429 when the webhooks of an integration come too often */
   delivery(integrationId: string): void;
   /**
-   * Notes a failure to authenticate.
-   * @param integrationId whose webhook it was: a git host delivers for every tenant from its addresses, so that what fails
-   *   for one counts for no other; absent: nobody's
+   * Records a failed authentication.
+   * @param integrationId of the webhook; absent: not a webhook. A git host delivers for all tenants from the same
+   *   addresses, so failures of one integration do not count against others.
    * @throws ApiError 429 when the address has failed too often
    */
   failure(request: FastifyRequest, integrationId?: string): void;
-  /** Before work for somebody who may fail. @throws ApiError 429 when the address has failed too often */
+  /** Checks an address before the authentication. @throws ApiError 429 when the address has failed too often */
   mayFail(request: FastifyRequest, integrationId?: string): void;
 }
 
@@ -80,7 +86,7 @@ const failing = ({ ip }: FastifyRequest, integrationId = '') => `${networkOf(ip)
 
 const TOO_MANY_FAILURES = 'Too many requests without a valid API key. Try again later.';
 
-/** @param limits null: there are none */
+/** @param limits null: no limits */
 export function createLimiter(
   limits: RateLimits | null,
   clock: () => number = performance.now.bind(performance),
@@ -92,7 +98,7 @@ export function createLimiter(
   const integrations = bucketsOf(webhooks);
   return {
     call(keyId, byListener) {
-      // The listener of the same process has no key of the database.
+      // The key of the listener in the same process is not in the database.
       if (keyId === null) return;
       const wait = (byListener ? listeners : keys)?.take(keyId, clock()) ?? 0;
       if (wait > 0) throw tooMany('The API key has made too many requests. Try again later.', wait);
@@ -113,5 +119,5 @@ export function createLimiter(
       const wait = addresses?.wait(failing(request, integrationId), clock()) ?? 0;
       if (wait > 0) throw tooMany(TOO_MANY_FAILURES, wait);
     },
-  } satisfies Limiter;
+  } satisfies RateLimiter;
 }

@@ -1,13 +1,15 @@
 import type { z } from 'zod';
 
-/** Sentences for shapes that zod refuses, for people who do not know zod. A schema's own message comes before these. */
+/** Messages for zod's issues that readers understand without zod. A schema's own message has precedence. */
 
-/** As zod hands it to an error map, with the value that was sent. No message repeats that value: it may be a secret. */
+/**
+ * An issue as zod passes it to an error map, with the input. No message repeats the input, because it may be a secret.
+ */
 type RawIssue = z.core.$ZodRawIssue;
 
 const BOOLEAN_WORDS = 'true or false (true, True, TRUE, 1, false, False, FALSE and 0 are accepted)';
 
-/** What a parameter of a query must be: all of them come as text. */
+/** The expected form of a query parameter. All parameters are strings. */
 const QUERY_TYPES: Readonly<Record<string, string>> = {
   boolean: `must be ${BOOLEAN_WORDS}`,
   int: 'must be a whole number, such as 5',
@@ -15,7 +17,7 @@ const QUERY_TYPES: Readonly<Record<string, string>> = {
   array: 'must be a list, separated by commas',
 };
 
-/** What a member of a JSON body must be. */
+/** The expected type of a member of a JSON body. */
 const BODY_TYPES: Readonly<Record<string, string>> = {
   boolean: 'must be true or false, without quotes',
   int: 'must be a whole number',
@@ -37,7 +39,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 const list = (values: readonly unknown[]) => values.map(String).join(', ');
 const counted = (count: number | bigint, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
-/** An amount of whatever is too small or too large. */
+/** The unit of a size that is too small or too large. */
 function size(origin: string, bound: number | bigint): string {
   if (origin === 'string') return `have ${bound === 0 ? 'no' : counted(bound, 'character', 'characters')}`;
   if (origin === 'array' || origin === 'set') return `have ${counted(bound, 'entry', 'entries')}`;
@@ -60,8 +62,8 @@ function formatMessage({ format }: { format: string }, isQuery: boolean): string
 }
 
 /**
- * The error map for one part of a request; undefined: zod's own sentence is clear enough.
- * @param part as locations begin: body, query, path, header
+ * The error map for one part of a request; undefined: zod's own message is clear enough.
+ * @param part the first element of locations: body, query, path, header
  */
 export function shapeMessage(part: string): z.core.$ZodErrorMap {
   const isQuery = part === 'query';

@@ -4,9 +4,9 @@ import type { BodyIssue } from '../../../domain/core/body-issue.ts';
 import { wrongShape } from './errors.ts';
 import { shapeMessage } from './shape-message.ts';
 
-/** zod's verdict on the parts of a request, in the form of a 422. */
+/** Validates the parts of a request with zod and reports issues in the form of a 422. */
 
-/** Where a location begins, by fastify's name of the part. */
+/** The first element of a location, by fastify's name of the part. */
 const PARTS: Readonly<Record<string, string>> = {
   body: 'body',
   querystring: 'query',
@@ -36,7 +36,7 @@ function toIssues(issue: z.core.$ZodIssue, data: unknown, part: string): BodyIss
   return [{ loc, msg: issue.message, type: issue.code === 'custom' ? 'value_error' : issue.code }];
 }
 
-/** Every issue of a failed parse. Messages name rules and choices, never the value that was sent. */
+/** All issues of a failed parse. Messages name rules and choices, never the input. */
 export function zodIssues(error: z.core.$ZodError, data: unknown, part: string): BodyIssue[] {
   return error.issues.flatMap((issue) => toIssues(issue, data, part));
 }
@@ -47,10 +47,10 @@ function isEmpty(data: unknown): boolean {
   return true;
 }
 
-/** Parses a part of a request by its zod schema; what comes out (defaults filled in) is what the handler sees. */
+/** Parses a part of a request with its zod schema. The handler gets the output, with defaults filled in. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const part = PARTS[httpPart ?? ''] ?? 'body';
-  // Most requests have no query: what that comes to need not be asked each time.
+  // Most requests have no query, so the parsed empty query is cached.
   const noQuery = httpPart === 'querystring' ? z.safeParse(schema, {}) : null;
   const error = shapeMessage(part);
   return (data: unknown) => {

@@ -4,7 +4,7 @@ import { deletionMessage } from '../../../domain/deployment/deletion.ts';
 import { deletionNote, withoutDeletionNote } from '../../../domain/deployment/deletion-hold.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 
-/** Conditions as answered: those of the cluster, corrected by what only the hub knows. */
+/** The conditions in a response: those from the cluster, corrected by what only the hub knows. */
 
 function condition(
   status: Condition['status'],
@@ -15,20 +15,20 @@ function condition(
   return { type: 'Ready', status, reason, message, lastTransitionTime: isoTime(since) };
 }
 
-/** Goes with an answer whose secrets cannot be decrypted. */
+/** The condition of a deployment whose secrets cannot be decrypted. */
 export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
   return {
     type: 'SecretsReadable',
     status: 'False',
     reason: 'SecretsUnreadable',
-    message: `${REASONS.SecretsUnreadable} What runs goes on; a PATCH with all secrets, values included, mends it.`,
+    message: `${REASONS.SecretsUnreadable} Running workloads are not affected. To fix it, send a PATCH with all secrets and their values.`,
     lastTransitionTime: isoTime(updatedAt),
   };
 }
 
-const RETURNING = 'The listener was away, and has not told yet what it finds in its cluster.';
+const RETURNING = 'The listener reconnected and has not reported its inventory yet.';
 
-/** Why nobody looks at the deployment any more; null: somebody does. */
+/** Why the deployment is not observed; null: it is observed. */
 function blindness({ listener, namespace }: DeploymentRecord): readonly [Reason, string] | null {
   const { alive, leased, returning = false, unseen = null } = listener;
   if (!alive && leased && returning) return ['ListenerLost', RETURNING];
@@ -44,7 +44,7 @@ function blindness({ listener, namespace }: DeploymentRecord): readonly [Reason,
   return ['NamespaceNotAllowed', message];
 }
 
-/** What was seen is told, but as unknown, since when nobody looks. */
+/** The observed conditions, with status Unknown since the observation ended. */
 function unobserved(
   { listener, conditions, createdAt, updatedAt }: DeploymentRecord,
   [reason, message]: readonly [Reason, string],
@@ -66,7 +66,7 @@ function withReady(conditions: readonly Condition[], ready: Condition): Conditio
   return [...conditions.filter(({ type }) => type !== 'Ready'), ready];
 }
 
-/** `Ready` of a deployment whose deletion was requested. What blocks its removal gives the reason, while it is observed. */
+/** `Ready` of a deployment that is being deleted. An observed problem of the removal gives the reason. */
 function deletionReady(
   record: DeploymentRecord,
   at: Date,
@@ -81,7 +81,7 @@ function deletionReady(
   return { ...note, type: 'Ready', message: `${note.message}; ${asked}` };
 }
 
-/** What is being removed may be gone at any moment: no condition of before is shown as if it still held. */
+/** Objects that are being removed can disappear at any moment, so earlier conditions are not shown as current. */
 function removed(conditions: readonly Condition[], since: Date): Condition[] {
   return conditions.map(({ type, status, reason }) => ({
     ...condition(
@@ -94,7 +94,7 @@ function removed(conditions: readonly Condition[], since: Date): Condition[] {
   }));
 }
 
-/** Since when what a deployment has in its cluster is being removed; null: it is not, or may still be restored. */
+/** Since when the objects in the cluster are being removed; null: not yet, the deployment can be restored. */
 export function removedSince(
   { deleteRequestedAt, purgeAfter }: Pick<DeploymentRecord, 'deleteRequestedAt' | 'purgeAfter'>,
   now: Date,
@@ -104,7 +104,7 @@ export function removedSince(
   return since <= now ? since : null;
 }
 
-/** Conditions while a deletion is under way: within its grace what runs is still observed, after it everything goes. */
+/** Conditions during a deletion. Workloads are still observed in the grace period. After it everything is removed. */
 function deletionConditions(record: DeploymentRecord, at: Date, now: Date): Condition[] {
   const { listener } = record;
   const seen = withoutDeletionNote(record.conditions);
@@ -114,7 +114,7 @@ function deletionConditions(record: DeploymentRecord, at: Date, now: Date): Cond
   return withReady(others, deletionReady(record, at, blind));
 }
 
-/** The conditions of a deployment. Never a `Ready` that speaks of an older generation than the wanted one. */
+/** The conditions of a deployment. `Ready` is never shown from an older generation than the desired one. */
 export function shownConditions(record: DeploymentRecord, now = new Date()): Condition[] {
   const { listener, conditions, observation, generation } = record;
   if (record.deleteRequestedAt !== null) return deletionConditions(record, record.deleteRequestedAt, now);
@@ -128,6 +128,6 @@ export function shownConditions(record: DeploymentRecord, now = new Date()): Con
     return conditions;
   }
   const seen = observation === null ? 'nothing of it' : `generation ${observation.generation}`;
-  const message = `Generation ${generation} is wanted; the cluster was last seen with ${seen}.`;
+  const message = `Generation ${generation} is requested; the last report from the cluster has ${seen}.`;
   return withReady(conditions, condition('False', 'Reconciling', record.updatedAt, message));
 }

@@ -17,24 +17,24 @@ import type { DeploymentRecord, NewDeployment } from '../../store/core/records.t
 import { findDeployment, insertDeployment } from '../../store/deployments/deployments.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules } from '../core/errors.ts';
-import { earlierAnswer, madeAndGone } from '../core/idempotency.ts';
+import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { checkTracingProject } from '../tenancy/tenant-counts.ts';
 import { checkIntegration } from './deployment-integration.ts';
-import { checkClusterSupport, manifestsOf, resourceOf, revisionOf } from './deployment-manifests.ts';
-import { choosePlacement, renderingOf } from './deployment-placement.ts';
+import { checkClusterSupport, customResourceOf, manifestsOf, revisionOf } from './deployment-manifests.ts';
+import { choosePlacement, listenerRendering } from './deployment-placement.ts';
 import { checkQuota } from './deployment-quota.ts';
 import {
   checkRepositoryHost,
   conflict,
+  deploymentIssues,
   newRevision,
   repositoryOwner,
+  rolledBack,
   serverUrl,
-  undone,
-  wantedIssues,
 } from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 
-/** `POST /v2/deployments`: decide, then write everything in one transaction. */
+/** `POST /v2/deployments`: validates, then writes everything in one transaction. */
 
 export interface CreateRequest {
   readonly tenantId: string;
@@ -44,12 +44,12 @@ export interface CreateRequest {
   readonly idempotencyKey: string | null;
 }
 
-/** A deployment as made, or as it would be. */
+/** A deployment that was created, or that a dry run would create. */
 export interface Created {
   readonly record: DeploymentRecord;
-  /** The record's, in plain; absent: an earlier request made it, and it may have others by now. */
+  /** The plaintext secrets of the record; absent: an earlier request created it, and they may have changed since. */
   readonly secrets?: readonly Secret[];
-  /** Only of a dry run. */
+  /** Only for a dry run. */
   readonly manifests: DryRunAnswer['manifests'];
 }
 
@@ -57,7 +57,7 @@ type Draft = Omit<NewDeployment, 'listenerId' | 'namespace'>;
 
 const OPERATION = 'POST /v2/deployments';
 
-/** @throws ApiError 422, 400 with every broken rule */
+/** @throws ApiError 422, 400 with all violated rules */
 function decide(deps: ApiDeps, { tenantId, body, actor }: CreateRequest, id: string): Draft {
   checkRepositoryHost(deps, body.source_config.repo_url);
   const name = appName(body.name, id);
@@ -78,7 +78,7 @@ function decide(deps: ApiDeps, { tenantId, body, actor }: CreateRequest, id: str
       owner: repositoryOwner(deps, { tenantId, appName: name }),
     }),
     ...masked,
-    ...wantedIssues(deps, { sourceConfig, secrets, appName: name }),
+    ...deploymentIssues(deps, { sourceConfig, secrets, appName: name }),
   ];
   if (issues.length > 0) throw brokenRules(issues);
   const waitsForImage = body.source === 'internal_image' && sourceRevisionConfig.image_uri === null;
@@ -95,7 +95,7 @@ function decide(deps: ApiDeps, { tenantId, body, actor }: CreateRequest, id: str
   };
 }
 
-/** The deployment that an earlier request with the same Idempotency-Key made; null: this is the first one. */
+/** The deployment that an earlier request with the same Idempotency-Key created; null: this is the first request. */
 async function madeBefore(
   deps: ApiDeps,
   transaction: Transaction,
@@ -107,7 +107,7 @@ async function madeBefore(
   const earlier = await earlierAnswer(deps, transaction, call, answer);
   if (earlier === null) return null;
   const made = await findDeployment(transaction, tenantId, earlier.deploymentId);
-  if (made === null) throw madeAndGone('deployment');
+  if (made === null) throw createdAndDeleted('deployment');
   return made;
 }
 
@@ -131,27 +131,28 @@ async function write(
   const added = { ...draft, listenerId: listener.id, namespace, usage };
   const record = await insertDeployment(transaction, deps.secretBox, tenantId, added);
   const created = { record, secrets: draft.secrets, manifests: null };
-  // Most ask for nothing that hangs on the cluster: what it becomes there need not be put together for them.
+  // Most deployments use no feature that depends on the cluster, so their resource is not rendered here.
   if (!dryRun && !asksForLater(draft.sourceConfig.resource_spec ?? {})) return created;
   const revision = draft.revision === null ? null : revisionOf(record, draft.revision, 1);
-  const resource = resourceOf(deps, record, revision, names);
-  const rendering = renderingOf(listener);
+  const resource = customResourceOf(deps, record, revision, names);
+  const rendering = listenerRendering(listener);
   checkClusterSupport(resource, rendering);
   return dryRun ? { ...created, manifests: manifestsOf(resource, rendering) } : created;
 }
 
 /**
- * Makes a deployment with its tracing project and first revision, or tells what would be made.
+ * Creates a deployment with its tracing project and first revision, or returns what would be created.
  * @throws ApiError 400, 409
  */
 export async function createDeployment(deps: ApiDeps, request: CreateRequest): Promise<Created> {
   const id = uuidv7();
-  // With a key it may have been made already, under other rules than those of now: these are asked only if it was not.
+  // An earlier request with the same key may have created the deployment under other rules. The current rules apply
+  // only if it did not.
   const decided = request.idempotencyKey === null ? decide(deps, request, id) : null;
   const scope = deps.database.forTenant(request.tenantId);
   const work = (transaction: Transaction) => write(deps, transaction, request, id, decided);
   try {
-    return await (request.dryRun ? undone(scope.transaction, work) : scope.transaction(work));
+    return await (request.dryRun ? rolledBack(scope.transaction, work) : scope.transaction(work));
   } catch (error) {
     throw conflict(error);
   }

@@ -33,12 +33,12 @@ const deleteQuery = z.strictObject({
   force: booleanQuery
     .default(false)
     .describe(
-      'true: forget the deployment at once, for a cluster that does not exist any more. Nothing is waited for, a running grace is skipped. Of one that left with keep_workloads: its hosts are free for other tenants and its images go from the registry of the platform; what runs stays. Needs the scope admin, too.',
+      'true: remove the deployment at once, for a cluster that no longer exists. Berth does not wait for the cluster and skips a running grace period. For a deployment that left with keep_workloads: other tenants can use its hosts, and its images are removed from the registry of the platform; the workloads stay. Also requires the scope admin.',
     ),
   keep_workloads: booleanQuery
     .default(false)
     .describe(
-      'true: take it out of Berth and leave everything of it in the cluster, running, with its data; only the ManagedDeployment goes. There is no grace, and a deletion that was asked for before can become one like this within its own: 409 after it. `berth export` prints what stays. No other tenant gets the host of its custom_url, for its route stays; once that is gone, a deletion with force frees the host. Needs the scope admin, too.',
+      'true: remove the deployment from Berth and leave its workloads and data in the cluster. Only the ManagedDeployment is deleted. There is no grace period. An earlier deletion can be changed to this within its own grace period; after that, the response is 409. `berth export` prints the objects that stay. The host of its custom_url stays reserved, because its route stays; when the route is gone, a deletion with force frees the host. Also requires the scope admin.',
     ),
 });
 
@@ -76,10 +76,7 @@ function bulkEntry(deploymentId: string, outcome: DeletionOutcome) {
     : { deployment_id: deploymentId, status: 204, detail: null };
 }
 
-/**
- * What only those may ask for who run the platform.
- * @throws ApiError 403; 400 where both are asked for
- */
+/** Checks the options that only admins may use. @throws ApiError 403; 400 when both are set */
 function checkAdminsOptions(request: FastifyRequest<{ Querystring: z.infer<typeof deleteQuery> }>): void {
   const { force, keep_workloads: keepWorkloads } = request.query;
   const asked = force ? 'force' : keepWorkloads ? 'keep_workloads' : null;
@@ -88,7 +85,7 @@ function checkAdminsOptions(request: FastifyRequest<{ Querystring: z.infer<typeo
   }
   if (force && keepWorkloads) {
     const msg =
-      'cannot be asked for together with force: what is forgotten is removed should its cluster come back';
+      'cannot be combined with force: after force, the workloads are removed if the cluster returns';
     throw new ApiError(400, [{ loc: ['query', 'keep_workloads'], msg, type: 'contradiction' }]);
   }
 }
@@ -96,7 +93,7 @@ function checkAdminsOptions(request: FastifyRequest<{ Querystring: z.infer<typeo
 const tooLate = () =>
   new ApiError(
     409,
-    'Its deletion is under way without keep_workloads: what it ran is being removed, and cannot be kept any more.',
+    'The deployment is being deleted without keep_workloads: its workloads are being removed and can no longer be kept.',
   );
 
 function deletions(app: FastifyInstance, deps: ApiDeps): void {
@@ -183,7 +180,7 @@ function restoration(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Restore a deployment',
         description:
-          'Takes its deletion back, within the grace: it comes up again with its data and its active revision. Where another deployment has the host of its custom_url by now, it comes back without one: custom_url is null, and the event Restored names the URL. 409 when it is not being deleted, when the grace is over, or when another deployment of the tenant has its name by now, which has to be deleted first; 400 when it does not fit into the quotas any more.',
+          'Cancels the deletion within the grace period. The deployment starts again with its data and its active revision. If another deployment has the host of its custom_url now, custom_url becomes null and the event Restored names the URL. 409: it is not being deleted, the grace period has ended, or another deployment of the tenant has its name now and must be deleted first. 400: it exceeds the quotas.',
         params: deploymentParams,
         querystring: z.strictObject(maskQuery),
         headers: ifMatchHeaders,
@@ -204,7 +201,7 @@ function restoration(app: FastifyInstance, deps: ApiDeps): void {
   );
 }
 
-/** The end of deployments, and its undoing: `DELETE /v2/deployments`, `…/{id}`, `POST …/{id}/restore`. */
+/** Deletion of deployments and its reversal: `DELETE /v2/deployments`, `…/{id}`, `POST …/{id}/restore`. */
 export function deploymentDeletionRoutes(app: FastifyInstance, deps: ApiDeps): void {
   deletions(app, deps);
   restoration(app, deps);

@@ -6,22 +6,23 @@ import { findRevision } from '../../store/deployments/revisions.ts';
 import { type DueApply, loadWork } from '../../store/listeners/listener-work-rows.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { dueResource, itemRendering } from '../listeners/listener-work-item.ts';
-import { type Outlook, resourceOf } from './deployment-manifests.ts';
+import { customResourceOf, type ManifestChange } from './deployment-manifests.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 
 /**
- * What a change makes of a deployment in its cluster, for its dry run: what the listener would be handed before it, and what
- * after it. Both are read where the change is made and undone, so that they are what the change itself leads to.
+ * The effect of a change on the cluster, for its dry run: the work item before the change and after it. Both are read
+ * in the transaction of the change, which is then rolled back, so they match a real change.
  */
 
-/** What the cluster is to have, as it is stored now: of a repository the latest revision may still have to be built. */
-export async function wantedNow(transaction: Transaction, deploymentId: string): Promise<DueApply> {
+/** The stored desired state of the cluster. The latest revision of a repository may still be unbuilt. */
+export async function desiredNow(transaction: Transaction, deploymentId: string): Promise<DueApply> {
   const [due] = await loadWork(transaction, [deploymentId]);
-  if (due?.kind !== 'apply') throw new Error('failed to tell what a change leads to: nothing is wanted');
+  if (due?.kind !== 'apply')
+    throw new Error('failed to preview a change: the deployment has no desired state');
   return due;
 }
 
-/** Secrets that are lost, and given anew by the change, name nothing. */
+/** The names of the secrets. Secrets that cannot be decrypted, and that the change replaces, have no names. */
 function resourceBefore(deps: ApiDeps, due: DueApply): ManagedDeployment {
   try {
     return dueResource(itemRendering(deps), due).resource;
@@ -31,33 +32,33 @@ function resourceBefore(deps: ApiDeps, due: DueApply): ManagedDeployment {
   }
 }
 
-/** The record before and after a change, with what the cluster is to have. */
+/** The record before and after a change, with the desired state of the cluster. */
 export interface Changed {
   readonly before: { readonly record: DeploymentRecord; readonly due: DueApply };
   readonly after: { readonly record: DeploymentRecord; readonly due: DueApply };
 }
 
-/** @throws SecretBoxError when what is to run cannot be told */
-export async function outlookOf(
+/** @throws SecretBoxError when the desired state cannot be decrypted */
+export async function manifestChangeOf(
   deps: ApiDeps,
   transaction: Transaction,
   { before, after }: Changed,
-): Promise<Outlook> {
+): Promise<ManifestChange> {
   const both = {
     before: resourceBefore(deps, before.due),
     after: dueResource(itemRendering(deps), after.due).resource,
   };
-  // A revision that has failed stays as it is: source_config reaches the one that serves instead.
+  // A failed revision stays as it is. source_config applies to the active revision instead.
   if (after.due.revision?.status !== 'DEPLOY_FAILED') return { ...both, served: both };
   const { tenantId, id, activeRevisionId } = after.record;
   const active =
     activeRevisionId === null ? null : await findRevision(transaction, tenantId, id, activeRevisionId);
   if (active === null) return { ...both, served: null };
-  // As above: those that are lost name nothing.
+  // As above: secrets that cannot be decrypted have no names.
   const names = (readableSecrets(deps.secretBox, active) ?? []).map(({ name }) => name);
   const served = {
-    before: resourceOf(deps, before.record, active, names),
-    after: resourceOf(deps, after.record, active, names),
+    before: customResourceOf(deps, before.record, active, names),
+    after: customResourceOf(deps, after.record, active, names),
   };
   return { ...both, served };
 }

@@ -1,11 +1,11 @@
 import { isOnHost } from '../../../domain/builds/git-host.ts';
 import type { SourceConfig } from '../../../domain/deployment/deployment.ts';
-import { holdIntegration } from '../../store/builds/integrations.ts';
+import { lockIntegration } from '../../store/builds/integrations.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import { brokenRules } from '../core/errors.ts';
 
 /**
- * Looks up the integration that a new deployment names; until the transaction ends, nobody deletes it.
+ * Looks up the integration that a new deployment names and locks it against deletion until the transaction ends.
  * @throws ApiError 400 that names the field
  */
 export async function checkIntegration(
@@ -14,7 +14,7 @@ export async function checkIntegration(
   { integration_id: id, repo_url: repository }: SourceConfig,
 ): Promise<void> {
   if (id === null) return;
-  const integration = await holdIntegration(transaction, tenantId, id);
+  const integration = await lockIntegration(transaction, tenantId, id);
   if (integration === null) {
     const loc = ['source_config', 'integration_id'];
     throw brokenRules([{ loc, msg: 'no integration has this id', type: 'integration_unknown' }]);

@@ -1,12 +1,12 @@
 import type { Transaction } from '../../store/core/database.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import { findDeploymentForUpdate } from '../../store/deployments/deployments.ts';
-import { beingDeleted, notFound } from '../core/errors.ts';
+import { deletionConflict, notFound } from '../core/errors.ts';
 import { checkIfMatch } from '../core/etag.ts';
 
 /**
- * The deployment that is to be changed, locked until the transaction ends.
- * @throws ApiError 404, 409 when its deletion was asked for, 412
+ * The deployment to change, locked until the transaction ends.
+ * @throws ApiError 404, 409 when it is being deleted, 412
  */
 export async function lockForChange(
   transaction: Transaction,
@@ -14,7 +14,7 @@ export async function lockForChange(
 ): Promise<DeploymentRecord> {
   const record = await findDeploymentForUpdate(transaction, request.tenantId, request.deploymentId);
   if (record === null) throw notFound('deployment');
-  if (record.deleteRequestedAt !== null) throw beingDeleted();
+  if (record.deleteRequestedAt !== null) throw deletionConflict();
   checkIfMatch(request.ifMatch, record.generation);
   return record;
 }

@@ -20,10 +20,10 @@ import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules } from '../core/errors.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 
-/** What a deployment becomes in its cluster, told without touching it. */
+/** Renders the objects of a deployment without calling its cluster. */
 
 /** The custom resource of a record. */
-export function resourceOf(
+export function customResourceOf(
   { registry, registryAuthority }: ApiDeps,
   deployment: DeploymentRecord,
   revision: Revision | null,
@@ -39,7 +39,7 @@ export function resourceOf(
   return toManagedDeployment({ deployment, revision, secretNames, tracingProject, repository, build });
 }
 
-/** A revision that was just made, as the store would read it. */
+/** A new revision in the form that the store would read. */
 export function revisionOf(deployment: DeploymentRecord, made: NewRevision, number: number): Revision {
   return {
     id: made.id,
@@ -57,8 +57,8 @@ export function revisionOf(deployment: DeploymentRecord, made: NewRevision, numb
 }
 
 /**
- * The custom resource and every object that it wants; null while the cluster's rendering is not known.
- * @param served the resource with the revision that the pods are of, where the wanted one has failed
+ * The custom resource and all objects that it needs; null: the rendering configuration of the cluster is not known.
+ * @param served the resource with the revision that the pods run, when the desired revision has failed
  */
 export function manifestsOf(
   resource: ManagedDeployment,
@@ -72,10 +72,7 @@ export function manifestsOf(
   return [{ ...resource }, ...objects];
 }
 
-/**
- * Fails when the listener's cluster is known to be too old for what is asked.
- * @throws ApiError 400
- */
+/** Fails when the listener's cluster is known to be too old for the request. @throws ApiError 400 */
 export function checkClusterSupport(resource: ManagedDeployment, config: RenderConfig | null): void {
   const unsupported = config === null ? [] : unsupportedByCluster(resource, config);
   if (unsupported.length === 0) return;
@@ -88,11 +85,11 @@ export function checkClusterSupport(resource: ManagedDeployment, config: RenderC
   );
 }
 
-/** Running database and cache pods keep their image, whatever it is: no change of a resource replaces it. */
+/** Running database and cache pods keep their image. No change of a resource replaces it. */
 const SAME_IMAGE = 'unchanged';
 const SAME_PULLING = { hosting: 'self_hosted', databaseImage: SAME_IMAGE } as const;
 
-/** The database's and the cache's workload; null: outside the cluster. How many pods they have is no part of them. */
+/** The workload of the database or cache; null: the data service is external. The number of pods is not part of it. */
 function dataWorkloads(resource: ManagedDeployment): (KubeObject | null)[] {
   const { database, cache } = resource.spec;
   return [
@@ -101,13 +98,13 @@ function dataWorkloads(resource: ManagedDeployment): (KubeObject | null)[] {
   ];
 }
 
-/** Of two workloads whose pods are the same, however their template is written: the same hash. */
+/** Two workloads with equal pods have the same hash, however their templates are written. */
 function podsHash(workload: KubeObject): string {
   const { template, ...spec } = workload.spec as { template: V1PodTemplateSpec };
   return contentHash({ ...workload, spec: { ...spec, template: meaningHash(template) } });
 }
 
-/** A workload that comes or goes replaces nothing; one whose template differs does. */
+/** A created or removed workload replaces no pods. A changed template does. */
 function replacesDataPods(before: ManagedDeployment, after: ManagedDeployment): boolean {
   const wanted = dataWorkloads(after);
   return dataWorkloads(before).some((workload, index) => {
@@ -117,19 +114,20 @@ function replacesDataPods(before: ManagedDeployment, after: ManagedDeployment): 
 }
 
 /** A change of a deployment's resource. */
-export interface Outlook {
+export interface ManifestChange {
   readonly before: ManagedDeployment;
   readonly after: ManagedDeployment;
   /**
-   * The same with the revision that the app's pods are of: another one than the wanted, where that has failed. null: the
-   * first one has failed, and its pods are only kept to be looked at.
+   * The resource with the revision that the app's pods run, when it differs from the desired revision because that
+   * failed. null: the first revision failed, and its pods are kept only for diagnosis.
    */
   readonly served: { readonly before: ManagedDeployment; readonly after: ManagedDeployment } | null;
 }
 
 /**
- * Whether the app's templates differ in a component that is there before and after, as the operator compares them: what
- * other fields or the configuration override makes no difference. While the configuration is not known, the inputs decide.
+ * Whether the templates of a component that exists before and after the change differ, by the comparison of the
+ * operator. Fields that the configuration overrides make no difference. While the configuration is not known, the
+ * inputs are compared.
  */
 function templatesDiffer(
   before: ManagedDeployment,
@@ -145,19 +143,22 @@ function templatesDiffer(
   });
 }
 
-/** What decides besides the resources whether pods are replaced. */
+/** Inputs besides the resources that decide whether pods are replaced. */
 export interface RollContext {
-  /** An image is built that the app's pods are of in the end. */
+  /** The change builds an image that the app's pods will run. */
   readonly builds: boolean;
   /** The rendering configuration of the cluster; null: not reported yet. */
   readonly config: RenderConfig | null;
 }
 
 /**
- * Whether a change from one resource to another replaces pods, of the app, the database or the cache: their templates
- * differ, and there are some before and after. Another number of the same pods replaces none.
+ * Whether a change from one resource to another replaces pods of the app, the database or the cache. Their templates
+ * differ, and pods exist before and after. A change of the number of pods replaces none.
  */
-export function rollsPods({ before, after, served }: Outlook, { builds, config }: RollContext): boolean {
+export function rollsPods(
+  { before, after, served }: ManifestChange,
+  { builds, config }: RollContext,
+): boolean {
   if (before.spec.suspend || after.spec.suspend) return false;
   const rollsApp =
     served !== null &&

@@ -16,28 +16,28 @@ import {
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord, NewRevision } from '../../store/core/records.ts';
-import { updateWanted } from '../../store/deployments/deployments.ts';
+import { updateDesiredState } from '../../store/deployments/deployments.ts';
 import { findListener } from '../../store/listeners/listeners.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules, wrongShape } from '../core/errors.ts';
-import { outlookOf, wantedNow } from './deployment-dry-run.ts';
+import { desiredNow, manifestChangeOf } from './deployment-dry-run.ts';
 import { lockForChange } from './deployment-lock.ts';
-import { checkClusterSupport, manifestsOf, resourceOf, rollsPods } from './deployment-manifests.ts';
-import { renderingOf } from './deployment-placement.ts';
+import { checkClusterSupport, customResourceOf, manifestsOf, rollsPods } from './deployment-manifests.ts';
+import { listenerRendering } from './deployment-placement.ts';
 import { checkQuota, externalServices, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
 import {
   checkRepositoryHost,
   conflict,
+  deploymentIssues,
   newRevision,
   repositoryOwner,
+  rolledBack,
   serverUrl,
-  undone,
-  wantedIssues,
 } from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 import { secretsBeforePatch } from './deployment-secrets.ts';
 
-/** `PATCH /v2/deployments/{id}`: merge, decide, then write everything in one transaction. */
+/** `PATCH /v2/deployments/{id}`: merges, validates, then writes everything in one transaction. */
 
 export interface PatchRequest {
   readonly tenantId: string;
@@ -48,24 +48,24 @@ export interface PatchRequest {
   readonly dryRun: boolean;
 }
 
-/** A deployment as changed, or as it would be. */
+/** A deployment that was changed, or that a dry run would change. */
 export interface PatchResult {
   readonly record: DeploymentRecord;
-  /** That is stored: of a dry run the one before. */
+  /** The stored generation; in a dry run, the one before the change. */
   readonly generation: number;
-  /** Which data services the change restarts, and why. */
+  /** The data services that the change restarts, with the reasons. */
   readonly effects: readonly string[];
-  /** Only of a dry run. */
+  /** Only for a dry run. */
   readonly outlook: Pick<DryRunAnswer, 'manifests' | 'new_revision' | 'builds' | 'pods_roll'> | null;
 }
 
 const touches = ({ changed }: Patched, part: string) =>
   changed.some((path) => path === part || path.startsWith(`${part}.`));
 
-/** What is stored already is not judged again by rules and a policy that may be newer than it. */
+/** Stored values are not validated again by rules or a policy that may be newer. */
 const isJudged = (patched: Patched) => touches(patched, 'source_config') || touches(patched, 'secrets');
 
-/** As it is stored. */
+/** The stored state. */
 interface Stored {
   readonly record: DeploymentRecord;
   readonly secrets: readonly Secret[];
@@ -75,7 +75,7 @@ interface Stored {
 const isExpanding = (conditions: readonly Condition[]) =>
   conditions.some(({ reason }) => reason === ('VolumeResizing' satisfies Reason));
 
-/** What reports say of the volume, and what the hub has stored. */
+/** The reported and the stored size of the volume. */
 const volumeOf = ({ record, keptVolumeGi }: Omit<Stored, 'secrets'>): KnownVolume => ({
   capacityGi: record.volumeGi,
   keptGi: keptVolumeGi,
@@ -96,11 +96,11 @@ function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Pa
   );
   return [
     ...below(['source_config', 'resource_spec'], shrinking),
-    ...wantedIssues(deps, { sourceConfig, stored, secrets, appName: record.appName }),
+    ...deploymentIssues(deps, { sourceConfig, stored, secrets, appName: record.appName }),
   ];
 }
 
-/** @throws ApiError 422, 400 with every broken rule */
+/** @throws ApiError 422, 400 with all violated rules */
 function decide(deps: ApiDeps, stored: Stored, body: PatchBody): Patched {
   const { record, secrets } = stored;
   checkRepositoryHost(deps, body.source_config?.repo_url);
@@ -133,9 +133,9 @@ interface Change {
   readonly before: DeploymentRecord;
   readonly keptVolumeGi: number | null;
   readonly patched: Patched;
-  /** null: none results. */
+  /** null: the change creates no revision. */
   readonly revision: NewRevision | null;
-  /** Which data services it restarts, and why. */
+  /** The data services that the change restarts, with the reasons. */
   readonly effects: readonly string[];
 }
 
@@ -162,7 +162,7 @@ async function write(
     before.deploymentType,
     volumeOf({ record: before, keptVolumeGi }),
   );
-  return updateWanted(transaction, deps.secretBox, before.tenantId, before.id, {
+  return updateDesiredState(transaction, deps.secretBox, before.tenantId, before.id, {
     expectedGeneration: before.generation,
     sourceConfig,
     sourceRevisionConfig: next.sourceRevisionConfig,
@@ -179,13 +179,13 @@ async function write(
   });
 }
 
-/** null: its listener has not told yet. */
+/** null: its listener has not reported yet. */
 async function readRendering(
   transaction: Transaction,
   { tenantId, listenerId }: DeploymentRecord,
 ): Promise<RenderConfig | null> {
   const listener = await findListener(transaction, tenantId, listenerId);
-  return listener === null ? null : renderingOf(listener);
+  return listener === null ? null : listenerRendering(listener);
 }
 
 async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequest): Promise<PatchResult> {
@@ -199,7 +199,7 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
     patched.next.sourceConfig,
     externalServices(namesOf(patched.next.secrets)),
   );
-  const dueBefore = request.dryRun ? await wantedNow(transaction, before.id) : null;
+  const dueBefore = request.dryRun ? await desiredNow(transaction, before.id) : null;
   const record = await write(
     deps,
     transaction,
@@ -209,10 +209,13 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
   if (dueBefore === null && !touches(patched, 'source_config.resource_spec'))
     return { record, generation: record.generation, effects, outlook: null };
   const rendering = await readRendering(transaction, before);
-  checkClusterSupport(resourceOf(deps, record, null, namesOf(patched.next.secrets)), rendering);
+  checkClusterSupport(customResourceOf(deps, record, null, namesOf(patched.next.secrets)), rendering);
   if (dueBefore === null) return { record, generation: record.generation, effects, outlook: null };
-  const after = { record, due: await wantedNow(transaction, before.id) };
-  const outlook = await outlookOf(deps, transaction, { before: { record: before, due: dueBefore }, after });
+  const after = { record, due: await desiredNow(transaction, before.id) };
+  const outlook = await manifestChangeOf(deps, transaction, {
+    before: { record: before, due: dueBefore },
+    after,
+  });
   const builds = revision?.status === 'AWAITING_BUILD';
   return {
     record,
@@ -227,16 +230,13 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
   };
 }
 
-/**
- * Changes a deployment, or tells what the change would do.
- * @throws ApiError 400, 404, 409, 412, 422
- */
+/** Changes a deployment, or returns what the change would do. @throws ApiError 400, 404, 409, 412, 422 */
 export async function patchDeployment(deps: ApiDeps, request: PatchRequest): Promise<PatchResult> {
   const scope = deps.database.forTenant(request.tenantId);
   const work = (transaction: Transaction) => apply(deps, transaction, request);
   try {
     const tried: typeof scope.transaction = (each) => scope.transaction(each, { byIndex: true });
-    return await (request.dryRun ? undone(tried, work) : scope.transaction(work));
+    return await (request.dryRun ? rolledBack(tried, work) : scope.transaction(work));
   } catch (error) {
     throw conflict(error);
   }

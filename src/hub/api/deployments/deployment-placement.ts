@@ -8,7 +8,7 @@ import type { ListenerRecord } from '../../store/core/records.ts';
 import { chooseListener, type ServingListener } from '../../store/listeners/listeners.ts';
 import { brokenRules } from '../core/errors.ts';
 
-/** Which listener serves a new deployment, and in which namespace of its cluster. Both are fixed at creation. */
+/** Selects the listener and the namespace of a new deployment. Both are fixed at creation. */
 
 export interface Placement {
   readonly listener: ServingListener;
@@ -18,16 +18,18 @@ export interface Placement {
 export interface PlacementRules {
   readonly hosting: HostingMode;
   readonly policy: Policy;
-  /** Where Berth itself runs; absent or null: not known. */
+  /** Namespace of Berth itself; absent or null: not known. */
   readonly ownNamespace?: string | null;
 }
 
-/** Berth's database, keys and rights are there: no list of a listener lets a deployment in. */
+/**
+ * Berth's namespace holds its database, keys and permissions. No namespace list of a listener opens it to deployments.
+ */
 function isOwn(namespace: string, { ownNamespace = null }: PlacementRules): boolean {
   return namespace === ownNamespace;
 }
 
-/** Why the namespace that was asked for cannot be used; null: it can. */
+/** Why the requested namespace cannot be used; null: it can. */
 function namespaceRefusal(
   asked: string,
   listener: Pick<ListenerRecord, 'computeConfig'>,
@@ -44,7 +46,8 @@ function namespaceRefusal(
 }
 
 /**
- * The namespace of a new deployment: in cloud mode the tenant's own; else the one asked for, or the listener's first.
+ * The namespace of a new deployment. In cloud mode it is the tenant's own; otherwise the requested one, or the first of
+ * the listener.
  * @throws ApiError 400
  */
 export function chooseNamespace(
@@ -62,16 +65,13 @@ export function chooseNamespace(
   const listed = listener.computeConfig.k8s_namespaces;
   const first = listed.find((namespace) => !isOwn(namespace, rules)) ?? listed[0];
   const chosen = asked ?? first ?? FALLBACK_NAMESPACE;
-  // What nobody asked for is not held against the policy: `default` may be among its refused ones.
+  // The policy is not applied to a namespace that was not requested. It may reject `default`.
   const msg = asked !== null || isOwn(chosen, rules) ? namespaceRefusal(chosen, listener, rules) : null;
   if (msg !== null) throw brokenRules([{ loc, msg, type: 'namespace_not_allowed' }]);
   return chosen;
 }
 
-/**
- * Listener and namespace of a new deployment.
- * @throws ApiError 400 that names the field
- */
+/** Listener and namespace of a new deployment. @throws ApiError 400 that names the field */
 export async function choosePlacement(
   reader: Reader,
   rules: PlacementRules,
@@ -88,8 +88,8 @@ export async function choosePlacement(
   return { listener, namespace: chooseNamespace(rules, tenantId, asked, listener) };
 }
 
-/** How the listener's cluster renders workloads; null while it has not said so. */
-export function renderingOf(listener: Pick<ListenerRecord, 'rendering'>): RenderConfig | null {
+/** The rendering configuration of the listener's cluster; null: not reported yet. */
+export function listenerRendering(listener: Pick<ListenerRecord, 'rendering'>): RenderConfig | null {
   const parsed = renderConfigSchema.safeParse(listener.rendering);
   return parsed.success ? parsed.data : null;
 }

@@ -10,15 +10,15 @@ import { removedSince, secretsUnreadable, shownConditions } from './deployment-c
 import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 
-/** Records of the store as answers of the API. */
+/** Converts records of the store to responses of the API. */
 
 const UNSET: Readonly<Record<string, null>> = Object.fromEntries(
   RESOURCE_SPEC_FIELDS.map((field) => [field, null]),
 );
 
-/** resource_spec with every field, in the contract's order; unset is null. */
+/** resource_spec with every field, in the order of the contract. Unset fields are null. */
 export function shownResourceSpec(spec: ResourceSpec): ShownResourceSpec {
-  // A copy of all of them, then the few that are set: a list asks for a hundred.
+  // Copies a template of all fields, then sets the few that have values. Lists need this a hundred times.
   const shown: Record<string, unknown> = { ...UNSET };
   for (const [field, value] of Object.entries(spec)) {
     if (Object.hasOwn(UNSET, field)) shown[field] = value ?? null;
@@ -26,7 +26,7 @@ export function shownResourceSpec(spec: ResourceSpec): ShownResourceSpec {
   return shown as ShownResourceSpec;
 }
 
-/** In the contract's order; the database keeps none. */
+/** Fields in the order of the contract. The database does not keep an order. */
 function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config'] {
   const { resource_spec: spec, listener_config: listener } = config;
   return {
@@ -53,12 +53,12 @@ function configuredBy(config: SourceConfig): Configured {
   };
 }
 
-/** Of what the store keeps between answers. */
+/** Size of the cache of presented values. */
 const configured = new WeakMap<SourceConfig, Configured>();
 
-/** What follows from source_config alone: most of an answer. */
+/** The fields that depend on source_config alone. They are most of a response. */
 function shownConfigured(config: SourceConfig): Configured {
-  // What is not frozen is not kept, and somebody may still change it.
+  // Only frozen objects are cached, because others can change.
   if (!Object.isFrozen(config)) return configuredBy(config);
   const known = configured.get(config);
   if (known !== undefined) return known;
@@ -71,15 +71,15 @@ function shownConfigured(config: SourceConfig): Configured {
 
 export interface PresentOptions {
   readonly box: SecretBox;
-  /** Answer the values of secrets; else they are masked. */
+  /** Return the values of secrets; otherwise they are masked. */
   readonly showSecrets: boolean;
-  /** Those of the record, where they are at hand: sealed a moment ago, they need not be opened again. */
+  /** The plaintext secrets, when the caller has them. They then need not be decrypted. */
   readonly secrets?: readonly Secret[];
-  /** Absent: the present. */
+  /** Absent: the present time. */
   readonly now?: Date;
 }
 
-/** A deployment as answered. Secrets that cannot be decrypted are an empty list, and a condition that says so. */
+/** A deployment in a response. If its secrets cannot be decrypted, the list is empty and a condition says so. */
 export function presentDeployment(record: DeploymentRecord, options: PresentOptions): ShownDeployment {
   const stored = options.secrets === undefined ? readableSecrets(options.box, record) : [...options.secrets];
   const secrets = stored ?? [];
@@ -106,7 +106,7 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     remote_reconciled: observation?.generation === record.generation,
     last_observed_at: observation === null ? null : isoTime(observation.observedAt),
     conditions: [...shownConditions(record, now), ...(stored === null ? [secretsUnreadable(record)] : [])],
-    // The route goes first: the URL of before leads nowhere.
+    // The route is removed first, so the old URL no longer works.
     url: removedSince(record, now) === null ? (observation?.url ?? null) : null,
     tracing_project_id: record.tracingProjectId,
     effective_resource_spec,

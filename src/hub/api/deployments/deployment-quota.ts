@@ -16,31 +16,31 @@ import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules } from '../core/errors.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 
-/** Holds deployments against their tenant's quotas. */
+/** Checks deployments against the quotas of their tenant. */
 
-/** A deployment as it would be. */
-export interface Asked {
-  /** null: it is made now, and nothing of it is stored. */
+/** The requested state of a deployment. */
+export interface QuotaRequest {
+  /** null: the deployment is new, and nothing of it is stored. */
   readonly deploymentId: string | null;
   readonly sourceConfig: SourceConfig;
-  /** Names of the secrets: they tell which data services are the tenant's own. */
+  /** Names of the secrets. They determine which data services are external. */
   readonly secretNames: readonly string[];
 }
 
 type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
 
-/** Data services that secrets of these names bring. */
+/** The external data services that secrets of these names configure. */
 export const externalServices = (secretNames: readonly string[]) => ({
   database: secretNames.includes(EXTERNAL_DATABASE_SECRET),
   cache: secretNames.includes(EXTERNAL_CACHE_SECRET),
 });
 
-/** With the volume that is there already, where the database is the tenant's own from now on. */
+/** Includes an existing volume when the database becomes external. */
 async function demand(
   deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
-  { deploymentId, sourceConfig, secretNames }: Asked,
+  { deploymentId, sourceConfig, secretNames }: QuotaRequest,
 ): Promise<Demand> {
   const external = externalServices(secretNames);
   if (!external.database || deploymentId === null) return demandOf(sourceConfig, external);
@@ -49,8 +49,8 @@ async function demand(
 }
 
 /**
- * The volume that a deployment keeps while its database is the tenant's own, in GiB; 0: none was made; null: the database is
- * ours. Its size in the stored source_config is no volume's then.
+ * The volume that a deployment keeps while its database is external, in GiB. 0: there is none; null: the database is in
+ * the cluster. The size in the stored source_config then applies to no volume.
  */
 export async function keptVolumeOf(
   deps: Pick<ApiDeps, 'secretBox'>,
@@ -62,17 +62,17 @@ export async function keptVolumeOf(
   return readVolumeGi(transaction, tenantId, id, measurer(deps));
 }
 
-/** What a deployment counts for, to be stored with it. Call it before the deployment is written. */
+/** The quota usage of a deployment, to be stored with it. Call it before the deployment is written. */
 export async function quotaUsage(
   deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
-  asked: Asked,
+  asked: QuotaRequest,
 ): Promise<QuotaUsage> {
   return usageOf(await demand(deps, transaction, tenantId, asked));
 }
 
-/** One whose secrets cannot be read counts as if both data services were ours. */
+/** A deployment whose secrets cannot be decrypted counts as if both data services were in the cluster. */
 function namesOf(box: SecretBox, deployment: Unmeasured): string[] {
   return (readableSecrets(box, deployment) ?? []).map(({ name }) => name);
 }
@@ -83,16 +83,16 @@ const measurer =
     usageOf(demandOf(deployment.sourceConfig, externalServices(namesOf(secretBox, deployment))));
 
 /**
- * Holds a deployment that is made, changed or restored against its tenant's quotas. Call it before the deployment is
- * written, in the same transaction, with its row locked if there is one.
- * @returns what it counts for, to be stored with it
- * @throws ApiError 400 with the arithmetic
+ * Checks a deployment that is created, changed or restored against the quotas of its tenant. Call it before the
+ * deployment is written, in the same transaction, with its row locked if it exists.
+ * @returns the usage, to be stored with it
+ * @throws ApiError 400 with the calculation
  */
 export async function checkQuota(
   deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
-  asked: Asked,
+  asked: QuotaRequest,
 ): Promise<QuotaUsage> {
   const wanted = await demand(deps, transaction, tenantId, asked);
   const quotas = await lockQuotas(transaction, tenantId, deps.policy.tenant_quotas);
@@ -104,7 +104,7 @@ export async function checkQuota(
   return usageOf(wanted);
 }
 
-/** What a tenant uses now. */
+/** The current usage of a tenant. */
 export async function tenantUsage(
   deps: Pick<ApiDeps, 'secretBox'>,
   transaction: Transaction,

@@ -4,7 +4,7 @@ import type { ApiDeps } from '../core/deps.ts';
 import { booleanQuery } from '../core/query.ts';
 import type { PresentOptions } from './deployment-present.ts';
 
-/** What the routes that answer deployments have in common. */
+/** Shared by the routes that return deployments. */
 
 export const maskQuery = {
   mask_secrets: booleanQuery
@@ -12,7 +12,7 @@ export const maskQuery = {
     .describe('true: mask the values of secrets, whatever the scopes of the key.'),
 };
 
-/** How the caller gets to see deployments. */
+/** How deployments are presented to the caller. */
 export function presenting(deps: ApiDeps, request: FastifyRequest, mask: boolean): PresentOptions {
   return {
     box: deps.secretBox,

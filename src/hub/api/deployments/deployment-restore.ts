@@ -22,10 +22,10 @@ export interface RestoreRequest {
 }
 
 const graceOver = () =>
-  new ApiError(409, 'The grace of the deletion is over: its data is being removed, or is gone.');
+  new ApiError(409, 'The grace period of the deletion has ended: its data is being removed or is gone.');
 
 /**
- * Takes a deletion back within its grace.
+ * Restores a deployment within the grace period of its deletion.
  * @throws ApiError 400 for a quota, 404, 409 with the reason, 412
  */
 export async function restore(deps: ApiDeps, request: RestoreRequest): Promise<DeploymentRecord> {

@@ -14,34 +14,36 @@ import type { NewRevision } from '../../store/core/records.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, wrongShape } from '../core/errors.ts';
 
-/** What POST and PATCH of deployments decide alike, for real and as a dry run. */
+/** Validation that POST and PATCH of deployments share, for changes and dry runs. */
 
-export interface Wanted {
+export interface RequestedDeployment {
   readonly sourceConfig: SourceConfig;
-  /** As it is stored; absent: the deployment is to be made. */
+  /** The stored state; absent: the deployment is new. */
   readonly stored?: {
     readonly sourceConfig: SourceConfig;
-    /** The volume of a database that is the tenant's own at present (deployment-quota.ts); null: it is ours. */
+    /**
+     * The volume of a database that is currently external (deployment-quota.ts); null: the database is in the cluster.
+     */
     readonly keptVolumeGi: number | null;
   };
   readonly secrets: readonly Secret[];
   readonly appName: string;
 }
 
-/** URL that the server gives a deployment: in cloud mode, below the platform's domain; null: none. */
+/** The URL that the server assigns to a deployment: in cloud mode, below the platform's domain; null: none. */
 export function serverUrl({ hosting, appDomain }: ApiDeps, appName: string): string | null {
   return hosting === 'cloud' && appDomain !== null ? `https://${appName}.${appDomain}` : null;
 }
 
-/** Whose repository images under the registry must be of; null: the registry does not ask the hub who may pull. */
+/** The required owner of repositories in the registry; null: the registry does not use the hub for authorization. */
 export function repositoryOwner<Owner>({ registryAuthority }: ApiDeps, owner: Owner): Owner | null {
   return registryAuthority == null ? null : owner;
 }
 
 /**
- * Whether the repository that a body names may be called by this installation. As much the shape of a body as the rest of
- * the URL, but for a setting.
- * @throws ApiError 422 for one on a private address
+ * Checks whether this installation may call the host of a repository. The check belongs to the shape of the body,
+ * except that it depends on a setting.
+ * @throws ApiError 422 for a private address
  */
 export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | undefined): void {
   if (url == null || gitHost.allowsPrivate) return;
@@ -53,8 +55,8 @@ export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | u
 const hasOwnDatabase = (secrets: readonly Secret[]) =>
   secrets.some(({ name }) => name === EXTERNAL_DATABASE_SECRET);
 
-/** Rules across the fields of resource_spec, then the policy. One field is told once. */
-export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
+/** The rules across the fields of resource_spec, then the policy. Each field is reported once. */
+export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): BodyIssue[] {
   const { sourceConfig, stored, secrets, appName } = wanted;
   const specIssues = specRuleIssues({
     spec: sourceConfig.resource_spec ?? {},
@@ -76,8 +78,8 @@ export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
 }
 
 /**
- * A revision that is to be made: an image waits for the listener, a source for its build.
- * @param resolvedImage digest-pinned image; null: none is known, or it is to be built
+ * A revision to create. An image waits for the listener, a source for its build.
+ * @param resolvedImage digest-pinned image; null: not known, or to be built
  */
 export function newRevision(
   source: Source,
@@ -90,13 +92,16 @@ export function newRevision(
       id,
       status: 'AWAITING_BUILD',
       reason: 'AwaitingBuild',
-      message: 'The image is to be built from the repository.',
+      message: 'The image will be built from the repository.',
     };
   }
   return { id, status: 'QUEUED', ...(resolvedImage === null ? {} : { resolvedImage }) };
 }
 
-/** The answer to a write that another deployment's unique value stopped; other errors as they are. */
+/**
+ * The response to a write that conflicts with a unique value of another deployment. Other errors are returned
+ * unchanged.
+ */
 export function conflict(error: unknown): unknown {
   if (!(error instanceof UniqueViolation)) return error;
   if (error.constraint === 'deployments_name') {
@@ -108,20 +113,20 @@ export function conflict(error: unknown): unknown {
   if (error.constraint === 'leaving_hosts_pkey') {
     return new ApiError(
       409,
-      'The host of this URL (source_config.custom_url) is being released by another deployment: it is free as soon as the route of that one is seen to be gone. Try again in a moment.',
+      'The host of this URL (source_config.custom_url) is being released by another deployment. It is available when the route of that deployment is removed. Try again in a moment.',
     );
   }
   if (error.constraint === 'kept_hosts_pkey') {
     return new ApiError(
       409,
-      'The host of this URL (source_config.custom_url) is still routed to workloads that another tenant has taken out of Berth. Whoever runs the platform can free it, once their routes are gone.',
+      'The host of this URL (source_config.custom_url) is still routed to workloads that another tenant has taken out of Berth. The platform can free it when their routes are removed.',
     );
   }
   return error;
 }
 
-/** Carries the result of a dry run out of the transaction that is undone. */
-class Undone<T> extends Error {
+/** Carries the result of a dry run out of the transaction, which is rolled back. */
+class DryRunResult<T> extends Error {
   readonly result: T;
   constructor(result: T) {
     super('a dry run is undone');
@@ -129,17 +134,17 @@ class Undone<T> extends Error {
   }
 }
 
-/** Runs `transact` and undoes it: the same statements as for real, with nothing left of them. */
-export async function undone<T, X>(
+/** Runs `transact` and rolls it back. It runs the same statements as a real change and keeps none of their effects. */
+export async function rolledBack<T, X>(
   transact: (work: (transaction: X) => Promise<T>) => Promise<T>,
   work: (transaction: X) => Promise<T>,
 ): Promise<T> {
   try {
     return await transact(async (transaction) => {
-      throw new Undone(await work(transaction));
+      throw new DryRunResult(await work(transaction));
     });
   } catch (error) {
-    if (error instanceof Undone) return error.result as T;
+    if (error instanceof DryRunResult) return error.result as T;
     throw error;
   }
 }

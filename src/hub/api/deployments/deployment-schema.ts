@@ -10,7 +10,7 @@ import {
 } from '../../../domain/resource-spec/resource-spec.ts';
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 
-/** A deployment as answered: the fields of the contract, each always there; what is unset is null. */
+/** A deployment in a response. All fields of the contract are present; unset fields are null. */
 
 export const timeSchema = z.iso.datetime();
 
@@ -20,7 +20,7 @@ const shownFields = Object.fromEntries(
   RESOURCE_SPEC_FIELDS.map((field) => [field, z.nonoptional(resourceSpecSchema.shape[field])]),
 );
 
-/** resource_spec as answered: every field, unset is null. */
+/** resource_spec in a response. All fields are present; unset fields are null. */
 export type ShownResourceSpec = Shown<ResourceSpec>;
 export const shownResourceSpecSchema = z
   .object(shownFields)

@@ -53,13 +53,13 @@ function present(event: EventRecord): z.infer<typeof eventSchema> {
   };
 }
 
-/** A deployment that is gone still has its history. */
+/** A deleted deployment still has its history. */
 async function isKnown(reader: Reader, tenantId: string, deploymentId: string): Promise<boolean> {
   if ((await findDeployment(reader, tenantId, deploymentId)) !== null) return true;
   return (await listEvents(reader, tenantId, deploymentId, { limit: 1, offset: 0 })).length > 0;
 }
 
-/** The tenant whose history is asked for; null: all of it, which is for admins without one. */
+/** The tenant whose history is requested; null: the whole history, for admins that name no tenant. */
 function auditedTenant(request: FastifyRequest): string | null {
   const { tenantId, scopes } = callerOf(request);
   if (tenantId === null && !scopes.includes('admin')) throw tenantMissing();

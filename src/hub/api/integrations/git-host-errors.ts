@@ -1,13 +1,13 @@
 import { GitHostError, type GitHostFailure } from '../../../domain/builds/git-host.ts';
 import { ApiError } from '../core/errors.ts';
 
-/** What a client is told of a git host that gave no answer; nothing of what the host said. */
+/** The response for a failure of a git host. It contains no text of the host. */
 const ANSWERS: Readonly<Record<GitHostFailure, readonly [status: 502 | 504, detail: string]>> = {
   refused: [
     502,
-    'The git host refuses the token of the integration. PATCH the integration with another one.',
+    'The git host rejects the token of the integration. PATCH the integration with another token.',
   ],
-  limited: [502, 'The git host lets no more requests of this token pass for now. Try again later.'],
+  limited: [502, 'The git host has reached its request limit for this token. Try again later.'],
   missing: [502, 'The git host has no such repository, or the token may not read it.'],
   private_address: [502, 'The git host is at a private address, which this installation does not call.'],
   timeout: [504, 'The git host did not answer in time. Try again.'],
@@ -15,10 +15,10 @@ const ANSWERS: Readonly<Record<GitHostFailure, readonly [status: 502 | 504, deta
     502,
     'The git host cannot be reached or answers with an error. Check host_url, or try again.',
   ],
-  unreadable: [502, 'What the git host answers is not what its API answers. Check provider and host_url.'],
+  unreadable: [502, 'The response of the git host does not match its API. Check provider and host_url.'],
 };
 
-/** Errors of the git host as answers; others as they are. */
+/** Maps errors of the git host to responses. Other errors are returned unchanged. */
 export function gitHostAnswer(error: unknown): unknown {
   return error instanceof GitHostError ? new ApiError(...ANSWERS[error.failure]) : error;
 }

@@ -38,7 +38,7 @@ const WRITE = { scopes: ['deployments:write'] } as const;
 
 const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the integration.') });
 
-/** 409 where the name is taken. */
+/** 409 when the name is taken. */
 function taken(error: unknown): unknown {
   return error instanceof UniqueViolation
     ? new ApiError(409, 'Another integration has this name (name).')
@@ -46,8 +46,8 @@ function taken(error: unknown): unknown {
 }
 
 /**
- * The URL as it is kept: host in lower case, no slash at its end.
- * @throws ApiError 400 for a private host, where this installation calls none
+ * The stored form of the URL: lower-case host, no trailing slash.
+ * @throws ApiError 400 for a private host when this installation does not call them
  */
 function hostUrlOf(deps: ApiDeps, text: string): string {
   if (!deps.gitHost.allowsPrivate && !isPublicUrl(text)) {
@@ -162,7 +162,7 @@ function repositories(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/integrations/:integration_id/repos',
     {
-      // Acts with the token, so it is for those who may deploy.
+      // The route uses the token, so it requires the permission to deploy.
       config: { access: WRITE },
       schema: {
         tags: ['integrations'],

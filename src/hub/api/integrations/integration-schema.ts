@@ -6,14 +6,14 @@ import { gitHostUrlSchema } from '../../../domain/net/https-url.ts';
 import type { Integration } from '../../store/builds/integrations.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 
-/** Integrations as sent and as answered: a token goes in and never comes out. */
+/** Integrations in requests and responses. A token is accepted and never returned. */
 
 const integrationNameSchema = nameSchema.describe(`Name, unique in the tenant. ${NAME_FORM}`);
 const tokenSchema = z
   .string()
   .min(1)
   .max(4096)
-  // It goes into a header: nothing but printable ASCII, and never into a message.
+  // The token is sent in a header, so only printable ASCII is accepted. It must never appear in a message.
   .regex(/^[\x21-\x7e]+$/, 'must consist of printable ASCII characters without spaces')
   .describe('Token for the git host. Write-only.')
   .meta({ examples: ['glpat-write-only'] });
@@ -77,7 +77,7 @@ export const repositoryListSchema = z
   })
   .describe('A page of repositories. An empty page follows the last one.');
 
-/** An integration as answered. */
+/** An integration in a response. */
 export const presentIntegration = (integration: Integration): z.infer<typeof integrationSchema> => ({
   id: integration.id,
   tenant_id: integration.tenantId,

@@ -18,7 +18,7 @@ import { noQuery } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { listenerSchema, patchListenerSchema, presentListener } from './listener-schema.ts';
 
-/** Changing and deleting listeners: a tenant's own. */
+/** Changes and deletes listeners of a tenant. */
 
 const WRITE = { scopes: ['deployments:write'] } as const;
 const params = z.strictObject({ listener_id: uuidSchema.describe('Id of the listener.') });
@@ -32,7 +32,7 @@ function namespacesInUse({ namespaces }: NamespacesInUse): ApiError {
   const more = namespaces.length > MAX_NAMED ? ` and ${namespaces.length - MAX_NAMED} more` : '';
   return new ApiError(
     409,
-    `Deployments are in namespaces that compute_config.k8s_namespaces would lose: ${named.join(', ')}${more}. Those that are being deleted count until their cluster is clean.`,
+    `compute_config.k8s_namespaces lacks namespaces that contain deployments: ${named.join(', ')}${more}. Deployments that are being deleted count until their cluster is clean.`,
   );
 }
 
@@ -42,16 +42,16 @@ function conflict(error: unknown): unknown {
   if (!(error instanceof ReferenceViolation)) return error;
   return new ApiError(
     409,
-    'Deployments use the listener. Those that are being deleted count until their cluster is clean.',
+    'Deployments use the listener. Deployments that are being deleted count until their cluster is clean.',
   );
 }
 
-/** @throws ApiError 404; 403 for the platform's, which every tenant sees and none changes */
+/** @throws ApiError 404; 403 for listeners of the platform, which tenants see but cannot change */
 async function checkOwn(transaction: Transaction, tenantId: string, id: string): Promise<void> {
   const listener = await findListener(transaction, tenantId, id);
   if (listener === null) throw notFound('listener');
   if (listener.tenantId === null) {
-    throw new ApiError(403, 'The listener is the platform’s: it can be used, not changed.');
+    throw new ApiError(403, 'The listener belongs to the platform: tenants can use it, but not change it.');
   }
 }
 
@@ -67,7 +67,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
         tags: ['listeners'],
         summary: 'Change a listener',
         description:
-          "Gives a listener of the tenant's own another compute_id, or other namespaces. A namespace with deployments in it cannot be taken away. What a listener itself names (BERTH_NAMESPACES) takes the place of the list with each renewal of its lease. The platform's cannot be changed: 403; but an admin may let it forget its cluster, with a body of cluster_id alone.",
+          'Changes the compute_id or the namespaces of a listener of the tenant. A namespace with deployments cannot be removed. BERTH_NAMESPACES of a listener replaces the list with each renewal of its lease. Listeners of the platform cannot be changed: 403. An admin can only clear their cluster, with cluster_id as the only field.',
         params,
         querystring: noQuery,
         body: patchListenerSchema,
@@ -78,7 +78,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
       const tenantId = tenantOf(request);
       const { listener_id: id } = request.params;
       const { compute_id: computeId, compute_config: computeConfig, cluster_id: clusterId } = request.body;
-      // In the cloud, deployments are in the tenant's own namespace, whatever the list says.
+      // In cloud mode, deployments are in the tenant's namespace, whatever the list contains.
       const options = { actor: actorOf(request), keepNamespaces: deps.hosting !== 'cloud' };
       const forgets = clusterId === null && Object.keys(request.body).length === 1;
       if (id === PLATFORM_LISTENER_ID && forgets && callerOf(request).scopes.includes('admin')) {
@@ -110,7 +110,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
         tags: ['listeners'],
         summary: 'Delete a listener',
         description:
-          "Forgets a listener of the tenant's own; one that still runs is refused from then on. Refused while deployments use it, those that are being deleted included. The platform's cannot be deleted: 403.",
+          'Deletes a listener of the tenant. If it still runs, its calls are rejected from then on. Rejected while deployments use it, including those that are being deleted. Listeners of the platform cannot be deleted: 403.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },

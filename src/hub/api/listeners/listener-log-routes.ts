@@ -14,11 +14,11 @@ import type { Scope } from '../../store/core/database.ts';
 import { checkEpoch } from '../../store/listeners/listener-lease.ts';
 import {
   addLogChunk,
-  areLogsWanted,
+  hasLogRequests,
   type TakenLogRequest,
   takeLogRequests,
 } from '../../store/listeners/log-requests.ts';
-import { goneSignal } from '../core/client-disconnect.ts';
+import { disconnectSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
 import { chunkBody } from '../logs/workload-logs.ts';
@@ -26,18 +26,18 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 import { clean } from './listener-reports.ts';
 import { createWorkHints, type WorkHints } from './work-hints.ts';
 
-/** What the routes of the listener protocol have in common. */
+/** Shared by the routes of the listener protocol. */
 export interface ProtocolRoutes {
   readonly app: FastifyInstance;
   readonly deps: Pick<ApiDeps, 'secretBox' | 'logHints'>;
   readonly config: FastifyContextConfig;
   readonly scopeOf: (request: FastifyRequest, listenerId: string) => Promise<Scope>;
-  /** Fires when the server begins to shut down. */
+  /** Aborts when the server begins to shut down. */
   readonly closing: AbortSignal;
 }
 
-/** Hints get lost; a listener that waits looks again after so long. */
-const LOOK_AGAIN_MS = 5000;
+/** Notifications can be lost, so a waiting listener queries again after this time. */
+const REQUERY_MS = 5000;
 
 const params = z.object({ id: z.uuid() });
 
@@ -46,7 +46,7 @@ interface Waiting {
   readonly hints: WorkHints;
   readonly listenerId: string;
   readonly epoch: number;
-  /** What the listener knows. */
+  /** The features that the listener supports. */
   readonly knows: readonly string[];
   /** Milliseconds. */
   readonly wait: number;
@@ -54,8 +54,9 @@ interface Waiting {
 }
 
 /**
- * Who wants to read and can be read for, as soon as somebody does; nobody once the time is over. One that needs more than
- * the listener says that it knows waits on: a listener that spoke to a hub of before a moment ago says nothing, once.
+ * Log requests that the listener can serve, as soon as there is one; an empty list after the timeout. A request that
+ * needs more than the features that the listener named keeps waiting, because a listener that just talked to an older
+ * hub names none in its first call.
  * @throws StaleEpoch
  */
 async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
@@ -63,8 +64,8 @@ async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
   const end = performance.now() + wait;
   for (;;) {
     const ticket = hints.ticket(listenerId);
-    const wanted = await scope.read((reader) => areLogsWanted(reader, listenerId, epoch));
-    // Each is handed out once: one that is handed to nobody would wait in vain.
+    const wanted = await scope.read((reader) => hasLogRequests(reader, listenerId, epoch));
+    // Each request is handed out once. One that is handed to a disconnected listener would wait in vain.
     const taken =
       wanted && !signal.aborted
         ? await scope.transaction(async (transaction) => {
@@ -74,11 +75,11 @@ async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
         : [];
     const left = end - performance.now();
     if (taken.length > 0 || left <= 0 || signal.aborted) return taken;
-    await hints.wait(listenerId, ticket, Math.min(left, LOOK_AGAIN_MS), signal);
+    await hints.wait(listenerId, ticket, Math.min(left, REQUERY_MS), signal);
   }
 }
 
-const asTold = ({ id, http_request_id: httpRequestId, ...rest }: TakenLogRequest) => ({
+const presentLogRequest = ({ id, http_request_id: httpRequestId, ...rest }: TakenLogRequest) => ({
   request_id: id,
   ...rest,
   ...(httpRequestId === null ? {} : { http_request_id: httpRequestId }),
@@ -105,9 +106,9 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       const scope = await scopeOf(request, listenerId);
       const { epoch, wait_seconds: seconds } = request.query;
       const knows = request.query.knows.split(',');
-      const signal = goneSignal(reply, closing);
+      const signal = disconnectSignal(reply, closing);
       const waiting = { scope, hints, listenerId, epoch, knows, wait: seconds * 1000, signal };
-      return { log_requests: (await waitForReaders(waiting)).map(asTold) };
+      return { log_requests: (await waitForReaders(waiting)).map(presentLogRequest) };
     },
   );
 
@@ -140,7 +141,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
   );
 }
 
-/** The calls of listeners that carry logs (contract/protocol/log-protocol.ts). */
+/** The listener calls that carry logs (contract/protocol/log-protocol.ts). */
 export function addLogRoutes(options: ProtocolRoutes): void {
   const { app, deps, config, scopeOf } = options;
   addReaderRoutes(options);

@@ -1,11 +1,11 @@
 import type { WorkItem } from '../../../contract/protocol/work-protocol.ts';
 import type { Scope } from '../../store/core/database.ts';
 import { checkEpoch, handOutAgain, StaleEpoch } from '../../store/listeners/listener-lease.ts';
-import { type HandOut, lookForWork, takeWork } from '../../store/listeners/listener-work.ts';
+import { checkForWork, type HandOut, takeWork } from '../../store/listeners/listener-work.ts';
 import type { DueWork } from '../../store/listeners/listener-work-rows.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { UNOBSERVED } from '../observe/observer.ts';
-import { itemRendering, toWorkItem, whyNone } from './listener-work-item.ts';
+import { itemRendering, toWorkItem, whyNotRendered } from './listener-work-item.ts';
 
 /** The long poll for work. */
 
@@ -22,16 +22,19 @@ export type WorkDeps = Pick<
   | 'observer'
 >;
 
-/** Hints get lost; a request that waits looks for itself this often, in milliseconds. */
-const LOOK_AGAIN_MS = 5000;
-/** Due, but another transaction holds the rows: look again after this. */
+/** Notifications can be lost, so a waiting request queries again after this time, in milliseconds. */
+const REQUERY_MS = 5000;
+/** Work is due, but another transaction holds the rows. The request queries again after this time. */
 const BUSY_MS = 100;
-/** An answer is full at this size, in bytes of JSON. */
+/** Maximum size of a response, in bytes of JSON. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-/** What is noted of items that are handed out may be lost: they are due as before then, and come again. */
+/** Written without waiting for the disk: a lost record of handed-out items makes them due again. */
 const HANDING_OUT = { durable: false, byIndex: true } as const;
 
-/** Renders due items until the answer is full. A record that cannot be rendered is put off, not in the way. */
+/**
+ * Renders due items until the response is full. An item that cannot be rendered is postponed, so it does not block
+ * others.
+ */
 function renderer(deps: WorkDeps) {
   let bytes = 0;
   const rendering = itemRendering(deps);
@@ -42,13 +45,13 @@ function renderer(deps: WorkDeps) {
       bytes += JSON.stringify(item).length;
       if (item.kind === 'purge' || due.kind === 'purge')
         return { kind: 'item', item, specHash: null, starts: false };
-      // The wanted one, and not what is being built in its place.
+      // The desired revision, not the one that is being built to replace it.
       const starts = !item.spec.suspend && item.spec.revision.id === due.revision?.id;
       return { kind: 'item', item, specHash: item.spec_hash, starts };
     } catch (error) {
       const deploymentId = due.kind === 'apply' ? due.deployment.id : due.deploymentId;
-      const why = whyNone(error);
-      // The error's own text may quote the record.
+      const why = whyNotRendered(error);
+      // The text of the error may quote the record.
       const err = error instanceof Error ? error.name : 'unknown';
       const fields = { deploymentId, err, reason: why.reason };
       deps.logger.error(fields, 'failed to build the work item of a deployment; it is blocked for now');
@@ -57,7 +60,7 @@ function renderer(deps: WorkDeps) {
   };
 }
 
-/** A line of a change's way: from the request to the cluster. */
+/** Logs one step of a change on its way from the request to the cluster. */
 function tell(
   { logger, observer = UNOBSERVED, span }: WorkDeps,
   listenerId: string,
@@ -84,19 +87,19 @@ export interface WorkRequest {
   /** Milliseconds. */
   wait: number;
   signal: AbortSignal;
-  /** An answer did not arrive: what was handed out with it is due at once. */
+  /** The previous response did not arrive. Its items are due at once. */
   lost: boolean;
 }
 
-/** When the next item is due, in milliseconds from now; null: none is waiting. @throws StaleEpoch */
+/** Time until the next item is due, in milliseconds; null: no item waits. @throws StaleEpoch */
 async function dueIn(scope: Scope, listenerId: string, epoch: number): Promise<number | null> {
-  const look = await scope.read((reader) => lookForWork(reader, listenerId));
+  const look = await scope.read((reader) => checkForWork(reader, listenerId));
   if (look?.epoch !== epoch) throw new StaleEpoch(epoch, look?.epoch ?? 0);
   return look.dueInMs;
 }
 
 /**
- * What is due, as soon as something is; nothing once the time is over or the signal fires.
+ * Returns due items as soon as there are some, or an empty list when the time is over or the signal aborts.
  * @throws StaleEpoch
  */
 export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkRequest): Promise<WorkItem[]> {
@@ -108,14 +111,14 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
       await handOutAgain(transaction, listenerId);
     });
   }
-  // Who was hinted at takes what is due without looking first whether something is: the hint mostly says so.
+  // After a notification, due items are claimed without a check first, because there mostly are some.
   let hinted = false;
   for (;;) {
     const ticket = deps.hints.ticket(listenerId);
     const dueInMs = hinted ? 0 : await dueIn(scope, listenerId, epoch);
     const due = dueInMs !== null && dueInMs <= 0;
-    const lookedAt = Date.now();
-    // Work is not handed to nobody: it would come again only when it is missed.
+    const queriedAt = Date.now();
+    // Items are not handed to a disconnected client, since they would return only after a timeout.
     const items =
       due && !signal.aborted
         ? await scope.transaction(async (transaction) => {
@@ -123,15 +126,15 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
             return takeWork(transaction, listenerId, limit, renderer(deps));
           }, HANDING_OUT)
         : [];
-    for (const item of items) tell(deps, listenerId, item, lookedAt);
+    for (const item of items) tell(deps, listenerId, item, queriedAt);
     const left = end - performance.now();
     if (items.length > 0 || left <= 0 || signal.aborted) return items;
-    // In vain: what it waits for now is told by a look.
+    // The notification brought no items. A query finds when the next one is due.
     if (hinted) {
       hinted = false;
       continue;
     }
-    const pause = due ? BUSY_MS : Math.min(dueInMs ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS);
+    const pause = due ? BUSY_MS : Math.min(dueInMs ?? REQUERY_MS, REQUERY_MS);
     hinted = await deps.hints.wait(listenerId, ticket, Math.min(left, Math.ceil(pause) + 1), signal);
   }
 }

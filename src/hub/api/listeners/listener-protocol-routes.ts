@@ -29,11 +29,11 @@ import {
 import { readLease } from '../../store/listeners/listener-lease-state.ts';
 import { type BatchResult, takeReports } from '../../store/listeners/listener-reports.ts';
 import { type Caller, callerOf } from '../core/auth.ts';
-import { closingSignal, goneSignal } from '../core/client-disconnect.ts';
+import { disconnectSignal, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { noQuery } from '../core/query.ts';
-import { renderingOf } from '../deployments/deployment-placement.ts';
+import { listenerRendering } from '../deployments/deployment-placement.ts';
 import { UNOBSERVED } from '../observe/observer.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { addLogRoutes } from './listener-log-routes.ts';
@@ -43,18 +43,18 @@ import { toClusterReport, toInventoryEntry } from './listener-reports.ts';
 export type ListenerProtocolDeps = WorkDeps &
   Pick<ApiDeps, 'database' | 'leaseSeconds' | 'logHints' | 'version' | 'observer' | 'span'>;
 
-/** Who calls, as far as these routes ask. */
+/** The parts of the caller that these routes use. */
 type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
 
-/** Of inventories and reports, in bytes: as many as one call may hold fit, with long names and messages. */
+/** Body limit of inventories and reports, in bytes. The maximum number of items fits, with long names and messages. */
 const BODY_LIMIT = 16 * 1024 * 1024;
 
 const params = z.object({ id: z.uuid() });
 const refusals = errorAnswers(404, 409, 413, 415);
 
 /**
- * The scope in which the caller may run this listener: a tenant's key its own, the platform's key the platform's,
- * an admin any.
+ * The scope in which the caller may run this listener: a tenant's key its own listeners, the platform's key the
+ * platform's, an admin any.
  */
 async function scopeFor(database: Database, caller: ListenerCaller, listenerId: string): Promise<Scope> {
   const { keyTenantId: tenantId } = caller;
@@ -65,20 +65,20 @@ async function scopeFor(database: Database, caller: ListenerCaller, listenerId: 
   return scope;
 }
 
-/** 409 as the protocol says; everything else is the app's own error handler's. */
+/** 409 as the protocol defines it. All other errors go to the error handler of the app. */
 function toConflict(error: unknown): never {
   if (error instanceof AnotherCluster) {
     throw new ApiError(
       409,
-      `${ANOTHER_CLUSTER}: give this one a listener id of its own, or, if it takes the place of the other one, PATCH /v2/listeners/{id} with {"cluster_id": null}.`,
+      `${ANOTHER_CLUSTER}: give this cluster its own listener id, or, if it replaces the other cluster, PATCH /v2/listeners/{id} with {"cluster_id": null}.`,
     );
   }
   if (error instanceof StaleEpoch || error instanceof LeaseHeld) throw new ApiError(409, error.message);
   throw error;
 }
 
-/** For whoever follows a change, and for metrics. */
-function tellReports(
+/** Logs changes and records metrics. */
+function recordReports(
   { logger, observer = UNOBSERVED, span }: ListenerProtocolDeps,
   reports: readonly ClusterReport[],
   { ignored, moved, progress }: BatchResult,
@@ -99,7 +99,7 @@ function tellReports(
   for (const measure of progress) observer.progressed(measure);
 }
 
-/** The holder is replaced after this part of the time in which its cluster counts as observed. */
+/** A holder is replaced after this fraction of the time in which its reports count as current. */
 const HELD_PART = 4;
 
 function addRoutes(
@@ -108,7 +108,7 @@ function addRoutes(
   caller: (request: FastifyRequest) => ListenerCaller,
 ): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
-  const closing = closingSignal(app);
+  const closing = shutdownSignal(app);
   app.setErrorHandler(toConflict);
   const times = { observedSeconds: deps.leaseSeconds, heldSeconds: deps.leaseSeconds / HELD_PART };
   const config = {
@@ -180,7 +180,7 @@ function addRoutes(
         held: lease.held,
         namespaces: [...lease.namespaces],
         used_namespaces: [...lease.used],
-        rendering: renderingOf(lease),
+        rendering: listenerRendering(lease),
         cluster_id: lease.clusterId,
       };
     },
@@ -202,7 +202,7 @@ function addRoutes(
       const listenerId = request.params.id;
       const scope = await scopeOf(request, listenerId);
       const { epoch, limit, lost, wait_seconds: wait } = request.query;
-      const signal = goneSignal(reply, closing);
+      const signal = disconnectSignal(reply, closing);
       return {
         items: await waitForWork(deps, scope, { listenerId, epoch, limit, lost, wait: wait * 1000, signal }),
       };
@@ -232,7 +232,7 @@ function addRoutes(
         { byIndex: true },
       );
       if (result === null) throw notFound('listener');
-      tellReports(deps, reports, result, context.now.getTime());
+      recordReports(deps, reports, result, context.now.getTime());
       const isAhead = result.ignored.some(({ why }) => why === GENERATION_AHEAD);
       return { accepted_seq: result.acceptedSeq, ...(isAhead ? { inventory_wanted: true } : {}) };
     },
@@ -266,7 +266,7 @@ function addRoutes(
   );
 }
 
-/** The calls of listeners: lease, work, reports, inventory (contract/*-protocol.ts). */
+/** The listener calls: lease, work, reports, inventory (contract/protocol/*). */
 export async function registerListenerProtocol(
   app: FastifyInstance,
   deps: ListenerProtocolDeps,

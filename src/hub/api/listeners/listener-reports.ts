@@ -3,9 +3,9 @@ import type { Culprit, ToldFailure } from '../../../domain/conditions/failure-so
 import type { BuildReport, ClusterReport } from '../../../domain/deployment/cluster-report.ts';
 import type { InventoryEntry } from '../../store/listeners/listener-inventory.ts';
 
-/** Messages of a listener in the terms of domain and store. */
+/** Converts messages of a listener to types of the domain and the store. */
 
-/** Text from a cluster as PostgreSQL takes it: without NUL and half surrogate pairs. */
+/** Removes NUL and lone surrogates, which PostgreSQL does not store. */
 export function clean(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
@@ -33,7 +33,7 @@ function toBuild(build: ObservedReport['build']): BuildReport | null {
   return { ...build, revisionId, ...(message === undefined ? {} : { message: clean(message) }) };
 }
 
-/** What a listener reports, in the domain's terms. */
+/** A listener's report in the domain's types. */
 export function toClusterReport(report: Report): ClusterReport {
   switch (report.kind) {
     case 'applied':
@@ -87,7 +87,7 @@ export function toClusterReport(report: Report): ClusterReport {
   }
 }
 
-/** One item of an inventory, in the store's terms. */
+/** One item of an inventory in the store's types. */
 export function toInventoryEntry(item: InventoryRequest['items'][number]): InventoryEntry {
   return {
     deploymentId: item.deployment_id,

@@ -68,7 +68,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
   );
 }
 
-/** `/v2/listeners`, but for the protocol (listener-protocol.ts). */
+/** `/v2/listeners`, without the listener protocol (listener-protocol-routes.ts). */
 export function listenerRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   creation(app, deps);

@@ -6,7 +6,7 @@ import { LISTENER_STATUSES } from '../../../domain/revision/states.ts';
 import type { ListenerRecord } from '../../store/core/records.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 
-/** Listeners as sent and as answered. */
+/** Listeners in requests and responses. */
 
 export const computeTypeSchema = z.enum(['k8s']).describe('Kind of the target.');
 
@@ -38,7 +38,7 @@ export const patchListenerSchema = z
       .null()
       .optional()
       .describe(
-        'null forgets which cluster the listener is for: the next one to take the lease is. For one that was built anew.',
+        'null: clear the cluster of the listener, for a cluster that was rebuilt. The next cluster that takes the lease is bound to it.',
       ),
   })
   .describe('The changes. Absent fields keep their value.');
@@ -68,7 +68,7 @@ export const listenerSchema = z
     unknown_resources: z
       .int()
       .describe(
-        'ManagedDeployments in the cluster whose ids the hub does not know, as after a restore from an older backup: left alone, each told once by an event UnknownResource (of many at once twenty, and how many more). At most 1000 are counted.',
+        'Number of ManagedDeployments in the cluster whose ids the hub does not know, for example after a restore from an older backup. They are not changed. Each causes one event UnknownResource; of many at once, the first twenty do, and one more event has the number of the others. At most 1000 are counted.',
       ),
     last_seen_at: timeSchema
       .nullable()
@@ -86,7 +86,7 @@ export const listenerListSchema = z
   })
   .describe('A page of listeners.');
 
-/** A listener as answered. */
+/** A listener in a response. */
 export function presentListener(record: ListenerRecord): ShownListener {
   return {
     id: record.id,

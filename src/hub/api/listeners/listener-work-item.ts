@@ -19,21 +19,21 @@ import { buildPushCredential, buildSecret } from '../builds/build-secret.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
-/** A due record of the store as the message that the listener gets. */
+/** Converts a due record of the store to the message for the listener. */
 
-/** What else items are made of. */
+/** The other inputs of work items. */
 export interface Rendering {
   readonly box: SecretBox;
-  /** The policy's, for tenants without their own. */
+  /** The allowed registries of the policy, for tenants without their own. */
   readonly quotas: TenantQuotas;
-  /** Of the platform's registry; null: it does not ask the hub who may pull. */
+  /** The authority of the platform's registry; null: the registry does not use the hub. */
   readonly authority: RegistryAuthority | null;
-  /** The platform's registry; null: nothing can be built. */
+  /** The platform's registry; null: no builds. */
   readonly registry: string | null;
   readonly now: Date;
 }
 
-/** What the API has to make items of. */
+/** The rendering inputs from the dependencies of the API. */
 export function itemRendering(
   deps: Pick<ApiDeps, 'secretBox' | 'policy' | 'registryAuthority' | 'registry' | 'clock'>,
 ): Rendering {
@@ -50,7 +50,7 @@ function environment(secrets: readonly Secret[]): Record<string, string> {
   return Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
 }
 
-/** What the cluster pulls the deployment's images with: for each source whose images are in its own repository. */
+/** The pull credentials for images in the deployment's own repository. */
 function pullSecret(
   authority: RegistryAuthority | null,
   { deployment }: DueApply,
@@ -65,17 +65,17 @@ function pullSecret(
   };
 }
 
-/** What the cluster is to build; null: nothing, or there is nowhere for the image to go. */
+/** The requested build; null: no build, or no registry for the image. */
 function buildInput({ registry }: Rendering, { deployment, build }: DueApply): BuildInput | null {
   if (build === null || registry === null) return null;
   return { revision: build.revision, repository: imageRepository(registry, deployment) };
 }
 
-/** Says which integration it was: nothing is wrong with the deployment's own secrets. */
+/** Names the integration, because the deployment's own secrets are intact. */
 class TokenUnreadable extends Error {
   constructor({ id, hostUrl }: SealedIntegration) {
     super(
-      `The token of the integration ${id} (${hostUrl}) cannot be decrypted, and what is to be built needs it: PATCH /v2/integrations/${id} with a token mends it.`,
+      `The token of the integration ${id} (${hostUrl}) cannot be decrypted, and a build needs it. To fix it, PATCH /v2/integrations/${id} with a token.`,
     );
   }
 }
@@ -101,9 +101,10 @@ function buildSecretOf(
 }
 
 /**
- * The revision that the custom resource names, with its secrets. Where those of the wanted one cannot be opened, the one that
- * is being built and will take its place: without an image it starts nothing, and the operator leaves what serves as it is.
- * @throws SecretBoxError when there is neither
+ * The revision that the custom resource names, with its secrets. When the secrets of the desired revision cannot be
+ * decrypted, it is the revision that is being built to replace it. That one has no image yet, so the operator starts
+ * nothing and leaves the active revision as it is.
+ * @throws SecretBoxError when neither can be decrypted
  */
 function namedRevision(
   { box, registry }: Rendering,
@@ -117,7 +118,10 @@ function namedRevision(
   }
 }
 
-/** Of the revision that serves. Lost here, its Secret is in the cluster, where nothing changes or removes it. */
+/**
+ * The secrets of the active revision. If they cannot be decrypted, the Secret in the cluster is neither changed nor
+ * removed.
+ */
 function activeEnvironment(box: SecretBox, { active }: DueApply) {
   const secrets = active === null ? null : readableSecrets(box, active);
   return active === null || secrets === null ? [] : [{ ...active, data: environment(secrets) }];
@@ -143,7 +147,7 @@ function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
   const { box, quotas, authority } = rendering;
   const { deployment } = due;
   const { resource, revision, secrets } = dueResource(rendering, due);
-  // With every default filled in it stands in the cluster as it is sent: its hash can be compared.
+  // All defaults are filled in, so the cluster stores it as it is sent and its hash can be compared.
   const spec = managedDeploymentSpecSchema.parse(resource.spec);
   const environments = [
     ...(revision === null ? [] : [{ ...revision, data: environment(secrets) }]),
@@ -193,14 +197,15 @@ function purgeItem(due: DuePurge): PurgeWork {
 
 /**
  * The work item of a due record.
- * @throws what `whyNone` has words for: its secrets, or the token that its build needs, cannot be opened; it breaks the contract
+ * @throws errors that `whyNotRendered` describes: secrets or the token of the build cannot be decrypted, or the record
+ *   violates the contract
  */
 export function toWorkItem(rendering: Rendering, due: DueWork): WorkItem {
   return due.kind === 'apply' ? applyItem(rendering, due) : purgeItem(due);
 }
 
-/** The words for what `toWorkItem` threw. An error's own text may quote the record. */
-export function whyNone(error: unknown): PutOff {
+/** Describes an error of `toWorkItem`. The text of the error itself may quote the record. */
+export function whyNotRendered(error: unknown): PutOff {
   if (error instanceof TokenUnreadable) return { reason: 'TokenUnreadable', message: error.message };
   const reason = error instanceof SecretBoxError ? 'SecretsUnreadable' : 'RecordInvalid';
   return { reason, message: REASONS[reason] };

@@ -1,37 +1,39 @@
 /**
- * Wakes requests that wait for work when PostgreSQL hints that there may be some.
- * Only ever a hint: whoever waits looks again after a while without one.
+ * Wakes requests that wait for work when PostgreSQL notifies of new work. Notifications can be lost: a waiting request
+ * also queries after a timeout.
  */
 export interface WorkHints {
-  /** Stands for "now": taken before looking for work, so that no hint falls between looking and waiting. */
+  /**
+   * The present moment. Take it before the query for work, so that no notification between query and wait is missed.
+   */
   ticket(listenerId: string): number;
   /**
-   * Resolves at the next hint for the listener since the ticket, after `ms`, or when the signal fires.
-   * @returns whether there was one for it by name: there mostly is work, then
+   * Resolves at the next notification for the listener since the ticket, after `ms`, or when the signal aborts.
+   * @returns whether a notification named the listener; there is mostly work then
    */
   wait(listenerId: string, ticket: number, ms: number, signal: AbortSignal): Promise<boolean>;
   /** These listeners may have work. */
   notify(listenerIds: Iterable<string>): void;
   /** Any listener may have work. */
   notifyAll(): void;
-  /** How many ids are remembered: those that were hinted at last, a bounded number. */
+  /** Number of remembered ids. It is bounded, and the ids of the latest notifications are kept. */
   readonly size: number;
 }
 
-/** Far more than are hinted at while somebody looks. */
-const MOST_REMEMBERED = 10_000;
+/** Far more ids than are notified between a query and its wait. */
+const MAX_REMEMBERED = 10_000;
 
 /**
- * Hints within this process; feed it from hub/store/core/notifications.ts.
- * @param most ids that are remembered. A ticket from before what was forgotten counts as hinted: rather a look in vain
- *   than a hint that is missed.
+ * Notifications within this process. Feed it from hub/store/core/notifications.ts.
+ * @param most maximum number of remembered ids. A ticket that is older than a forgotten id counts as notified, since a
+ *   needless query is better than a missed notification.
  */
-export function createWorkHints(most = MOST_REMEMBERED): WorkHints {
-  // One counter for all: a ticket is older than every later hint, whichever listener it is for.
+export function createWorkHints(most = MAX_REMEMBERED): WorkHints {
+  // One counter for all listeners: a ticket is older than every later notification.
   let count = 0;
-  // The newest hint for all, or of an id that was forgotten.
+  // The latest notification for all listeners, or for a forgotten id.
   let lastForAll = 0;
-  // In the order of the hints.
+  // In the order of the notifications.
   const last = new Map<string, number>();
   const waiting = new Map<string, Set<(named: boolean) => void>>();
 
@@ -40,7 +42,7 @@ export function createWorkHints(most = MOST_REMEMBERED): WorkHints {
   };
   const forget = () => {
     if (last.size <= most) return;
-    // Half at once: the first of a map is found the slower, the more before it were deleted.
+    // Removes half at once. Finding the first entry of a map gets slower with each deleted entry before it.
     for (const [listenerId, hint] of last) {
       if (last.size <= most / 2) return;
       last.delete(listenerId);

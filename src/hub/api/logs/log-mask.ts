@@ -5,14 +5,14 @@ import { allSecrets, secretIds } from '../../store/listeners/log-requests.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
 import type { MaskNow } from './workload-logs.ts';
 
-/** Lines as keys without `secrets:read` see them. */
+/** Masks log lines for keys without `secrets:read`. */
 
-/** Lines as they are. */
+/** Leaves lines unchanged. */
 export const unmasked: MaskNow = async () => (text) => text;
 
 /**
- * Masks the values of all secrets of a deployment: those that are kept now, and those that were when it was asked before.
- * They are opened when a set has come, not each time.
+ * Masks the values of all secrets of a deployment: the present ones, and those of earlier calls. A set of secrets is
+ * decrypted once, when it is first seen.
  */
 export function maskOf(box: SecretBox, tenantId: string, deploymentId: string): MaskNow {
   const sets = new Map<string, SealedSecrets>();

@@ -6,7 +6,7 @@ import { LOGGED_COMPONENTS, logLineSchema, type WorkloadLogLine } from '../../..
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { callerOf, tenantOf } from '../core/auth.ts';
-import { closingSignal, cutOff, goneSignal, onGone } from '../core/client-disconnect.ts';
+import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { createReaders, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
@@ -17,12 +17,12 @@ import { maskOf, unmasked } from './log-mask.ts';
 import { type LogBatch, type LogReader, readWorkloadLogs } from './workload-logs.ts';
 
 const DEFAULT_LINES = 500;
-/** Longest time that one request follows logs, and that one which does not may take. */
+/** Maximum time of a request that follows logs, and of one that does not. */
 const FOLLOW_MS = 30 * 60_000;
 const READ_MS = 30_000;
-/** An answer that is sent at once holds so many characters of lines at most. */
-const MOST_CHARACTERS = 4 * 1024 * 1024;
-/** Of one process; each may hold an answer in memory. */
+/** Maximum number of characters in the lines of a response that is not streamed. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+/** Readers per process. Each can hold a response in memory. */
 const READERS = { tenant: 10, all: 100 };
 const OF_LISTENER = { tenant: 5, all: MAX_LOG_REQUESTS };
 const RETRY_SECONDS = 10;
@@ -37,11 +37,11 @@ const options = z.strictObject({
     .describe('Only lines from this time or later, to the second.'),
   limit: integer(z.int().min(1).max(10_000))
     .default(DEFAULT_LINES)
-    .describe(`Most lines of each container, its newest. Default ${DEFAULT_LINES}.`),
+    .describe(`Maximum number of lines per container, the newest ones. Default ${DEFAULT_LINES}.`),
   follow: booleanQuery
     .default(false)
     .describe(
-      `True: goes on with what is written from now on, as ${NDJSON}, for at most ${FOLLOW_MS / 60_000} minutes. The last line is an object with the one member \`end\`.`,
+      `true: also stream new lines, as ${NDJSON}, for at most ${FOLLOW_MS / 60_000} minutes. The last line is an object with only the member \`end\`.`,
     ),
   previous: booleanQuery
     .default(false)
@@ -52,7 +52,7 @@ const options = z.strictObject({
 
 const query = options.refine(({ follow, previous }) => !(follow && previous), {
   path: ['previous'],
-  message: 'must not be true with follow: a run that is over prints no more',
+  message: 'must not be true with follow: a previous instance prints no more lines',
 });
 
 const logsSchema = z
@@ -64,16 +64,16 @@ const logsSchema = z
 
 const streamedSchema = z.union([logLineSchema, streamEndSchema]);
 
-const CUT = `More than ${MOST_CHARACTERS / 1024 / 1024} MiB: the rest was left out. Ask for fewer lines, or for one component.`;
+const CUT = `More than ${MAX_CHARACTERS / 1024 / 1024} MiB: the rest was left out. Ask for fewer lines, or for one component.`;
 const SHUT = 'The time is up: ask again.';
 
-/** What is read of pods that end and begin: one behind the other in time. */
+/** Sorts the lines of different pods by time. */
 const byTime = (a: WorkloadLogLine, b: WorkloadLogLine) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
 
 async function readWhole(batches: AsyncGenerator<LogBatch>): Promise<z.infer<typeof logsSchema>> {
   const until = performance.now() + READ_MS;
   const resources: WorkloadLogLine[] = [];
-  let room = MOST_CHARACTERS;
+  let room = MAX_CHARACTERS;
   let end = 'The time is up: the rest was left out.';
   for await (const batch of batches) {
     resources.push(...batch.lines);
@@ -85,7 +85,7 @@ async function readWhole(batches: AsyncGenerator<LogBatch>): Promise<z.infer<typ
   return { resources: resources.sort(byTime), end };
 }
 
-/** The lines of batches; `first` was read already, so that what fails at once is an answer of its own. */
+/** The lines of all batches. `first` was read before, so that an immediate failure gets an error response. */
 async function* followed(
   first: IteratorResult<LogBatch>,
   batches: AsyncGenerator<LogBatch>,
@@ -106,7 +106,7 @@ async function* followed(
 
 const params = deploymentParams;
 
-/** What is read with, or why nothing can be. @throws ApiError 404, 503 */
+/** The inputs of a read, or why logs cannot be read. @throws ApiError 404, 503 */
 async function readerOf(
   deps: ApiDeps,
   request: FastifyRequest,
@@ -118,9 +118,9 @@ async function readerOf(
     const found = await findDeployment(reader, tenantId, deploymentId);
     if (found === null) throw notFound('deployment');
     const { alive, leased, returning = false } = found.listener;
-    // One that was away reads logs before it has told what it found.
+    // A listener that was disconnected may serve logs before its first inventory.
     if (!alive && !(leased && returning)) {
-      const detail = 'The cluster of the deployment cannot be seen at present, so its logs cannot be read.';
+      const detail = 'The cluster of the deployment cannot be reached now, so its logs cannot be read.';
       throw new ApiError(503, detail, { retryAfterSeconds: RETRY_SECONDS, ofCluster: true });
     }
     const maskNow = sees ? unmasked : maskOf(deps.secretBox, tenantId, deploymentId);
@@ -130,13 +130,13 @@ async function readerOf(
 
 /** `/v2/deployments/{id}/logs`. */
 export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  const closing = closingSignal(app);
+  const closing = shutdownSignal(app);
   const readers = createReaders(READERS);
   const hints = deps.logHints ?? createWorkHints();
 
   const begin = (reply: FastifyReply, tenantId: string): AbortSignal => {
-    onGone(reply, readers.enter(tenantId));
-    return goneSignal(reply, closing);
+    onDisconnect(reply, readers.enter(tenantId));
+    return disconnectSignal(reply, closing);
   };
 
   app.withTypeProvider<ZodTypeProvider>().get(
@@ -169,15 +169,15 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const { follow, previous, ...rest } = request.query;
       const longestMs = follow ? FOLLOW_MS : READ_MS;
       const held = { deps, hints, most: OF_LISTENER, signal, longestMs, httpRequestId: request.id };
-      // A listener of before knows no `previous`: it is told of it where it is asked for.
+      // An older listener does not support `previous`, so the request names it only when it is used.
       const asked = { ...rest, follow, ...(previous ? { previous } : {}) };
       const batches = readWorkloadLogs({ ...common, ...held }, asked);
       if (!follow) return reply.send((await readWhole(batches)) as never);
       cutOff(reply, FOLLOW_MS);
-      // Where the client goes before the first batch, nobody ever asks for the lines: `followed` does not even begin.
+      // If the client disconnects before the first batch, the lines are never read and `followed` does not start.
       const close = () => void batches.return(undefined).catch(() => undefined);
       signal.addEventListener('abort', close, { once: true });
-      // Before the head of the answer: it tells whether there is a reader at all.
+      // Runs before the response head, because it fails when there are too many readers.
       return sendLines(reply, followed(await batches.next(), batches), deps.logger);
     },
   );

@@ -3,9 +3,9 @@ import type { LogQuery, WorkloadLogLine } from '../../../domain/core/log-query.t
 import type { Reader, Scope } from '../../store/core/database.ts';
 import { inTurns } from '../../store/core/masking.ts';
 import {
+  awaitsFeature,
   closeLogRequest,
   fetchLogChunks,
-  isStillNeeding,
   openLogRequest,
   renewLogRequest,
   type StoredChunk,
@@ -14,36 +14,36 @@ import type { ApiDeps } from '../core/deps.ts';
 import { ApiError } from '../core/errors.ts';
 import type { WorkHints } from '../listeners/work-hints.ts';
 
-/** Reading logs of workloads: a request for the listener, and what it brings. */
+/** Reads logs of workloads: stores a request for the listener and returns the chunks that it sends. */
 
-/** Hints get lost; whoever reads looks again after so long, and thereby says that it is there. */
-const LOOK_AGAIN_MS = 2000;
-/** The listener has so long to begin, and then to say something again, be it that there is nothing. */
+/** Notifications can be lost, so a reader queries again after this time. The query also renews the request. */
+const REQUERY_MS = 2000;
+/** Time for the listener to begin, and then to send the next chunk, which can be empty. */
 const BEGIN_MS = 15_000;
 const SILENCE_MS = 30_000;
-/** A reader whose client takes nothing for a while is there still: said this often. */
+/** How often a request is renewed while its client does not read. */
 const RENEW_MS = 4000;
 const RETRY_SECONDS = 10;
 
 const LATE = 'The listener of the cluster did not begin to read the logs in time. Try again.';
-const SILENT = 'The listener of the cluster says nothing any more';
+const SILENT = 'The listener of the cluster no longer responds';
 const GAVE_WAY =
   'The reading was ended: too many logs of this cluster are being read at once and others read fewer, or the hub was away for a moment: ask again.';
 const UNKNOWN_PREVIOUS =
-  'The listener of the cluster did not say in time that it can read what runs before the present ones printed: it is of an older version, or does not answer, or the hub is being updated. Try again.';
+  'The listener of the cluster did not confirm that it supports logs of previous containers: it has an older version or does not respond, or the hub is being updated. Try again.';
 const FULL = 'Too many logs of this cluster are being read at once. End one, or try again later.';
 
-/** What one chunk brings. */
+/** The content of one chunk. */
 export interface LogBatch {
   readonly lines: readonly WorkloadLogLine[];
-  /** Nothing comes after it: why. */
+  /** The reason of the end, when no chunk follows. */
   readonly end?: string;
 }
 
-/** The body of a chunk, as it is kept on its way. */
+/** The stored form of a chunk. */
 export const chunkBody = (batch: LogBatch): string => JSON.stringify(batch);
 
-/** What texts are told as at present. */
+/** The masking function for the present secrets. */
 export type MaskNow = (reader: Reader) => Promise<(text: string) => string>;
 
 export interface LogReader {
@@ -52,21 +52,22 @@ export interface LogReader {
   readonly tenantId: string;
   readonly deploymentId: string;
   readonly listenerId: string;
-  /** Readers of one listener: of one tenant, and of all. */
+  /** Limits of the readers of one listener: per tenant, and of all tenants. */
   readonly most: { readonly tenant: number; readonly all: number };
   /** X-Request-Id of the request. */
   readonly httpRequestId: string;
-  /** Asked for whenever lines have come: what is secret may change while they are read. */
+  /** Called for each set of new lines, because secrets can change during a read. */
   readonly maskNow: MaskNow;
-  /** The listener is held no longer than so many milliseconds, however slowly the lines are taken. */
+  /** Maximum time that the listener is occupied, in milliseconds, however slowly the client reads. */
   readonly longestMs: number;
-  /** Fires: nobody reads any more. */
+  /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 
 /**
- * What the listener reads, as it comes; batches without lines are signs of life. The request ends with the reading.
- * @throws ApiError 409 no listener says that it can, 429 too many readers, 504 the listener does not begin, or falls silent
+ * Yields what the listener reads. Batches without lines are keepalives. The stored request is removed at the end.
+ * @throws ApiError 409 no listener reported support, 429 too many readers, 504 the listener does not begin or stops
+ *   sending
  */
 export async function* readWorkloadLogs(reader: LogReader, query: LogQuery): AsyncGenerator<LogBatch> {
   const { deps, tenantId, deploymentId, listenerId, httpRequestId, most } = reader;
@@ -83,41 +84,41 @@ export async function* readWorkloadLogs(reader: LogReader, query: LogQuery): Asy
     yield* fetchAll(reader, scope, id);
   } finally {
     clearInterval(renewing);
-    // Where the database is away, the request runs out by itself.
+    // If the database is not available, the request expires by itself.
     await scope.transaction((transaction) => closeLogRequest(transaction, id)).catch(() => undefined);
   }
 }
 
-/** Renews the request also while whoever takes its lines pauses: a terminal that is held, a pager. */
+/** Renews the request while the client pauses, for example in a pager. */
 function renewed({ signal, longestMs }: LogReader, scope: Scope, id: string): NodeJS.Timeout {
   const until = performance.now() + longestMs;
   const timer = setInterval(() => {
     if (signal.aborted || performance.now() > until) return clearInterval(timer);
-    // Where the database is away, the next time does.
+    // If the database is not available, the next renewal succeeds.
     scope.transaction((transaction) => renewLogRequest(transaction, id)).catch(() => undefined);
   }, RENEW_MS);
   return timer;
 }
 
-/** What has come, as it may be told. `null`: the request is not there any more. */
+/** The chunks that have arrived, masked. null: the request no longer exists. */
 async function fetchBatches({ maskNow }: LogReader, scope: Scope, id: string) {
   return scope.transaction(async (transaction) => {
     const chunks = await fetchLogChunks(transaction, id);
     if (chunks === null) return null;
     if (chunks.length === 0) return [];
-    // Behind the lines: what was printed of a new secret finds it here.
+    // Read after the lines, so that a new secret which they contain is masked.
     const mask = await maskNow(transaction);
-    const told = [];
-    for (const chunk of chunks) told.push({ ...chunk, batch: await batchOf(chunk, mask) });
-    return told;
+    const masked = [];
+    for (const chunk of chunks) masked.push({ ...chunk, batch: await batchOf(chunk, mask) });
+    return masked;
   });
 }
 
 /** @throws ApiError 409, 504 */
-async function refuseSilence(scope: Scope, id: string, ms: number, hasBegun: boolean): Promise<void> {
+async function failWhenSilent(scope: Scope, id: string, ms: number, hasBegun: boolean): Promise<void> {
   const ofCluster = true;
   if (!hasBegun && ms > BEGIN_MS) {
-    const isUnknown = await scope.read((reader) => isStillNeeding(reader, id));
+    const isUnknown = await scope.read((reader) => awaitsFeature(reader, id));
     if (isUnknown) throw new ApiError(409, UNKNOWN_PREVIOUS);
     throw new ApiError(504, LATE, { retryAfterSeconds: RETRY_SECONDS, ofCluster });
   }
@@ -137,17 +138,17 @@ async function* fetchAll(reader: LogReader, scope: Scope, id: string): AsyncGene
       return;
     }
     for (const { batch, ...chunk } of chunks) {
-      // Sent again after it had been fetched.
+      // The chunk was sent again after it had been read.
       if (chunk.seq <= seq) continue;
       seq = chunk.seq;
       yield batch;
-      // After it: how long the reader took over it is not the listener's silence.
+      // Reset after the chunk is consumed. The time that the reader needs does not count as silence of the listener.
       heardAt = performance.now();
       if (chunk.last) return;
     }
-    await refuseSilence(scope, id, performance.now() - heardAt, seq > 0);
+    await failWhenSilent(scope, id, performance.now() - heardAt, seq > 0);
     if (seq > 0) yield { lines: [] };
-    await hints.wait(id, ticket, LOOK_AGAIN_MS, signal);
+    await hints.wait(id, ticket, REQUERY_MS, signal);
   }
 }
 

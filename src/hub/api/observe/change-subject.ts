@@ -1,25 +1,25 @@
 import type { FastifyInstance, FastifyRequest, preSerializationHookHandler } from 'fastify';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 
-/** What a request changed, for the log line that tells of it: from there a change can be followed into its cluster. */
+/** The object that a request changed. The log line names it, so a change can be followed into its cluster. */
 export interface ChangeSubject {
   readonly deploymentId?: string;
-  /** The latest revision of the deployment, or the one that is answered. */
+  /** The latest revision of the deployment, or the revision in the response. */
   readonly revisionId?: string;
-  /** Of what is wanted; with it the listener and the operator tell of the change. */
+  /** The generation of the desired state. The logs of listener and operator name it too. */
   readonly generation?: number;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What its answer told; null: nothing. */
+    /** The subject from the response; null: none. */
     subject: ChangeSubject | null;
   }
 }
 
 const NONE: ChangeSubject = {};
 
-/** As far as an answer tells. */
+/** Reads the subject from a response. */
 export function subjectOf(answer: unknown): ChangeSubject {
   if (typeof answer !== 'object' || answer === null) return NONE;
   const {
@@ -44,7 +44,7 @@ const note: preSerializationHookHandler = (request, _reply, payload, done) => {
   done(null, payload);
 };
 
-/** Notes what each change answers of its deployment; of routes that are added later. Those that read go without the hook. */
+/** Records the subject of each change, for all routes that are added later. Routes that only read have no such hook. */
 export function noteSubjects(app: FastifyInstance): void {
   app.decorateRequest('subject', null);
   app.addHook('onRoute', (route) => {
@@ -53,9 +53,9 @@ export function noteSubjects(app: FastifyInstance): void {
   });
 }
 
-/** What a request was about: what its answer told, else the deployment of its path. */
+/** The subject of a request: from its response, otherwise the deployment of its path. */
 export function changeSubject(request: FastifyRequest): ChangeSubject {
   const { deployment_id: named = '' } = (request.params ?? {}) as { deployment_id?: string };
-  // A path may hold anything.
+  // A path can contain anything.
   return { ...(UUID_PATTERN.test(named) ? { deploymentId: named } : {}), ...request.subject };
 }

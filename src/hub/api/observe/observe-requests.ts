@@ -5,73 +5,74 @@ import { isOfCluster } from '../core/errors.ts';
 import { changeSubject, noteSubjects } from './change-subject.ts';
 import { type ApiObserver, UNOBSERVED } from './observer.ts';
 
-/** Requests as metrics and traces see them. */
+/** Reports requests to metrics and traces. */
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** An answer may take as long as nothing happens: a long poll, a log that is followed. Its time tells nothing. */
+    /** The response waits for events (a long poll, a followed log), so its duration is not measured. */
     waits?: true;
   }
 }
 
-/** The route's template: what was asked for may hold anything. */
+/** The template of the route. The requested path can contain anything. */
 const routeOf = ({ routeOptions }: FastifyRequest) => routeOptions.config.url ?? 'none';
 
 /** How a request ended. */
 export interface RequestEnd {
-  /** `aborted`: the client was gone before it had the whole answer. */
+  /** `aborted`: the client disconnected before it had received the whole response. */
   readonly status: number | 'aborted';
-  /** Until the answer was sent, or the client had gone, in milliseconds. */
+  /** Time until the response was sent or the client disconnected, in milliseconds. */
   readonly ms: number;
 }
 
-/** Is told of each request once, when nothing of it is under way any more. */
-export type TellEnd = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
+/** Called once per request, when all of its processing has ended. */
+export type OnRequestEnd = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
 
-/** How far a request is. */
+/** The progress of a request. */
 interface Course {
-  /** The handler is through. */
+  /** The handler has finished. */
   isHandled: boolean;
-  /** Its end was told. */
-  isTold: boolean;
-  /** When the client went, in milliseconds; null: it has not. */
+  /** The end was reported. */
+  isReported: boolean;
+  /** When the client disconnected, in milliseconds; null: it has not. */
   goneAfter: number | null;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null: it has not begun. */
+    /** null: not begun. */
     course: Course | null;
   }
 }
 
 /**
- * Tells of ends: fastify itself tells only of answers that were sent whole, and with more work for each request.
- * @param began is told of the route when a request has come, and answers whom to call when its connection is done with it
+ * Reports the end of requests. fastify reports only responses that were sent completely, at a higher cost per request.
+ * @param began called with the route at the start of a request; returns the function to call at its end
  */
-function watchEnds(app: FastifyInstance, began: (route: string) => () => void, tell: TellEnd): void {
+function watchEnds(app: FastifyInstance, began: (route: string) => () => void, tell: OnRequestEnd): void {
   app.decorateRequest('course', null);
-  /** What was asked for was done, or not, once it is handled: the line tells of which deployment. */
+  /** Whether the request was handled determines the subject in the log line. */
   const tellAborted = (course: Course, request: FastifyRequest, reply: FastifyReply) => {
-    if (course.goneAfter === null || course.isTold || !course.isHandled) return;
-    course.isTold = true;
+    if (course.goneAfter === null || course.isReported || !course.isHandled) return;
+    course.isReported = true;
     tell(request, reply, { status: 'aborted', ms: course.goneAfter });
   };
   app.addHook('onRequest', (request, reply, done) => {
     const beganAt = performance.now();
-    const course: Course = { isHandled: false, isTold: false, goneAfter: null };
+    const course: Course = { isHandled: false, isReported: false, goneAfter: null };
     request.course = course;
     const over = began(routeOf(request));
     const { raw } = reply;
-    // Without `once`, which would cost every request; of a call within the process `finish` comes twice (light-my-request).
+    // `once` would cost time in every request. For calls within the process, `finish` is emitted twice
+    // (light-my-request).
     raw.on('finish', () => {
-      if (course.isTold) return;
-      course.isTold = true;
+      if (course.isReported) return;
+      course.isReported = true;
       tell(request, reply, { status: reply.statusCode, ms: performance.now() - beganAt });
     });
     raw.on('close', () => {
       over();
-      if (course.isTold) return;
+      if (course.isReported) return;
       course.goneAfter = performance.now() - beganAt;
       tellAborted(course, request, reply);
     });
@@ -86,8 +87,8 @@ function watchEnds(app: FastifyInstance, began: (route: string) => () => void, t
   });
 }
 
-/** Counts requests whose end is known. */
-function countRequests(observer: ApiObserver): TellEnd {
+/** Counts requests that have ended. */
+function countRequests(observer: ApiObserver): OnRequestEnd {
   return (request, _, { status, ms }) => {
     const { url = 'none', waits } = request.routeOptions.config;
     observer.answered({
@@ -100,8 +101,8 @@ function countRequests(observer: ApiObserver): TellEnd {
   };
 }
 
-/** The first span of a change: the request for it. */
-function traceChanges(span: TellSpan): TellEnd {
+/** The first span of a change: its request. */
+function traceChanges(span: TellSpan): OnRequestEnd {
   return (request, reply, { ms }) => {
     const { deploymentId, generation, revisionId } = changeSubject(request);
     if (deploymentId === undefined || generation === undefined) return;
@@ -125,11 +126,11 @@ function traceChanges(span: TellSpan): TellEnd {
   };
 }
 
-/** Lets metrics, traces and `tell`, which writes a line of the log, know of requests. */
+/** Reports requests to metrics, to traces and to `tell`, which writes a log line. */
 export function observeRequests(
   app: FastifyInstance,
   { observer = UNOBSERVED, span }: ApiDeps,
-  tell: TellEnd,
+  tell: OnRequestEnd,
 ): void {
   const all = [countRequests(observer), ...(span === undefined ? [] : [traceChanges(span)]), tell];
   const began = (route: string) => observer.began(route);

@@ -1,35 +1,38 @@
 import type { LookFailure } from '../../../domain/builds/branch-poll.ts';
 import type { ProgressMeasure } from '../../../domain/revision/progress.ts';
 
-/** What the API tells whoever measures it. Every method is quick and throws nothing. */
+/** Receives the measurements of the API. Every method is fast and does not throw. */
 export interface ApiObserver {
-  /** A request has come; call what is returned when it is over. @param route its template, as registered */
+  /** A request has begun. Call the returned function at its end. @param route its template, as registered */
   began(route: string): () => void;
   answered(answer: {
     readonly method: string;
-    /** Its template, as registered. */
+    /** The template of the route, as registered. */
     readonly route: string;
-    /** `aborted`: its client was gone before it had the whole answer. `cluster`: it failed, and a cluster is at fault. */
+    /**
+     * `aborted`: the client disconnected before it had received the response. `cluster`: the request failed because of
+     * a cluster.
+     */
     readonly status: number | 'aborted' | 'cluster';
-    /** The route's answers wait for something to happen. */
+    /** The responses of the route wait for events. */
     readonly waits: boolean;
     readonly seconds: number;
   }): void;
-  /** Work items were given to a listener. */
+  /** Work items were handed to a listener. */
   handedOut(kind: 'apply' | 'purge'): void;
-  /** Reports of a listener were taken. */
+  /** Reports of a listener were accepted. */
   reported(kind: string): void;
-  /** A report changed nothing: late, repeated, or of something else. */
+  /** A report changed nothing: it was late, repeated, or of another object. */
   ignored(): void;
-  /** What reports made of rollouts, builds and deployments. */
+  /** Results of rollouts, builds and deployments that reports caused. */
   progressed(measure: ProgressMeasure): void;
-  /** A webhook that knew its secret. */
+  /** An authenticated webhook delivery. */
   delivered(result: 'taken' | 'repeated' | 'ignored'): void;
-  /** A look at a branch. */
+  /** A poll of a branch. */
   looked(result: 'seen' | LookFailure): void;
 }
 
-/** Measures nothing. */
+/** Discards all measurements. */
 export const UNOBSERVED: ApiObserver = {
   began: () => () => undefined,
   answered: () => undefined,

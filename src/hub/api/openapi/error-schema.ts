@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Error answers, as documented. errors.ts makes them. */
+/** Schemas of error responses for the OpenAPI document. errors.ts creates the responses. */
 
 export const sentenceSchema = z.object({ detail: z.string().describe('Error message.') });
 export const issuesSchema = z.object({
@@ -17,7 +17,7 @@ export const issuesSchema = z.object({
     .describe('All rejected fields.'),
 });
 
-/** Which form has which status. Descriptions, examples and headers of each are in openapi-answers.ts. */
+/** The form of each error status. openapi-responses.ts has the descriptions, examples and headers. */
 const ANSWERS = {
   400: issuesSchema,
   401: sentenceSchema,
@@ -36,17 +36,17 @@ const ANSWERS = {
 
 type ErrorStatus = keyof typeof ANSWERS;
 
-/** What every route with a key may answer. What any route may answer is in openapi-answers.ts. */
+/** Errors of all routes that require a key. openapi-responses.ts lists those of every route. */
 const COMMON = [401, 403, 404, 422, 429, 503] as const;
 
-/** The documented error answers of a route without a key: these alone. */
+/** The documented errors of a route without a key: only these. */
 export function openErrorAnswers<const Status extends ErrorStatus>(...statuses: readonly Status[]) {
   return Object.fromEntries(statuses.map((status) => [status, ANSWERS[status]])) as {
     [S in Status]: (typeof ANSWERS)[S];
   };
 }
 
-/** The documented error answers of a route: the common ones and these. */
+/** The documented errors of a route: the common ones and these. */
 export function errorAnswers<const Status extends ErrorStatus>(...more: readonly Status[]) {
   return openErrorAnswers<Status | (typeof COMMON)[number]>(...COMMON, ...more);
 }

@@ -11,14 +11,14 @@ import {
 } from './openapi-types.ts';
 
 /**
- * Examples of every request and answer, made from the schemas: a schema's own `examples` (zod: `.meta({ examples })`)
- * come first, then what is known of a field by its name, then the smallest value that fits.
+ * Creates examples of all requests and responses from the schemas. The `examples` of a schema (zod: `.meta({ examples
+ * })`) have precedence, then known values by field name, then the smallest valid value.
  */
 
 const ID = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 const TIME = '2026-01-15T09:30:00.000Z';
 
-/** Typical values of fields, wherever they are. One that does not fit its schema is a failure of api-openapi.test.ts. */
+/** Typical values by field name. api-openapi.test.ts fails when a value does not match a schema. */
 const FIELDS: Readonly<Record<string, unknown>> = {
   name: 'shop',
   key: 'team',
@@ -48,10 +48,10 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   cluster_version: 'v1.36.0',
 };
 
-/** Lists whose items would make an example long. */
+/** Lists whose items would make an example too long. */
 const LONG_LISTS = new Set([...NESTED_FIELDS, 'imagePullSecrets', 'volumeMounts', 'initContainers']);
 
-/** Whole bodies of the most used requests. What the API of a hosting mode refuses is no example there. */
+/** Complete bodies of the most used requests. Fields that a hosting mode rejects are left out. */
 const bodies = (hosting: HostingMode): Readonly<Record<string, unknown>> => ({
   CreateDeploymentInput: {
     name: 'shop',
@@ -66,7 +66,7 @@ const bodies = (hosting: HostingMode): Readonly<Record<string, unknown>> => ({
   },
 });
 
-/** Whole bodies of single operations. The API takes each of them, one after the other: see test/fuzz. */
+/** Complete bodies of single operations. The API accepts each of them, one after the other (test/fuzz). */
 const REQUESTS: Readonly<Record<string, unknown>> = {
   'POST /v2/integrations': {
     name: 'git.example.com',
@@ -96,7 +96,7 @@ const COMPONENT = '#/components/schemas/';
 interface Making {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
   readonly bodies: Readonly<Record<string, unknown>>;
-  /** An answer shows all fields, a request those that are required. */
+  /** A response shows all fields, a request the required ones. */
   readonly whole: boolean;
 }
 
@@ -148,7 +148,7 @@ function byType(schema: JsonSchema, field: string, making: Making): unknown {
   }
 }
 
-/** A value that fits the schema of a field. */
+/** A value that matches the schema of a field. */
 function sample(schema: JsonSchema, field: string, making: Making): unknown {
   if (schema.examples !== undefined) return schema.examples[0];
   if (schema.$ref !== undefined) {
@@ -181,14 +181,14 @@ function answer(response: ResponseObject, making: Making): ResponseObject {
     : { ...response, content: media(response.content, making) };
 }
 
-/** Optional parameters stay without: an example of each together would filter everything out. */
+/** Optional parameters have no example, because all of them together would match nothing. */
 function parameter(given: Parameter, making: Making): Parameter {
   return given.required === true ? { ...given, example: sample(given.schema, given.name, making) } : given;
 }
 
 const isNull = ({ type }: JsonSchema) => type === 'null';
 
-/** A body that may be null may be left out; its example is one that is there. */
+/** An optional body can be null. Its example is a body that is present. */
 function bodyOf(operation: string, { content, ...body }: RequestBody, making: Making): RequestBody {
   if (operation in REQUESTS)
     return { ...body, content: { [JSON_TYPE]: { ...content[JSON_TYPE], example: REQUESTS[operation] } } };
@@ -200,7 +200,7 @@ function bodyOf(operation: string, { content, ...body }: RequestBody, making: Ma
   return { ...body, required: false, content: { ...content, [JSON_TYPE]: { schema, example } } };
 }
 
-/** The document of a hosting mode with an example of every request body, required parameter and answer. */
+/** The document of a hosting mode with examples of all request bodies, required parameters and responses. */
 export function withExamples(document: OpenApiDocument, hosting: HostingMode): OpenApiDocument {
   const common = { schemas: document.components.schemas, bodies: bodies(hosting) };
   const asked = { ...common, whole: false };

@@ -5,7 +5,10 @@ import {
 } from '../../../domain/resource-spec/resource-spec-input.ts';
 import type { JsonSchema, OpenApiDocument } from './openapi-types.ts';
 
-/** The liberties of domain/resource-spec/resource-spec-input.ts in the document: null for absent, numbers as quantities. */
+/**
+ * Adds the leniency of domain/resource-spec/resource-spec-input.ts to the document: null for absent, numbers as
+ * quantities.
+ */
 
 const COMPONENT = '#/components/schemas/';
 
@@ -14,7 +17,7 @@ function orAlso(schema: JsonSchema, ...others: JsonSchema[]): JsonSchema {
   return { ...(description === undefined ? {} : { description }), anyOf: [rest, ...others] };
 }
 
-/** Loosens schemas in place; `seen` holds the components that are done. */
+/** Widens schemas in place. `seen` holds the components that are done. */
 function loosen(
   schema: JsonSchema,
   schemas: Record<string, JsonSchema>,
@@ -53,7 +56,7 @@ function loosenMembers(
   }
 }
 
-/** The document with request bodies as wide as what is taken. */
+/** The document with request bodies as wide as the API accepts them. */
 export function withLiberties(document: OpenApiDocument): OpenApiDocument {
   const schemas = structuredClone(document.components.schemas);
   const seen = new Set<string>();

@@ -11,8 +11,8 @@ import {
 } from './openapi-types.ts';
 
 /**
- * What the document says of answers beyond each route's own words: the errors that HTTP itself brings, their one form,
- * and headers. Error answers are components, referred to by every operation.
+ * Adds to the document what routes do not describe themselves: HTTP errors, their common form, and headers. Error
+ * responses are components that all operations reference.
  */
 
 const HEADERS = {
@@ -66,7 +66,7 @@ interface ErrorAnswer {
 
 const issue = (loc: readonly string[], msg: string, type: string) => [{ loc, msg, type }];
 
-/** A route without rules of its own still refuses what is no proper HTTP. */
+/** Routes without rules of their own still reject invalid HTTP. */
 const UNREADABLE: ErrorAnswer = {
   name: 'BadRequest',
   description: 'The request is malformed.',
@@ -120,7 +120,8 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
     name: 'PreconditionFailed',
     description: 'If-Match does not match.',
     schema: SENTENCE,
-    detail: 'If-Match does not match: the deployment is at generation 2. Read it again and decide anew.',
+    detail:
+      'If-Match does not match: the deployment is at generation 2. Read it again, then repeat the change.',
   },
   413: {
     name: 'ContentTooLarge',
@@ -169,7 +170,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
     name: 'InternalError',
     description: 'Internal error.',
     schema: SENTENCE,
-    detail: 'The request failed because of a fault on our side. Its X-Request-Id tells us which one.',
+    detail: 'The request failed because of a server error. Report its X-Request-Id to the platform.',
   },
   502: {
     name: 'BadGateway',
@@ -192,9 +193,9 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
 };
 
-/** What any request may be answered, whatever the route. */
+/** Responses that every route can return. */
 const EVERYWHERE = ['400', '408', '414', '417', '431', '500'];
-/** Where a body is read: with every method but these, whether the route wants one or not. */
+/** Methods whose body is not read. All other methods read a body, whether the route expects one or not. */
 const BODILESS = new Set(['get', 'head']);
 const BODY_ERRORS = ['413', '415', '422'];
 
@@ -222,7 +223,9 @@ function errorOf(status: string, responses: Operation['responses']): ErrorAnswer
   return answer;
 }
 
-/** Where something can be made, what is answered without making it (a dry run) tells of nothing that is there. */
+/**
+ * For a route that can create something, a response that creates nothing (a dry run) carries no headers of an object.
+ */
 function finishSuccess(
   status: string,
   response: ResponseObject,
@@ -254,7 +257,7 @@ function plain(schema: z.ZodType): JsonSchema {
   return json as JsonSchema;
 }
 
-/** The document with every answer that can come, and with the headers of each. */
+/** The document with all possible responses and their headers. */
 export function withAnswers(document: OpenApiDocument): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
   for (const { method, path, operation } of operationsOf(document))

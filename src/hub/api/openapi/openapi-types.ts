@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI document that its finishing steps look at. */
+/** The parts of an OpenAPI document that are post-processed. */
 
 /** A JSON Schema of the document. */
 export interface JsonSchema {
@@ -27,14 +27,14 @@ export interface MediaType {
   example?: unknown;
 }
 
-/** A header of an answer; `required`: it is always there. */
+/** A header of a response; `required`: it is always present. */
 export interface Header {
   description: string;
   required?: boolean;
   schema: JsonSchema;
 }
 
-/** An answer, or a reference to one of the components. */
+/** A response, or a reference to a component. */
 export interface ResponseObject {
   $ref?: string;
   description?: string;
@@ -42,7 +42,7 @@ export interface ResponseObject {
   content?: Record<string, MediaType>;
 }
 
-/** `required`: a request without it is refused. */
+/** `required`: a request without it is rejected. */
 export interface RequestBody {
   required?: boolean;
   content: Record<string, MediaType>;
@@ -66,7 +66,7 @@ export interface Operation {
   parameters?: Parameter[];
   requestBody?: RequestBody;
   responses: Record<string, ResponseObject>;
-  /** Which headers its successes carry; taken away before the document is answered. */
+  /** The headers of successful responses. Removed before the document is served. */
   'x-answer-headers'?: readonly AnswerHeader[];
 }
 
@@ -82,7 +82,7 @@ export interface OpenApiDocument {
   };
 }
 
-/** Headers that a route's successes may carry beside those that all answers have. */
+/** Headers of successful responses of a route, besides those of all responses. */
 export type AnswerHeader = 'ETag' | 'Location';
 
 /** Every operation of a document with its method and path. */

@@ -24,9 +24,9 @@ import { withLiberties } from './openapi-inputs.ts';
 import { withAnswers } from './openapi-responses.ts';
 import { type AnswerHeader, type JsonSchema, type OpenApiDocument, operationsOf } from './openapi-types.ts';
 
-/** The OpenAPI document, made from the schemas that the routes check with. */
+/** The OpenAPI document, generated from the schemas that validate requests. */
 
-/** Schemas that the document names once and refers to. */
+/** Schemas that become named components. */
 const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
   Deployment: deploymentSchema,
   ChangedDeployment: changedDeploymentSchema,
@@ -65,12 +65,12 @@ const TENANT_HEADER = {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Headers that every success of the route carries; Location: with 201 only. For the document. */
+    /** Headers of every successful response of the route, for the document. Location: only with 201. */
     answerHeaders?: readonly AnswerHeader[];
   }
 }
 
-/** What the tags say to a reader; each route has one of them. */
+/** Descriptions of the tags. Each route has one tag. */
 const TAGS: Readonly<Record<string, string>> = {
   deployments: 'Create, change, list and delete deployments.',
   revisions: 'Versions of deployments.',
@@ -87,7 +87,7 @@ const TAGS: Readonly<Record<string, string>> = {
   health: 'Probes of the process.',
 };
 
-/** Words that a name of an operation does without. */
+/** Words that are left out of operation ids. */
 const ARTICLES = new Set([
   'a',
   'an',
@@ -115,7 +115,7 @@ function operationId(summary: string | undefined): string | undefined {
     .join('');
 }
 
-/** What a route's `access` means to a client. */
+/** Describes the `access` of a route to clients. */
 function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema {
   const { access, answerHeaders = [] } = route.config ?? {};
   const schema = {
@@ -135,7 +135,7 @@ function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema
   };
 }
 
-/** As clients are used to see them; case does not matter. */
+/** The usual spelling for clients. HTTP ignores case. */
 const HEADER_NAMES: Readonly<Record<string, string>> = {
   'idempotency-key': 'Idempotency-Key',
   'if-match': 'If-Match',
@@ -159,7 +159,7 @@ function withTags(document: OpenApiDocument): OpenApiDocument {
   return { ...document, tags: used.map((name) => ({ name, description: TAGS[name] ?? '' })) };
 }
 
-/** Words of our schemas that are for the generator of the custom resource's schema alone. */
+/** Keywords of our schemas that only the generator of the CRD schema reads. */
 const HELPERS: ReadonlySet<string> = new Set(['freeForm']);
 
 function withoutHelpers(document: OpenApiDocument): OpenApiDocument {
@@ -168,7 +168,7 @@ function withoutHelpers(document: OpenApiDocument): OpenApiDocument {
   );
 }
 
-/** What the routes do not say each by itself. */
+/** Text that applies to all routes. */
 function finished(document: Document, hosting: HostingMode): Document {
   const examples = (made: OpenApiDocument) => withExamples(made, hosting);
   const steps = [withoutHelpers, withHeaderNames, withTags, withAnswers, withLiberties, examples];
@@ -178,7 +178,10 @@ function finished(document: Document, hosting: HostingMode): Document {
 
 type Document = ReturnType<typeof jsonSchemaTransformObject>;
 
-/** Components are made for requests and for answers; most are used in one of the two. Removes those nothing refers to. */
+/**
+ * Components exist in a request form and a response form, and most are used in only one. Removes those without
+ * references.
+ */
 function withoutUnused(document: Document): Document {
   const components = 'components' in document ? document.components : undefined;
   const schemas = components?.schemas ?? {};

@@ -13,7 +13,7 @@ import { notFound } from '../core/errors.ts';
 import { deploymentParams, noQuery } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { whyPutOff } from './work-blocked.ts';
+import { whyWorkBlocked } from './work-blocked.ts';
 
 const objectSchema = culpritSchema
   .extend({ id: z.string().optional().describe('Id of the revision, if the source is a revision.') })
@@ -70,7 +70,7 @@ const EXAMPLE = {
       current: true,
     },
   ],
-  remedy: { kind: 'act', reason: 'CrashLoop', text: 'Mend the image, its secrets or its command.' },
+  remedy: { kind: 'act', reason: 'CrashLoop', text: 'Fix the image, its secrets or its command.' },
   effects: [],
   knowledge: { current: true, at: '2026-01-15T09:31:00.000Z', age_seconds: 4 },
 };
@@ -103,7 +103,7 @@ const explanationSchema = z
     effects: z
       .array(z.string())
       .describe(
-        'Which data services the last change of the deployment restarted, and why, as the answer to it said; empty: none.',
+        'Which data services the last change of the deployment restarted, and why, as its response stated. Empty: none.',
       ),
     knowledge: z
       .object({
@@ -174,9 +174,9 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
           const found = await readExplainFacts(transaction, tenantId, deploymentId, revisionId);
           if (found === null) return null;
           const { revision, active, deployment } = found;
-          // What has ended for good waits for no work.
+          // A revision with a final status waits for no work.
           const isLive = !isTerminal(revision.status) || revision.id === active?.id;
-          const putOff = isLive ? await whyPutOff(deps, transaction, deploymentId) : null;
+          const putOff = isLive ? await whyWorkBlocked(deps, transaction, deploymentId) : null;
           const effects = await readLastEffects(transaction, tenantId, deploymentId);
           return { facts: { ...found, deployment: { ...deployment, putOff } }, effects };
         },

@@ -7,7 +7,7 @@ import { etag, ifMatchHeader } from '../core/etag.ts';
 import { idempotencyKeyHeader } from '../core/idempotency.ts';
 import { deploymentParams, noQuery } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { type Repetition, repeatRevision } from './redeploy.ts';
+import { type RepeatKind, repeatRevision } from './redeploy.ts';
 import { presentRevision, revisionParams, revisionSchema } from './revision-routes.ts';
 
 const headers = z.looseObject({
@@ -30,10 +30,10 @@ interface Call {
   readonly headers: Headers;
   readonly deploymentId: string;
   readonly revisionId: string | null;
-  readonly repetition: Repetition;
+  readonly repetition: RepeatKind;
 }
 
-/** The ETag is the deployment's, as everywhere: what If-Match takes. */
+/** The ETag is that of the deployment, for use in If-Match. */
 async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
   const { request, deploymentId, revisionId, repetition } = call;
   const path = `/v2/deployments/${deploymentId}/revisions`;
@@ -51,8 +51,8 @@ async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
   return presentRevision(revision);
 }
 
-/** Operations that make a revision of the content of another: `POST /v2/deployments/{id}/revisions` and below. */
-export function revisionRepeatRoutes(app: FastifyInstance, deps: ApiDeps): void {
+/** Operations that create a revision from the content of another: `POST /v2/deployments/{id}/revisions` and below. */
+export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
 
   routes.post(

@@ -7,32 +7,35 @@ import { repeatedContent } from '../../../domain/revision/redeploy.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
-import { findDeployment, updateWanted } from '../../store/deployments/deployments.ts';
+import { findDeployment, updateDesiredState } from '../../store/deployments/deployments.ts';
 import { findRevision, type RevisionRecord } from '../../store/deployments/revisions.ts';
 import { openSecrets } from '../../store/secrets/secret-box.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, brokenRules, notFound } from '../core/errors.ts';
-import { earlierAnswer, madeAndGone } from '../core/idempotency.ts';
+import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { lockForChange } from '../deployments/deployment-lock.ts';
 import { checkQuota, keptVolumeOf, quotaUsage } from '../deployments/deployment-quota.ts';
-import { newRevision, wantedIssues } from '../deployments/deployment-rules.ts';
+import { deploymentIssues, newRevision } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
 /**
- * New revisions that repeat the content of one: of the latest one, looked up anew; of any one, the same again. Always a
- * new revision, and always the latest one afterwards: what became of older ones that had not started is for the cluster
- * to say, as after a PATCH (docs/decisions/0001).
+ * Creates a revision with the content of an existing one. For the latest revision, tag or branch are resolved again.
+ * For another revision, the content stays the same. The new revision is always the latest afterwards. The cluster
+ * decides about older revisions that had not started, as after a PATCH (docs/decisions/0001).
  */
 
-/** `latest`: of the latest revision, tag or branch looked up anew. The others: of a given one, the same again; they differ in what the history says. */
-export type Repetition = 'latest' | 'redeploy' | 'rollback';
+/**
+ * `latest` repeats the latest revision and resolves its tag or branch again. The others repeat a given revision
+ * unchanged; they differ only in the recorded event.
+ */
+export type RepeatKind = 'latest' | 'redeploy' | 'rollback';
 
 export interface RepeatRequest {
   readonly tenantId: string;
   readonly deploymentId: string;
-  /** null: of the latest one. */
+  /** null: the latest revision. */
   readonly revisionId: string | null;
-  readonly repetition: Repetition;
+  readonly repetition: RepeatKind;
   readonly actor: Actor;
   readonly ifMatch: string | undefined;
   readonly idempotencyKey: string | null;
@@ -40,22 +43,22 @@ export interface RepeatRequest {
   readonly operation: string;
 }
 
-export interface Repeated {
+export interface RepeatedRevision {
   readonly revision: RevisionRecord;
-  /** The deployment's, for its ETag. */
+  /** The generation of the deployment, for its ETag. */
   readonly generation: number;
 }
 
-const REASONS: Readonly<Record<Repetition, Reason>> = {
+const REASONS: Readonly<Record<RepeatKind, Reason>> = {
   latest: 'RevisionRequested',
   redeploy: 'RedeployRequested',
   rollback: 'RollbackRequested',
 };
 
-const MESSAGES: Readonly<Record<Repetition, (number: number) => string>> = {
-  latest: (number) => `A new revision with the content of revision ${number} was asked for.`,
-  redeploy: (number) => `Revision ${number} was to be deployed again.`,
-  rollback: (number) => `A rollback to revision ${number} was asked for.`,
+const MESSAGES: Readonly<Record<RepeatKind, (number: number) => string>> = {
+  latest: (number) => `A new revision with the content of revision ${number} was requested.`,
+  redeploy: (number) => `Revision ${number} is deployed again.`,
+  rollback: (number) => `A rollback to revision ${number} was requested.`,
 };
 
 /** @throws ApiError 404; 400 when there is no revision yet because there is no image */
@@ -74,18 +77,18 @@ async function repeatedRevision(
   if (revision.secretsId !== null && revision.secrets === null) {
     throw new ApiError(
       409,
-      `The secrets of revision ${revision.number} are not kept any more: PATCH the deployment instead.`,
+      `The secrets of revision ${revision.number} are no longer stored: PATCH the deployment instead.`,
     );
   }
   return revision;
 }
 
 /**
- * Secrets other than the present ones are held against the present source_config, rules and policy, as in a PATCH; what
- * is stored as it is is not judged again. Secrets that cannot be decrypted are repeated by nobody: no listener would ever be
- * handed the revision.
- * @returns what the deployment counts for
- * @throws ApiError 400 with every broken rule, SecretBoxError
+ * Secrets that differ from the present ones are checked against the present source_config, rules and policy, as in a
+ * PATCH. Unchanged stored values are not checked again. A revision with undecryptable secrets is not repeated, since no
+ * listener could get it.
+ * @returns the quota usage of the deployment
+ * @throws ApiError 400 with all violated rules, SecretBoxError
  */
 async function judge(
   deps: ApiDeps,
@@ -108,12 +111,12 @@ async function judge(
     sourceConfig,
     keptVolumeGi: await keptVolumeOf(deps, transaction, before, present),
   };
-  const issues = wantedIssues(deps, { sourceConfig, stored, secrets, appName });
+  const issues = deploymentIssues(deps, { sourceConfig, stored, secrets, appName });
   if (issues.length > 0) throw brokenRules(issues);
   return checkQuota(deps, transaction, tenantId, asked(secrets));
 }
 
-/** A branch that is built on push is not left for a tag that nobody pushes to. @throws ApiError 400 */
+/** A deployment that builds on push keeps its branch, because a tag gets no pushes. @throws ApiError 400 */
 function checkRef(
   { sourceConfig, sourceRevisionConfig: stored }: DeploymentRecord,
   next: SourceRevisionConfig,
@@ -128,7 +131,7 @@ async function write(
   transaction: Transaction,
   request: RepeatRequest,
   id: string,
-): Promise<Repeated> {
+): Promise<RepeatedRevision> {
   const { tenantId, deploymentId, repetition, actor } = request;
   const before = await lockForChange(transaction, request);
   const repeated = await repeatedRevision(transaction, request, before);
@@ -136,7 +139,7 @@ async function write(
   const content = repeatedContent(how, before.source, repeated);
   checkRef(before, content.sourceRevisionConfig);
   const usage = await judge(deps, transaction, before, repeated);
-  const record = await updateWanted(transaction, deps.secretBox, tenantId, deploymentId, {
+  const record = await updateDesiredState(transaction, deps.secretBox, tenantId, deploymentId, {
     expectedGeneration: before.generation,
     sourceConfig: before.sourceConfig,
     sourceRevisionConfig: content.sourceRevisionConfig,
@@ -150,7 +153,7 @@ async function write(
     details: { repeated_revision_id: repeated.id, repeated_number: repeated.number },
   });
   const revision = await findRevision(transaction, tenantId, deploymentId, id);
-  if (revision === null) throw new Error('failed to repeat a revision: it is not there');
+  if (revision === null) throw new Error('failed to repeat a revision: it was not found');
   return { revision, generation: record.generation };
 }
 
@@ -158,19 +161,16 @@ async function readAgain(
   transaction: Transaction,
   { tenantId, deploymentId }: RepeatRequest,
   revisionId: string | null,
-): Promise<Repeated> {
+): Promise<RepeatedRevision> {
   const record = await findDeployment(transaction, tenantId, deploymentId);
   const revision =
     revisionId === null ? null : await findRevision(transaction, tenantId, deploymentId, revisionId);
-  if (record === null || revision === null) throw madeAndGone('revision');
+  if (record === null || revision === null) throw createdAndDeleted('revision');
   return { revision, generation: record.generation };
 }
 
-/**
- * Makes a revision that repeats the content of one.
- * @throws ApiError 400, 404, 409, 412
- */
-export function repeatRevision(deps: ApiDeps, request: RepeatRequest): Promise<Repeated> {
+/** Creates a revision with the content of an existing one. @throws ApiError 400, 404, 409, 412 */
+export function repeatRevision(deps: ApiDeps, request: RepeatRequest): Promise<RepeatedRevision> {
   const { tenantId, deploymentId } = request;
   const id = uuidv7();
   return deps.database.forTenant(tenantId).transaction(async (transaction) => {

@@ -47,7 +47,7 @@ const revisionListSchema = z
   })
   .describe('A page of revisions.');
 
-/** Times are the cluster's, as it wrote them: what is none is left out. */
+/** Times are strings from the cluster. Invalid ones are left out. */
 function shownTime<Name extends string>(name: Name, time: string | undefined) {
   const date = new Date(time ?? Number.NaN);
   return (Number.isNaN(date.getTime()) ? {} : { [name]: date.toISOString() }) as { [N in Name]?: string };
@@ -64,7 +64,7 @@ function shownBuild(build: RevisionRecord['build']): ShownRevision['build'] {
   };
 }
 
-/** A revision as answered. */
+/** A revision in a response. */
 export function presentRevision(record: RevisionRecord): ShownRevision {
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
   return {

@@ -3,13 +3,13 @@ import type { PutOff } from '../../../domain/conditions/explain-facts.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import { loadWork } from '../../store/listeners/listener-work-rows.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
-import { itemRendering, toWorkItem, whyNone } from '../listeners/listener-work-item.ts';
+import { itemRendering, toWorkItem, whyNotRendered } from '../listeners/listener-work-item.ts';
 
 /**
- * Why what is stored of a deployment makes no work item now, or will make none once its image is built; null: it does. Looked
- * at anew: the history tells of it once, and does not tell that it is over.
+ * Why the stored state of a deployment yields no work item now, or will yield none after the build of its image; null:
+ * it does. It is computed for each request, because the history records the problem once and not its end.
  */
-export async function whyPutOff(
+export async function whyWorkBlocked(
   deps: Parameters<typeof itemRendering>[0],
   transaction: Transaction,
   deploymentId: string,
@@ -19,7 +19,7 @@ export async function whyPutOff(
   try {
     toWorkItem(itemRendering(deps), due);
   } catch (error) {
-    return whyNone(error);
+    return whyNotRendered(error);
   }
   const build = due.kind === 'apply' ? due.build : null;
   if (build === null || readableSecrets(deps.secretBox, build) !== null) return null;

@@ -20,8 +20,8 @@ import {
 } from './tag-schema.ts';
 
 /**
- * Renaming and deleting tags. Nothing runs by a tag, it only finds deployments: so one that is in use is deleted all the
- * same, and is taken off the deployments that carry it.
+ * Renames and deletes tags. Tags only filter deployments, so a tag in use can be deleted. It is then removed from its
+ * deployments.
  */
 
 const WRITE = { scopes: ['deployments:write'] } as const;

@@ -13,7 +13,7 @@ import {
 } from '../../store/tenancy/tags.ts';
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
-import { beingDeleted, brokenRules, notFound } from '../core/errors.ts';
+import { brokenRules, deletionConflict, notFound } from '../core/errors.ts';
 import { checkIfMatch, ifMatchHeaders } from '../core/etag.ts';
 import { deploymentParams, nextOffset, noQuery, pageOnly } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -197,13 +197,13 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
           ]);
         });
       if (values === null) throw notFound('deployment');
-      if (values === 'deleting') throw beingDeleted();
+      if (values === 'deleting') throw deletionConflict();
       return { resources: values.map(showValue) };
     },
   );
 }
 
-/** `/v2/tag-keys` and the tag values of deployments; tag-changes.ts renames and deletes them. */
+/** `/v2/tag-keys` and the tag values of deployments. tag-change-routes.ts renames and deletes them. */
 export function tagRoutes(app: FastifyInstance, deps: ApiDeps): void {
   keyRoutes(app, deps);
   valueRoutes(app, deps);

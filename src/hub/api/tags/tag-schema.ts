@@ -6,7 +6,7 @@ import type { TagKey, TagValue } from '../../store/tenancy/tags.ts';
 import { ApiError } from '../core/errors.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 
-/** Tags as sent and as answered. */
+/** Tags in requests and responses. */
 
 export const tagKeySchema = z
   .object({
@@ -41,10 +41,10 @@ export const valueBodySchema = z
   .strictObject({ value: nameSchema.describe(`The value, unique for its key. ${NAME_FORM}`) })
   .describe('A tag value.');
 
-/** A tag key as answered. */
+/** A tag key in a response. */
 export const showKey = ({ id, key, createdAt }: TagKey) => ({ id, key, created_at: createdAt.toISOString() });
 
-/** A tag value as answered. */
+/** A tag value in a response. */
 export const showValue = ({ id, tagKeyId, value, createdAt }: TagValue) => ({
   id,
   tag_key_id: tagKeyId,
@@ -52,7 +52,7 @@ export const showValue = ({ id, tagKeyId, value, createdAt }: TagValue) => ({
   created_at: createdAt.toISOString(),
 });
 
-/** 409 where a unique value is taken. */
+/** 409 when a unique value is taken. */
 export function taken(error: unknown, detail: string): unknown {
   return error instanceof UniqueViolation ? new ApiError(409, detail) : error;
 }

@@ -10,22 +10,22 @@ import {
 } from '../../store/tenancy/api-keys.ts';
 import type { ApiDeps, InternalKey } from '../core/deps.ts';
 
-/** Keys of callers, looked up in the database and remembered for a moment. */
+/** Looks up API keys of callers and caches them for a short time. */
 
 export interface Key {
   readonly keyId: string | null;
   readonly keyName: string;
   readonly scopes: readonly Scope[];
-  /** The key stops working then; null: never. */
+  /** When the key expires; null: never. */
   readonly expiresAt: Date | null;
-  /** Whose key it is; null: the platform's. */
+  /** The tenant of the key; null: the platform. */
   readonly keyTenantId: string | null;
 }
 
-/** A revoked key works this much longer, in each process. */
+/** A revoked key works at most this much longer, in each process. */
 const CACHE_TTL_MS = 5_000;
 const MAX_CACHED_KEYS = 10_000;
-/** A key that was not there is not looked up again for so long. */
+/** How long an unknown key is not looked up again. */
 const UNKNOWN_TTL_MS = 1_000;
 const MAX_UNKNOWN_KEYS = 10_000;
 
@@ -42,7 +42,7 @@ function internal(key: InternalKey | null | undefined, hash: string): Key | null
 async function loadKey(database: Database, hash: string): Promise<Key | null> {
   const found = await database.platform.read((reader) => findApiKeyByHash(reader, hash));
   if (found === null) return null;
-  // Noted at most once an hour; a failure of that is no reason to refuse the caller.
+  // The last use is recorded at most once an hour. A failure to record it does not reject the caller.
   await database.platform
     .transaction((transaction) => touchApiKey(transaction, found.id))
     .catch(() => undefined);
@@ -50,7 +50,10 @@ async function loadKey(database: Database, hash: string): Promise<Key | null> {
   return { keyId: id, keyName: name, scopes, keyTenantId: tenantId, expiresAt };
 }
 
-/** Whether a key may exist at all: those of another form than we generate are few, and read together now and then. */
+/**
+ * Whether the key can exist. Keys that do not have our generated form are few, and their hashes are read together at
+ * intervals.
+ */
 function formCheck({ database }: ApiDeps): (given: string, hash: string) => Promise<boolean> {
   let others = Promise.resolve<ReadonlySet<string>>(new Set());
   let until = 0;
@@ -68,7 +71,10 @@ function formCheck({ database }: ApiDeps): (given: string, hash: string) => Prom
   };
 }
 
-/** A key that is looked up or was, until when that is believed. `found` is there once the look-up is over. */
+/**
+ * A key that is being or has been looked up, and until when the result is valid. `found` is set when the lookup has
+ * ended.
+ */
 interface Remembered {
   readonly key: Promise<Key | null>;
   readonly until: number;
@@ -76,13 +82,13 @@ interface Remembered {
 }
 
 /**
- * Looks keys up by their hash (so by no prefix of theirs that could be guessed step by step), remembered for a moment:
- * one that is known is there at once, without a promise, since nearly every request has one.
+ * Looks up keys by their hash, so that no prefix can be guessed step by step, and caches them for a short time. A
+ * cached key is returned without a promise, because nearly every request has one.
  */
 export function keyFinder(deps: ApiDeps): (given: string) => Key | Promise<Key | null> {
   const { database, internalKey } = deps;
   const cache = new Map<string, Remembered>();
-  /** Keys that do not exist, until when that is believed. Apart from those that do: guesses push none of them out. */
+  /** Unknown keys, and until when the result is valid. They are cached separately, so guesses evict no valid keys. */
   const unknown = new Map<string, number>();
   const mayExist = formCheck(deps);
   const lookUp = async (given: string, hash: string, now: number): Promise<Key | null> => {

@@ -86,12 +86,12 @@ function present(apiKey: ApiKey): z.infer<typeof keySchema> {
   };
 }
 
-/** A key that ends makes none that outlives it. */
+/** A key that expires cannot create a key that expires later. */
 function outlives(end: Date | null, callersEnd: Date | null): boolean {
   return callersEnd !== null && (end === null || end > callersEnd);
 }
 
-/** Nobody gives away more than they have, for longer than they have it, or what has ended already. */
+/** A caller can grant only its own scopes, at most until its own expiry. The expiry must be in the future. */
 function ruleIssues(
   { scopes, expiresAt }: { scopes: readonly Scope[]; expiresAt: Date | null },
   caller: Pick<Caller, 'scopes' | 'expiresAt'>,
@@ -108,7 +108,7 @@ function ruleIssues(
           },
         ],
   );
-  const past = { loc: ['expires_at'], msg: 'must lie ahead', type: 'expires_in_past' };
+  const past = { loc: ['expires_at'], msg: 'must be in the future', type: 'expires_in_past' };
   const late = {
     loc: ['expires_at'],
     msg: `must be at or before ${caller.expiresAt?.toISOString()}, when the calling API key expires`,
@@ -131,7 +131,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['API keys'],
         summary: 'Create an API key',
         description:
-          'Makes a key of the tenant: the one that X-Tenant-Id names, else the calling key’s own. A key that expires makes none that works longer than itself. The answer shows the key, once.',
+          'Creates a key for the tenant in X-Tenant-Id, or else for the tenant of the calling key. A key that expires cannot create a key that expires later. The key is shown only in this response.',
         querystring: noQuery,
         body: bodySchema,
         response: { 201: madeKeySchema, ...errorAnswers(400, 413, 415) },

@@ -1,22 +1,22 @@
 import type { CountedThing } from '../../../domain/core/tenant-counts.ts';
 import type { Transaction } from '../../store/core/database.ts';
-import { hasAll, needsProjectBeyond } from '../../store/tenancy/tenant-counts.ts';
+import { exceedsProjectLimit, hasReachedLimit } from '../../store/tenancy/tenant-counts.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { type ApiError, brokenRules } from '../core/errors.ts';
 
-/** Holds what a tenant makes against the policy's tenant_counts. */
+/** Checks the number of objects of a tenant against the policy's tenant_counts. */
 
 type CountDeps = Pick<ApiDeps, 'policy' | 'projectRoom'>;
 
 function full(thing: CountedThing, most: number, loc: readonly string[]): ApiError {
   const words = thing.replaceAll('_', ' ');
-  const msg = `the tenant has ${most} ${words} already, which is the most that the policy allows: delete one first`;
+  const msg = `the tenant has ${most} ${words}, the maximum of the policy: delete one first`;
   return brokenRules([{ loc: [...loc], msg, type: `count_${thing}` }]);
 }
 
 /**
- * Call it in the transaction that makes one more, before anything else of it is locked.
- * @throws ApiError 400 when the tenant has all that it may have
+ * Call it in the transaction that creates the object, before it locks anything else.
+ * @throws ApiError 400 when the tenant has reached the limit
  */
 export async function checkCount(
   { policy }: CountDeps,
@@ -25,13 +25,10 @@ export async function checkCount(
   thing: CountedThing,
 ): Promise<void> {
   const most = policy.tenant_counts[thing];
-  if (await hasAll(transaction, tenantId, thing, most)) throw full(thing, most, []);
+  if (await hasReachedLimit(transaction, tenantId, thing, most)) throw full(thing, most, []);
 }
 
-/**
- * Of a deployment that is made: its tracing project is, too, unless there is one of its name.
- * @throws ApiError 400
- */
+/** For a new deployment, which also creates its tracing project unless one of its name exists. @throws ApiError 400 */
 export async function checkTracingProject(
   { policy, projectRoom }: CountDeps,
   transaction: Transaction,
@@ -39,6 +36,6 @@ export async function checkTracingProject(
   name: string,
 ): Promise<void> {
   const most = policy.tenant_counts.tracing_projects;
-  if (await needsProjectBeyond(transaction, tenantId, name, most, projectRoom))
+  if (await exceedsProjectLimit(transaction, tenantId, name, most, projectRoom))
     throw full('tracing_projects', most, ['name']);
 }

@@ -80,7 +80,7 @@ function counted(count: number, what: string): string[] {
   return count === 0 ? [] : [`${count} ${what}${count === 1 ? '' : 's'}`];
 }
 
-function inTheWay({ deployments, listeners, kept }: TenantObstacles): ApiError {
+function tenantNotEmpty({ deployments, listeners, kept }: TenantObstacles): ApiError {
   const left = [
     ...counted(deployments, 'deployment'),
     ...counted(listeners, 'listener'),
@@ -88,7 +88,7 @@ function inTheWay({ deployments, listeners, kept }: TenantObstacles): ApiError {
   ];
   return new ApiError(
     409,
-    `The tenant still has ${left.join(' and ')}: delete them first. A deployment that is being deleted counts until its cluster is clean, one whose workloads were kept until a deletion of its id with force.`,
+    `The tenant still has ${left.join(' and ')}: delete them first. A deployment that is being deleted counts until its cluster is clean. A deployment whose workloads were kept counts until a deletion of its id with force.`,
   );
 }
 
@@ -231,7 +231,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         deleteTenant(transaction, tenantId, actorOf(request)),
       );
       if (outcome === 'missing') throw notFound('tenant');
-      if (outcome !== null) throw inTheWay(outcome);
+      if (outcome !== null) throw tenantNotEmpty(outcome);
       return reply.code(204).send(null);
     },
   );

@@ -43,7 +43,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request) => {
       const tenantId = tenantOf(request);
-      // A transaction: what an older version made is measured, once, and noted.
+      // Runs in a transaction, because deployments of an older version are measured once and stored.
       return deps.database.forTenant(tenantId).transaction(async (transaction) => {
         const tenant = await findTenant(transaction, tenantId);
         if (tenant === null) throw notFound('tenant');

@@ -14,22 +14,22 @@ import { SecretBoxError } from '../../store/core/errors.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, wrongShape } from '../core/errors.ts';
 import { parseJsonBody } from '../core/json-body.ts';
-import { type Limiter, networkOf } from '../core/rate-limit.ts';
+import { networkOf, type RateLimiter } from '../core/rate-limit.ts';
 import { GrowingBuffer, type IntakeShare, WebhookIntake } from './webhook-intake.ts';
 
 /**
- * The body of a webhook's delivery, whose signature is judged before anything in it. Whoever does not know the secret is
- * answered the same, in the same order and for the same work, whether or not there is such an integration. What headers
- * alone can tell is judged before the body is read; of bodies that are not judged yet, a bounded number of bytes is kept.
+ * The body of a webhook delivery. Its signature is checked before its content is used. A sender without the secret gets
+ * the same response, in the same order and after the same work, whether or not the integration exists. Checks of
+ * headers alone run before the body is read. The memory of unverified bodies is bounded.
  */
 
-/** A push of GitHub names up to 2,048 commits with their files. */
+/** A push event of GitHub lists up to 2,048 commits with their files. */
 export const WEBHOOK_BODY_LIMIT = 8 * 1024 * 1024;
 
-/** Until the body is there its delivery takes a place, and git hosts wait no longer than 10 s for an answer. */
+/** A delivery occupies a slot until its body is complete. Git hosts wait at most 10 s for a response. */
 const BODY_MS = 5000;
 
-/** A delivery that knows the secret. */
+/** A delivery whose signature is valid. */
 export interface AuthenticDelivery {
   readonly target: WebhookTarget;
   readonly keys: readonly string[];
@@ -38,18 +38,18 @@ export interface AuthenticDelivery {
 
 const deliveries = new WeakMap<FastifyRequest, AuthenticDelivery>();
 
-/** The delivery of a request whose body was read by `webhookBody`; null: it had none. */
+/** The delivery of a request that `webhookBody` parsed; null: the request had no body. */
 export function deliveryOf(request: FastifyRequest): AuthenticDelivery | null {
   return deliveries.get(request) ?? null;
 }
 
-/** One answer for all that is not to be told apart. */
+/** One response for all cases that senders must not distinguish. */
 const refused = () =>
-  new ApiError(404, 'There is no such webhook, or the delivery does not know its secret.');
+  new ApiError(404, 'There is no such webhook, or the signature of the delivery is not valid.');
 
 const tooLarge = () => new ApiError(413, 'The body is too large.');
 
-/** What comes of a body within `ms`. Refused in the middle, the connection stays for the answer. */
+/** Reads a body within `ms`. When it is rejected midway, the connection stays open for the response. */
 async function* arriving(payload: Readable, ms: number): AsyncGenerator<Buffer> {
   const chunks = payload.iterator({ destroyOnReturn: false });
   const late = Promise.withResolvers<never>();
@@ -69,7 +69,7 @@ async function* arriving(payload: Readable, ms: number): AsyncGenerator<Buffer> 
   }
 }
 
-/** @param share null: nothing is kept, and the answer is empty; as much work either way */
+/** @param share null: the body is discarded and the result is empty, for the same amount of work */
 async function read(payload: Readable, share: IntakeShare | null, ms: number): Promise<Buffer> {
   const kept = share === null ? null : new GrowingBuffer((bytes) => share.grow(bytes));
   const idle = createHmac('sha256', 'nobody');
@@ -83,7 +83,7 @@ async function read(payload: Readable, share: IntakeShare | null, ms: number): P
   return kept?.bytes ?? Buffer.alloc(0);
 }
 
-/** null: none of this id, or its secret cannot be read, which is ours to know. */
+/** null: no integration has this id, or its secret cannot be decrypted. The sender does not learn which. */
 async function findTarget(deps: ApiDeps, id: string, now: Date): Promise<WebhookTarget | null> {
   try {
     return await deps.database.platform.read((reader) => findWebhookTarget(reader, deps.secretBox, id, now));
@@ -96,7 +96,7 @@ async function findTarget(deps: ApiDeps, id: string, now: Date): Promise<Webhook
 
 const FORM = 'application/x-www-form-urlencoded';
 
-/** GitHub may send the JSON as the field `payload` of a form; then the form is what is signed. */
+/** GitHub can send the JSON in the field `payload` of a form. The signature then covers the form. */
 function payloadOf(request: FastifyRequest, body: Buffer): object {
   const isForm = request.headers['content-type']?.toLowerCase().startsWith(FORM) ?? false;
   const json = isForm ? Buffer.from(new URLSearchParams(body.toString()).get('payload') ?? '') : body;
@@ -105,10 +105,10 @@ function payloadOf(request: FastifyRequest, body: Buffer): object {
   throw wrongShape([{ loc: ['body'], msg: 'must be an object', type: 'invalid_type' }]);
 }
 
-/** Content types that deliveries come in. */
+/** The content types of deliveries. */
 export const WEBHOOK_TYPES = ['application/json', FORM];
 
-/** The delivery, read and judged; null: it does not know a secret. */
+/** Reads and verifies the delivery; null: its signature matches no secret. */
 async function judged(
   request: FastifyRequest,
   stream: Readable,
@@ -127,14 +127,16 @@ async function judged(
   return target === null || !isKnown ? null : { target, delivery };
 }
 
-/**
- * The parser of these content types.
- * @throws ApiError 404, 408, 413, 415, 422, 429
- */
-export function webhookBody(deps: ApiDeps, limiter: Limiter, intake = new WebhookIntake(), bodyMs = BODY_MS) {
+/** The parser of these content types. @throws ApiError 404, 408, 413, 415, 422, 429 */
+export function webhookBody(
+  deps: ApiDeps,
+  limiter: RateLimiter,
+  intake = new WebhookIntake(),
+  bodyMs = BODY_MS,
+) {
   const clock = deps.clock ?? (() => new Date());
 
-  /** @throws ApiError, with the failure counted: of a body that never ends, too */
+  /** @throws ApiError and counts the failure, also for a body that never ends */
   async function authentic(request: FastifyRequest, stream: Readable) {
     const { integration_id: id = '' } = request.params as { integration_id?: string };
     const isId = UUID_PATTERN.test(id);

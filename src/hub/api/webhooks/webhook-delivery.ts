@@ -24,29 +24,32 @@ import { reviseTo, shortCommit } from '../builds/pushed-revision.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { toApiError } from '../core/errors.ts';
 
-/** What a push that a webhook tells of does: all of it in one transaction with the note that it was taken. */
+/** Applies a push that a webhook reports, in one transaction with the record of the delivery. */
 
 export interface PushDelivery {
   readonly target: Pick<WebhookTarget, 'tenantId' | 'integrationId'>;
-  /** What it is told apart by (domain/builds/webhook-signature.ts). */
+  /** The id that identifies repeated deliveries (domain/builds/webhook-signature.ts). */
   readonly keys: readonly string[];
   readonly event: BranchEvent;
 }
 
-/** `nothing_to_build`: the commit is built already, or a newer one is; or the branch was deleted. */
+/** `nothing_to_build`: this commit or a newer one is already built, or the branch was deleted. */
 export type PushOutcome = 'revision_made' | 'nothing_to_build' | 'failed';
 
 export interface PushedDeployment {
   readonly deploymentId: string;
   readonly outcome: PushOutcome;
-  /** null: none was made. */
+  /** null: no revision was created. */
   readonly revisionId: string | null;
 }
 
 const ACTOR: Actor = { kind: 'system', name: 'webhook' };
 
-/** The order of pushes was not clear: the branch says which commit is the newest. Git hosts may lag for a moment. */
-const LOOK_SOON_SECONDS = 10;
+/**
+ * When the order of pushes is not clear, the branch is polled for its newest commit after this time, since git hosts
+ * can lag for a moment.
+ */
+const CONFIRM_POLL_SECONDS = 10;
 
 function tracks(repoRef: string | null, { push, defaultBranch }: BranchEvent): boolean {
   const tracked = trackedBranch(repoRef);
@@ -59,7 +62,7 @@ function concerns({ repoUrl, repoRef }: PushCandidate, event: BranchEvent): bool
   return key !== null && event.repositories.has(key) && tracks(repoRef, event);
 }
 
-/** It may have been changed between the search and the lock. */
+/** The deployment can have changed between the query and the lock. */
 function isStillConcerned(record: DeploymentRecord, event: BranchEvent): boolean {
   const { sourceConfig, sourceRevisionConfig, deleteRequestedAt } = record;
   return (
@@ -81,8 +84,14 @@ async function apply(
   if (record === null || !isStillConcerned(record, event)) return nothing;
   const { branch, before, after } = event.push;
   const { watch, latest } = await readBranchState(transaction, tenantId, deploymentId);
-  const keep = (told: { watch: BranchWatch; sure: boolean }) =>
-    writeBranchWatch(transaction, tenantId, deploymentId, told.watch, told.sure ? null : LOOK_SOON_SECONDS);
+  const keep = (update: { watch: BranchWatch; sure: boolean }) =>
+    writeBranchWatch(
+      transaction,
+      tenantId,
+      deploymentId,
+      update.watch,
+      update.sure ? null : CONFIRM_POLL_SECONDS,
+    );
   if (after === null) {
     await keep(afterDeletion(watch, { branch, before }));
     return nothing;
@@ -96,18 +105,21 @@ async function apply(
   return { deploymentId, outcome: 'revision_made', revisionId };
 }
 
-/** What the history may tell of a failure; null: it is not this deployment's, and all of the delivery is to come again. */
+/**
+ * The failure as the history may show it; null: the failure concerns all deployments, and the whole delivery must be
+ * retried.
+ */
 function refusalOf(error: unknown): string | null {
   if (error instanceof StoreUnavailable || error instanceof StoreContention) return null;
   const { statusCode, detail } = toApiError(error);
-  if (statusCode >= 500) return 'it failed because of a fault on our side';
+  if (statusCode >= 500) return 'it failed because of an internal error';
   return typeof detail === 'string'
     ? detail
     : detail.map(({ loc, msg }) => `${loc.join('.')} ${msg}`).join('; ');
 }
 
-/** One that cannot be revised loses nobody else the push. */
-async function applyOrTell(
+/** A failure of one deployment does not affect the others. */
+async function applyOrRecordFailure(
   deps: ApiDeps,
   transaction: Transaction,
   delivery: PushDelivery,
@@ -118,10 +130,10 @@ async function applyOrTell(
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal === null) throw error;
-    deps.logger.warn({ deploymentId, err: String(error) }, 'failed to make a revision of a push');
+    deps.logger.warn({ deploymentId, err: String(error) }, 'failed to create a revision for a push');
     const { tenantId } = delivery.target;
     const { branch, after } = delivery.event.push;
-    const message = `Commit ${shortCommit(after ?? '')} of branch ${branch} was not made into a revision: ${refusal.replace(/\.$/, '')}.`;
+    const message = `Commit ${shortCommit(after ?? '')} of branch ${branch} did not create a revision: ${refusal.replace(/\.$/, '')}.`;
     await appendEvents(transaction, [
       {
         tenantId,
@@ -137,8 +149,8 @@ async function applyOrTell(
 }
 
 /**
- * Takes a push: each deployment of the integration that tracks the branch gets a revision of its newest commit.
- * @returns what became of each; null: the delivery was taken before
+ * Applies a push. Each deployment of the integration that tracks the branch gets a revision of its newest commit.
+ * @returns the outcome for each deployment; null: the delivery was already applied
  */
 export function takePush(deps: ApiDeps, delivery: PushDelivery): Promise<PushedDeployment[] | null> {
   const { target, keys, event } = delivery;
@@ -147,9 +159,9 @@ export function takePush(deps: ApiDeps, delivery: PushDelivery): Promise<PushedD
     if (!(await recordDelivery(transaction, target, keys))) return null;
     const candidates = await pushCandidates(transaction, tenantId, integrationId);
     const outcomes: PushedDeployment[] = [];
-    // In the order of ids, as everybody who locks several.
+    // Locks in the order of ids, as all code that locks several deployments does.
     for (const { id } of candidates.filter((candidate) => concerns(candidate, event)))
-      outcomes.push(await applyOrTell(deps, transaction, delivery, id));
+      outcomes.push(await applyOrRecordFailure(deps, transaction, delivery, id));
     return outcomes;
   });
 }

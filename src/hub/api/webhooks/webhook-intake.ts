@@ -1,30 +1,30 @@
 import { ApiError } from '../core/errors.ts';
 
 /**
- * What deliveries of webhooks may hold in memory while it is not known yet whether they know a secret: whoever keeps many
- * of them open must not fill the process. The limits are of one process.
+ * Limits the memory of webhook deliveries that are not authenticated yet, so that a sender with many open deliveries
+ * cannot fill the process. The limits apply per process.
  */
 
 interface Limit {
-  /** Deliveries that are being read. */
+  /** Number of deliveries that are being read. */
   readonly count: number;
-  /** Bytes of them that are kept. */
+  /** Bytes of their bodies. */
   readonly bytes: number;
 }
 
 export interface IntakeLimits {
   readonly total: Limit;
   readonly integration: Limit;
-  /** Of one address, or of one /64 of IPv6. */
+  /** Limits of one address, or of one /64 of IPv6. */
   readonly network: Limit;
 }
 
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * A pod has 512 MiB by default. A delivery is read in a moment; GitHub's are a few KiB, and rarely 8 MiB. It needs no secret
- * to take a place, so no few networks may hold them all; a git host delivers for many tenants from one, 50 times at
- * once where a push moves as many branches.
+ * A pod has 512 MiB by default. A delivery is read in a moment. GitHub's bodies have a few KiB, and rarely 8 MiB. A
+ * delivery occupies a slot before it is authenticated, so a few networks must not get all slots. A git host delivers
+ * for many tenants from one network, 50 at once when a push moves as many branches.
  */
 const LIMITS: IntakeLimits = {
   total: { count: 1024, bytes: 64 * MEBIBYTE },
@@ -42,9 +42,9 @@ interface Held {
 
 /** The share of one delivery. */
 export interface IntakeShare {
-  /** Asks for room for so many bytes more. @throws ApiError 429 */
+  /** Reserves this many more bytes. @throws ApiError 429 */
   grow(bytes: number): void;
-  /** Gives everything back; once. */
+  /** Releases everything. Call it once. */
   end(): void;
 }
 
@@ -53,7 +53,7 @@ const full = () =>
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
-/** Counts what is held: in all, and by whatever a delivery is counted by. */
+/** Counts the used resources: in total, and by each name of a delivery. */
 export class WebhookIntake {
   readonly #limits: IntakeLimits;
   readonly #total: Held;
@@ -64,15 +64,15 @@ export class WebhookIntake {
     this.#total = { limit: limits.total, count: 0, bytes: 0 };
   }
 
-  /** How many names are remembered: none of those that hold nothing. */
+  /** Number of names in use. Names without resources are removed. */
   get size(): number {
     return this.#held.size;
   }
 
   /**
    * Begins to read a delivery.
-   * @param names what it is counted by: the integration and the network
-   * @throws ApiError 429 where too many are being read
+   * @param names by which it is counted: the integration and the network
+   * @throws ApiError 429 when too many are being read
    */
   begin(names: readonly [integration: string, network: string]): IntakeShare {
     const { integration, network } = this.#limits;
@@ -104,13 +104,13 @@ export class WebhookIntake {
 
 const FIRST_BYTES = 16 * 1024;
 
-/** Bytes in one piece: however small the pieces that they came in, they take at most twice their size. */
+/** Collects bytes in one buffer. It takes at most twice their size, however small the pieces are. */
 export class GrowingBuffer {
   readonly #grow: IntakeShare['grow'];
   #buffer = Buffer.alloc(0);
   #size = 0;
 
-  /** @param grow asked before there is more room */
+  /** @param grow called before the buffer grows */
   constructor(grow: IntakeShare['grow']) {
     this.#grow = grow;
   }

@@ -13,11 +13,14 @@ import { openErrorAnswers } from '../openapi/error-schema.ts';
 import { deliveryOf, WEBHOOK_TYPES, webhookBody } from './webhook-body.ts';
 import { takePush } from './webhook-delivery.ts';
 
-/** `POST /v2/webhooks/{integration_id}`: git hosts tell of pushes. Open, but for the secret that a delivery must know. */
+/**
+ * `POST /v2/webhooks/{integration_id}`: receives push events of git hosts. The route has no API key; the signature
+ * authenticates a delivery.
+ */
 
 const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the integration.') });
 
-/** As git hosts write them; names that are read elsewhere stand here for the document. */
+/** The headers of git hosts. Those that are read elsewhere are declared for the document. */
 const headers = z.looseObject({
   'x-github-event': z.string().optional().describe('GitHub: type of the event, such as push or ping.'),
   'x-github-delivery': z
@@ -106,7 +109,7 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
         observer.delivered(outcomes === null ? 'repeated' : 'taken');
         if (outcomes === null) return nothingDone('push', 'repeated');
         for (const outcome of outcomes)
-          deps.logger.info({ requestId: request.id, ...outcome }, 'took a push');
+          deps.logger.info({ requestId: request.id, ...outcome }, 'accepted a push');
         const deployments = outcomes.map(({ deploymentId, outcome, revisionId }) => ({
           deployment_id: deploymentId,
           outcome,

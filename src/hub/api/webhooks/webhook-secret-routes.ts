@@ -13,7 +13,7 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 
 const WRITE = { scopes: ['deployments:write'] } as const;
 
-/** Time to bring a new secret to the git host. */
+/** Time to set a new secret at the git host. */
 const FORMER_VALID_MS = 86_400_000;
 
 const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the integration.') });

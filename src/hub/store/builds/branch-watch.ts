@@ -3,9 +3,12 @@ import type { GitProvider } from '../../../domain/builds/git-host.ts';
 import type { RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 
-/** Deployments that are built on push: whom a push concerns, what is known of their branches, when to look at these. */
+/**
+ * Deployments that are built on push: which ones a push concerns, the known state of their branches, and when to poll
+ * these.
+ */
 
-/** A deployment that may be concerned by a push. */
+/** A deployment that a push may concern. */
 export interface PushCandidate {
   readonly id: string;
   readonly repoUrl: string;
@@ -30,7 +33,7 @@ export function pushCandidates(
   return reader.query<PushCandidate>(CANDIDATES, [tenantId, integrationId]);
 }
 
-/** What is known of a deployment's branch and latest revision. */
+/** The known state of a deployment's branch, and its latest revision. */
 export interface BranchState {
   readonly watch: BranchWatch | null;
   readonly latest: LatestRevision;
@@ -48,7 +51,7 @@ FROM deployments d LEFT JOIN revisions r ON r.id = d.latest_revision_id WHERE d.
 
 const BUILDING: ReadonlySet<RevisionStatus> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
 
-/** Reads it; the caller has locked the deployment's row. */
+/** Reads the state. The caller has locked the deployment's row. */
 export async function readBranchState(
   transaction: Transaction,
   tenantId: string,
@@ -59,7 +62,7 @@ export async function readBranchState(
   return { watch, latest: { commit, building: status !== null && BUILDING.has(status) } };
 }
 
-/** Whether some revision of the deployment was made of a commit. */
+/** Whether a revision of the deployment was created from a commit. */
 export async function wasBuilt(
   reader: Reader,
   tenantId: string,
@@ -81,8 +84,8 @@ UPDATE deployments SET branch_watch = $3,
 WHERE id = $2 AND tenant_id = $1`;
 
 /**
- * Keeps what is known of a branch; the caller has locked the deployment's row.
- * @param lookInSeconds when the branch is to be looked at next; null: as it was to be
+ * Stores the known state of a branch. The caller has locked the deployment's row.
+ * @param lookInSeconds time until the next poll; null: unchanged
  */
 export async function writeBranchWatch(
   transaction: Transaction,
@@ -99,7 +102,7 @@ export async function writeBranchWatch(
   ]);
 }
 
-/** A deployment whose branch is to be looked at now. */
+/** A deployment whose branch is due for a poll. */
 export interface DueBranch {
   readonly id: string;
   readonly tenantId: string;
@@ -108,28 +111,34 @@ export interface DueBranch {
   /** null: the repository is read without credentials. */
   readonly integrationId: string | null;
   readonly provider: GitProvider | null;
-  /** As it was when the branch became due. */
+  /** The state when the branch became due. */
   readonly watch: BranchWatch | null;
-  /** End of the lease, as the database writes it: the same for all that were taken together. */
+  /** End of the lease as the database formats it. Equal for all branches of one claim. */
   readonly claimedUntil: string;
 }
 
-/** All, or those of which a push was not sure. @param soonOnly a parameter of the statement */
+/**
+ * All due branches, or only those after a push whose order was not clear.
+ * @param soonOnly a parameter of the statement
+ */
 const wanted = (soonOnly: string) => `(NOT ${soonOnly}::boolean OR d.branch_watch -> 'soon' = 'true'::jsonb)`;
 const WANTED = wanted('$3');
 
-/** That a look at the branch of the deployment `d` is due. @param soonOnly a parameter: only where a push was not sure */
-export const lookDue = (soonOnly: string) =>
+/**
+ * Whether the branch of the deployment `d` is due for a poll.
+ * @param soonOnly a parameter: only after a push whose order was not clear
+ */
+export const pollDue = (soonOnly: string) =>
   `d.next_poll_at <= now() AND ${BUILT_ON_PUSH} AND ${wanted(soonOnly)}`;
 
 /**
- * With each that is due come those of the same repository: one look is for all. Whoever changes one of them now is left
- * alone. next_poll_at goes ahead by the lease: if this process dies, another one looks after it.
+ * Each due branch is claimed with the others of its repository, so that one request serves all. Locked rows are
+ * skipped. next_poll_at is moved ahead by the lease, so another process polls the branch if this one dies.
  */
 const CLAIM = `
 WITH due AS (
   SELECT d.tenant_id, d.source_config ->> 'integration_id' AS integration, d.source_config ->> 'repo_url' AS url
-  FROM deployments d WHERE ${lookDue('$3')} ORDER BY d.next_poll_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
+  FROM deployments d WHERE ${pollDue('$3')} ORDER BY d.next_poll_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
 ), claimed AS (
   SELECT d.id FROM deployments d
   WHERE d.next_poll_at IS NOT NULL AND ${BUILT_ON_PUSH} AND ${WANTED} AND EXISTS (
@@ -145,8 +154,8 @@ RETURNING d.id, d.tenant_id AS "tenantId", d.source_config ->> 'repo_url' AS "re
     AND i.tenant_id = d.tenant_id) AS provider, d.branch_watch AS watch, d.next_poll_at::text AS "claimedUntil"`;
 
 /**
- * Takes up to `limit` due repositories' worth of branches, for `leaseSeconds`. Platform scope.
- * @param soonOnly only those that are to be looked at because a push was not sure
+ * Claims the branches of up to `limit` due repositories, for `leaseSeconds`. Platform scope.
+ * @param soonOnly only branches that are due because the order of a push was not clear
  */
 export function claimBranches(
   transaction: Transaction,
@@ -155,8 +164,8 @@ export function claimBranches(
   return transaction.query<DueBranch>(CLAIM, [limit, leaseSeconds, soonOnly]);
 }
 
-/** When to look again at branches that are as they were; a push that came meanwhile may have said sooner. Platform scope. */
-export async function lookAgain(
+/** Sets the next poll of unchanged branches, unless a push set an earlier one meanwhile. Platform scope. */
+export async function scheduleNextPoll(
   transaction: Transaction,
   { ids, claimedUntil, inSeconds }: { ids: readonly string[]; claimedUntil: string; inSeconds: number },
 ): Promise<void> {
@@ -168,17 +177,17 @@ export async function lookAgain(
 }
 
 /**
- * SQL of next_poll_at for a deployment with this source and source_config: NULL where nothing is built on push, else
- * what it is already, or within a minute.
+ * SQL of next_poll_at for a deployment with this source and source_config. NULL if it is not built on push, otherwise
+ * the present value, or a time within a minute.
  */
-export const nextLook = (source: string, sourceConfig: string, present = 'NULL::timestamptz') =>
+export const nextPollSql = (source: string, sourceConfig: string, present = 'NULL::timestamptz') =>
   `CASE WHEN ${source} = 'git_host' AND ${sourceConfig} -> 'build_on_push' = 'true'::jsonb
     THEN coalesce(${present}, now() + random() * interval '1 minute') END`;
 
-/** Those made by a release that knew nothing of this. Platform scope. */
-export async function scheduleForgotten(transaction: Transaction): Promise<void> {
+/** Schedules deployments of a release that did not poll branches. Platform scope. */
+export async function scheduleUnscheduled(transaction: Transaction): Promise<void> {
   await transaction.query(
-    `UPDATE deployments d SET next_poll_at = ${nextLook('d.source', 'd.source_config')}
+    `UPDATE deployments d SET next_poll_at = ${nextPollSql('d.source', 'd.source_config')}
      WHERE d.next_poll_at IS NULL AND ${BUILT_ON_PUSH}`,
   );
 }

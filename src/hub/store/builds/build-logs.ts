@@ -16,11 +16,11 @@ import type { SecretBox } from '../secrets/secret-box.ts';
 import { openToken } from './integrations.ts';
 
 /**
- * Logs of builds: pieces as listeners send them, without the secrets of the deployment. A row without lines says that
- * the latest attempt has ended.
+ * Logs of builds. Rows are the pieces that listeners send, with the secrets of the deployment masked. A row without
+ * lines marks the end of the latest attempt.
  */
 
-/** Hints that there is more of a log: the id of a revision, or of a log request. */
+/** Notification channel for new log lines. The payload is the id of a revision or of a log request. */
 export const LOG_CHANNEL = 'berth_logs';
 
 interface BuildRow {
@@ -36,7 +36,7 @@ interface BuildRow {
   i_sealed: Buffer;
 }
 
-/** One piece of a revision at a time. */
+/** Locks a revision, so that its pieces are written one at a time. */
 const LOCK = `
 SELECT r.tenant_id, r.deployment_id, r.secrets_id, s.key_id, s.sealed, i.id AS i_id, i.provider AS i_provider,
   i.host_url AS i_host_url, i.key_id AS i_key_id, i.sealed AS i_sealed
@@ -47,7 +47,7 @@ FROM revisions r
 WHERE r.id = $1 AND d.listener_id = $2
 FOR NO KEY UPDATE OF r`;
 
-/** Of these rows alone; those of ended attempts have no lines. */
+/** Counts only these rows. Those of ended attempts have no lines. */
 const KEPT = `
 SELECT coalesce(max(first_line + jsonb_array_length(lines)), 0) AS lines,
   coalesce(sum(octet_length(lines::text)), 0)::int AS bytes, max((lines -> 0 ->> 'attempt')::int) AS attempt,
@@ -69,7 +69,7 @@ interface KeptRow {
   ended: boolean;
 }
 
-/** What is stored of a line: what may be shown to everybody who may see the deployment. */
+/** Masks a line before it is stored, because everyone who can see the deployment can read it. */
 function masked(box: SecretBox, row: BuildRow): (text: string) => string {
   const { tenant_id: tenantId, deployment_id: deploymentId, secrets_id: id, key_id: keyId, sealed } = row;
   const sets: SealedSecrets[] =
@@ -91,7 +91,9 @@ function masked(box: SecretBox, row: BuildRow): (text: string) => string {
   return (text) => withoutCredentials(mask(text));
 }
 
-/** Lines as they are stored. What is sent again, and is not new, costs nothing. */
+/**
+ * Converts lines to their stored form. Repeated lines that are already stored are skipped first, so they cost nothing.
+ */
 async function withoutSecrets(
   box: SecretBox,
   row: BuildRow,
@@ -99,20 +101,20 @@ async function withoutSecrets(
 ): Promise<BuildLogLine[]> {
   if (lines.length === 0) return [];
   const mask = masked(box, row);
-  // That the rest is left out is Berth's own word.
+  // The notice about omitted lines is Berth's own text.
   return inTurns(lines, (line) => (line.text === LEFT_OUT ? line : { ...line, text: mask(line.text) }));
 }
 
-/** A piece with where it belongs. */
+/** A piece and the build that it belongs to. */
 export interface BuildLogPiece extends LogPiece {
   readonly revisionId: string;
-  /** The attempt has ended, and no line comes after these. */
+  /** The attempt has ended, and no line follows these. */
   readonly last: boolean;
 }
 
 const UNKNOWN: TakenPiece = { added: [], nextLine: 0, full: true };
 
-/** Keeps what is new of a piece, masked. Of a revision that is not this listener's, nothing is wanted. */
+/** Stores the new lines of a piece, masked. Pieces for revisions of other listeners are ignored. */
 export async function addBuildLog(
   transaction: Transaction,
   box: SecretBox,
@@ -124,7 +126,7 @@ export async function addBuildLog(
   if (row === undefined) return UNKNOWN;
   const [kept] = await transaction.query<KeptRow>(KEPT, [revisionId, attempt]);
   if (kept === undefined) return UNKNOWN;
-  // Only an attempt of which there is a line can have ended, so a line of a later one begins anew.
+  // An attempt can end only after one of its lines was stored, so a line of a later attempt starts a new log.
   if (kept.ended && attempt <= (kept.attempt ?? 1))
     return { nextLine: kept.lines - kept.lines_before, full: true };
   const known: KeptLog = { ...kept, linesBefore: kept.lines_before };
@@ -150,18 +152,18 @@ const ENDED = `SELECT 1 FROM build_logs WHERE revision_id = $1 AND lines = '[]'`
 
 export interface ReadLog {
   readonly lines: readonly BuildLogLine[];
-  /** The log has told its end, and these lines reach up to it. */
+  /** The log has ended, and these lines are its last. */
   readonly ended: boolean;
 }
 
-/** Lines of a revision's log. */
+/** Reads lines of a revision's log. */
 export async function readBuildLog(
   reader: Reader,
   tenantId: string,
   revisionId: string,
   { offset, limit }: Page,
 ): Promise<ReadLog> {
-  // First: a line that comes in between is then not behind the end.
+  // The end is read first, so a line that is added between the two reads cannot follow the end.
   const marked = (await reader.query(ENDED, [revisionId])).length > 0;
   const rows = await reader.query<{ first_line: number; lines: BuildLogLine[] }>(READ, [
     tenantId,
@@ -182,7 +184,10 @@ DELETE FROM build_logs WHERE revision_id IN (
   ) AS logged WHERE age > $1 LIMIT 500)
 RETURNING revision_id`;
 
-/** Removes the logs of all builds but the newest of each deployment. Platform scope. @returns how many rows went */
+/**
+ * Removes the logs of all builds except the newest of each deployment. Platform scope.
+ * @returns the number of removed rows
+ */
 export async function pruneBuildLogs(transaction: Transaction): Promise<number> {
   return (await transaction.query(PRUNE, [KEPT_BUILD_LOGS])).length;
 }

@@ -6,11 +6,11 @@ import { and, desc, eq, getTableColumns, sql } from '../core/drizzle.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
 import { integrations } from '../core/schema.ts';
-import { refuseSameName } from '../deployments/same-name.ts';
+import { rejectSameName } from '../deployments/same-name.ts';
 import { redeliverTokens } from '../secrets/build-credentials.ts';
 import { integrationContext, type SecretBox } from '../secrets/secret-box.ts';
 
-/** Credentials for git hosts. Tokens are sealed; the rotation of keys finds them through sealed-tables.ts. */
+/** Credentials for git hosts. Tokens are sealed; the key rotation finds them through sealed-tables.ts. */
 
 const {
   sealed: _sealed,
@@ -23,21 +23,21 @@ const COLUMNS = { ...PLAIN, takesWebhooks: sql<boolean>`${webhookKeyId} IS NOT N
 
 type Row = typeof integrations.$inferSelect;
 
-/** An integration without its token and the secret of its webhooks. */
+/** An integration without its token and webhook secret. */
 export interface Integration extends Omit<Row, 'sealed' | 'keyId' | 'webhookSealed' | 'webhookKeyId'> {
-  /** It has a secret for webhooks. */
+  /** The integration has a webhook secret. */
   readonly takesWebhooks: boolean;
 }
 
 export interface NewIntegration {
   readonly name: string;
   readonly provider: GitProvider;
-  /** https URL of the git host, without a slash at its end. */
+  /** https URL of the git host, without a trailing slash. */
   readonly hostUrl: string;
   readonly token: string;
 }
 
-/** What may change; absent: stays. */
+/** The changes; absent fields stay unchanged. */
 export interface IntegrationChange {
   readonly name?: string | undefined;
   readonly token?: string | undefined;
@@ -46,7 +46,7 @@ export interface IntegrationChange {
 const own = (tenantId: string, id: string) =>
   and(eq(integrations.id, id), eq(integrations.tenantId, tenantId));
 
-/** Into the tenant's history. Never the token. */
+/** Writes to the tenant's history. It never contains the token. */
 function tell(
   transaction: Transaction,
   tenantId: string,
@@ -69,7 +69,7 @@ export async function createIntegration(
   actor: Actor,
 ): Promise<Integration> {
   const id = uuidv7();
-  await refuseSameName(transaction, 'integrations_name', { owner: tenantId, name });
+  await rejectSameName(transaction, 'integrations_name', { owner: tenantId, name });
   const [created] = await transaction.drizzle
     .insert(integrations)
     .values({ id, tenantId, name, provider, hostUrl, ...seal(box, id, tenantId, token) })
@@ -114,14 +114,14 @@ export interface SealedIntegration extends Pick<Integration, 'id' | 'tenantId' |
   readonly sealed: Buffer;
 }
 
-/** Its token. @throws SecretBoxError when it cannot be opened */
+/** The decrypted token. @throws SecretBoxError when it cannot be decrypted */
 export function openToken(box: SecretBox, integration: SealedIntegration): string {
   return box.open(integration.sealed, integration.keyId, integrationContext(integration)).toString();
 }
 
 /**
- * An integration with its token; null when this tenant has none of this id.
- * @throws SecretBoxError when the token cannot be opened
+ * An integration with its token; null: this tenant has no integration of this id.
+ * @throws SecretBoxError when the token cannot be decrypted
  */
 export async function openIntegration(
   reader: Reader,
@@ -139,10 +139,10 @@ export async function openIntegration(
 }
 
 /**
- * The integration that a deployment is about to name; until the transaction ends, nobody deletes it.
- * null: this tenant has none of this id.
+ * Locks the integration that a deployment is about to name against deletion, until the transaction ends. null: this
+ * tenant has no integration of this id.
  */
-export async function holdIntegration(
+export async function lockIntegration(
   transaction: Transaction,
   tenantId: string,
   id: string,
@@ -156,8 +156,8 @@ export async function holdIntegration(
 }
 
 /**
- * A new token reaches the builds that have yet to end.
- * @throws UniqueViolation `integrations_name`; null when this tenant has none of this id
+ * Changes an integration. Unfinished builds get a new token.
+ * @throws UniqueViolation `integrations_name`; null when this tenant has no integration of this id
  */
 export async function updateIntegration(
   transaction: Transaction,
@@ -170,14 +170,15 @@ export async function updateIntegration(
     .select(COLUMNS)
     .from(integrations)
     .where(own(tenantId, id))
-    // With a new token those wait, too, who are about to name it: what they build has the new one, or is seen below.
+    // A new token needs the stronger lock, which waits for deployments that are about to name the integration. Their
+    // builds use the new token or are found below.
     .for(change.token === undefined ? 'no key update' : 'update');
   if (before === undefined) return null;
   const renamed = change.name !== undefined && change.name !== before.name;
   const changed = [...(renamed ? ['name'] : []), ...(change.token === undefined ? [] : ['token'])];
   if (changed.length === 0) return before;
   if (change.name !== undefined && renamed)
-    await refuseSameName(transaction, 'integrations_name', { owner: tenantId, name: change.name, ownId: id });
+    await rejectSameName(transaction, 'integrations_name', { owner: tenantId, name: change.name, ownId: id });
   const [after] = await transaction.drizzle
     .update(integrations)
     .set({
@@ -203,8 +204,8 @@ WHERE tenant_id = $1 AND source_config ->> 'integration_id' = $2
   AND (delete_requested_at IS NULL OR purge_after > clock_timestamp())`;
 
 /**
- * Deletes an integration unless a deployment names it that is not being deleted, or can still be restored.
- * @returns how many name it; 0: it is gone. null when this tenant has none of this id
+ * Deletes an integration unless a deployment names it that is not being deleted or can still be restored.
+ * @returns the number of deployments that name it; 0: it was deleted. null: this tenant has no integration of this id
  */
 export async function deleteIntegration(
   transaction: Transaction,
@@ -212,7 +213,8 @@ export async function deleteIntegration(
   id: string,
   actor: Actor,
 ): Promise<number | null> {
-  // Waits for those that hold it; the count, a statement of its own, then sees what they made.
+  // The lock waits for transactions that hold the integration. The count is a separate statement, so it sees their
+  // deployments.
   const [found] = await transaction.drizzle
     .select(COLUMNS)
     .from(integrations)

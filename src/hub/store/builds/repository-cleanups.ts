@@ -2,28 +2,28 @@ import { TERMINAL_STATUSES } from '../../../domain/revision/states.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 
 /**
- * What is to be removed from the platform's registry, as rows that stay until it is: at least once, whoever restarts
- * meanwhile. One row a deployment; the registry itself tells what is there.
+ * Pending cleanups of the platform's registry. A row stays until its cleanup is done, so each cleanup runs at least
+ * once across restarts. There is one row per deployment; the registry itself lists its images.
  */
 
-/** A repository that is to be cleaned. */
+/** A repository to clean up. */
 export interface RepositoryCleaning {
   readonly deploymentId: string;
   readonly tenantId: string;
   readonly appName: string;
-  /** All of it goes. */
+  /** All images are removed. */
   readonly whole: boolean;
-  /** This one included. */
+  /** The number of attempts, including this one. */
   readonly attempts: number;
 }
 
-/** The deployment `d` of the ids $1 has another image: an earlier one may be one that nobody needs. */
+/** The deployment `d` of the ids $1 got another image, so an earlier one may be unused. */
 const ENQUEUE = `
 INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name)
 SELECT id, tenant_id, app_name FROM deployments WHERE id = ANY($1::uuid[]) ORDER BY id
 ON CONFLICT (deployment_id) DO UPDATE SET attempts = repository_cleanings.attempts + 1, next_attempt_at = now()`;
 
-/** Has the repositories of these deployments cleaned: each has got another image. */
+/** Requests cleanups of the repositories of these deployments, because each got another image. */
 export async function enqueueCleanings(
   transaction: Transaction,
   deploymentIds: readonly string[],
@@ -42,8 +42,8 @@ FROM due WHERE c.deployment_id = due.deployment_id
 RETURNING c.deployment_id AS "deploymentId", c.tenant_id AS "tenantId", c.app_name AS "appName", c.whole, c.attempts`;
 
 /**
- * Takes up to `limit` that are due, for `leaseSeconds`: a process that dies meanwhile leaves them to the others. Platform
- * scope.
+ * Claims up to `limit` due cleanups for `leaseSeconds`. If the process dies, another one claims them after the lease.
+ * Platform scope.
  */
 export function claimCleanings(
   transaction: Transaction,
@@ -52,10 +52,10 @@ export function claimCleanings(
   return transaction.query<RepositoryCleaning>(CLAIM, [limit, leaseSeconds]);
 }
 
-/** Nothing happens where it was asked for anew meanwhile: what was found may be too little. */
+/** Does nothing if a cleanup was requested again meanwhile, because more images may be unused now. */
 const DONE = 'DELETE FROM repository_cleanings WHERE deployment_id = $1 AND attempts = $2 AND whole = $3';
 
-/** Nothing is left to be removed. Platform scope. */
+/** Records that nothing is left to remove. Platform scope. */
 export async function finishCleaning(transaction: Transaction, cleaning: RepositoryCleaning): Promise<void> {
   await transaction.query(DONE, [cleaning.deploymentId, cleaning.attempts, cleaning.whole]);
 }
@@ -64,7 +64,7 @@ const POSTPONE = `
 UPDATE repository_cleanings SET next_attempt_at = now() + make_interval(secs => $4::double precision)
 WHERE deployment_id = $1 AND attempts = $2 AND whole = $3`;
 
-/** It failed, and is due again after so many seconds. Platform scope. */
+/** Records a failure. The cleanup is due again after so many seconds. Platform scope. */
 export async function postponeCleaning(
   transaction: Transaction,
   { deploymentId, attempts, whole }: RepositoryCleaning,
@@ -73,12 +73,15 @@ export async function postponeCleaning(
   await transaction.query(POSTPONE, [deploymentId, attempts, whole, seconds]);
 }
 
-/** Forgets them all, where the registry is not the hub's to clean. Platform scope. */
+/** Removes all requests, for a registry that the hub does not clean up. Platform scope. */
 export async function discardCleanings(transaction: Transaction): Promise<void> {
   await transaction.query('DELETE FROM repository_cleanings');
 }
 
-/** As the secrets of revisions are kept (hub/store/core/housekeeping.ts): without these, a revision cannot be repeated either. */
+/**
+ * The same conditions as for the secrets of revisions (hub/store/core/housekeeping.ts): a revision cannot be repeated
+ * without its secrets.
+ */
 const NEEDED = `
 SELECT r.number, r.resolved_image AS image FROM revisions r JOIN deployments d ON d.id = r.deployment_id
 WHERE d.id = $1 AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.status <> ALL($2::text[])
@@ -86,7 +89,7 @@ WHERE d.id = $1 AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id 
 
 /**
  * The revisions of a deployment whose images are needed: those that may run, and the newest `kept`. Platform scope.
- * @returns their numbers, and their images as far as these are known
+ * @returns their numbers, and the known images
  */
 export function neededImages(
   reader: Reader,

@@ -1,6 +1,6 @@
 import type { Reader } from '../core/database.ts';
 
-/** Whose images are in a repository of the platform's registry. */
+/** The owner of a repository in the platform's registry. */
 export interface RepositoryOwner {
   readonly id: string;
   readonly tenantId: string;
@@ -14,8 +14,8 @@ UNION ALL
 SELECT id, tenant_id, app_name FROM tombstones WHERE tenant_id = $1 AND id = $2 AND kept_workloads AND $3::boolean`;
 
 /**
- * The deployment that images are of; null: it is gone, on its way out, or not that tenant's.
- * @param onlyPulls what left, or leaves, with its workloads counts as well: pods that stay pull their images
+ * The deployment that owns a repository; null: it is deleted, being deleted, or belongs to another tenant.
+ * @param onlyPulls also finds deployments that left with their workloads, because their pods still pull images
  */
 export async function findRepositoryOwner(
   reader: Reader,

@@ -3,21 +3,21 @@ import type { Reader, Transaction } from '../core/database.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import { type SecretBox, webhookContext } from '../secrets/secret-box.ts';
 
-/** Webhooks of integrations: the secret that their deliveries know, and which deliveries were taken. */
+/** Webhooks of integrations: their secrets, and the deliveries that were accepted. */
 
-/** Whose delivery it would be, and what it must know. */
+/** The integration of a delivery, and the secrets that can authenticate it. */
 export interface WebhookTarget {
   readonly tenantId: string;
   readonly integrationId: string;
   readonly provider: GitProvider;
-  /** Secrets that are valid now; none: it takes no webhooks. */
+  /** Secrets that are valid now. Empty: the integration accepts no webhooks. */
   readonly secrets: readonly string[];
 }
 
-/** What is sealed. */
+/** The content of the sealed value. */
 interface WebhookSecrets {
   readonly secret: string;
-  /** The one before, as long as it is still taken. */
+  /** The previous secret, while it is still accepted. */
   readonly former?: { readonly secret: string; readonly until: string } | undefined;
 }
 
@@ -39,7 +39,7 @@ function opened(box: SecretBox, row: SecretRow): WebhookSecrets | null {
 }
 
 /**
- * The integration that deliveries are sent to; null: there is none of this id. Platform scope.
+ * The integration that deliveries are sent to; null: no integration has this id. Platform scope.
  * @throws SecretBoxError
  */
 export async function findWebhookTarget(
@@ -76,16 +76,16 @@ async function write(
       : box.seal(Buffer.from(JSON.stringify(secrets)), webhookContext({ id, tenantId }));
   await transaction.query(SET, [tenantId, id, sealed?.keyId ?? null, sealed?.sealed ?? null]);
   const details = { integration_id: id, changed: ['webhook_secret'] };
-  const told = `Integration ${name} ${message}`;
+  const sentence = `Integration ${name} ${message}`;
   await appendEvents(transaction, [
-    { tenantId, actor, reason: 'IntegrationChanged', message: told, details },
+    { tenantId, actor, reason: 'IntegrationChanged', message: sentence, details },
   ]);
 }
 
 /**
- * Gives an integration a secret for its webhooks. The one before is taken until `formerUntil`.
- * @returns until when the former one is taken, null: there was none, or it cannot be read; undefined when this tenant
- *   has no integration of this id
+ * Sets the webhook secret of an integration. The previous one is accepted until `formerUntil`.
+ * @returns until when the previous secret is accepted; null: there was none, or it cannot be decrypted; undefined: this
+ *   tenant has no integration of this id
  */
 export async function setWebhookSecret(
   transaction: Transaction,
@@ -100,12 +100,15 @@ export async function setWebhookSecret(
   const isReadable = row.webhookKeyId !== null && box.keyIds.has(row.webhookKeyId);
   const before = isReadable ? opened(box, row) : null;
   const former = before === null ? undefined : { secret: before.secret, until: formerUntil.toISOString() };
-  const message = 'has a new secret for its webhooks.';
+  const message = 'has a new webhook secret.';
   await write(transaction, box, row, { secrets: { secret, former }, message, actor });
   return before === null ? null : formerUntil;
 }
 
-/** Takes the secret away: no delivery is taken from then on. @returns false when this tenant has no such integration */
+/**
+ * Removes the secret, so no delivery is accepted from then on.
+ * @returns false when this tenant has no such integration
+ */
 export async function removeWebhookSecret(
   transaction: Transaction,
   box: SecretBox,
@@ -116,7 +119,7 @@ export async function removeWebhookSecret(
   const [row] = await transaction.query<SecretRow>(LOCK, [tenantId, id]);
   if (row === undefined) return false;
   if (row.webhookSealed === null) return true;
-  await write(transaction, box, row, { secrets: null, message: 'takes no webhooks any more.', actor });
+  await write(transaction, box, row, { secrets: null, message: 'no longer accepts webhooks.', actor });
   return true;
 }
 
@@ -126,9 +129,9 @@ SELECT $1::uuid, $2::uuid, key FROM unnest($3::text[]) AS key ORDER BY key
 ON CONFLICT DO NOTHING RETURNING delivery_id`;
 
 /**
- * Notes a delivery, with what is done for it in the same transaction. Waits for another process that has the same one.
- * @param keys what it is told apart by
- * @returns false: it was taken before, by one of the keys
+ * Records a delivery in the transaction that applies it. Waits for another process that records the same one.
+ * @param keys that identify the delivery
+ * @returns false: it was accepted before, under one of the keys
  */
 export async function recordDelivery(
   transaction: Transaction,

@@ -1,21 +1,25 @@
 import { Turns } from '../../../domain/scheduling/turns.ts';
 import { StoreUnavailable } from './errors.ts';
 
-/** Of the connections one tenant has at most so many, in parts of all; of fewer than five it may have each. */
+/** The maximum share of the connections for one tenant. In a pool of fewer than five, a tenant may use all. */
 const SHARE_OF_ONE_TENANT = 0.8;
-/** Of one with much to do, while another one is at work: they share the processor of this process too (docs/decisions/0048). */
+/**
+ * The maximum for a busy tenant while another one is active. They also share the CPU of this process
+ * (docs/decisions/0048).
+ */
 const CONNECTIONS_BESIDE_ANOTHER = { atOnce: 1, everyMs: 10 };
 
 export interface ConnectionPlacesOptions {
   /** Connections of the pool. */
   readonly poolSize: number;
-  /** Longest wait for one that others have, in milliseconds. */
+  /** Maximum wait for a connection, in milliseconds. */
   readonly waitMs: number;
 }
 
 /**
- * Who may have a connection of the pool next: the pool itself would go by the order of arrival, so that a tenant with a
- * hundred requests had all of them, and a listener or another tenant waited for a hundred transactions.
+ * Decides which tenant gets the next connection of the pool. The pool itself serves in the order of arrival: a tenant
+ * with a hundred requests would get all connections, and listeners and other tenants would wait for a hundred
+ * transactions.
  */
 export class ConnectionPlaces {
   readonly #turns: Turns;
@@ -31,16 +35,16 @@ export class ConnectionPlaces {
     });
   }
 
-  /** How many wait for one. */
+  /** Number of waiting callers. */
   get waiting(): number {
     return this.#turns.waiting;
   }
 
   /**
-   * When it answers, or what it answers resolves, the tenant may have one, which it gives back by `leave`. A promise only
-   * where there is something to wait for: each request comes here.
-   * @param group a tenant; NOBODY: the platform
-   * @throws StoreUnavailable when it takes too long
+   * Waits until the tenant may take a connection. It returns the connection with `leave`. The result is a promise only
+   * when there is a wait, because each request calls this.
+   * @param group a tenant, or the platform
+   * @throws StoreUnavailable when the wait is too long
    */
   enter(group: string): void | Promise<void> {
     let isIn = false;

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import type { NodePgDatabase } from './drizzle.ts';
 
-/** A connection of the pool, with what is remembered of it. */
+/** A connection of the pool, with its cached state. */
 export type PoolClient = pg.PoolClient & {
-  /** drizzle on this connection, made once. */
+  /** drizzle on this connection, created once. */
   builder?: NodePgDatabase;
   /** The session's `berth.tenant_id`. */
   tenantId?: string | null;
@@ -13,16 +13,16 @@ const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 const JSONB = 3802;
 
-/** As a session in UTC tells nearly all times. */
+/** The format of nearly all times in a session in UTC. */
 const UTC_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00$/;
 const anyTime: (text: string) => Date = pg.types.getTypeParser(TIMESTAMPTZ, 'text');
 
-/** A time in PostgreSQL's words. pg's own parser takes several times as long, and a list has hundreds. */
+/** Parses a time of PostgreSQL. pg's own parser takes several times as long, and a list has hundreds of times. */
 export function parseTime(text: string): Date {
   return UTC_TIME.test(text) ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : anyTime(text);
 }
 
-/** pg's parsers, but for times, and for bigint: our counters stay far below 2^53. */
+/** pg's parsers, except for times and bigint. Our counters stay far below 2^53. */
 export const typeParsers: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === INT8) return Number;
@@ -32,12 +32,12 @@ export const typeParsers: pg.CustomTypesConfig = {
 
 const asText = (text: string) => text;
 
-/** As typeParsers, but jsonb stays its text. */
+/** The same parsers, except that jsonb stays text. */
 export const jsonAsText: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === JSONB ? asText : typeParsers.getTypeParser(oid, format)),
 };
 
-/** `host:port/name` of a database URL, for messages: no user, no password. */
+/** `host:port/name` of a database URL for messages, without user and password. */
 export function describeTarget(url: string): string {
   try {
     const { hostname, port, pathname } = new URL(url);
@@ -47,13 +47,13 @@ export function describeTarget(url: string): string {
   }
 }
 
-/** Settings that every connection shares. Times in milliseconds. */
+/** Settings of every connection. Times are in milliseconds. */
 export function connectionConfig(url: string, statementTimeoutMs: number): pg.ClientConfig {
   return {
     connectionString: url,
     application_name: 'berth',
     statement_timeout: statementTimeoutMs,
-    // The server cancels first; this is for a server or network that no longer answers at all.
+    // The server cancels first. This timeout is for a server or network that does not respond at all.
     query_timeout: statementTimeoutMs + 2_000,
     idle_in_transaction_session_timeout: statementTimeoutMs * 3,
     connectionTimeoutMillis: 5_000,

@@ -10,47 +10,49 @@ import { StoreContention, StoreError, StoreUnavailable, translateError } from '.
 import { runPrepared } from './prepared-query.ts';
 
 /**
- * Runs statements on one connection, one at a time, on behalf of one tenant (or of the whole platform: `*`).
- * Hot paths use `query` with SQL text; the rest uses drizzle's typed builder.
+ * Runs statements on one connection, one at a time, for one tenant or for the whole platform (`*`). Hot paths use
+ * `query` with SQL text; the rest uses drizzle's typed builder.
  */
 export interface Reader {
-  /** The tenant whose rows row-level security lets through; `*`: all. */
+  /** The tenant whose rows row-level security exposes; `*`: all. */
   readonly tenantId: string;
   readonly drizzle: NodePgDatabase;
-  /** Runs one statement, prepared once a connection. `text` must be one of few constants, values go in parameters. */
+  /**
+   * Runs one statement, prepared once per connection. `text` must be one of a few constants; values go in parameters.
+   */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** As `query`, with jsonb as its text: for rows that are read over and over (`polled-json.ts`). */
+  /** Like `query`, but returns jsonb as text, for rows that are read repeatedly (`polled-json.ts`). */
   queryTexts<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** A Reader inside of a transaction: functions that write ask for this. */
+/** A Reader inside a transaction. Functions that write require it. */
 export interface Transaction extends Reader {
   readonly inTransaction: true;
 }
 
 export interface TransactionOptions {
   /**
-   * false: COMMIT does not wait for the disk. A crash of PostgreSQL within about half a second may take back what was
-   * written, all of it and nothing that was committed before; a later commit that waits keeps it as well. Default: true.
+   * false: COMMIT does not wait for the disk. A crash of PostgreSQL within about half a second can undo the whole
+   * transaction, but nothing that was committed before. A later commit that waits makes it durable too. Default: true.
    */
   readonly durable?: boolean;
   /**
-   * true: plans made in it read no table whole where an index leads to the rows. For few rows of large tables, where the
-   * planner cannot know that they are few. Also for what shares statements with such work: the connection keeps a plan.
-   * Default: false.
+   * true: the planner avoids sequential scans when an index finds the rows. For few rows of large tables, when the
+   * planner cannot know that they are few. Statements that such transactions share need it too, because a connection
+   * caches plans. Default: false.
    */
   readonly byIndex?: boolean;
 }
 
-/** Access on behalf of one tenant or of the platform. */
+/** Access for one tenant or the platform. */
 export interface Scope {
   /**
-   * Runs `work` in one transaction: all of it is committed or nothing. On a serialization failure or a deadlock the
-   * whole is run again (at most 5 times), so `work` must have no effect outside of the database.
-   * @throws StoreError; StoreUnavailable when the connection broke: at COMMIT, the outcome is unknown
+   * Runs `work` in one transaction, which is committed or rolled back as a whole. After a serialization failure or a
+   * deadlock it runs again (at most 5 times), so `work` must have no effect outside the database.
+   * @throws StoreError; StoreUnavailable when the connection broke. If it broke at COMMIT, the outcome is unknown
    */
   transaction<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Runs `work`, which only reads: each statement sees its own snapshot. Run again if the connection turns out dead. */
+  /** Runs `work`, which only reads. Each statement sees its own snapshot. It runs again if the connection is dead. */
   read<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
 }
 
@@ -59,34 +61,34 @@ export interface Database {
   forTenant(tenantId: string): Scope;
   /** For work across tenants: keys, listeners, housekeeping. */
   readonly platform: Scope;
-  /** @throws StoreUnavailable when PostgreSQL does not answer, or is a standby */
+  /** @throws StoreUnavailable when PostgreSQL does not respond, or is a standby */
   ping(): Promise<void>;
-  /** The pool at present. */
+  /** The current state of the pool. */
   pool(): PoolStats;
-  /** Waits for what is running, then closes all connections. Safe to call twice. */
+  /** Waits for running work, then closes all connections. Safe to call twice. */
   close(): Promise<void>;
 }
 
 /** Connections of a pool. */
 export interface PoolStats {
-  /** Most connections. */
+  /** Maximum number of connections. */
   readonly max: number;
-  /** Those that are open, idle ones included. */
+  /** Open connections, including idle ones. */
   readonly total: number;
   readonly idle: number;
-  /** Who waits for one. */
+  /** Callers that wait for a connection. */
   readonly waiting: number;
 }
 
 export interface DatabaseOptions {
   /** postgres://user:password@host:port/name */
   url: string;
-  /** Most connections. */
+  /** Maximum number of connections. */
   poolSize: number;
   logger: Logger;
-  /** A statement that takes longer is cancelled. Milliseconds; default 10,000. */
+  /** Timeout of a statement, in milliseconds; default 10,000. */
   statementTimeoutMs?: number;
-  /** Longest wait for a connection, be it a new one or one of a full pool. Milliseconds; default 5,000. */
+  /** Maximum wait for a new or a pooled connection, in milliseconds; default 5,000. */
   connectTimeoutMs?: number;
 }
 
@@ -95,14 +97,16 @@ const RETRY_BASE_MS = 5;
 const MAX_STATEMENT_NAMES = 400;
 const PLATFORM = '*';
 
-/** By how values are parsed, which a connection remembers with the name. */
+/** By the type parsers, because a connection keeps them with the name of a statement. */
 const statementNames = new Map([
   [typeParsers, new Map<string, string>()],
   [jsonAsText, new Map<string, string>()],
 ]);
 let namedStatements = 0;
 
-/** Name of the prepared statement of a text; beyond a bound, new texts run unnamed rather than fill the server. */
+/**
+ * Name of the prepared statement of a text. Beyond a limit, new texts are not prepared, so they do not fill the server.
+ */
 function statementName(text: string, types: pg.CustomTypesConfig): string | undefined {
   const names = statementNames.get(types);
   const known = names?.get(text);
@@ -154,9 +158,10 @@ async function begin(
   { durable = true, byIndex = false }: TransactionOptions,
 ): Promise<void> {
   const waiting = durable ? '' : '; SET LOCAL synchronous_commit = off';
-  // Until PostgreSQL 18 a plan that reads a table whole all the same is reckoned so dear that it would be compiled.
+  // Before PostgreSQL 18, a plan that must scan a table sequentially has such a high cost that it would be compiled
+  // (JIT).
   const planning = byIndex ? '; SET LOCAL enable_seqscan = off; SET LOCAL jit = off' : '';
-  // One round trip; tenantId is `*` or a UUID (checked in forTenant), so it is safe as a literal.
+  // One round trip. tenantId is `*` or a UUID (checked in forTenant), so it is safe as a literal.
   await client.query(`BEGIN; SET LOCAL berth.tenant_id = '${tenantId}'${waiting}${planning}`);
 }
 
@@ -177,34 +182,34 @@ async function rollback(client: PoolClient): Promise<boolean> {
   }
 }
 
-/** The session's tenant outlives transactions, so that a read costs no round trip for it while the tenant stays the same. */
+/**
+ * The tenant of a session stays set between transactions, so consecutive reads for one tenant need no round trip for
+ * it.
+ */
 async function enter(client: PoolClient, tenantId: string): Promise<void> {
   client.tenantId = null;
   await client.query(`SET berth.tenant_id = '${tenantId}'`);
   client.tenantId = tenantId;
 }
 
-/** @throws StoreUnavailable by which the connection goes: there may be another server behind its address by now */
+/** @throws StoreUnavailable, which closes the connection, because its address may belong to another server now */
 async function checkPrimary(reader: Reader): Promise<void> {
   const [row] = await reader.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
   if (row?.standby === true)
-    throw new StoreUnavailable(
-      'it is a standby, which nothing can be written to; next: let DATABASE_URL lead to the primary',
-      'lost',
-    );
+    throw new StoreUnavailable('it is a read-only standby; next: point DATABASE_URL to the primary', 'lost');
 }
 
-/** Why the same work may be run again: another transaction got in the way, or the connection was dead. */
+/** Why work may run again: a conflict with another transaction, or a dead connection. */
 type Again = 'contention' | 'dead' | null;
 
 type Outcome<T> =
   | { readonly done: true; readonly value: T }
   | { readonly done: false; readonly error: unknown; readonly again: Again };
 
-/** Gives the connection back to the pool. */
+/** Returns the connection to the pool. */
 type Attempt<T> = (client: PoolClient) => Promise<Outcome<T>>;
 
-/** What is left of the connection after an error. */
+/** The state of the connection after an error. */
 const connectionAfter = (error: unknown) => (error instanceof StoreUnavailable ? error.connection : 'usable');
 
 async function attemptTransaction<T>(
@@ -251,8 +256,8 @@ async function attemptRead<T>(
 }
 
 /**
- * Opens the pool; connections are made when needed, so this does not fail when PostgreSQL is away (see `ping`).
- * A connection lost while idle is logged and replaced.
+ * Opens the pool. Connections are opened on demand, so this does not fail while PostgreSQL is unavailable (see `ping`).
+ * A connection that is lost while idle is logged and replaced.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { logger, poolSize, connectTimeoutMs = 5_000 } = options;
@@ -266,7 +271,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', (error) =>
     logger.warn({ target, err: error.message }, 'lost an idle database connection'),
   );
-  // A connection in use has no listener of the pool's: without one of ours its loss would end the process.
+  // The pool does not listen for errors of a connection in use. Without this handler, its loss would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
 
   const notConnected = (error: Error): unknown => {
@@ -277,7 +282,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       translated.connection,
     );
   };
-  // By a callback: pg's own promise comes with two more, for a stack trace.
+  // Uses the callback form, because pg's own promise creates two more for a stack trace.
   const connect = (): Promise<PoolClient> =>
     new Promise((resolve, reject) => {
       pool.connect((error, client) => {
@@ -304,9 +309,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       const { again, error } = outcome;
       if (again === null) throw error;
       runs[again] += 1;
-      // After a restart of PostgreSQL, every idle connection of the pool may be dead, and no more than these.
+      // After a restart of PostgreSQL, at most the idle connections of the pool can be dead.
       if (runs[again] >= (again === 'dead' ? poolSize + 1 : MAX_ATTEMPTS)) throw error;
-      logger.debug({ target, runs, err: String(error) }, 'running a transaction again');
+      logger.debug({ target, runs, err: String(error) }, 'retrying a transaction');
       if (again === 'contention') await sleep(Math.random() * RETRY_BASE_MS * 2 ** runs.contention);
     }
   };
@@ -321,11 +326,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   const platform = scope(PLATFORM, NOBODY);
   return {
     forTenant(tenantId) {
-      if (!UUID_PATTERN.test(tenantId)) throw new TypeError('failed to enter a tenant: its id is no UUID');
+      if (!UUID_PATTERN.test(tenantId)) throw new TypeError('failed to set the tenant: its id is not a UUID');
       return scope(tenantId);
     },
     platform,
-    // In a transaction: of a standby's connections one goes with each ping, in place of a new one for each of the pool.
+    // Runs in a transaction: on a standby, each ping closes one connection instead of renewing all of the pool.
     ping: () => platform.transaction(checkPrimary),
     pool: () => ({ max: poolSize, total: pool.totalCount, idle: pool.idleCount, waiting: places.waiting }),
     close() {

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { DrizzleQueryError } from './drizzle.ts';
 
-/** A call to the store failed. `retryable`: the same call may succeed later without any change. Holds no values of rows. */
+/** A call to the store failed. `retryable`: the same call can succeed later. Contains no values of rows. */
 export class StoreError extends Error {
   readonly retryable: boolean;
-  /** PostgreSQL's SQLSTATE, where the server answered. */
+  /** PostgreSQL's SQLSTATE, if the server responded. */
   readonly sqlState: string | null;
   constructor(message: string, options: { retryable: boolean; sqlState?: string }) {
     super(message);
@@ -14,9 +14,9 @@ export class StoreError extends Error {
   }
 }
 
-/** PostgreSQL cannot be reached, is shutting down, or took too long. What was in flight may or may not have been committed. */
+/** PostgreSQL is unreachable, shutting down, or too slow. A transaction in flight may or may not be committed. */
 export class StoreUnavailable extends StoreError {
-  /** What became of the connection: `lost` (another one may work at once), `stuck` (no answer came), `usable`. */
+  /** The state of the connection: `lost` (another one may work at once), `stuck` (no response), `usable`. */
   readonly connection: 'lost' | 'stuck' | 'usable';
   constructor(cause: string, connection: 'lost' | 'stuck' | 'usable', sqlState?: string) {
     super(`failed to reach PostgreSQL: ${cause}`, { retryable: true, sqlState });
@@ -24,14 +24,14 @@ export class StoreUnavailable extends StoreError {
   }
 }
 
-/** Other transactions kept getting in the way, beyond the bounded number of attempts. */
+/** Conflicts with other transactions exceeded the maximum number of attempts. */
 export class StoreContention extends StoreError {
   constructor(cause: string, sqlState: string) {
     super(`failed to commit beside concurrent changes: ${cause}`, { retryable: true, sqlState });
   }
 }
 
-/** A row with the same unique value exists; `constraint` names the index of schema.ts, e.g. `deployments_name`. */
+/** A row with the same unique value exists. `constraint` names the index of schema.ts, such as `deployments_name`. */
 export class UniqueViolation extends StoreError {
   readonly constraint: string;
   constructor(constraint: string) {
@@ -43,11 +43,11 @@ export class UniqueViolation extends StoreError {
   }
 }
 
-/** A row refers to one that does not exist, or one that others refer to was to be deleted. */
+/** A row refers to one that does not exist, or a deleted row is still referenced. */
 export class ReferenceViolation extends StoreError {
   readonly constraint: string;
   constructor(constraint: string) {
-    super(`failed to write: a reference does not hold (${constraint})`, {
+    super(`failed to write: a reference is violated (${constraint})`, {
       retryable: false,
       sqlState: '23503',
     });
@@ -55,37 +55,37 @@ export class ReferenceViolation extends StoreError {
   }
 }
 
-/** The row changed between reading and writing (its generation or status is another): read again and decide anew. */
+/** The row changed between read and write (another generation or status). The caller must read it again. */
 export class StaleWrite extends StoreError {
   constructor(what: string) {
     super(`failed to write ${what}: it was changed meanwhile`, { retryable: true });
   }
 }
 
-/** The database's schema is not the one this program needs. A retry helps only after `berth migrate`. */
+/** The schema of the database does not match this program. A retry helps only after `berth migrate`. */
 export class NotMigrated extends StoreError {
   constructor(message: string) {
     super(message, { retryable: false });
   }
 }
 
-/** Another version of Berth made the database, and calls one of its migrations by a name of ours. No migration helps. */
+/** Another version of Berth created the database, with a different migration of the same name. No migration helps. */
 export class ForeignMigration extends NotMigrated {}
 
-/** A sealed value was changed, belongs to another row, or was sealed with a key that is not configured. */
+/** A sealed value was changed, belongs to another row, or its key is not configured. */
 export class SecretBoxError extends StoreError {
   constructor(message: string) {
     super(message, { retryable: false });
   }
 }
 
-/** SQLSTATE: the transaction as a whole may be tried again. */
+/** SQLSTATEs after which the whole transaction can be retried. */
 const CONTENTION = new Set(['40001', '40P01']);
-/** SQLSTATE of a statement that was given up (timeout, lock, resources): the connection goes on. */
+/** SQLSTATEs of aborted statements (timeout, lock, resources). The connection stays usable. */
 const GIVEN_UP = /^(53|57014$|55P03$)/;
 /**
- * SQLSTATE of a session that has ended or was not let begin (28P01: the password is being changed), whose prepared plans are
- * of an older schema (0A000), or whose server only reads (25006: a standby, or the primary before a failover).
+ * SQLSTATEs of an ended or rejected session (28P01: the password is being changed), of prepared plans of an older
+ * schema (0A000), and of a read-only server (25006: a standby, or the primary before a failover).
  */
 const SESSION_ENDED = /^(08|57P|58|25P0[34]$|25006$|28P01$|0A000$)/;
 const CONNECTION_LOST =
@@ -108,7 +108,7 @@ function fromServer(error: pg.DatabaseError): StoreError {
   return new StoreError(`failed to run a statement: ${error.message}`, { retryable: false, sqlState: code });
 }
 
-/** The code of a failed connect, also where Node tried several addresses. */
+/** The code of a failed connection attempt, also when Node tried several addresses. */
 function systemCode(error: Error): string | null {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const code: unknown = first instanceof Error && 'code' in first ? first.code : null;
@@ -116,8 +116,8 @@ function systemCode(error: Error): string | null {
 }
 
 /**
- * Errors of pg and drizzle as StoreErrors; anything else as it is.
- * Neither the statement's parameters nor the server's DETAIL (both may hold values of rows) are kept.
+ * Converts errors of pg and drizzle to StoreErrors. Other errors are returned unchanged. Parameters and the server's
+ * DETAIL are dropped, because both can contain values of rows.
  */
 export function translateError(thrown: unknown): unknown {
   const error = thrown instanceof DrizzleQueryError ? thrown.cause : thrown;

@@ -5,13 +5,13 @@ import { and, desc, eq } from './drizzle.ts';
 import type { Page } from './records.ts';
 import { events } from './schema.ts';
 
-/** Who did it. */
+/** The author of an event. */
 export type Actor =
   | { readonly kind: 'api_key'; readonly id: string; readonly name: string }
   | { readonly kind: 'listener'; readonly id: string; readonly name?: string }
   | { readonly kind: 'system'; readonly name?: string };
 
-/** What happened. Messages and details never hold a value of a secret. */
+/** An event to append. Messages and details never contain the value of a secret. */
 export interface NewEvent {
   tenantId: string | null;
   deploymentId?: string | null;
@@ -39,7 +39,7 @@ INSERT INTO events (id, tenant_id, deployment_id, revision_id, listener_id, acto
 SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[], $9::text[],
   $10::text[], $11::jsonb[])`;
 
-/** Appends events, in their order, in one statement: prepared, for each hand-out and most reports have some. */
+/** Appends events in their order, with one prepared statement, because each hand-out and most reports have events. */
 export async function appendEvents(transaction: Transaction, added: readonly NewEvent[]): Promise<void> {
   if (added.length === 0) return;
   const actors = added.map(({ actor }) => actorColumns(actor));
@@ -58,7 +58,7 @@ export async function appendEvents(transaction: Transaction, added: readonly New
   ]);
 }
 
-/** History of a tenant, its deployments' included, or of all tenants and the platform (`null`), newest first. */
+/** History of a tenant and its deployments, or of all tenants and the platform (`null`), newest first. */
 export function listTenantEvents(
   reader: Reader,
   tenantId: string | null,
@@ -73,7 +73,7 @@ export function listTenantEvents(
     .offset(offset);
 }
 
-/** History of a deployment, newest first; also of one that is gone. */
+/** History of a deployment, newest first. Works for deleted deployments too. */
 export function listEvents(
   reader: Reader,
   tenantId: string,

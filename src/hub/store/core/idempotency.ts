@@ -1,20 +1,20 @@
 import type { SecretBox } from '../secrets/secret-box.ts';
 import type { Transaction } from './database.ts';
 
-/** What a request with an Idempotency-Key is told apart by. */
+/** The properties that identify a request with an Idempotency-Key. */
 export interface IdempotentRequest {
   key: string;
-  /** Method and path, e.g. `POST /v2/deployments`. */
+  /** Method and path, such as `POST /v2/deployments`. */
   operation: string;
-  /** The body in a canonical form. Only a keyed hash of it is kept. */
+  /** The body in a canonical form. Only a keyed hash of it is stored. */
   body: string;
 }
 
-/** What the first request led to, for rendering its answer again. */
+/** The result of the first request, to render its response again. */
 export interface IdempotentAnswer {
   statusCode: number;
   deploymentId: string;
-  /** The revision, where that is what was answered. */
+  /** The revision, if the response was one. */
   revisionId?: string | null;
 }
 
@@ -38,9 +38,9 @@ SELECT fingerprint, status_code, deployment_id, revision_id FROM idempotency_key
 WHERE tenant_id = $1 AND key = $2 AND operation = $3`;
 
 /**
- * Claims an Idempotency-Key for the answer that this transaction is about to make: with its commit the answer stands
- * for 24 hours, with its rollback the key is free. A request with the same key that runs at the same time waits here
- * until the first one has ended. Call it before anything else is written.
+ * Claims an Idempotency-Key for the response that this transaction will create. A commit stores the response for 24
+ * hours; a rollback frees the key. A concurrent request with the same key waits here until the first one has ended.
+ * Call it before anything else is written.
  */
 export async function claimIdempotencyKey(
   transaction: Transaction,

@@ -4,17 +4,14 @@ import { openSecrets, type SecretBox } from '../secrets/secret-box.ts';
 import { SecretBoxError } from './errors.ts';
 import type { SealedSecrets } from './records.ts';
 
-/** Texts without the values of stored secrets. */
+/** Masks the values of stored secrets in texts. */
 
 const WITHHELD =
   'withheld: the secrets of the deployment cannot be decrypted, so it is not known whether this holds one';
 const WITHHELD_LONG =
   'withheld: the secrets of the deployment are too many, or take too long to compare with this, so it is not known whether this holds one; next: keep fewer or shorter secrets';
 
-/**
- * What a text is told as, to those who may not see these secrets.
- * @param more further values; they are opened with the sets
- */
+/** Returns the function that masks these secrets in a text. @param more further values, loaded with the sets */
 export function masking(
   box: SecretBox,
   sets: readonly SealedSecrets[],
@@ -30,10 +27,10 @@ export function masking(
   }
 }
 
-/** So long others wait while texts are masked. */
+/** Maximum time that masking blocks the event loop, in milliseconds. */
 const LONGEST_TURN_MS = 10;
 
-/** What `map` makes of each item, with turns for others in between: how much there is to do is in tenants' hands. */
+/** Maps the items and yields to the event loop in between, because tenants determine the amount of work. */
 export async function inTurns<Item, Result>(
   items: Iterable<Item>,
   map: (item: Item) => Result,

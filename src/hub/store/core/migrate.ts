@@ -21,33 +21,33 @@ import { readDatabaseRole, unboundRole } from './row-security.ts';
 const FOLDER = fileURLToPath(new URL('../migrations', import.meta.url));
 const SCHEMA = 'berth_migrations';
 const TABLE = 'applied';
-/** Any number that no other program takes: "berth" on a telephone's keys. */
+/** The number of the advisory lock. It only has to differ from other programs: "berth" on a telephone's keys. */
 const ADVISORY_LOCK = 23_784;
-const LEAST_SERVER_VERSION = 15;
+const MIN_SERVER_VERSION = 15;
 const TIMEOUT_MS = 10 * 60_000;
 
-/** How long migrations wait for the tables that others use. Milliseconds. */
-export interface LockPatience {
-  /** For one lock: whoever wants the table meanwhile waits behind, and has ten seconds in all. */
+/** How long migrations wait for table locks. Milliseconds. */
+export interface LockTimeouts {
+  /** For one lock. Other statements on the table queue behind it, and have ten seconds in total. */
   readonly lockMs: number;
-  /** Least pause between two attempts, in which those who waited have their turn. */
+  /** Minimum pause between two attempts, in which queued statements can run. */
   readonly pauseMs: number;
   /** For all attempts. */
   readonly totalMs: number;
 }
 
-/** In all less than the five minutes that Helm waits for the Job; that one begins anew. */
-const PATIENCE: LockPatience = { lockMs: 3_000, pauseMs: 5_000, totalMs: 4 * 60_000 };
-/** SQLSTATE: a lock was not to be had in time; others hold and want the same ones. */
+/** In total less than the five minutes that Helm waits for the Job. A failed Job starts again. */
+const PATIENCE: LockTimeouts = { lockMs: 3_000, pauseMs: 5_000, totalMs: 4 * 60_000 };
+/** SQLSTATEs of a lock that was not acquired in time, or of a deadlock. */
 const HELD_UP = new Set(['55P03', '40P01']);
 
 interface Migration {
   readonly tag: string;
-  /** Milliseconds since 1970; drizzle orders and remembers migrations by it. */
+  /** Milliseconds since 1970. drizzle orders and records migrations by it. */
   readonly when: number;
 }
 
-/** Of a migration's text, as drizzle notes it beside the ones that it has applied. */
+/** Hash of the text of a migration, as drizzle records it. */
 const hashOf = (tag: string) =>
   createHash('sha256')
     .update(readFileSync(`${FOLDER}/${tag}.sql`, 'utf8'))
@@ -65,14 +65,14 @@ async function checkServer(client: pg.Client): Promise<void> {
     `SELECT current_setting('server_version_num')::int / 10000 AS version`,
   );
   const version = rows[0]?.version ?? 0;
-  if (version < LEAST_SERVER_VERSION) {
+  if (version < MIN_SERVER_VERSION) {
     throw new NotMigrated(
-      `failed to migrate: PostgreSQL ${version} is too old; next: use version ${LEAST_SERVER_VERSION} or newer`,
+      `failed to migrate: PostgreSQL ${version} is too old; next: use version ${MIN_SERVER_VERSION} or newer`,
     );
   }
 }
 
-/** Not refused here: an administrator may prepare the database that another role then uses. */
+/** Only logged, because an administrator may prepare a database for another role. */
 async function checkRole(client: pg.Client, target: string, logger: Logger): Promise<void> {
   const query = async <Row>(text: string) => (await client.query(text)).rows as Row[];
   const role = await readDatabaseRole({ query });
@@ -84,7 +84,7 @@ interface AppliedMigration {
   readonly hash: string;
 }
 
-/** What the database notes of its migrations, oldest first; null: none was ever applied. */
+/** The applied migrations, oldest first; null: none was ever applied. */
 async function readApplied(reader: Pick<Reader, 'query'>): Promise<AppliedMigration[] | null> {
   const [table] = await reader.query<{ found: string | null }>(
     `SELECT to_regclass('${SCHEMA}.${TABLE}')::text AS found`,
@@ -96,7 +96,8 @@ async function readApplied(reader: Pick<Reader, 'query'>): Promise<AppliedMigrat
 }
 
 /**
- * A database that an unreleased version migrated may lack what the released migration of that name makes.
+ * Fails for a database that an unreleased version migrated. It may lack what the released migration of the same name
+ * creates.
  * @throws ForeignMigration
  */
 function checkUnchanged(applied: readonly AppliedMigration[]): void {
@@ -105,25 +106,25 @@ function checkUnchanged(applied: readonly AppliedMigration[]): void {
   );
   if (changed === undefined) return;
   throw new ForeignMigration(
-    `failed to use the database: its migration ${changed.tag} is another one than this version's; next: use the version that made it, or a new database`,
+    `failed to use the database: its migration ${changed.tag} differs from this version's; next: use the version that created it, or a new database`,
   );
 }
 
-/** The statement that waited, as far as a line of the log has room. Migrations hold no values of rows. */
+/** The waiting statement, shortened for the log. Migrations contain no values of rows. */
 const statementOf = (thrown: unknown) =>
   thrown instanceof DrizzleQueryError
     ? thrown.query.replace(/\s+/g, ' ').trim().slice(0, 200)
     : 'a statement';
 
 /**
- * Runs all of them in one transaction, again and again while somebody holds a lock that they need: a running pg_dump, a
- * transaction that was forgotten.
+ * Runs all migrations in one transaction, and retries while another session holds a lock that they need, such as a
+ * running pg_dump or a forgotten transaction.
  */
 async function runPatiently(
   client: pg.Client,
   target: string,
   logger: Logger,
-  { lockMs, pauseMs, totalMs }: LockPatience,
+  { lockMs, pauseMs, totalMs }: LockTimeouts,
 ): Promise<void> {
   await client.query(`SET lock_timeout = ${lockMs}`);
   const end = performance.now() + totalMs;
@@ -159,11 +160,11 @@ async function applyPending(
   client: pg.Client,
   target: string,
   logger: Logger,
-  patience: LockPatience,
+  patience: LockTimeouts,
 ): Promise<string[]> {
   await checkServer(client);
   await checkRole(client, target, logger);
-  // Held until the connection ends; the others wait here and then find nothing to do.
+  // Held until the connection closes. Other replicas wait here and then have nothing to do.
   await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
   const query = async <Row>(text: string) => (await client.query(text)).rows as Row[];
   const applied = (await readApplied({ query })) ?? [];
@@ -176,7 +177,7 @@ async function applyPending(
   }
   const tags = pending.map(({ tag }) => tag);
   logger.info({ target, migrations: tags }, `migrating the database: ${tags.join(', ')}`);
-  // Row-level security binds migrations as well: they work on all tenants' rows.
+  // Row-level security applies to migrations too, and they change rows of all tenants.
   await client.query(`SET berth.tenant_id = '*'`);
   await runPatiently(client, target, logger, patience);
   logger.info({ target, migrations: tags }, 'the database is migrated');
@@ -184,18 +185,19 @@ async function applyPending(
 }
 
 /**
- * Brings the database to this program's schema, in one transaction; safe when several replicas do it at once.
- * @returns the names of the migrations that were applied
- * @throws StoreUnavailable (a retry may help), StoreContention (others kept a lock), NotMigrated (server too old)
+ * Migrates the database to this program's schema in one transaction. Several replicas can call it at once.
+ * @returns the names of the applied migrations
+ * @throws StoreUnavailable (a retry may help), StoreContention (other sessions kept a lock), NotMigrated (server too
+ *   old)
  */
 export async function migrate(
   url: string,
   logger: Logger,
-  patience: LockPatience = PATIENCE,
+  patience: LockTimeouts = PATIENCE,
 ): Promise<string[]> {
   const target = describeTarget(url);
   const client = new pg.Client(connectionConfig(url, TIMEOUT_MS));
-  // Reported by the statement in flight; without a listener it would end the process.
+  // The statement in flight reports the error. Without a handler it would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -213,7 +215,8 @@ export async function migrate(
 }
 
 /**
- * Fails unless the database has every migration that this program knows (more is fine: a newer replica was here).
+ * Fails unless the database has all migrations of this program. More migrations are accepted, because a newer replica
+ * may have run.
  * @throws NotMigrated with the next step; StoreUnavailable
  */
 export async function checkMigrated(database: Database): Promise<void> {

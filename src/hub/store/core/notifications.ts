@@ -9,18 +9,18 @@ import { connectionConfig, describeTarget } from './connection.ts';
 export interface NotificationOptions {
   url: string;
   logger: Logger;
-  /** Listeners that may have work: each once, however many hints came. */
+  /** Called with listeners that may have work, each once, however many notifications arrived. */
   onWork(listenerIds: ReadonlySet<string>): void;
-  /** There may be something in the outbox, beside what comes with work. */
+  /** Called when the outbox may have messages from a source other than work. */
   onOutbox?(): void;
-  /** There is more of the logs of these revisions or log requests: each once. */
+  /** Called with revisions or log requests that have new log lines, each once. */
   onLogs?(ids: ReadonlySet<string>): void;
-  /** Hints may have been missed (also called once at the start): look at everything. */
+  /** Called when notifications may have been missed, also once at the start. Everything must be polled then. */
   onRescan(): void;
 }
 
 export interface Notifications {
-  /** Resolves once LISTEN is armed for the first time. */
+  /** Resolves when LISTEN is active for the first time. */
   readonly armed: Promise<void>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ const BACKOFF_CAP_MS = 10_000;
 const PROBE_INTERVAL_MS = 30_000;
 const PROBE_TIMEOUT_MS = 5_000;
 
-/** Collects ids and hands them on together, in the next turn of the event loop. */
+/** Collects ids and passes them on together, in the next turn of the event loop. */
 function coalesce(deliver: (ids: ReadonlySet<string>) => void): (id: string) => void {
   let collected: Set<string> | null = null;
   return (id) => {
@@ -46,31 +46,31 @@ function coalesce(deliver: (ids: ReadonlySet<string>) => void): (id: string) => 
   };
 }
 
-/** Ends when the connection is lost, does not answer a probe, or `signal` fires. */
+/** Ends when the connection is lost or does not answer a probe, or when `signal` aborts. */
 async function untilLost(client: pg.Client, signal: AbortSignal): Promise<void> {
   const lost = new AbortController();
   const stop = () => lost.abort();
   client.once('error', stop);
   client.once('end', stop);
   signal.addEventListener('abort', stop, { once: true });
-  // It may have fired while the connection was being made.
+  // It may have aborted while the connection was opened.
   if (signal.aborted) stop();
   try {
     while (!lost.signal.aborted) {
       await sleep(PROBE_INTERVAL_MS, undefined, { signal: lost.signal, ref: false });
-      // A connection that was cut without a word looks idle: only an answer proves it.
+      // A connection that was cut silently looks idle. Only a response proves that it is alive.
       await client.query('SELECT 1');
     }
   } catch {
-    // Lost, or told to stop: both end the wait.
+    // A lost connection and the abort signal both end the wait.
   } finally {
     signal.removeEventListener('abort', stop);
   }
 }
 
 /**
- * Listens for hints of work on a connection of its own, armed again with back-off after each loss.
- * Only ever a hint that saves latency: whoever uses it must poll as well.
+ * Listens for notifications of work on a dedicated connection, and reconnects with backoff after each loss.
+ * Notifications only save latency. Users must poll as well.
  */
 export function listenForWork(options: NotificationOptions): Notifications {
   const { url, logger } = options;
@@ -80,7 +80,7 @@ export function listenForWork(options: NotificationOptions): Notifications {
   const noticeLog = coalesce((ids) => options.onLogs?.(ids));
   const { promise: armed, resolve: markArmed } = Promise.withResolvers<void>();
 
-  /** One connection's life. @returns whether it was armed at all */
+  /** The lifetime of one connection. @returns whether LISTEN was active */
   const session = async (): Promise<boolean> => {
     const client = new pg.Client(connectionConfig(url, PROBE_TIMEOUT_MS));
     client.on('error', (error) =>
@@ -98,7 +98,7 @@ export function listenForWork(options: NotificationOptions): Notifications {
       await untilLost(client, closing.signal);
       return true;
     } catch (error) {
-      logger.warn({ target, err: String(error) }, 'failed to listen for notifications; polling goes on');
+      logger.warn({ target, err: String(error) }, 'failed to listen for notifications; polling continues');
       return false;
     } finally {
       await client.end().catch(() => undefined);
@@ -110,7 +110,7 @@ export function listenForWork(options: NotificationOptions): Notifications {
     while (!closing.signal.aborted) {
       failures = (await session()) ? 0 : failures + 1;
       if (closing.signal.aborted) return;
-      if (failures === 0) logger.warn({ target }, 'lost the notification connection; arming it again');
+      if (failures === 0) logger.warn({ target }, 'lost the notification connection; reconnecting');
       const wait = Math.random() * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** failures);
       await sleep(wait, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
     }

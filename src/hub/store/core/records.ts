@@ -12,7 +12,7 @@ import type { DeploymentStatus, ListenerStatus, RevisionStatus } from '../../../
 import type { ComputeConfig } from '../schema/listeners.ts';
 import type { Actor } from './events.ts';
 
-/** Sealed secrets with what they are bound to; `openSecrets` of secret-box.ts opens them. */
+/** Sealed secrets with their context. `openSecrets` of secret-box.ts decrypts them. */
 export interface SealedSecrets {
   id: string;
   tenantId: string;
@@ -21,9 +21,9 @@ export interface SealedSecrets {
   sealed: Buffer;
 }
 
-/** A deployment with all that an answer shows of it; one query, lists included. */
+/** A deployment with everything that its response shows. One query reads it, in lists too. */
 export interface DeploymentRecord extends Deployment {
-  /** Derived at reading (see status.ts). */
+  /** Derived when read (see status.ts). */
   status: DeploymentStatus;
   /** Of the latest revision; before the first one: as sent. */
   sourceRevisionConfig: SourceRevisionConfig;
@@ -32,39 +32,44 @@ export interface DeploymentRecord extends Deployment {
   deploymentType: DeploymentType | null;
   imageVersion: string | null;
   hasRunnableRevision: boolean;
-  /** The generation that the listener has brought to the cluster; 0: none. */
+  /** The generation that the listener has applied in the cluster; 0: none. */
   acknowledgedGeneration: number;
   deleteTracingProject: boolean;
-  /** As last reported: those of the observation, or of a refusal before or after it. */
+  /** As last reported: from the observation, or from a rejection before or after it. */
   conditions: Condition[];
-  /** Capacity of the database's volume in Gi, while it differs from what is wanted; null: it does not, or is not known. */
+  /**
+   * Capacity of the database's volume in Gi while it differs from the desired size; null: it does not, or is not known.
+   */
   volumeGi: number | null;
-  /** Sizes of the database's volume that were in effect before, as far as they are accepted again. */
+  /** Earlier sizes of the database's volume that are accepted again. */
   formerSizes: readonly FormerSize[];
   listener: {
     everSeen: boolean;
-    /** Holds a lease, its cluster answers, and it has told what it found there. */
+    /** The listener holds a lease, its cluster responds, and it has reported its inventory. */
     alive: boolean;
     lastSeenAt: Date | null;
     leased: boolean;
-    /** It was away, and has not told yet what it finds; absent: it has. */
+    /** The listener reconnected and has not reported its inventory yet; absent: it has. */
     returning?: boolean;
-    /** Why it does not see the deployment's namespace; '': its list lacks it; null or absent: it does. */
+    /**
+     * Why it does not observe the deployment's namespace. '': the namespace is not in its list; null or absent: it
+     * does.
+     */
     unseen?: string | null;
-    /** Where it is not alive: since when. */
+    /** Since when it is not alive. */
     lostAt: Date | null;
   };
 }
 
 /**
- * Secrets of a new revision: given anew, or those of an existing set of the same deployment
- * (unchanged on PATCH, an older revision's on rollback; `id: null`: none).
+ * Secrets of a new revision: new values, or an existing set of the same deployment (unchanged in a PATCH, an older
+ * revision's in a rollback; `id: null`: none).
  */
 export type SecretsSource =
   | { readonly kind: 'values'; readonly secrets: readonly Secret[] }
   | { readonly kind: 'set'; readonly id: string | null };
 
-/** A revision to be made; its number is the store's to choose. */
+/** A revision to create. The store assigns its number. */
 export interface NewRevision {
   /** UUID v7. */
   id: string;
@@ -74,7 +79,7 @@ export interface NewRevision {
   resolvedImage?: string;
 }
 
-/** A deployment to be made. */
+/** A deployment to create. */
 export interface NewDeployment {
   /** UUID v7. */
   id: string;
@@ -90,14 +95,14 @@ export interface NewDeployment {
   imageVersion: string | null;
   /** null: internal_image without an image. */
   revision: NewRevision | null;
-  /** What it counts for in the tenant's quotas; absent: it is measured when that is asked for. */
+  /** Its quota usage; absent: measured on demand. */
   usage?: QuotaUsage;
   actor: Actor;
 }
 
-/** The whole of what is wanted after a change, merged by the caller. */
-export interface WantedChange {
-  /** The generation that the change was decided on; another one now: StaleWrite. */
+/** The whole desired state after a change, merged by the caller. */
+export interface DesiredChange {
+  /** The generation that the change is based on. Another one now: StaleWrite. */
   expectedGeneration: number;
   sourceConfig: SourceConfig;
   sourceRevisionConfig: SourceRevisionConfig;
@@ -105,46 +110,46 @@ export interface WantedChange {
   imageVersion: string | null;
   /** null: no new revision. */
   revision: NewRevision | null;
-  /** What it counts for in the tenant's quotas; absent: it is measured when that is asked for. */
+  /** Its quota usage; absent: measured on demand. */
   usage?: QuotaUsage;
-  /** Former sizes of the database's volume, where its size changes; absent: they stay. */
+  /** Earlier sizes of the database's volume, when its size changes; absent: unchanged. */
   formerSizes?: readonly FormerSize[] | undefined;
   actor: Actor;
-  /** Of the event; default Patched. */
+  /** Type of the event; default Patched. */
   reason?: Reason;
-  /** For the event; names of changed fields, never a value of a secret. */
+  /** For the event: names of changed fields, never a value of a secret. */
   message: string;
   details?: Record<string, unknown>;
 }
 
-/** A listener as answers show it. */
+/** A listener as responses show it. */
 export interface ListenerRecord {
   id: string;
-  /** null: the platform's. */
+  /** null: the platform's listener. */
   tenantId: string | null;
   computeType: string;
   computeId: string;
   computeConfig: ComputeConfig;
   version: string | null;
   clusterVersion: string | null;
-  /** The cluster that the listener is for (domain/deployment/cluster-id.ts); null: the next one to tell. */
+  /** The cluster of the listener (domain/deployment/cluster-id.ts); null: the next one that takes the lease. */
   clusterId: string | null;
   clusterReachable: boolean;
-  /** As reported with the lease (contract/render/render-config.ts); null: none yet. */
+  /** As reported with the lease (contract/render/render-config.ts); null: not reported yet. */
   rendering: unknown;
   /** Ids of custom resources in the cluster that belong to no deployment. */
   unknownResources: string[];
   everSeen: boolean;
-  /** Holds a lease that has not run out, and its cluster answers: the status is CONNECTED. */
+  /** The listener holds a valid lease, and its cluster responds: the status is CONNECTED. */
   alive: boolean;
-  /** Derived from the lease at reading. */
+  /** Derived from the lease when read. */
   status: ListenerStatus;
   lastSeenAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** A page of a list: `limit` rows after skipping `offset`. */
+/** A page of a list: `limit` rows after the first `offset`. */
 export interface Page {
   limit: number;
   offset: number;

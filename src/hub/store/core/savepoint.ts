@@ -1,8 +1,8 @@
 import type { Transaction } from './database.ts';
 
 /**
- * Runs a part of a transaction that may fail without the rest: what it wrote is undone, the error goes on to the caller.
- * Not to be nested.
+ * Runs a part of a transaction that may fail without failing the rest. On failure its writes are rolled back, and the
+ * error is thrown. It must not be nested.
  */
 export async function inSavepoint<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
   await transaction.query('SAVEPOINT part');

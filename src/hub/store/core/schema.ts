@@ -1,4 +1,4 @@
-/** All tables; drizzle-kit makes the migrations from this file (`npx drizzle-kit generate`). */
+/** All tables. drizzle-kit generates the migrations from this file (`npx drizzle-kit generate`). */
 export * from '../schema/deployments.ts';
 export * from '../schema/history.ts';
 export * from '../schema/listeners.ts';

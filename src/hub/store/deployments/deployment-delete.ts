@@ -2,27 +2,28 @@ import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Transaction } from '../core/database.ts';
 import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
-import { holdHosts } from './host-reservations.ts';
-import { TOLD_STATUS } from './status.ts';
+import { reserveHosts } from './host-reservations.ts';
+import { HISTORY_STATUS } from './status.ts';
 
 /**
- * The first half of a deletion: it is asked for. From then on the name is free; nothing but pods is removed from the
- * cluster before the grace is over, so that the deployment can be restored (deployment-restore.ts); then the purge is
- * due, by the time alone. deployment-remove.ts is the other half.
- *
- * Whether the tracing project goes too: deployments use one project when they have had the same name one after the other.
- * It goes with the record of the last of them, if that was asked for and nothing was said against it since. So each
- * deletion's word replaces what was said of those that are still on their way out; asked for again, it can only be
- * added; and one that lives, new or restored, keeps the project until its own deletion says otherwise.
+ * The first half of a deletion: the request. From then on the name is free. Within the grace period only pods are
+ * removed from the cluster, so the deployment can be restored (deployment-restore.ts). When it ends, the purge is due.
+ * deployment-remove.ts is the second half. Deployments that had the same name one after the other share a tracing
+ * project. It is deleted with the record of the last of them, if a deletion requested that and nothing contradicted it
+ * since. Therefore each deletion replaces what was requested for the others that are being deleted. A repeated request
+ * can only add it. A new or restored deployment keeps the project until its own deletion.
  */
 
 /**
- * The deletion can be taken back, or changed to one that keeps what runs. By the clock, not by the begin of this
- * transaction: while it waited for the row, the purge may have been handed out.
+ * The deletion can be reverted, or changed to keep the workloads. The condition uses the clock and not the begin of the
+ * transaction, because the purge may be handed out while it waits for the row.
  */
 export const WITHIN_GRACE = 'delete_requested_at IS NOT NULL AND purge_after > clock_timestamp()';
 
-/** In the order of ids, as everybody who locks several. Those on their way out that share a tracing project are among them. */
+/**
+ * Locks in the order of ids, as all code that locks several deployments does. The rows include deployments that are
+ * being deleted and share a tracing project.
+ */
 const LOCK = `
 SELECT id, generation, delete_requested_at IS NOT NULL AS deleting FROM deployments
 WHERE tenant_id = $1 AND (id = ANY($2::uuid[]) OR delete_requested_at IS NOT NULL)
@@ -31,7 +32,7 @@ ORDER BY id FOR UPDATE`;
 
 const REQUEST = `
 WITH former AS (
-  SELECT d.id AS former_id, ${TOLD_STATUS} AS former_status
+  SELECT d.id AS former_id, ${HISTORY_STATUS} AS former_status
   FROM deployments d JOIN listeners l ON l.id = d.listener_id WHERE d.id = ANY($2::uuid[]) AND d.tenant_id = $1
 ), d AS (
   UPDATE deployments SET delete_requested_at = now(), delete_tracing_project = $4, generation = generation + 1,
@@ -46,7 +47,7 @@ WITH former AS (
 ), event AS (
   INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message, details)
   SELECT e.id, d.tenant_id, d.id, $6::text, $7::uuid, $8::text, 'DeletionRequested',
-    'Deletion of ' || d.name || ' was asked for.',
+    'Deletion of ' || d.name || ' was requested.',
     jsonb_build_object('delete_tracing_project', $4::boolean, 'purge_after', d.purge_after,
       'keep_workloads', $9::boolean, 'from', d.former_status, 'to', 'AWAITING_DELETE')
   FROM d JOIN unnest($2::uuid[], $3::uuid[]) AS e(deployment_id, id) ON e.deployment_id = d.id
@@ -60,8 +61,8 @@ WHERE tenant_id = $1 AND delete_requested_at IS NOT NULL AND NOT delete_tracing_
 RETURNING id, name`;
 
 /**
- * Of one that is in its grace: what is left of it stays, and there is nothing to wait for. Once the grace is over the purge
- * may be under way, and nobody can say what is left: these are told, unless they are kept already.
+ * Keeps the workloads of a deployment in its grace period, without waiting for anything. After the grace period the
+ * purge may be in progress, so the request is rejected unless they are already kept.
  */
 const KEEP = `
 WITH kept AS (
@@ -74,20 +75,20 @@ UNION ALL
 SELECT id, name, false FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND NOT keep_workloads
   AND id NOT IN (SELECT id FROM kept)`;
 
-interface AskedAgain {
+interface RepeatedDeletion {
   id: string;
   name: string;
 }
 
-/** Who has changed a deletion that was asked for before, and how. */
-function tellChanged(
+/** Records who changed an earlier deletion request, and how. */
+function recordRepeated(
   transaction: Transaction,
   tenantId: string,
-  changed: readonly AskedAgain[],
+  changed: readonly RepeatedDeletion[],
   actor: Actor,
   details: { keep_workloads: true } | { delete_tracing_project: true },
 ): Promise<void> {
-  const how = 'keep_workloads' in details ? 'what it runs is kept' : 'its tracing project goes too';
+  const how = 'keep_workloads' in details ? 'its workloads are kept' : 'its tracing project is deleted too';
   return appendEvents(
     transaction,
     changed.map(({ id, name }) => ({
@@ -95,34 +96,39 @@ function tellChanged(
       deploymentId: id,
       actor,
       reason: 'DeletionRequested',
-      message: `Deletion of ${name} was asked for again: ${how}.`,
+      message: `Deletion of ${name} was requested again: ${how}.`,
       details,
     })),
   );
 }
 
 export interface DeletionRequest {
-  /** Delete the tracing project too, once nothing else uses it. */
+  /** Delete the tracing project too, when nothing else uses it. */
   deleteTracingProject: boolean;
-  /** Nothing but pods is removed from the cluster before this has passed, so that it can be restored. Seconds. */
+  /** Grace period in seconds. Only pods are removed before its end, so the deployment can be restored. */
   graceSeconds?: number;
-  /** Only the custom resource goes from the cluster: what runs, and its data, stays there without Berth. At once. */
+  /**
+   * Only the custom resource is removed from the cluster, at once. The workloads and their data stay there without
+   * Berth.
+   */
   keepWorkloads?: boolean;
   actor: Actor;
-  /** Told the generation of each that is there, its row locked; it throws to keep all of them. */
+  /**
+   * Called with the generation of each existing deployment, while its row is locked. If it throws, nothing is deleted.
+   */
   check?: (generation: number) => void;
 }
 
 /**
- * `already`: it was asked for before, and nothing changes but deleteTracingProject, once true; `too_late`: so it was, and
- * its workloads cannot be kept any more; `missing`: this tenant has none of this id.
+ * `already`: it was requested before, and nothing changes except deleteTracingProject, when true; `too_late`: it was
+ * requested before, and the workloads can no longer be kept; `missing`: this tenant has no deployment of this id.
  */
 export type DeletionOutcome = 'requested' | 'already' | 'too_late' | 'missing';
 
 /**
- * Asks for the deletion of deployments: of all of them or, when it fails, of none. The grace of one that was asked for
- * before stays as it is.
- * @param deploymentIds each once, also where only the case of letters differs
+ * Requests the deletion of deployments: of all, or of none on failure. The grace period of an earlier request is
+ * unchanged.
+ * @param deploymentIds without duplicates, also when compared without case
  */
 export async function requestDeletions(
   transaction: Transaction,
@@ -162,25 +168,25 @@ export async function requestDeletions(
       keepWorkloads,
     ]);
   }
-  if (requested.length > 0) await holdHosts(transaction, tenantId, requested);
+  if (requested.length > 0) await reserveHosts(transaction, tenantId, requested);
   const already = of('already');
   if (keepWorkloads && already.length > 0) {
-    const rows = await transaction.query<AskedAgain & { kept: boolean }>(KEEP, [tenantId, already]);
+    const rows = await transaction.query<RepeatedDeletion & { kept: boolean }>(KEEP, [tenantId, already]);
     const [kept, purged] = [rows.filter((row) => row.kept), rows.filter((row) => !row.kept)];
-    await tellChanged(transaction, tenantId, kept, request.actor, { keep_workloads: true });
+    await recordRepeated(transaction, tenantId, kept, request.actor, { keep_workloads: true });
     const lost = new Set(purged.map(({ id }) => id));
     for (const id of already) if (lost.has(id.toLowerCase())) outcomes.set(id, 'too_late');
   }
   if (deleteTracingProject && already.length > 0) {
-    const rows = await transaction.query<AskedAgain>(REPEAT, [tenantId, already]);
+    const rows = await transaction.query<RepeatedDeletion>(REPEAT, [tenantId, already]);
     const asked = new Set(already.map((id) => id.toLowerCase()));
     const changed = rows.filter(({ id }) => asked.has(id));
-    await tellChanged(transaction, tenantId, changed, request.actor, { delete_tracing_project: true });
+    await recordRepeated(transaction, tenantId, changed, request.actor, { delete_tracing_project: true });
   }
   return outcomes;
 }
 
-/** As `requestDeletions`, of one. */
+/** Like `requestDeletions`, for one deployment. */
 export async function requestDeletion(
   transaction: Transaction,
   tenantId: string,

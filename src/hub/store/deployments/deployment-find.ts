@@ -18,16 +18,16 @@ const JOINED = 'JOIN listeners l ON l.id = d.listener_id LEFT JOIN secret_sets s
 const FIND = `SELECT ${DEPLOYMENT_COLUMNS} FROM deployments d ${JOINED} WHERE d.id = $2 AND d.tenant_id = $1`;
 const LOCK = 'SELECT id FROM deployments WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
 
-/** Those of some thousand deployments; with what hangs on the values, some tens of MiB. */
+/** Caches the JSON of some thousand deployments: some tens of MiB, with everything that refers to the values. */
 const REMEMBERED_CHARACTERS = 2 ** 20;
 
 const polled = new PolledJson(JSON_COLUMNS, REMEMBERED_CHARACTERS);
 
-/** A row that is read over and over: what was JSON may be the value that an earlier reading had, and is frozen then. */
+/** Parses a row that is read repeatedly. JSON values may be shared with an earlier read, and are frozen then. */
 export const polledRecord = (row: DeploymentTexts): DeploymentRecord =>
   toDeploymentRecord(polled.parse(row) as DeploymentRow);
 
-/** The deployment; null when this tenant has none of this id. */
+/** The deployment; null when this tenant has no deployment of this id. */
 export async function findDeployment(
   reader: Reader,
   tenantId: string,
@@ -38,11 +38,10 @@ export async function findDeployment(
 }
 
 /**
- * As findDeployment, with the row locked until the transaction ends. Whoever changes a deployment or its revisions
- * takes this lock first (of several deployments: in the order of their ids), so that no two wait for each other.
- *
- * Read in a statement of its own: one that has waited for a lock sees the row as it is then, but what is joined to it as it
- * was when the statement began, and of secrets that were new none.
+ * Like findDeployment, with the row locked until the transaction ends. All code that changes a deployment or its
+ * revisions takes this lock first (several deployments in the order of their ids), so there are no deadlocks. A
+ * separate statement reads the row. A statement that waited for a lock sees the current row, but joins other tables as
+ * they were at its begin, and would miss new secrets.
  */
 export async function findDeploymentForUpdate(
   transaction: Transaction,
@@ -53,22 +52,22 @@ export async function findDeploymentForUpdate(
   return locked.length === 0 ? null : await findDeployment(transaction, tenantId, deploymentId);
 }
 
-/** Filters of the list; absent ones do not filter. All must hold. */
+/** Filters of the list. Absent ones do not filter. All must match. */
 export interface DeploymentFilter {
-  /** Exact, in any of its spellings. */
+  /** The exact name, in any of its spellings. */
   name?: string;
-  /** Part of the name in any of its spellings, case as given; `%` and `_` mean themselves. */
+  /** Part of the name in any of its spellings, case-sensitive. `%` and `_` have no special meaning. */
   nameContains?: string;
   status?: DeploymentStatus;
   remoteReconciled?: boolean;
-  /** Values of one key: any of them; of several keys: one of each. */
+  /** Values of one key match any of them; values of several keys match one of each. */
   tagValueIds?: readonly string[];
   imageVersion?: string;
   deploymentType?: DeploymentType;
   deploymentIds?: readonly string[];
 }
 
-/** A deployment matches when it carries, for each key among the wanted values, one of them; an unknown value matches none. */
+/** A deployment matches when it has one of the wanted values for each of their keys. An unknown value matches none. */
 const tagged = (parameter: string) => `d.id IN (
   SELECT t.deployment_id FROM deployment_tag_values t
   WHERE t.tenant_id = $1 AND t.tag_value_id = ANY(${parameter}::uuid[])
@@ -77,11 +76,14 @@ const tagged = (parameter: string) => `d.id IN (
     SELECT count(DISTINCT coalesce(v.tag_key_id, wanted.id)) FROM unnest(${parameter}::uuid[]) AS wanted(id)
     LEFT JOIN tag_values v ON v.id = wanted.id AND v.tenant_id = $1))`;
 
-/** The index of names is read for all spellings that are stored, and then for the rows that have them. */
+/** The index of names is scanned for all stored spellings, then their rows are read. */
 const spelled = (name: string) => `d.name = ANY(ARRAY(
   SELECT s.name FROM deployments s WHERE s.tenant_id = $1 AND ${hasName('s.name', name)}))`;
 
-/** The list's SQL and parameters: a page of ids first, then their rows, so that skipped rows are never joined. */
+/**
+ * The SQL and parameters of the list. It selects a page of ids first and then their rows, so skipped rows are never
+ * joined.
+ */
 function listStatement(tenantId: string, filter: DeploymentFilter, page: Page) {
   const values: unknown[] = [tenantId];
   const conditions = ['d.tenant_id = $1'];
@@ -103,7 +105,8 @@ function listStatement(tenantId: string, filter: DeploymentFilter, page: Page) {
   if (filter.remoteReconciled !== undefined) {
     conditions.push(filter.remoteReconciled ? REMOTE_RECONCILED : `NOT ${REMOTE_RECONCILED}`);
   }
-  // A literal limit: the planner must know how few rows are wanted. Of offsets there are too many for that.
+  // The limit is a literal, because the planner must know how few rows are needed. There are too many different offsets
+  // for that.
   values.push(page.offset);
   const text = `
     SELECT ${DEPLOYMENT_COLUMNS}

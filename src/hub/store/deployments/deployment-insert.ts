@@ -1,17 +1,17 @@
 import { uuidv7 } from '../../../domain/core/id.ts';
-import { nextLook } from '../builds/branch-watch.ts';
+import { nextPollSql } from '../builds/branch-watch.ts';
 import type { Transaction } from '../core/database.ts';
 import { StoreError } from '../core/errors.ts';
 import type { DeploymentRecord, NewDeployment } from '../core/records.ts';
 import { type SecretBox, sealSecrets } from '../secrets/secret-box.ts';
-import { refuseOtherSpellings } from './deployment-name.ts';
+import { rejectOtherSpellings } from './deployment-name.ts';
 import { type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
 import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';
 import { claimHost } from './host-reservations.ts';
 
 /**
- * Everything that a POST writes, in one round trip: tracing project (a kept one of the same name is linked),
- * deployment, and what WRITE_TAIL writes. Foreign keys are checked at its end.
+ * Everything that a POST writes, in one round trip: the tracing project (an existing one of the same name is reused),
+ * the deployment, and what WRITE_TAIL writes. Foreign keys are checked at the end of the statement.
  */
 const INSERT = `
 WITH project AS (
@@ -25,16 +25,16 @@ WITH project AS (
     next_poll_at)
   SELECT $18::uuid, $16::uuid, $19::text, $20::text, $21::text, $22::jsonb, $23::jsonb, $1::uuid, $24::text, $25::text,
     $26::text, $27::text, $28::uuid, project.id, $4::uuid, $4::uuid IS NOT NULL,
-    $29::bigint, $30::bigint, $31::bigint, ${nextLook('$20::text', '$22::jsonb')}
+    $29::bigint, $30::bigint, $31::bigint, ${nextPollSql('$20::text', '$22::jsonb')}
   FROM project
   RETURNING *, NULL::text AS former_status
 ), ${WRITE_TAIL}`;
 
 /**
- * Makes a deployment with its tracing project, secrets and first revision.
- * @throws UniqueViolation `deployments_name` (the name is taken, in whatever spelling, by one that is not being deleted), `deployments_route_host`,
- *   `leaving_hosts_pkey`, `kept_hosts_pkey`;
- *   ReferenceViolation when tenant or listener do not exist
+ * Creates a deployment with its tracing project, secrets and first revision.
+ * @throws UniqueViolation `deployments_name` (a deployment that is not being deleted has the name, in any spelling),
+ *   `deployments_route_host`, `leaving_hosts_pkey`, `kept_hosts_pkey`; ReferenceViolation when tenant or listener do not
+ *   exist
  */
 export async function insertDeployment(
   transaction: Transaction,
@@ -43,7 +43,7 @@ export async function insertDeployment(
   added: NewDeployment,
 ): Promise<DeploymentRecord> {
   const { revision, sourceConfig } = added;
-  await refuseOtherSpellings(transaction, tenantId, added.name);
+  await rejectOtherSpellings(transaction, tenantId, added.name);
   const secrets = sealSecrets(box, tenantId, added.id, added.secrets);
   const event = {
     actor: added.actor,

@@ -3,16 +3,16 @@ import type { Transaction } from '../core/database.ts';
 import { UniqueViolation } from '../core/errors.ts';
 import { hasName } from './same-name.ts';
 
-// Reads nothing but the index of names, of the deployments of one tenant.
+// Reads only the index of names, of the deployments of one tenant.
 const FIND = `SELECT 1 FROM deployments
   WHERE tenant_id = $1 AND name <> $3 AND ${hasName('name', '$2')} AND delete_requested_at IS NULL LIMIT 1`;
 
 /**
- * Refuses a name that another deployment has in another spelling: names were once stored as they were sent, and the
- * unique index compares them as they are.
+ * Rejects a name that another deployment has in another spelling. Early versions stored names as they were sent, and
+ * the unique index compares them literally.
  * @throws UniqueViolation `deployments_name`
  */
-export async function refuseOtherSpellings(
+export async function rejectOtherSpellings(
   transaction: Transaction,
   tenantId: string,
   name: string,

@@ -8,7 +8,7 @@ import { requestDeletion } from './deployment-delete.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { freeKeptHosts, KEEP_HOSTS, KEPT_AGAIN } from './host-reservations.ts';
 
-/** The other half of a deletion: the record goes, a tombstone stays. */
+/** The second half of a deletion: the record is removed, a tombstone stays. */
 
 const REMOVE = `
 WITH d AS (
@@ -38,14 +38,14 @@ SELECT tracing_project_id, delete_tracing_project,
   CASE WHEN $9::boolean THEN pg_notify('${WORK_CHANNEL}', listener_id::text) END
 FROM d`;
 
-/** Why a record goes. */
+/** Why a record is removed. */
 interface Ending {
   readonly reason: 'Deleted' | 'Forgotten';
   /** `%s` is the name. */
   readonly message: string;
-  /** Something may be left in the cluster: purge work for its listener, should it come back. */
+  /** Objects may be left in the cluster. The tombstone is purge work for the listener, in case it returns. */
   readonly due: boolean;
-  /** Something may have run, which stays if that was asked for. */
+  /** Workloads may have run, and stay if that was requested. */
   readonly ran: boolean;
 }
 
@@ -55,9 +55,9 @@ const CLEAN: Ending = {
   due: false,
   ran: true,
 };
-/** Instead of CLEAN, for what left with keep_workloads. */
+/** Used instead of CLEAN for deployments that left with keep_workloads. */
 const LEFT =
-  '%s has left Berth: what it ran goes on in the cluster. No other tenant gets the hosts that are still routed there until a deletion with force frees them.';
+  '%s has left Berth: its workloads stay in the cluster. Hosts that are still routed there stay reserved until a deletion with force frees them.';
 const NEVER_THERE: Ending = {
   reason: 'Deleted',
   message: '%s is gone: it was never handed to its cluster.',
@@ -67,7 +67,7 @@ const NEVER_THERE: Ending = {
 const FORGOTTEN: Ending = {
   reason: 'Forgotten',
   message:
-    '%s was forgotten without a look at its cluster; what is left there goes when its listener comes back.',
+    '%s was removed without confirmation from its cluster; its objects there are removed when the listener returns.',
   due: true,
   ran: true,
 };
@@ -92,9 +92,9 @@ async function remove(
 }
 
 /**
- * Removes the record of a deployment whose cluster is clean: leaves a tombstone and its events. Revisions and secrets
- * go with it, the tracing project if that was asked for and no other deployment uses it.
- * @returns false when there was no such record with deletion asked for
+ * Removes the record of a deployment whose cluster is clean, and leaves a tombstone and its events. Revisions and
+ * secrets are removed with it. The tracing project is removed if that was requested and no other deployment uses it.
+ * @returns false when there was no such record that was being deleted
  */
 export function removeRecord(
   transaction: Transaction,
@@ -105,30 +105,31 @@ export function removeRecord(
   return remove(transaction, tenantId, deploymentId, actor, CLEAN);
 }
 
-/** A hand-out that is under way has the row, and is waited for by leaving it alone. */
-const NEVER_SEEN = `
+/** A hand-out in progress has locked the row. It is skipped. */
+const NEVER_STARTED = `
 SELECT d.id, d.tenant_id AS "tenantId" FROM deployments d
 WHERE d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true) AND d.acknowledged_generation = 0
   AND ${NEVER_HANDED_OUT} AND d.attempts = 0
 ORDER BY d.id LIMIT 50 FOR UPDATE SKIP LOCKED`;
 
 /**
- * Ends the deletions of deployments that were never handed out, their grace over: a listener that never comes cannot say that
- * they are gone. Should something of one be found after all, its tombstone is purge work. Platform scope.
- * @returns how many
+ * Ends the deletions of deployments that were never handed out, after their grace period. A listener that never
+ * connects cannot confirm that they are gone. If an object of one is found later, its tombstone becomes purge work.
+ * Platform scope.
+ * @returns the number of ended deletions
  */
 export async function removeNeverHandedOut(transaction: Transaction): Promise<number> {
-  const rows = await transaction.query<{ id: string; tenantId: string }>(NEVER_SEEN);
+  const rows = await transaction.query<{ id: string; tenantId: string }>(NEVER_STARTED);
   for (const { id, tenantId } of rows)
     await remove(transaction, tenantId, id, { kind: 'system' }, NEVER_THERE);
   return rows.length;
 }
 
 /**
- * Removes the record of a deployment whatever its cluster says: for one that does not exist any more. A running grace is
- * skipped. The tombstone is purge work, so that a listener that comes back after all cleans up. Of one that has left with
- * keep_workloads the hosts and images that it kept are all there is to forget.
- * @returns false when this tenant has none of this id
+ * Removes the record of a deployment without confirmation of its cluster, which may no longer exist. A running grace
+ * period is skipped. The tombstone is purge work, so a listener that returns cleans up. For a deployment that left with
+ * keep_workloads, only the kept hosts and images are released.
+ * @returns false when this tenant has no deployment of this id
  */
 export async function forgetDeployment(
   transaction: Transaction,
@@ -141,7 +142,9 @@ export async function forgetDeployment(
   return remove(transaction, tenantId, deploymentId, request.actor, FORGOTTEN);
 }
 
-/** Its images go from the platform's registry: nobody may pull them any more. What runs stays, whoever comes back. */
+/**
+ * Its images are removed from the platform's registry, because nothing may pull them any more. Running workloads stay.
+ */
 const FORGET_KEPT = `
 WITH t AS (
   UPDATE tombstones SET kept_workloads = false, purged_at = now()
@@ -161,8 +164,8 @@ async function forgetKept(
   const left = await transaction.query(FORGET_KEPT, [tenantId, deploymentId]);
   const hosts = await freeKeptHosts(transaction, tenantId, deploymentId);
   if (left.length === 0 && hosts.length === 0) return false;
-  const freed = hosts.length === 0 ? '' : ` Hosts that are free for others: ${hosts.join(', ')}.`;
-  const message = `What was kept when it left Berth is given up, its images in the platform's registry too.${freed}`;
+  const freed = hosts.length === 0 ? '' : ` Hosts that others can use now: ${hosts.join(', ')}.`;
+  const message = `Its kept hosts and its images in the platform's registry are released.${freed}`;
   await appendEvents(transaction, [
     { tenantId, deploymentId, actor, reason: 'Forgotten', message, details: { freed_hosts: hosts } },
   ]);

@@ -1,4 +1,4 @@
-import { nextLook } from '../builds/branch-watch.ts';
+import { nextPollSql } from '../builds/branch-watch.ts';
 import type { Transaction } from '../core/database.ts';
 import { UniqueViolation } from '../core/errors.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
@@ -6,33 +6,33 @@ import type { DeploymentRecord } from '../core/records.ts';
 import { inSavepoint } from '../core/savepoint.ts';
 import { WITHIN_GRACE } from './deployment-delete.ts';
 import { findDeployment } from './deployment-find.ts';
-import { refuseOtherSpellings } from './deployment-name.ts';
+import { rejectOtherSpellings } from './deployment-name.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { claimHost } from './host-reservations.ts';
-import { TOLD_STATUS } from './status.ts';
+import { HISTORY_STATUS } from './status.ts';
 
 const RESTORE = `
 UPDATE deployments d SET delete_requested_at = NULL, purge_after = NULL, delete_tracing_project = false,
   keep_workloads = false,
   generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now(),
-  next_poll_at = ${nextLook('source', 'source_config')}
+  next_poll_at = ${nextPollSql('source', 'source_config')}
 WHERE id = $2 AND tenant_id = $1 AND ${WITHIN_GRACE}
-RETURNING name, route_host, (SELECT ${TOLD_STATUS} FROM listeners l WHERE l.id = d.listener_id) AS told_status,
+RETURNING name, route_host, (SELECT ${HISTORY_STATUS} FROM listeners l WHERE l.id = d.listener_id) AS told_status,
   pg_notify('${WORK_CHANNEL}', listener_id::text)`;
 
-/** Beside the restored one, for a host that another deployment has by now: this one is without it from then on. */
+/** Added to the event if another deployment has the host now. The restored deployment loses it. */
 const GIVE_UP_URL = `
 UPDATE deployments SET route_host = NULL, source_config = source_config || '{"custom_url": null}'
 WHERE id = $2 AND tenant_id = $1`;
 
 /**
- * Whoever is only giving the host up mostly has done so in a moment. Not with the end of the grace this near: a listener
- * that is away, perhaps another tenant's, must not cost the data.
+ * A deployment that is giving up the host mostly finishes in a moment, so a restore waits for it. It does not wait this
+ * close to the end of the grace period: a disconnected listener, perhaps of another tenant, must not cost the data.
  */
 const MAY_WAIT = `
 SELECT 1 FROM deployments WHERE id = $2 AND tenant_id = $1 AND purge_after > clock_timestamp() + interval '10 minutes'`;
 
-/** What says that the host is somebody else's. */
+/** Constraints that show that another deployment has the host. */
 const HAS_HOST: ReadonlySet<string> = new Set(['deployments_route_host', 'kept_hosts_pkey']);
 
 interface Restored {
@@ -41,7 +41,7 @@ interface Restored {
   route_host: string | null;
 }
 
-/** Whether the deletion of a deployment can still be taken back. The caller has locked its row. */
+/** Whether the deletion of a deployment can still be reverted. The caller has locked its row. */
 export async function isRestorable(
   transaction: Transaction,
   tenantId: string,
@@ -55,11 +55,11 @@ export async function isRestorable(
 }
 
 /**
- * Takes a deletion back within its grace: the deployment is wanted as it was. The caller has locked its row. Where
- * another deployment has the host of its custom_url by now, perhaps of another tenant, it comes back without.
- * @throws UniqueViolation `leaving_hosts_pkey`: another deployment is giving up its host, and there is time to wait for that
- * @returns null when the grace is over, or nobody asked for its deletion
- * @throws UniqueViolation `deployments_name`: another deployment of the tenant has taken it meanwhile
+ * Restores a deployment within the grace period, with its previous desired state. The caller has locked its row. If
+ * another deployment, perhaps of another tenant, has the host of its custom_url now, it is restored without it.
+ * @throws UniqueViolation `leaving_hosts_pkey`: another deployment is giving up the host, and there is time to wait
+ * @returns null when the grace period is over or the deployment is not being deleted
+ * @throws UniqueViolation `deployments_name`: another deployment of the tenant has the name now
  */
 export async function restoreDeployment(
   transaction: Transaction,
@@ -70,7 +70,7 @@ export async function restoreDeployment(
   const at = [tenantId, deploymentId];
   const restore = async () => {
     const [row] = await transaction.query<Restored>(RESTORE, at);
-    if (row !== undefined) await refuseOtherSpellings(transaction, tenantId, row.name);
+    if (row !== undefined) await rejectOtherSpellings(transaction, tenantId, row.name);
     if (row !== undefined) await claimHost(transaction, tenantId, deploymentId, row.route_host);
     return row ?? null;
   };
@@ -89,8 +89,8 @@ export async function restoreDeployment(
   }
   if (restored === null) return null;
   const without =
-    lostUrl === null ? '' : `, without its custom_url ${lostUrl}: another deployment has its host by now`;
-  const message = `The deletion of ${restored.name} was taken back${without}.`;
+    lostUrl === null ? '' : `, without its custom_url ${lostUrl}: another deployment has its host now`;
+  const message = `The deletion of ${restored.name} was cancelled${without}.`;
   const details = {
     from: 'AWAITING_DELETE',
     to: restored.told_status,

@@ -4,9 +4,9 @@ import type { DeploymentType, Source } from '../../../domain/deployment/source.t
 import type { FormerSize } from '../../../domain/resource-spec/former-sizes.ts';
 import type { DeploymentStatus } from '../../../domain/revision/states.ts';
 import type { DeploymentRecord } from '../core/records.ts';
-import { DEPLOYMENT_STATUS, LISTENER_ALIVE, UNSEEN } from './status.ts';
+import { DEPLOYMENT_STATUS, LISTENER_ALIVE, UNOBSERVED_REASON } from './status.ts';
 
-/** The columns of a DeploymentRecord. Aliases: `d` deployments, `l` its listener, `s` its secrets (may be missing). */
+/** The columns of a DeploymentRecord. Aliases: `d` deployments, `l` its listener, `s` its secrets (optional). */
 export const DEPLOYMENT_COLUMNS = `
   d.id, d.tenant_id, d.name, d.source, d.deployment_type, d.source_config, d.source_revision_config,
   d.image_version, d.app_name, d.namespace, d.listener_id, d.tracing_project_id, d.generation,
@@ -15,7 +15,7 @@ export const DEPLOYMENT_COLUMNS = `
   d.observed_generation, d.conditions, d.url, d.observed_off, d.data_ready, d.observed_at, d.volume_gi, d.former_sizes,
   ${DEPLOYMENT_STATUS} AS status,
   l.ever_seen AS listener_ever_seen, ${LISTENER_ALIVE} AS listener_alive, l.last_seen_at AS listener_last_seen_at,
-  ${UNSEEN} AS unseen,
+  ${UNOBSERVED_REASON} AS unseen,
   coalesce(l.lease_expires_at > now(), false) AS listener_leased, (l.awaits_inventory AND l.cluster_reachable) AS listener_returning,
   coalesce(l.lost_at, l.lease_expires_at) AS listener_lost_at,
   d.secrets_id, s.key_id AS secrets_key_id, s.sealed AS secrets_sealed`;
@@ -64,7 +64,7 @@ export interface DeploymentRow {
   secrets_sealed: Buffer | null;
 }
 
-/** Those of jsonb. */
+/** The jsonb columns. */
 export const JSON_COLUMNS = [
   'source_config',
   'source_revision_config',
@@ -73,7 +73,7 @@ export const JSON_COLUMNS = [
 ] as const;
 type JsonColumn = (typeof JSON_COLUMNS)[number];
 
-/** A row with jsonb as its text. */
+/** A row with jsonb as text. */
 export type DeploymentTexts = Omit<DeploymentRow, JsonColumn> & Record<JsonColumn, string>;
 
 function observationOf(row: DeploymentRow): DeploymentRecord['observation'] {

@@ -1,21 +1,21 @@
-import { nextLook } from '../builds/branch-watch.ts';
+import { nextPollSql } from '../builds/branch-watch.ts';
 import type { Transaction } from '../core/database.ts';
 import { StaleWrite } from '../core/errors.ts';
-import type { DeploymentRecord, WantedChange } from '../core/records.ts';
+import type { DeploymentRecord, DesiredChange } from '../core/records.ts';
 import { type SecretBox, sealSecrets } from '../secrets/secret-box.ts';
 import { type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
 import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';
-import { claimHost, holdHosts } from './host-reservations.ts';
-import { TOLD_STATUS } from './status.ts';
+import { claimHost, reserveHosts } from './host-reservations.ts';
+import { HISTORY_STATUS } from './status.ts';
 
 /**
- * One change of what is wanted, in one round trip. The generation is compared and raised first, so max(number) + 1 is
- * safe: every other revision would have raised it too. Older revisions are left alone: what became of them is for the
- * cluster to say (docs/decisions/0001).
+ * One change of the desired state, in one round trip. The generation is compared and incremented first, so max(number)
+ * + 1 is safe: every other new revision would have incremented it too. Older revisions are not changed, because the
+ * cluster decides about them (docs/decisions/0001).
  */
 const UPDATE = `
 WITH former AS (
-  SELECT d.id AS former_id, ${TOLD_STATUS} AS former_status
+  SELECT d.id AS former_id, ${HISTORY_STATUS} AS former_status
   FROM deployments d JOIN listeners l ON l.id = d.listener_id WHERE d.id = $17
 ), d AS (
   UPDATE deployments u SET
@@ -25,23 +25,23 @@ WITH former AS (
     has_runnable_revision = has_runnable_revision OR $4::uuid IS NOT NULL,
     quota_cpu_m = $25, quota_memory_mb = $26, quota_storage_gi = $27,
     former_sizes = coalesce($28::jsonb, former_sizes),
-    next_poll_at = ${nextLook('u.source', '$19::jsonb', 'u.next_poll_at')}
+    next_poll_at = ${nextPollSql('u.source', '$19::jsonb', 'u.next_poll_at')}
   FROM former
   WHERE id = former_id AND tenant_id = $16 AND generation = $18 AND delete_requested_at IS NULL
   RETURNING u.*, former_status
 ), ${WRITE_TAIL}`;
 
 /**
- * Writes what is wanted from now on: raises the generation, and makes the revision if one is given.
- * @throws StaleWrite when the generation is no longer the expected one or deletion was asked for; UniqueViolation
- *   `deployments_route_host`, `leaving_hosts_pkey`, `kept_hosts_pkey`
+ * Writes the new desired state: increments the generation and creates the revision, if there is one.
+ * @throws StaleWrite when the generation is no longer the expected one or the deployment is being deleted;
+ *   UniqueViolation `deployments_route_host`, `leaving_hosts_pkey`, `kept_hosts_pkey`
  */
-export async function updateWanted(
+export async function updateDesiredState(
   transaction: Transaction,
   box: SecretBox,
   tenantId: string,
   deploymentId: string,
-  change: WantedChange,
+  change: DesiredChange,
 ): Promise<DeploymentRecord> {
   const { revision, secrets, sourceConfig } = change;
   const sealed = secrets.kind === 'values' ? sealSecrets(box, tenantId, deploymentId, secrets.secrets) : null;
@@ -65,13 +65,13 @@ export async function updateWanted(
   ]);
   if (row === undefined) throw new StaleWrite(`deployment ${deploymentId}`);
   if (host !== former) {
-    if (former !== null) await holdHosts(transaction, tenantId, [deploymentId], former);
+    if (former !== null) await reserveHosts(transaction, tenantId, [deploymentId], former);
     await claimHost(transaction, tenantId, deploymentId, host);
   }
   return toDeploymentRecord(row);
 }
 
-/** The caller has locked the row, or the write finds that its generation is another. */
+/** The caller has locked the row, or the write detects that its generation changed. */
 async function formerHost(
   transaction: Transaction,
   tenantId: string,

@@ -4,14 +4,14 @@ import type { SourceConfig } from '../../../domain/deployment/deployment.ts';
 import { type Actor, actorColumns } from '../core/events.ts';
 import type { NewRevision, SealedSecrets } from '../core/records.ts';
 import { DEPLOYMENT_COLUMNS } from './deployment-row.ts';
-import { TOLD_STATUS } from './status.ts';
+import { HISTORY_STATUS } from './status.ts';
 
-/** What the statements that write a wanted state have in common: a POST's and a change's. */
+/** Shared by the statements that write a desired state: those of POST and of changes. */
 
-/** Channel of the hint that a listener has work; the payload is the listener's id. */
+/** Notification channel for new work. The payload is the listener's id. */
 export const WORK_CHANNEL = 'berth_work';
 
-/** Host of custom_url in lower case; null when there is none. */
+/** Host of custom_url in lower case; null: there is none. */
 export function routeHost(sourceConfig: SourceConfig): string | null {
   return sourceConfig.custom_url !== null && URL.canParse(sourceConfig.custom_url)
     ? new URL(sourceConfig.custom_url).host
@@ -19,10 +19,10 @@ export function routeHost(sourceConfig: SourceConfig): string | null {
 }
 
 /**
- * The end of a statement whose CTE `d` has written the deployment's row, with its `former_status` (null: it is new):
- * secrets that are new, the revision if there is
- * one, the event, the hint for the listener, and the record as its answer. $1 to $15 are `tailValues`; what the
- * statement itself needs comes after them. The row is new or locked, so max(number) + 1 is safe.
+ * The end of a statement whose CTE `d` has written the deployment's row, with its `former_status` (null: it is new). It
+ * writes new secrets, the revision if there is one, the event and the notification for the listener, and returns the
+ * record. $1 to $15 are `tailValues`; the parameters of the statement itself follow. The row is new or locked, so
+ * max(number) + 1 is safe.
  */
 export const WRITE_TAIL = `
 added AS (
@@ -40,8 +40,8 @@ added AS (
   INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, actor_name, reason, message, details)
   SELECT $9::uuid, d.tenant_id, d.id, $4::uuid, $10::text, $11::uuid, $12::text, $13::text, $14::text,
     $15::jsonb
-      || CASE WHEN d.former_status IS DISTINCT FROM ${TOLD_STATUS}
-        THEN jsonb_build_object('status', jsonb_build_object('from', d.former_status, 'to', ${TOLD_STATUS})) ELSE '{}' END
+      || CASE WHEN d.former_status IS DISTINCT FROM ${HISTORY_STATUS}
+        THEN jsonb_build_object('status', jsonb_build_object('from', d.former_status, 'to', ${HISTORY_STATUS})) ELSE '{}' END
       || CASE WHEN $4::uuid IS NOT NULL
         THEN jsonb_build_object('revision_status', jsonb_build_object('from', NULL, 'to', $5::text)) ELSE '{}' END
   FROM d JOIN listeners l ON l.id = d.listener_id
@@ -54,7 +54,7 @@ FROM d JOIN listeners l ON l.id = d.listener_id
     SELECT key_id, sealed FROM secret_sets WHERE id = d.secrets_id AND $3::bytea IS NULL
   ) s ON true`;
 
-/** What is told of the write in the history. */
+/** The content of the event. */
 export interface WriteEvent {
   readonly actor: Actor;
   readonly reason: Reason;
@@ -64,7 +64,7 @@ export interface WriteEvent {
 
 /**
  * Values of $1 to $15 of WRITE_TAIL.
- * @param secrets a set that is new; null: the row's secrets_id names one that exists, or none
+ * @param secrets a new set; null: the row's secrets_id names an existing one, or none
  */
 export function tailValues(
   secrets: SealedSecrets | null,

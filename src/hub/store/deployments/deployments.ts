@@ -1,4 +1,4 @@
-/** Everything about the records of deployments; each part in its own file. */
+/** Exports the store functions of deployments. Each part has its own file. */
 export {
   type DeletionOutcome,
   type DeletionRequest,
@@ -14,4 +14,4 @@ export {
 export { insertDeployment } from './deployment-insert.ts';
 export { forgetDeployment, removeRecord } from './deployment-remove.ts';
 export { isRestorable, restoreDeployment } from './deployment-restore.ts';
-export { updateWanted } from './deployment-update.ts';
+export { updateDesiredState } from './deployment-update.ts';

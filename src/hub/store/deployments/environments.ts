@@ -2,23 +2,23 @@ import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts
 import { isTerminal } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import type { FactsChange } from '../listeners/listener-report-rows.ts';
-import { KEPT_REVISIONS, leavesEnvironment, WANTED_REVISION } from '../listeners/listener-work-rows.ts';
-import { makeAnew } from '../listeners/requeue-work.ts';
+import { DESIRED_REVISION, KEPT_REVISIONS, leavesEnvironment } from '../listeners/listener-work-rows.ts';
+import { requeueWhere } from '../listeners/requeue-work.ts';
 
 /**
- * Which environments (Secrets, one a revision) are left over in the cluster. The listener may not list Secrets, so the
- * record says of each whether it may be there; one that is not needed is named in work items until a listener has told
- * that it is gone. So nothing is asked of the cluster, and nothing written, once all of them are.
+ * Finds environments (Secrets, one per revision) that are left over in the cluster. The listener may not list Secrets,
+ * so the record tracks whether each may exist. Work items name an unneeded one until a listener confirms its removal.
+ * After that, it causes no calls and no writes.
  */
 
-/** By id, too: see HANDED_OUT in listener-work.ts. */
+/** Filters by id as well: see HANDED_OUT in listener-work.ts. */
 const NOTE_GONE = `
 UPDATE revisions r SET environment_gone = true
 FROM jsonb_to_recordset($1::jsonb) AS gone(id uuid, number int)
 WHERE r.deployment_id = gone.id AND r.deployment_id = ANY($2::uuid[]) AND r.number = gone.number AND NOT r.environment_gone`;
 
-/** Keeps what the listener has told to be gone. The rows of the deployments are locked. */
-export async function noteGone(
+/** Records the environments that the listener has removed. The rows of the deployments are locked. */
+export async function recordRemovedEnvironments(
   transaction: Transaction,
   deploymentIds: ReadonlySet<string>,
   reports: readonly ClusterReport[],
@@ -32,20 +32,20 @@ export async function noteGone(
   await transaction.query(NOTE_GONE, [JSON.stringify(gone), gone.map(({ id }) => id)]);
 }
 
-const WITH_LEFTOVERS = makeAnew(`d.id = ANY($1::uuid[]) AND EXISTS (
-  SELECT FROM revisions w, revisions r WHERE w.deployment_id = d.id AND w.id = ${WANTED_REVISION} AND ${leavesEnvironment('w.number')})`);
+const WITH_LEFTOVERS = requeueWhere(`d.id = ANY($1::uuid[]) AND EXISTS (
+  SELECT FROM revisions w, revisions r WHERE w.deployment_id = d.id AND w.id = ${DESIRED_REVISION} AND ${leavesEnvironment('w.number')})`);
 
-/** Each revision has raised the generation: of fewer none is old. */
+/** Each revision has incremented the generation, so with fewer generations no revision is old enough. */
 const mayLeave = ({ facts }: FactsChange) => facts.generation > KEPT_REVISIONS;
-/** What serves may also have changed to a revision that had come to its end before. */
+/** The active revision may also have changed to a revision that had ended before. */
 const isEnded = ({ moves, deployment, facts }: FactsChange) =>
   moves.some(({ to }) => isTerminal(to)) || facts.active?.id !== deployment.facts.active?.id;
 
 /**
- * Has the items of deployments made anew whose revisions have come to an end and leave environments that no change to
- * come would tell the listener of: what served while many newer ones were made was needed until now.
+ * Requeues deployments whose revisions have ended and leave environments that no other work item would remove. An
+ * active revision needs its environment while many newer ones are created.
  */
-export async function markLeftovers(
+export async function requeueLeftovers(
   transaction: Transaction,
   changes: readonly FactsChange[],
 ): Promise<void> {

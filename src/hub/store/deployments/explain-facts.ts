@@ -8,9 +8,11 @@ import { findDeployment } from './deployments.ts';
 import { findRevision } from './revisions.ts';
 import { REVISION_STATUS } from './status.ts';
 
-/** All that the explanation of a revision looks at, of one moment. */
+/** All inputs of the explanation of a revision, from one snapshot. */
 
-/** Several statements, one snapshot: a revision that moves meanwhile must not be explained by another's state. */
+/**
+ * Several statements share a snapshot, so that a revision that changes meanwhile is not explained with a mixed state.
+ */
 const ONE_SNAPSHOT = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY';
 
 interface RelatedRow {
@@ -26,7 +28,10 @@ interface RelatedRow {
   role: 'self' | 'active' | 'successor';
 }
 
-/** The revision's culprit, the failure of the last change in place, the active revision, and the first newer one that was not skipped. */
+/**
+ * The revision's culprit, the failure of the last change in place, the active revision, and the first newer one that
+ * was not skipped.
+ */
 const RELATED = `
 WITH named AS (
   SELECT $3::uuid AS id, 'self' AS role
@@ -54,7 +59,7 @@ function nameOf(rows: readonly RelatedRow[], role: RelatedRow['role']): Revision
 const LAST_EFFECTS = `SELECT details->'effects' AS effects FROM events
   WHERE tenant_id = $1 AND deployment_id = $2 AND reason = 'Patched' ORDER BY id DESC LIMIT 1`;
 
-/** What the last change of a deployment restarted besides its app, as its answer said it. */
+/** What the last change of a deployment restarted besides its app, as its response stated. */
 export async function readLastEffects(
   transaction: Transaction,
   tenantId: string,
@@ -65,8 +70,8 @@ export async function readLastEffects(
 }
 
 /**
- * What explains a revision; null when this tenant has no such deployment with this revision.
- * @param transaction one in which nothing was done yet
+ * The inputs for a revision; null when this tenant has no such deployment with this revision.
+ * @param transaction must be new, without earlier statements
  */
 export async function readExplainFacts(
   transaction: Transaction,
@@ -79,7 +84,7 @@ export async function readExplainFacts(
   const revision = await findRevision(transaction, tenantId, deploymentId, revisionId);
   if (deployment === null || revision === null) return null;
   const listener = await findListener(transaction, tenantId, deployment.listenerId);
-  if (listener === null) throw new Error('failed to explain a revision: its listener is not to be seen');
+  if (listener === null) throw new Error('failed to explain a revision: its listener was not found');
   const related = await transaction.query<RelatedRow>(RELATED, [tenantId, deploymentId, revisionId]);
   const { unseen, returning = false } = deployment.listener;
   const self = related.find(({ role }) => role === 'self');

@@ -4,13 +4,13 @@ import {
   type DeploymentStatus,
   type ListenerStatus,
 } from '../../../domain/revision/states.ts';
-import { lookDue } from '../builds/branch-watch.ts';
+import { pollDue } from '../builds/branch-watch.ts';
 import type { Reader } from '../core/database.ts';
 import { DEPLOYMENT_STATUS } from './status.ts';
 
-/** What all tenants have together, in numbers: for metrics. Three statements, each a look at one table. */
+/** Totals over all tenants, for metrics. Three statements read one table each. */
 
-/** Things that wait, and how long the one has that waits longest, in seconds; 0: none waits. */
+/** Waiting items, and the seconds that the oldest has waited; 0: none waits. */
 export interface Waiting {
   readonly count: number;
   readonly oldestSeconds: number;
@@ -19,13 +19,13 @@ export interface Waiting {
 /** A listener of the platform. */
 export interface ListenerPulse {
   readonly id: string;
-  /** Since it was last heard of, in seconds; null: never. */
+  /** Seconds since its last call; null: never. */
   readonly silentSeconds: number | null;
-  /** Until its cluster counts as not observed, in seconds; below 0: since then; null: it never held the lease. */
+  /** Seconds until its cluster counts as not observed. Negative: since then; null: it never held the lease. */
   readonly leaseSeconds: number | null;
 }
 
-/** Whose listeners are. */
+/** Kinds of owners of listeners. */
 export const LISTENER_OWNERS = ['platform', 'tenant'] as const;
 export type ListenerOwner = (typeof LISTENER_OWNERS)[number];
 
@@ -35,43 +35,43 @@ export interface ListenerCount {
   readonly count: number;
 }
 
-/** By how it ended. */
+/** Counts by result. */
 export interface RolledCount {
   readonly deployed: number;
   readonly failed: number;
 }
 
-/** Of the revisions of the last hour that have come to their end, the newest of each deployment. */
+/** Revisions of the last hour that reached a final status, the newest of each deployment. */
 export interface Rolled {
   readonly deployments: RolledCount;
-  /** A tenant with one that failed has failed. */
+  /** Tenants by result. A tenant with a failed revision counts as failed. */
   readonly tenants: RolledCount;
 }
 
 export interface Fleet {
   readonly deployments: Readonly<Record<DeploymentStatus, number>>;
-  /** Wanted generations that no listener has applied yet and that may be handed out now, by whose listener is to. */
+  /** Generations that no listener has applied yet and that may be handed out now, by owner of the listener. */
   readonly due: Readonly<Record<ListenerOwner, Waiting>>;
-  /** How rollouts end at present, however often each deployment tries. */
+  /** Recent results of rollouts. Each deployment counts once, however often it tries. */
   readonly rolled: Rolled;
-  /** The cluster does not run yet what is wanted, as far as was seen. */
+  /** Deployments whose cluster is not yet observed to run the desired generation. */
   readonly unreconciled: number;
-  /** Branches whose look is due. */
+  /** Branches that are due for a poll. */
   readonly branches: Waiting;
   readonly listeners: readonly ListenerCount[];
-  /** At most MOST_LISTENERS, those first whose lease ran out longest ago or will soonest. */
+  /** At most MAX_LISTENERS, those first whose lease expires or expired first. */
   readonly pulses: readonly ListenerPulse[];
 }
 
-const MOST_LISTENERS = 50;
+const MAX_LISTENERS = 50;
 
 const DUE = 'd.generation > d.acknowledged_generation AND d.next_attempt_at <= now()';
-const POLL_DUE = lookDue('$1');
+const POLL_DUE = pollDue('$1');
 const OWNER = `CASE WHEN l.tenant_id IS NULL THEN 'platform' ELSE 'tenant' END`;
 const age = (column: string, condition: string) =>
   `coalesce(extract(epoch FROM now() - min(${column}) FILTER (WHERE ${condition})), 0)::float8`;
 
-/** One pass over the table: per status and owner a row, for they are few. */
+/** One pass over the table. It returns one row per status and owner. */
 const DEPLOYMENTS = `
 SELECT ${DEPLOYMENT_STATUS} AS status, ${OWNER} AS owner, count(*)::int AS count,
   count(*) FILTER (WHERE ${DUE})::int AS due, ${age('d.next_attempt_at', DUE)} AS "dueSeconds",
@@ -99,7 +99,7 @@ SELECT l.id, ${OWNER} AS owner,
   extract(epoch FROM coalesce(l.lease_expires_at, l.last_seen_at) - now())::float8 AS "leaseSeconds"
 FROM listeners l ORDER BY "leaseSeconds", l.id`;
 
-/** The ids of revisions are in the order of time: a range of the primary key. */
+/** Revision ids are ordered by time, so this is a range of the primary key. */
 const ROLLED = `
 WITH ended AS (
   SELECT DISTINCT ON (r.deployment_id) r.tenant_id, r.status = 'DEPLOY_FAILED' AS failed FROM revisions r
@@ -148,8 +148,8 @@ const waiting = (rows: readonly StatusRow[], count: Measure, age: Measure): Wait
 });
 
 /**
- * Reads it. Platform scope.
- * @param soonOnly branches are looked at only where a push was not sure: no other waits
+ * Reads the totals. Platform scope.
+ * @param soonOnly branches are polled only after a push whose order was not clear, so others do not wait
  */
 export async function readFleet(
   reader: Reader,
@@ -183,7 +183,7 @@ export async function readFleet(
     listeners: counted(listeners),
     pulses: listeners
       .filter(({ owner }) => owner === 'platform')
-      .slice(0, MOST_LISTENERS)
+      .slice(0, MAX_LISTENERS)
       .map(({ id, silentSeconds, leaseSeconds }) => ({ id, silentSeconds, leaseSeconds })),
   };
 }

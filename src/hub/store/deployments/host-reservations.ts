@@ -2,17 +2,13 @@ import type { RoutesReport } from '../../../domain/deployment/cluster-report.ts'
 import type { Transaction } from '../core/database.ts';
 
 /**
- * Hosts that deployments have given up while their cluster may still route them: another deployment, of whatever tenant,
- * gets such a host once no route object with it was seen by an operator that went by the generation that gave it up, or
- * with the end of the record. A host that never left the hub is free at once.
- *
- * What was acknowledged, and what is in effect, does not matter to that: a volume that is not let grow holds neither up.
- *
- * The hosts of one that left with keep_workloads are still routed in the cluster, and nobody looks any more: they are kept
- * from other tenants until the platform frees them. Its own tenant may use them again: the routes are its own matter.
- *
- * Each statement comes after the one that writes the deployment's own route_host, never within it: so whoever waited
- * there for the host sees what was held here meanwhile.
+ * Hosts that deployments gave up while their cluster may still route them. Another deployment of any tenant gets such a
+ * host when an operator that has seen the new generation observes no route with it, or when the record is removed. A
+ * host that never left the hub is free at once. This is independent of acknowledgements and other progress: a volume
+ * that cannot grow does not delay it. The hosts of a deployment that left with keep_workloads are still routed in the
+ * cluster, but no longer observed. They stay reserved from other tenants until an admin frees them. The same tenant may
+ * use them again, because the routes are its own. Each statement runs after the one that writes the deployment's
+ * route_host, never within it. A transaction that waited there for the host then sees the reservations.
  */
 
 const HOLD = `
@@ -26,19 +22,22 @@ const TAKE_BACK = 'DELETE FROM leaving_hosts WHERE tenant_id = $1 AND deployment
 const TRY = `
 INSERT INTO leaving_hosts (host, tenant_id, deployment_id, generation) VALUES ($3, $1, $2, 0)`;
 
-/** Beside a host that its own tenant has kept there is no second row. */
+/** If the same tenant has already kept the host, there is no second row. */
 const TRY_KEPT = `
 INSERT INTO kept_hosts (host, tenant_id, deployment_ids) SELECT $3, $1, ARRAY[$2::uuid]
 WHERE NOT EXISTS (SELECT 1 FROM kept_hosts WHERE host = $3 AND tenant_id = $1)`;
 const UNDO_KEPT =
   'DELETE FROM kept_hosts WHERE tenant_id = $1 AND deployment_ids = ARRAY[$2::uuid] AND host = $3';
 
-/** Those that were not seen to be routed no more. In one statement with the end of the record, which takes them with it. */
+/**
+ * Keeps hosts that are not confirmed to be unrouted. It is part of the statement that removes the record, which deletes
+ * the rows of leaving_hosts.
+ */
 export const KEEP_HOSTS = `
 INSERT INTO kept_hosts (host, tenant_id, deployment_ids)
 SELECT h.host, h.tenant_id, ARRAY[h.deployment_id] FROM leaving_hosts h JOIN d ON d.id = h.deployment_id`;
 
-/** One tenant's deployments may have had the same host in turn. */
+/** Several deployments of one tenant may have had the same host in turn. */
 export const KEPT_AGAIN = `
 ON CONFLICT (host) DO UPDATE SET deployment_ids = kept_hosts.deployment_ids || EXCLUDED.deployment_ids`;
 
@@ -47,31 +46,31 @@ UPDATE kept_hosts SET deployment_ids = array_remove(deployment_ids, $2::uuid)
 WHERE tenant_id = $1 AND $2::uuid = ANY(deployment_ids)`;
 const FREE_KEPT = `DELETE FROM kept_hosts WHERE tenant_id = $1 AND deployment_ids = '{}' RETURNING host`;
 
-const SEEN = 'jsonb_to_recordset($1::jsonb) AS v(id uuid, url text, generation int, hosts jsonb)';
+const OBSERVED = 'jsonb_to_recordset($1::jsonb) AS v(id uuid, url text, generation int, hosts jsonb)';
 
 const FREE_UNROUTED = `
-DELETE FROM leaving_hosts h USING ${SEEN}
+DELETE FROM leaving_hosts h USING ${OBSERVED}
 WHERE h.deployment_id = v.id AND v.generation >= h.generation AND NOT v.hosts ? h.host`;
 
 /**
- * Of operators and listeners of an earlier version, which tell the URL alone: where that leads elsewhere, and the generation
- * is known to be there otherwise. The work of a deletion is not acknowledged before its end; that it has taken effect is
- * seen. What a later version tells takes this word back.
+ * For operators and listeners of an earlier version, which report only the URL. The host is free when the URL has
+ * another host and the generation is known to be in the cluster. A deletion is acknowledged only at its end, but its
+ * effect is observed. A report of a later version overrides this.
  */
 const NOTE_URL = `
 UPDATE leaving_hosts h SET clear = v.hosts IS NULL
   AND (v.url IS NULL OR split_part(split_part(v.url, '://', 2), '/', 1) <> h.host)
-FROM ${SEEN} WHERE h.deployment_id = v.id`;
+FROM ${OBSERVED} WHERE h.deployment_id = v.id`;
 const FREE_BY_URL = `
 DELETE FROM leaving_hosts h USING deployments d
 WHERE d.id = h.deployment_id AND d.id = ANY($1::uuid[]) AND h.clear
   AND greatest(d.acknowledged_generation, d.observed_generation) >= h.generation`;
 
 /**
- * Holds the hosts of deployments whose deletion was asked for, or the host that one has given up.
+ * Reserves the hosts of deployments that are being deleted, or the host that one has given up.
  * @param host null: the present one of each
  */
-export async function holdHosts(
+export async function reserveHosts(
   transaction: Transaction,
   tenantId: string,
   deploymentIds: readonly string[],
@@ -81,7 +80,7 @@ export async function holdHosts(
 }
 
 /**
- * Makes sure that nobody else's cluster still routes a host that the deployment has been given.
+ * Verifies that no cluster of another deployment still routes a host that the deployment gets.
  * @throws UniqueViolation `leaving_hosts_pkey`, `kept_hosts_pkey`
  */
 export async function claimHost(
@@ -93,7 +92,7 @@ export async function claimHost(
   if (host === null) return;
   const at = [tenantId, deploymentId, host];
   await transaction.query(TAKE_BACK, at);
-  // The key is unique across tenants, whose rows cannot be seen from here.
+  // The key is unique across tenants, whose rows are not visible here.
   await transaction.query(TRY, at);
   await transaction.query(TAKE_BACK, at);
   await transaction.query(TRY_KEPT, at);
@@ -114,23 +113,20 @@ export async function freeKeptHosts(
   return rows.map(({ host }) => host).sort();
 }
 
-/** What was seen of the routes of a deployment. */
-export interface SeenRoutes {
+/** The observed routes of a deployment. */
+export interface ObservedRoutes {
   readonly id: string;
-  /** Where it answers; null: nowhere. */
+  /** The URL that it serves; null: none. */
   readonly url: string | null;
-  /** null: not told. */
+  /** null: not reported. */
   readonly routes: RoutesReport | null;
 }
 
-/**
- * Frees the hosts that no route object has any more.
- * @param reported ids of all that something was reported of
- */
+/** Frees the hosts that no route object has any more. @param reported ids of all deployments with a report */
 export async function freeHosts(
   transaction: Transaction,
   reported: readonly string[],
-  seen: readonly SeenRoutes[],
+  seen: readonly ObservedRoutes[],
 ): Promise<void> {
   if (seen.length > 0) {
     const rows = JSON.stringify(seen.map(({ id, url, routes }) => ({ id, url, ...routes })));

@@ -4,14 +4,16 @@ import { isLimited, quotasInForce, type TenantQuotas } from '../../../domain/pol
 import type { Transaction } from '../core/database.ts';
 import type { SealedSecrets } from '../core/records.ts';
 
-/** What a tenant's deployments count for together. Each deployment's share is stored with it, so that this is a sum. */
+/**
+ * The total quota usage of a tenant's deployments. The usage of each deployment is stored with it, so this is a sum.
+ */
 
 const LOCK = 'SELECT quotas FROM tenants WHERE id = $1 AND ($2 OR quotas <> $3::jsonb) FOR NO KEY UPDATE';
 
 /**
- * The quotas in force, with the tenant locked until the transaction ends, so that of two changes the second one sees
- * the first; null, and no lock, where nothing is limited. Foreign keys to the tenant do not wait for this lock.
- * Whoever holds it may take none on a deployment that exists: those who change one take its lock first, then this.
+ * The quotas in effect, with the tenant locked until the transaction ends, so that of two changes the second sees the
+ * first. null, without a lock, when nothing is limited. Foreign keys to the tenant do not wait for this lock. The
+ * holder must not lock an existing deployment afterwards: changes lock the deployment first, then the tenant.
  */
 export async function lockQuotas(
   transaction: Transaction,
@@ -28,7 +30,7 @@ export async function lockQuotas(
   return isLimited(quotas) ? quotas : null;
 }
 
-/** A deployment whose share is not stored. */
+/** A deployment whose usage is not stored. */
 export interface Unmeasured {
   readonly id: string;
   readonly sourceConfig: SourceConfig;
@@ -45,7 +47,7 @@ interface UnmeasuredRow {
   key_id: string | null;
   sealed: Buffer | null;
   deleting: boolean;
-  /** The volume as it is counted, GiB; null: not measured. */
+  /** The counted volume, GiB; null: not measured. */
   stored: number | null;
 }
 
@@ -56,7 +58,7 @@ FROM deployments d LEFT JOIN secret_sets s ON s.id = d.secrets_id`;
 const UNMEASURED = `${SHARES} WHERE d.tenant_id = $1 AND d.id > $2 AND d.quota_cpu_m IS NULL
 ORDER BY d.id LIMIT $3`;
 
-/** Waits for nobody: who changes such a deployment may be waiting for the tenant that we hold. */
+/** Skips locked rows, because a transaction that changes such a deployment may wait for our tenant lock. */
 const MEASURED = `
 WITH free AS (
   SELECT id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]) FOR NO KEY UPDATE SKIP LOCKED
@@ -79,7 +81,7 @@ function toUnmeasured(tenantId: string, row: UnmeasuredRow): Unmeasured {
   };
 }
 
-/** A volume that was made stays, and counts, whatever would be asked for now. */
+/** An existing volume counts, whatever size would be requested now. */
 function shareOf(tenantId: string, row: UnmeasuredRow, measure: Measure): QuotaUsage {
   const usage = measure(toUnmeasured(tenantId, row));
   return { ...usage, storageGi: row.stored ?? usage.storageGi };
@@ -87,7 +89,7 @@ function shareOf(tenantId: string, row: UnmeasuredRow, measure: Measure): QuotaU
 
 const volumeAlone = ({ storageGi }: QuotaUsage): QuotaUsage => ({ cpuM: 0, memoryMb: 0, storageGi });
 
-/** Measures what an older version left unmeasured, and stores it unless somebody is changing it just now. */
+/** Measures deployments of an older version and stores the results, except for those that are locked. */
 async function measureAll(
   transaction: Transaction,
   tenantId: string,
@@ -116,8 +118,8 @@ async function measureAll(
 }
 
 /**
- * Sums, of one deployment and of all others, with those that are in no sum; exact up to 2^53. A volume that is larger than
- * was asked for, such as after an expansion that was taken back too late, counts as it is.
+ * Sums of one deployment and of all others, and the deployments that are in no sum. Exact up to 2^53. A volume that is
+ * larger than requested, such as after an expansion that was reverted too late, counts with its real size.
  */
 const SUM = `
 SELECT d.id = $2 AS own,
@@ -136,7 +138,7 @@ interface SumRow extends TenantUsage {
 
 const NOTHING: TenantUsage = { deployments: 0, beingDeleted: 0, cpuM: 0, memoryMb: 0, storageGi: 0 };
 
-/** @param counted a row of the sums, without more of it than the usage */
+/** @param counted a row of the sums; only its usage is used */
 function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
   const { deployments, beingDeleted, cpuM, memoryMb, storageGi } = counted;
   return more.reduce<TenantUsage>(
@@ -151,7 +153,7 @@ function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
   );
 }
 
-/** What one deployment counts for (null: none), and what all others of the tenant do. */
+/** The usage of one deployment (null: none), and of all others of the tenant. */
 export interface SharedUsage {
   readonly own: TenantUsage;
   readonly others: TenantUsage;
@@ -160,8 +162,8 @@ export interface SharedUsage {
 const SHARE = `${SHARES} WHERE d.tenant_id = $1 AND d.id = $2`;
 
 /**
- * The volume that a deployment counts for as it is stored, in GiB: once made, it stays until the deployment is gone.
- * 0: it has none, or there is no such deployment.
+ * The volume that a deployment counts for as stored, in GiB. It stays until the deployment is gone. 0: it has none, or
+ * there is no such deployment.
  */
 export async function readVolumeGi(
   transaction: Transaction,
@@ -170,13 +172,13 @@ export async function readVolumeGi(
   measure: Measure,
 ): Promise<number> {
   const [row] = await transaction.query<UnmeasuredRow>(SHARE, [tenantId, deploymentId]);
-  // Measuring opens the secrets: only where nothing is stored.
+  // Measuring decrypts the secrets, so it is done only if nothing is stored.
   return row === undefined ? 0 : (row.stored ?? measure(toUnmeasured(tenantId, row)).storageGi);
 }
 
 /**
- * Reads what a tenant uses; what is being deleted counts for its volume, until that is gone.
- * @param measure for deployments whose share is not stored: those that an older version made
+ * Reads the usage of a tenant. A deployment that is being deleted counts for its volume until that is removed.
+ * @param measure for deployments of an older version, whose usage is not stored
  */
 export async function readUsage(
   transaction: Transaction,
@@ -186,7 +188,7 @@ export async function readUsage(
 ): Promise<SharedUsage> {
   let measured: ReadonlyMap<string, QuotaUsage> = new Map();
   for (;;) {
-    // One statement says what is in the sums and what is not: nothing counts twice, or never.
+    // One statement returns what is in the sums and what is not, so nothing counts twice or never.
     const rows = await transaction.query<SumRow>(SUM, [tenantId, deploymentId ?? NO_DEPLOYMENT]);
     if (rows.every(({ unmeasured }) => unmeasured.every((id) => measured.has(id)))) {
       const of = (wanted: boolean): TenantUsage => {

@@ -5,13 +5,15 @@ import type { Reader } from '../core/database.ts';
 import type { Page, SealedSecrets } from '../core/records.ts';
 import { REVISION_STATUS } from './status.ts';
 
-/** A revision with its sealed secrets (null: none). Its status is derived: UNKNOWN while its listener is away. */
+/**
+ * A revision with its sealed secrets (null: none). Its status is derived: UNKNOWN while its listener is not connected.
+ */
 export interface RevisionRecord extends Revision {
   tenantId: string;
-  /** To make another revision with the same secrets. */
+  /** To create another revision with the same secrets. */
   secretsId: string | null;
   secrets: SealedSecrets | null;
-  /** How its build went, or goes; null: nothing of it was built, or is yet. */
+  /** The observed state of its build; null: there is no build, or none yet. */
   build: RevisionBuild | null;
 }
 
@@ -74,7 +76,7 @@ function toRecord(row: RevisionRow): RevisionRecord {
   };
 }
 
-/** One revision of a deployment; null when there is none of this id. */
+/** One revision of a deployment; null when it has no revision of this id. */
 export async function findRevision(
   reader: Reader,
   tenantId: string,
@@ -92,7 +94,7 @@ export async function findRevision(
 export interface RevisionFilter {
   /** Any of these. */
   statuses?: readonly RevisionStatus[];
-  /** True: the cluster has given its final word on the revision (a terminal state); false: not yet. */
+  /** True: the revision has a final status; false: it does not. */
   remoteReconciled?: boolean;
 }
 

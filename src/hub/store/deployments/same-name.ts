@@ -3,36 +3,39 @@ import type { Reader } from '../core/database.ts';
 import { sql } from '../core/drizzle.ts';
 import { UniqueViolation } from '../core/errors.ts';
 
-/** The one form of a stored name but for the spaces around it, as normalizedName computes it. */
+/** SQL of the normalized form of a stored name, without trimming of spaces, as normalizedName computes it. */
 const composed = (column: string) =>
   `translate(normalize(${column}), '${SPACE_CHARACTERS}', '${' '.repeat(SPACE_CHARACTERS.length)}')`;
 
-/** ASCII without spaces around it is in its one form as it stands: PostgreSQL computes the form of thousands slowly. */
+/**
+ * Trimmed ASCII is already normalized. The check avoids normalization of thousands of names, which is slow in
+ * PostgreSQL.
+ */
 const isPlain = (column: string) =>
   `octet_length(${column}) = length(${column}) AND ${column} = btrim(${column})`;
 
 /**
- * SQL: whether a stored name is this one, in any spelling. Names were once stored as they were sent.
- * @param name SQL of the wanted name, in its one form
+ * SQL: whether a stored name equals this one, in any spelling. Early versions stored names as they were sent.
+ * @param name SQL of the normalized name
  */
 export const hasName = (column: string, name: string) =>
   `(${column} = ${name}
     OR CASE WHEN ${isPlain(column)} THEN false ELSE btrim(${composed(column)}) = ${name} END)`;
 
-/** Patterns of LIKE for a part of a name; `%` and `_` mean themselves. */
+/** LIKE patterns for a part of a name. `%` and `_` have no special meaning. */
 export function namePatterns(part: string): string[] {
   return partSpellingsOf(part).map((spelling) => `%${spelling.replace(/[\\%_]/g, '\\$&')}%`);
 }
 
 /**
- * SQL: whether a stored name matches one of these patterns, as it stands or in its one form.
- * @param patterns SQL of what namePatterns gives
+ * SQL: whether a stored name matches one of these patterns, literally or normalized.
+ * @param patterns SQL of the result of namePatterns
  */
 export const isNameLike = (column: string, patterns: string) =>
   `(${column} LIKE ANY(${patterns})
     OR CASE WHEN ${isPlain(column)} THEN false ELSE ${composed(column)} LIKE ANY(${patterns}) END)`;
 
-/** hasName as a condition of drizzle. @param column with its table, as it stands in the statement */
+/** hasName as a condition of drizzle. @param column with its table, as written in the statement */
 export const named = (column: string, name: string) =>
   sql`EXISTS (SELECT FROM (SELECT ${normalizedName(name)}::text AS name) AS wanted
     WHERE ${sql.raw(hasName(column, 'wanted.name'))})`;
@@ -46,7 +49,7 @@ const find = (table: string, column: string, scope: string | null) =>
   `SELECT id, ${column} AS name FROM ${table}
    WHERE ${hasName(column, '$1')}${scope === null ? '' : ` AND ${scope} = $2`} ORDER BY id`;
 
-/** By the unique index: rows whose name is the same in one form. These tables are small for each owner. */
+/** By unique index: rows with the same normalized name. These tables are small for each owner. */
 const FIND = {
   tenants_name: find('tenants', 'name', null),
   listeners_compute_id: find('listeners', 'compute_id', 'tenant_id'),
@@ -57,7 +60,7 @@ const FIND = {
 
 export type NameIndex = keyof typeof FIND;
 
-/** Rows whose name has the same one form as this name, oldest first. @param owner the scope of the index */
+/** Rows with the same normalized name, oldest first. @param owner the scope of the index */
 export function findSameName(
   reader: Reader,
   index: NameIndex,
@@ -68,11 +71,11 @@ export function findSameName(
 }
 
 /**
- * Refuses a name that another row has in another spelling; the unique index compares names as they are stored.
+ * Rejects a name that another row has in another spelling. The unique index compares names literally.
  * @param ownId the row that gets the name; absent: a new one
  * @throws UniqueViolation of this index
  */
-export async function refuseSameName(
+export async function rejectSameName(
   reader: Reader,
   index: NameIndex,
   { owner, name, ownId }: { owner: string | null; name: string; ownId?: string },

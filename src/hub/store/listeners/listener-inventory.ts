@@ -3,12 +3,12 @@ import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import { MAX_GENERATION } from '../../../domain/deployment/generation.ts';
 import type { Transaction } from '../core/database.ts';
 import { appendEvents } from '../core/events.ts';
-import { noteLooked } from './listener-loss.ts';
+import { recordInventoried } from './listener-loss.ts';
 import { MARK_DUE, SETTLED } from './requeue-work.ts';
 
-/** One custom resource as it stands in the cluster. */
+/** One custom resource as it is in the cluster. */
 export interface InventoryEntry {
-  /** As the custom resource says; any text. */
+  /** From the custom resource, so it can be any text. */
   deploymentId: string;
   name: string;
   namespace: string;
@@ -16,22 +16,22 @@ export interface InventoryEntry {
   present: boolean;
   generation: number;
   specHash: string;
-  /** Somebody else than a listener wrote it last. */
+  /** It was last written by a client other than a listener. */
   edited: boolean;
 }
 
 export interface Inventory {
-  /** These are all. */
+  /** The inventory contains all resources. */
   complete: boolean;
-  /** All of these namespaces; of others nothing is said. null: of the whole cluster. */
+  /** The inventory covers all of these namespaces and no others. null: the whole cluster. */
   namespaces: readonly string[] | null;
   entries: readonly InventoryEntry[];
 }
 
 export interface InventoryResult {
-  /** Deployments and leftovers that became work. */
+  /** Deployments and tombstones that became work. */
   due: number;
-  /** Ids that belong to no deployment and no tombstone of this listener, in this place. */
+  /** Ids that belong to no deployment and no tombstone of this listener, in this namespace. */
   unknown: string[];
 }
 
@@ -45,14 +45,14 @@ SELECT d.id FROM deployments d JOIN ${ENTRY} ON ${SAME_PLACE('d')} WHERE d.liste
 UNION ALL
 SELECT t.id FROM tombstones t JOIN ${ENTRY} ON ${SAME_PLACE('t')} WHERE t.listener_id = $1`;
 
-/** Within the grace of its deletion, suspended as reported. */
+/** In the grace period of its deletion, and reported as suspended. */
 const SUSPENDED =
   'd.purge_after > now() AND d.next_attempt_at > now() AND d.attempts = 0 AND NOT d.handed_out';
 const RETURNING = 'd.id, d.tenant_id';
 
 /**
- * A listener once applied a later generation than the record has: the hub was restored from a backup. What it says
- * now is a change of what the cluster runs, so it must count as later.
+ * The listener applied a later generation than the record has, so the hub was restored from a backup. The record now
+ * changes what the cluster runs, so its generation must be higher.
  */
 const CATCH_UP = `
 UPDATE deployments d SET generation = e.generation + 1, next_attempt_at = now(), attempts = 0
@@ -61,7 +61,7 @@ WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (d.delete_requested_at IS NU
   AND e.present AND NOT e.edited AND e.generation > d.generation AND e.generation < ${MAX_GENERATION}
 RETURNING ${RETURNING}`;
 
-/** What is work keeps its back-off. */
+/** Existing work keeps its backoff. */
 const EDITED = `
 UPDATE deployments d SET ${MARK_DUE}
 FROM ${ENTRY}
@@ -69,18 +69,21 @@ WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (${SETTLED} OR ${SUSPENDED})
   AND e.present AND e.spec_hash IS DISTINCT FROM d.spec_hash
 RETURNING ${RETURNING}`;
 
-/** What was seen of it is true no more. */
+/** The observation is no longer true. */
 const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
   conditions = coalesce((SELECT jsonb_agg(c || jsonb_build_object('status', 'Unknown', 'reason', 'Reconciling',
     'message', 'The custom resource is missing in the cluster; it is applied again.',
     'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
     FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
 
-/** SQL: the condition `c` is a note of the hub's own: why the item is not done. It speaks of no generation of the resource. */
+/**
+ * SQL: the condition `c` was written by the hub itself. It explains why the item is not done and refers to no
+ * generation of the resource.
+ */
 const IS_NOTE = `(c ->> 'type' = 'Ready' AND NOT c ? 'observedGeneration')`;
 /**
- * The same of what is work already, which keeps its back-off and what is noted of it. Written once. What is being removed
- * is not among them: nothing of before is shown of it.
+ * The same for existing work, which keeps its backoff and notes. It is written once. Deployments that are being removed
+ * are excluded, because nothing earlier is shown of them.
  */
 const MARK_UNSEEN = `data_ready = false, url = NULL,
   conditions = coalesce((SELECT jsonb_agg(CASE WHEN ${IS_NOTE} THEN c ELSE c || jsonb_build_object('status', 'Unknown',
@@ -90,7 +93,7 @@ const MARK_UNSEEN = `data_ready = false, url = NULL,
 const IS_UNSEEN = `NOT (${SETTLED}) AND (d.delete_requested_at IS NULL OR d.purge_after > now())
   AND EXISTS (SELECT FROM jsonb_array_elements(d.conditions) AS c WHERE NOT ${IS_NOTE} AND c ->> 'status' <> 'Unknown')`;
 
-/** What the status was, and is. */
+/** The status before and after. */
 const RETURNING_STATUS = `${RETURNING}, o.recorded_status AS from_status, d.recorded_status AS to_status`;
 
 const DELETED = `
@@ -126,11 +129,11 @@ WHERE t.listener_id = $1 AND ${SAME_PLACE('t')} AND e.present AND NOT t.due
 RETURNING t.id, t.tenant_id`;
 
 /**
- * A second look at each deletion, with the first complete inventory a minute after its end: a POST of one that was replaced
- * meanwhile, or died, may have been under way until then, and what has no custom resource is in no inventory. However late
- * that inventory comes. Of many, ten a second: a look is ten reads, and nobody waits for it.
+ * Purges each deletion again with the first complete inventory a minute after its end, however late that comes. A POST
+ * of a replaced or dead process may have been in flight until then, and an object without a custom resource is in no
+ * inventory. At most ten per second are due, because one costs ten reads, and no user waits for it.
  */
-const SECOND_LOOK = `
+const SECOND_PURGE = `
 WITH again AS (
   SELECT id, row_number() OVER (ORDER BY look_again_at, id) - 1 AS place FROM tombstones
   WHERE listener_id = $1 AND NOT due AND NOT keep_workloads AND ($2::text[] IS NULL OR namespace = ANY($2))
@@ -141,11 +144,11 @@ UPDATE tombstones t SET due = true, next_attempt_at = now() + again.place * inte
 FROM again WHERE t.id = again.id AND NOT t.due AND t.look_again_at <= now()
 RETURNING t.id, t.tenant_id`;
 
-const TOLD: Readonly<Record<string, { reason: Reason; message: string }>> = {
+const EVENTS: Readonly<Record<string, { reason: Reason; message: string }>> = {
   edited: {
     reason: 'ObjectCorrected',
     message:
-      'The custom resource differs from what is wanted, or lacks its environment or the credentials of its build; it is put right.',
+      'The custom resource differs from the desired state, or lacks its environment or the credentials of its build; it is applied again.',
   },
   missing: {
     reason: 'ObjectRecreated',
@@ -167,30 +170,33 @@ async function tell(
   what: 'edited' | 'missing' | 'unseen',
   rows: readonly MarkedRow[],
 ): Promise<void> {
-  const told = TOLD[what];
-  if (told === undefined) return;
+  const change = EVENTS[what];
+  if (change === undefined) return;
   await appendEvents(
     transaction,
     rows.map(({ id: deploymentId, tenant_id: tenantId, from_status: from, to_status: to }) => ({
       tenantId,
       deploymentId,
       actor: { kind: 'listener', id: listenerId },
-      ...told,
+      ...change,
       details: from === to ? {} : { from, to },
     })),
   );
 }
 
-/** Most unknown ids that are kept of a listener. */
+/** Maximum number of unknown ids that are stored per listener. */
 const MAX_UNKNOWN = 1000;
-/** Of so many new ones an event each; how many more there are is one of its own: whoever runs a listener writes their ids. */
-const MAX_TOLD = 20;
+/**
+ * Maximum number of new ids with an event each. One more event counts the rest, because the operator of the listener
+ * controls the ids.
+ */
+const MAX_UNKNOWN_EVENTS = 20;
 
 const UNKNOWN_BEFORE =
   'SELECT tenant_id, compute_id, unknown_resources AS ids FROM listeners WHERE id = $1 FOR NO KEY UPDATE';
 const NOTE_UNKNOWN = 'UPDATE listeners SET unknown_resources = $2::jsonb WHERE id = $1';
 
-/** Keeps which ids are unknown, and tells of new ones. */
+/** Stores the unknown ids and records events for new ones. */
 async function noteUnknown(
   transaction: Transaction,
   listenerId: string,
@@ -217,9 +223,9 @@ async function noteUnknown(
     message: `The cluster of listener ${name} holds ${what}`,
     details,
   });
-  const more = added.length - MAX_TOLD;
+  const more = added.length - MAX_UNKNOWN_EVENTS;
   await appendEvents(transaction, [
-    ...added.slice(0, MAX_TOLD).map((id) =>
+    ...added.slice(0, MAX_UNKNOWN_EVENTS).map((id) =>
       event(`a ManagedDeployment of the id ${id}, which the hub does not know; it is left alone.`, {
         deployment_id: id,
       }),
@@ -231,8 +237,8 @@ async function noteUnknown(
 }
 
 /**
- * Holds what a listener found in its cluster against what is wanted, and marks differences as work: an edited or
- * missing custom resource, and one of a deployment that is gone. The caller has checked the epoch.
+ * Compares the resources that a listener found in its cluster with the desired state, and marks differences as work: a
+ * changed or missing custom resource, and one of a deleted deployment. The caller has checked the epoch.
  */
 export async function takeInventory(
   transaction: Transaction,
@@ -251,8 +257,8 @@ export async function takeInventory(
       edited,
     }),
   );
-  // Before any deployment is locked: it locks them all, in their order.
-  if (complete) await noteLooked(transaction, listenerId);
+  // Before any deployment is locked, because it locks them all, in their order.
+  if (complete) await recordInventoried(transaction, listenerId);
   const values = [listenerId, JSON.stringify(rows)];
   const known = new Set((await transaction.query<{ id: string }>(KNOWN, values)).map(({ id }) => id));
   const restored = await transaction.query<MarkedRow>(CATCH_UP, values);
@@ -260,12 +266,12 @@ export async function takeInventory(
   const missing = complete
     ? await transaction.query<MarkedRow>(MISSING, [...values, namespaces])
     : await transaction.query<MarkedRow>(DELETED, values);
-  // After these: what they have marked is not marked again.
+  // After these, so their work is not marked twice.
   const unseen = complete
     ? await transaction.query<MarkedRow>(UNSEEN_MISSING, [...values, namespaces])
     : await transaction.query<MarkedRow>(UNSEEN_DELETED, values);
   const leftover = await transaction.query<MarkedRow>(LEFTOVER, values);
-  const again = complete ? await transaction.query<MarkedRow>(SECOND_LOOK, [listenerId, namespaces]) : [];
+  const again = complete ? await transaction.query<MarkedRow>(SECOND_PURGE, [listenerId, namespaces]) : [];
   await tell(transaction, listenerId, 'edited', edited);
   await tell(transaction, listenerId, 'missing', missing);
   const changed = unseen.filter(({ from_status: from, to_status: to }) => from !== to);

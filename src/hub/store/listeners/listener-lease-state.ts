@@ -1,19 +1,19 @@
 import type { Reader } from '../core/database.ts';
 import type { LeaseTimes } from './listener-lease.ts';
 
-/** The lease of a listener as it stands. */
+/** The stored lease of a listener. */
 export interface StoredLease {
   readonly epoch: number;
-  /** null: given up, or never taken. */
+  /** null: released, or never taken. */
   readonly holder: string | null;
-  /** The holder was heard of within its time. */
+  /** The holder has renewed the lease in time. */
   readonly held: boolean;
   readonly namespaces: readonly string[];
-  /** Where its deployments are, but for the namespaces of tenants. */
+  /** The namespaces of its deployments, without those of tenants. */
   readonly used: readonly { readonly namespace: string; readonly deployments: number }[];
-  /** As reported; null: none yet. */
+  /** As reported; null: not reported yet. */
   readonly rendering: unknown;
-  /** The cluster that the listener is for; null: the next one to tell. */
+  /** The cluster of the listener; null: the next one that takes the lease. */
   readonly clusterId: string | null;
 }
 
@@ -27,7 +27,7 @@ SELECT lease_epoch::float8 AS epoch, lease_holder AS holder, compute_config -> '
   lease_holder IS NOT NULL AND coalesce(last_seen_at > now() - make_interval(secs => $2::float8), false) AS held
 FROM listeners WHERE id = $1`;
 
-/** Reads the lease without touching it; null when the scope sees no listener of this id. */
+/** Reads the lease without changing it; null when the scope contains no listener of this id. */
 export async function readLease(
   reader: Reader,
   listenerId: string,

@@ -2,9 +2,9 @@ import { isAnotherCluster, keptClusterId } from '../../../domain/deployment/clus
 import { FALLBACK_NAMESPACE } from '../../../domain/deployment/deployment.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 import { StoreError } from '../core/errors.ts';
-import { tellReachability } from './listener-loss.ts';
+import { recordReachability } from './listener-loss.ts';
 
-/** A call carries an epoch that is no longer the current one: another process holds the lease, or did. */
+/** A call carries an outdated epoch: another process holds or held the lease. */
 export class StaleEpoch extends StoreError {
   constructor(epoch: number, current: number) {
     super(`failed to act as listener: epoch ${epoch} is not the current one, ${current}`, {
@@ -13,34 +13,34 @@ export class StaleEpoch extends StoreError {
   }
 }
 
-/** Another process holds the lease. `retryable`: it may end. */
+/** Another process holds the lease. `retryable`: the lease may end. */
 export class LeaseHeld extends StoreError {
   constructor(holder: string) {
     super(`failed to take the lease: ${holder} holds it`, { retryable: true });
   }
 }
 
-/** Another cluster than the one that the listener is for: two have the same listener id. */
+/** The caller runs in another cluster than the listener's: two clusters use the same listener id. */
 export class AnotherCluster extends StoreError {
   constructor() {
     super('failed to take the lease: the listener belongs to another cluster', { retryable: false });
   }
 }
 
-/** What a listener says when it takes or renews its lease. */
+/** The data that a listener sends when it takes or renews its lease. */
 export interface LeaseClaim {
   holder: string;
   /** null: begin a new epoch. */
   epoch: number | null;
-  /** Give it up: a successor need not wait. What was observed counts until the time runs out. */
+  /** Release the lease, so that a successor need not wait. Observations count until the lease would expire. */
   release: boolean;
   clusterReachable: boolean;
   version: string;
   clusterVersion: string;
-  /** null: it could not be told. */
+  /** null: the cluster id could not be read. */
   clusterId: string | null;
   rendering: unknown;
-  /** Namespaces that cannot be read, with why. */
+  /** Namespaces that cannot be read, with reasons. */
   unreadable: Readonly<Record<string, string>>;
   /** null: as registered. */
   namespaces: readonly string[] | null;
@@ -51,7 +51,7 @@ interface LeaseRow {
   compute_id: string;
   lease_holder: string | null;
   lease_epoch: number;
-  /** The holder was heard of within its time. */
+  /** The holder has renewed the lease in time. */
   held: boolean;
   loss_recorded: boolean;
   ever_seen: boolean;
@@ -65,15 +65,15 @@ FROM listeners WHERE id = $1 FOR NO KEY UPDATE`;
 const RELEASE = 'UPDATE listeners SET lease_holder = NULL, last_seen_at = now() WHERE id = $1';
 
 /**
- * Whoever takes over after nobody had looked has not looked yet, either: what was seen before counts again with its first
- * complete inventory (listener-inventory.ts), before which come its reports.
+ * A new holder after a gap in observation reports UNKNOWN until its first complete inventory (listener-inventory.ts),
+ * which its reports precede.
  */
 const AWAITS = `(l.awaits_inventory OR l.lease_epoch <> $3 AND l.ever_seen
   AND NOT ($8 AND l.cluster_reachable AND coalesce(l.lease_expires_at > now(), false)))`;
 
 /**
- * A process that has just begun does not know yet what it cannot read: what the one before it could not is as it was, until
- * the next renewal.
+ * A new process does not know yet which namespaces it cannot read. Those of the previous one are kept until the next
+ * renewal.
  */
 const HOLD = `
 UPDATE listeners l SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now() + make_interval(secs => $4::float8),
@@ -86,22 +86,25 @@ UPDATE listeners l SET lease_holder = $2, lease_epoch = $3, lease_expires_at = n
   cluster_id = $10, unreadable = CASE WHEN l.lease_epoch <> $3 THEN l.unreadable || $11::jsonb ELSE $11::jsonb END
 WHERE id = $1 RETURNING awaits_inventory AS awaits`;
 
-/** What was handed out and not reported on is due again. Refused items keep their back-off, suspended ones wait for the end of their grace. */
+/**
+ * Makes items due again that were handed out and not reported. Rejected items keep their backoff; suspended ones wait
+ * for the end of their grace period.
+ */
 const HAND_OUT_AGAIN = `
 UPDATE deployments SET next_attempt_at = now()
 WHERE listener_id = $1 AND generation > acknowledged_generation AND next_attempt_at > now() AND handed_out`;
 const LEFTOVERS_AGAIN =
   'UPDATE tombstones SET next_attempt_at = now() WHERE listener_id = $1 AND due AND attempts > 0 AND next_attempt_at > now()';
 
-/** For a new holder, and for one to whom an answer was lost: what it has in hand comes again, too. */
+/** For a new holder, and for a holder that missed a response: items in progress are handed out again. */
 export async function handOutAgain(transaction: Transaction, listenerId: string): Promise<void> {
   await transaction.query(HAND_OUT_AGAIN, [listenerId]);
   await transaction.query(LEFTOVERS_AGAIN, [listenerId]);
 }
 
 /**
- * What was created before the listener had ever said which namespaces it serves, and asked for none, goes where it would
- * have gone since. Nothing of it is in the cluster: without a lease there was no work.
+ * Moves deployments without a requested namespace to the listener's default namespace, if they were created before the
+ * listener first reported its namespaces. They are not in the cluster, since without a lease there was no work.
  */
 const PLACE_WAITING = `
 UPDATE deployments SET namespace = $2
@@ -109,8 +112,8 @@ WHERE listener_id = $1 AND namespace = $3 AND source_config #>> '{listener_confi
 
 /** @throws AnotherCluster, LeaseHeld, StaleEpoch */
 function nextEpoch(row: LeaseRow, claim: LeaseClaim): number {
-  const [kept, told] = [row.cluster_id, claim.clusterId];
-  if (kept !== null && told !== null && isAnotherCluster(kept, told)) throw new AnotherCluster();
+  const [kept, claimed] = [row.cluster_id, claim.clusterId];
+  if (kept !== null && claimed !== null && isAnotherCluster(kept, claimed)) throw new AnotherCluster();
   const own = row.lease_holder === claim.holder;
   if (claim.epoch !== null) {
     if (claim.epoch !== row.lease_epoch || !own) throw new StaleEpoch(claim.epoch, row.lease_epoch);
@@ -120,17 +123,20 @@ function nextEpoch(row: LeaseRow, claim: LeaseClaim): number {
   return row.lease_epoch + 1;
 }
 
-/** How long one renewal lasts, in two respects. */
+/** Durations of one renewal. */
 export interface LeaseTimes {
-  /** The cluster counts as observed for so long; then its deployments are UNKNOWN. */
+  /** How long the cluster counts as observed. Then its deployments become UNKNOWN. */
   readonly observedSeconds: number;
-  /** The holder has the lease to itself for so long; then another process may take over. Shorter: a killed one is replaced before anybody notices. */
+  /**
+   * How long the holder has the lease exclusively. It is shorter, so a killed holder is replaced before deployments
+   * become UNKNOWN.
+   */
   readonly heldSeconds: number;
 }
 
 /**
  * Takes, renews or releases the lease of a listener.
- * @returns the epoch that the holder has; null when the scope may not run a listener of this id
+ * @returns the epoch of the holder; null when the scope may not run a listener of this id
  * @throws AnotherCluster, LeaseHeld, StaleEpoch
  */
 export async function takeLease(
@@ -165,12 +171,12 @@ export async function takeLease(
     await transaction.query(PLACE_WAITING, [listenerId, first, FALLBACK_NAMESPACE]);
   }
   if (!claim.clusterReachable || held?.awaits === false)
-    await tellReachability(transaction, listenerId, row, claim.clusterReachable);
+    await recordReachability(transaction, listenerId, row, claim.clusterReachable);
   return { epoch };
 }
 
 /**
- * Fails unless `epoch` is the current one of the listener; until the transaction ends, nobody begins another.
+ * Fails unless `epoch` is the current one of the listener. No new epoch can begin until the transaction ends.
  * @throws StaleEpoch
  */
 export async function checkEpoch(reader: Reader, listenerId: string, epoch: number): Promise<void> {
@@ -181,7 +187,10 @@ export async function checkEpoch(reader: Reader, listenerId: string, epoch: numb
   if (row?.lease_epoch !== epoch) throw new StaleEpoch(epoch, row?.lease_epoch ?? 0);
 }
 
-/** Whose listener it is: a tenant's id, or null for the platform's. undefined: the scope sees none of this id. */
+/**
+ * The owner of a listener: a tenant's id, or null for the platform. undefined: the scope contains no listener of this
+ * id.
+ */
 export async function listenerOwner(reader: Reader, listenerId: string): Promise<string | null | undefined> {
   const [row] = await reader.query<{ tenant_id: string | null }>(
     'SELECT tenant_id FROM listeners WHERE id = $1',

@@ -3,25 +3,28 @@ import { uuidv7 } from '../../../domain/core/id.ts';
 import type { DeploymentStatus, RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
-import { SEEN_STATUSES } from '../deployments/status.ts';
+import { OBSERVED_STATUSES } from '../deployments/status.ts';
 
-/** In the order of ids, as everybody who locks several: what changes a status meanwhile comes before or after. */
+/**
+ * Locks in the order of ids, as all code that locks several deployments does, so concurrent status changes come before
+ * or after.
+ */
 const LOCK = `
 SELECT id, tenant_id, recorded_status AS status, observed_at IS NOT NULL AS observed
 FROM deployments WHERE listener_id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
 
-const TOLD_LAST = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment_id = r.deployment_id
+const LAST_STATUS = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment_id = r.deployment_id
   AND e.revision_id = r.id AND e.details ? 'to' ORDER BY e.id DESC LIMIT 1)`;
 
-/** At a return ($2) those that the history has as UNKNOWN: others were handed out, or reported on, since it came. */
+/** At a return ($2), only deployments that are UNKNOWN in the history. The others had a hand-out or report since. */
 const ON_THEIR_WAY = `
 SELECT r.id, r.tenant_id, r.deployment_id, r.number, r.status
 FROM revisions r JOIN deployments d ON d.id = r.deployment_id
-WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN (${SEEN_STATUSES})
-  AND (NOT $2 OR ${TOLD_LAST} = 'UNKNOWN') ORDER BY r.id`;
+WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN (${OBSERVED_STATUSES})
+  AND (NOT $2 OR ${LAST_STATUS} = 'UNKNOWN') ORDER BY r.id`;
 
-/** One statement, whatever the number. */
-const TELL = `
+/** One statement, whatever the number of deployments. */
+const APPEND_EVENTS = `
 INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, actor_name, reason, message, details)
 SELECT id, tenant_id, deployment_id, revision_id, $2::text, $3::uuid, $4::text, $5::text, message, details
 FROM jsonb_to_recordset($1::jsonb) AS e(id uuid, tenant_id uuid, deployment_id uuid, revision_id uuid, message text,
@@ -43,11 +46,11 @@ interface RevisionRow {
 }
 
 /**
- * Writes to the history of each deployment, and of each revision on its way, that nobody sees any more how it fares, or
- * that somebody does again: UNKNOWN is derived at reading (status.ts), so no row of theirs changes. Once a loss, not
- * once a look; the caller has locked the listeners.
+ * Writes events for each deployment and each revision in progress that their cluster is no longer observed, or is
+ * observed again. UNKNOWN is derived when read (status.ts), so their rows do not change. Called once per loss. The
+ * caller has locked the listeners.
  */
-export async function tellObservation(
+export async function recordObservation(
   transaction: Transaction,
   listenerIds: readonly string[],
   reason: 'ListenerLost' | 'ClusterUnreachable' | 'ListenerReturned',
@@ -76,21 +79,21 @@ export async function tellObservation(
   ];
   if (events.length === 0) return;
   const { actorKind, actorId, actorName } = actorColumns(actor);
-  await transaction.query(TELL, [JSON.stringify(events), actorKind, actorId, actorName, reason]);
+  await transaction.query(APPEND_EVENTS, [JSON.stringify(events), actorKind, actorId, actorName, reason]);
 }
 
 /** A listener, and whether the history has it as lost. */
-interface ToldListener {
+interface ListenerHistory {
   tenant_id: string | null;
   compute_id: string;
   loss_recorded: boolean;
 }
 
-/** Writes to the history that the cluster is observed, or that it is not, where that is another word than the last one. */
-export async function tellReachability(
+/** Writes an event when the observation of the cluster begins or ends, if the last event says otherwise. */
+export async function recordReachability(
   transaction: Transaction,
   listenerId: string,
-  row: ToldListener,
+  row: ListenerHistory,
   reachable: boolean,
 ): Promise<void> {
   if (reachable !== row.loss_recorded) return;
@@ -104,10 +107,10 @@ export async function tellReachability(
       reason: reachable ? 'ListenerReturned' : 'ClusterUnreachable',
       message: reachable
         ? `The cluster of listener ${name} is observed again.`
-        : `The cluster of listener ${name} does not answer.`,
+        : `The cluster of listener ${name} does not respond.`,
     },
   ]);
-  await tellObservation(
+  await recordObservation(
     transaction,
     [listenerId],
     reachable ? 'ListenerReturned' : 'ClusterUnreachable',
@@ -117,17 +120,17 @@ export async function tellReachability(
 
 const AWAITED = `
 SELECT tenant_id, compute_id, loss_recorded FROM listeners WHERE id = $1 AND awaits_inventory FOR NO KEY UPDATE`;
-const LOOKED = `
+const INVENTORIED = `
 UPDATE listeners SET awaits_inventory = false, loss_recorded = NOT cluster_reachable,
   lost_at = CASE WHEN NOT cluster_reachable THEN lost_at END
 WHERE id = $1 RETURNING cluster_reachable AS reachable`;
 
-/** The listener has told of all that is in its cluster: that counts as seen from now on. */
-export async function noteLooked(transaction: Transaction, listenerId: string): Promise<void> {
-  const [row] = await transaction.query<ToldListener>(AWAITED, [listenerId]);
+/** The listener has reported its whole inventory, so its cluster counts as observed from now on. */
+export async function recordInventoried(transaction: Transaction, listenerId: string): Promise<void> {
+  const [row] = await transaction.query<ListenerHistory>(AWAITED, [listenerId]);
   if (row === undefined) return;
-  const [now] = await transaction.query<{ reachable: boolean }>(LOOKED, [listenerId]);
-  if (now?.reachable === true) await tellReachability(transaction, listenerId, row, true);
+  const [now] = await transaction.query<{ reachable: boolean }>(INVENTORIED, [listenerId]);
+  if (now?.reachable === true) await recordReachability(transaction, listenerId, row, true);
 }
 
 const LOST = `
@@ -136,9 +139,10 @@ WHERE ever_seen AND NOT loss_recorded AND lease_expires_at <= now()
 RETURNING id, tenant_id, compute_id`;
 
 /**
- * Notes each listener whose lease ran out, once, in the history, and that the status of its deployments is UNKNOWN. Platform scope; to be called every few seconds.
- * The status UNKNOWN does not wait for it: it is computed from the lease at reading.
- * @returns how many
+ * Writes an event for each listener whose lease expired, once, and the status UNKNOWN of its deployments. Platform
+ * scope. Call it every few seconds. The status UNKNOWN in reads does not depend on it, because it is computed from the
+ * lease.
+ * @returns the number of lost listeners
  */
 export async function recordLostListeners(transaction: Transaction): Promise<number> {
   const lost = await transaction.query<{ id: string; tenant_id: string | null; compute_id: string }>(LOST);
@@ -153,6 +157,6 @@ export async function recordLostListeners(transaction: Transaction): Promise<num
     })),
   );
   const ids = lost.map(({ id }) => id);
-  if (ids.length > 0) await tellObservation(transaction, ids, 'ListenerLost', { kind: 'system' });
+  if (ids.length > 0) await recordObservation(transaction, ids, 'ListenerLost', { kind: 'system' });
   return lost.length;
 }

@@ -6,8 +6,8 @@ import { WORK_CHANNEL } from '../deployments/deployment-write.ts';
 import type { FactsChange } from './listener-report-rows.ts';
 
 /**
- * What reports tell of builds, as rows: how far each is, and what it made. The rows are locked.
- * Each statement names them by id, too: see HANDED_OUT in listener-work.ts.
+ * Writes the reported progress and results of builds. The rows are locked. Each statement also filters by id: see
+ * HANDED_OUT in listener-work.ts.
  */
 
 const BUILDS = `
@@ -15,7 +15,7 @@ UPDATE revisions r SET build = v.build
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, build jsonb)
 WHERE r.id = v.id AND r.id = ANY($2::uuid[])`;
 
-/** The deployment shows the values of its latest revision. */
+/** The deployment has copies of some values of its latest revision. */
 const BUILT = `
 WITH built AS (
   SELECT v.id, v.image, jsonb_build_object('image_uri', v.image, 'repo_commit_sha', v.commit) AS config
@@ -41,7 +41,7 @@ function changedBuilds({ deployment, facts }: FactsChange): { id: string; build:
     .filter(({ id, build }) => canonicalJson(build) !== before.get(id));
 }
 
-/** Writes what is new of builds, and wakes the listeners that have something else to apply because of it. */
+/** Writes changes of builds, and notifies the listeners that have new work because of them. */
 export async function writeBuilds(transaction: Transaction, changes: readonly FactsChange[]): Promise<void> {
   const builds = changes.flatMap(changedBuilds);
   if (builds.length > 0) await transaction.query(BUILDS, [JSON.stringify(builds), idsOf(builds)]);

@@ -6,9 +6,9 @@ import type { Transaction } from '../core/database.ts';
 import { type Actor, appendEvents, type NewEvent } from '../core/events.ts';
 import type { ReportedDeployment } from './listener-report-rows.ts';
 
-/** What reports tell of images, as rows and history: by which digest a revision runs, or why none is known. */
+/** Writes reported images to rows and history: the digest that a revision runs, or why none is known. */
 
-/** A digest of the very image that was asked for. What was seen counts, whatever was known before. */
+/** A digest of the requested image. The observed digest counts, whatever was recorded before. */
 const RESOLVED = `
 UPDATE revisions r SET resolved_image = v.image
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, deployment_id uuid, image text)
@@ -24,13 +24,13 @@ interface ResolvedRow {
   image: string;
 }
 
-/** Those of these revisions of which it is not told yet. */
-const UNTOLD = `
+/** The revisions without an event for this result. */
+const WITHOUT_EVENT = `
 SELECT v.revision_id FROM jsonb_to_recordset($1::jsonb) AS v(deployment_id uuid, revision_id uuid)
 WHERE NOT EXISTS (SELECT 1 FROM events e
   WHERE e.deployment_id = v.deployment_id AND e.revision_id = v.revision_id AND e.reason = 'ImageUnresolved')`;
 
-/** The reports of one deployment that were taken, in their order. */
+/** The accepted reports of one deployment, in their order. */
 export interface TakenReports {
   readonly deployment: ReportedDeployment;
   readonly reports: readonly ClusterReport[];
@@ -44,7 +44,7 @@ interface Unresolved {
 
 const imageReady = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'ImageReady');
 
-/** What was looked up in vain, where the condition is not the one that was known. */
+/** Failed lookups whose condition differs from the recorded one. */
 function unresolved({ deployment, reports }: TakenReports): Unresolved[] {
   const last = reports.findLast((report) => report.kind === 'observed');
   const { conditions, wantedRevisionId: revisionId } = deployment.facts;
@@ -57,29 +57,32 @@ function unresolved({ deployment, reports }: TakenReports): Unresolved[] {
   return isKnown ? [] : [{ deployment, revisionId, message: after.message }];
 }
 
-async function untold(transaction: Transaction, all: readonly Unresolved[]): Promise<Unresolved[]> {
+async function withoutEvent(transaction: Transaction, all: readonly Unresolved[]): Promise<Unresolved[]> {
   if (all.length === 0) return [];
   const asked = all.map(({ deployment, revisionId }) => ({
     deployment_id: deployment.id,
     revision_id: revisionId,
   }));
-  const rows = await transaction.query<{ revision_id: string }>(UNTOLD, [JSON.stringify(asked)]);
+  const rows = await transaction.query<{ revision_id: string }>(WITHOUT_EVENT, [JSON.stringify(asked)]);
   const left = new Set(rows.map(({ revision_id: id }) => id));
   return all.filter(({ revisionId }) => left.has(revisionId));
 }
 
 async function resolve(transaction: Transaction, taken: readonly TakenReports[]): Promise<ResolvedRow[]> {
-  const told = taken.flatMap(({ deployment, reports }) => {
+  const digests = taken.flatMap(({ deployment, reports }) => {
     const last = reports.findLast((report) => report.kind === 'observed');
     return (last?.images ?? [])
       .filter(({ revisionId, image }) => UUID_PATTERN.test(revisionId) && pinnedImage(image) !== null)
       .map(({ revisionId, image }) => ({ id: revisionId, deployment_id: deployment.id, image }));
   });
-  if (told.length === 0) return [];
-  return await transaction.query<ResolvedRow>(RESOLVED, [JSON.stringify(told), told.map(({ id }) => id)]);
+  if (digests.length === 0) return [];
+  return await transaction.query<ResolvedRow>(RESOLVED, [
+    JSON.stringify(digests),
+    digests.map(({ id }) => id),
+  ]);
 }
 
-/** Writes what is new of images, with its history. The deployments are locked. */
+/** Writes changes of images with their history. The deployments are locked. */
 export async function writeImages(
   transaction: Transaction,
   taken: readonly TakenReports[],
@@ -96,7 +99,7 @@ export async function writeImages(
       details: { image: row.image },
     }),
   );
-  const inVain = (await untold(transaction, taken.flatMap(unresolved))).map(
+  const inVain = (await withoutEvent(transaction, taken.flatMap(unresolved))).map(
     ({ deployment, revisionId, message }): NewEvent => ({
       tenantId: deployment.tenantId,
       deploymentId: deployment.id,

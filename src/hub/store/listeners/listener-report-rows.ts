@@ -10,9 +10,9 @@ import type {
 } from '../../../domain/deployment/cluster-report.ts';
 import { isTerminal, REVISION_STATUSES, type RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
-import { WANTED_REVISION } from './listener-work-rows.ts';
+import { DESIRED_REVISION } from './listener-work-rows.ts';
 
-/** The rows that reports concern: read with one query each, whatever the number of reports, and written so. */
+/** The rows that reports concern. One query per table reads or writes them, whatever the number of reports. */
 
 export interface ReportedDeployment {
   id: string;
@@ -45,7 +45,10 @@ interface FactsRow {
   volume_gi: number | null;
 }
 
-/** In the order of ids, as everybody who locks several; from here on nobody else changes them or their revisions. */
+/**
+ * Locks in the order of ids, as all code that locks several deployments does. No other transaction can change them or
+ * their revisions afterwards.
+ */
 const LOCK = `
 SELECT id, tenant_id, app_name, namespace, delete_requested_at IS NOT NULL AS deleting,
   (source_config -> 'resource_spec' ->> 'max_scale' = '0') IS TRUE AS switched_off,
@@ -66,13 +69,13 @@ interface RevisionRow {
   settled: boolean;
 }
 
-/** Only a failed build can leave nothing to run, so only where there are builds it is looked for. */
+/** Only a failed build can leave nothing to run, so this is queried only if there are builds. */
 const SETTLED = `(d.source = 'git_host' AND EXISTS (SELECT 1 FROM revisions o WHERE o.deployment_id = d.id
   AND o.status IN ('DEPLOYED', 'DEPLOY_FAILED', 'INTERRUPTED')))`;
 
 const REVISIONS = `
 SELECT r.id, r.deployment_id, r.number, r.status, r.build, r.started_at IS NOT NULL AS started, (r.id = d.wanted_id) IS TRUE AS wanted, d.settled
-FROM (SELECT d.id, d.active_revision_id, ${WANTED_REVISION} AS wanted_id, ${SETTLED} AS settled FROM deployments d
+FROM (SELECT d.id, d.active_revision_id, ${DESIRED_REVISION} AS wanted_id, ${SETTLED} AS settled FROM deployments d
     WHERE d.id = ANY($1::uuid[])) AS d
   JOIN revisions r ON r.deployment_id = d.id AND r.deployment_id = ANY($1::uuid[])
 WHERE (r.status = ANY($2::text[]) OR r.id = ANY($3::uuid[]) OR r.id = d.wanted_id OR r.id = d.active_revision_id)
@@ -80,7 +83,7 @@ ORDER BY r.deployment_id, r.number`;
 
 const NOT_TERMINAL = REVISION_STATUSES.filter((status) => !isTerminal(status));
 
-/** Ids of revisions that reports name, where they are ids at all: they come from the custom resource. */
+/** Revision ids that reports name, if they are valid UUIDs. They come from the custom resource. */
 function namedRevisions(reports: readonly ClusterReport[]): string[] {
   return reports
     .flatMap((report) => (report.kind === 'observed' ? [report.active, report.rollout, report.failed] : []))
@@ -130,8 +133,8 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[], listenerLost:
 }
 
 /**
- * Locks and loads the deployments of this listener that the reports are about.
- * @param listenerLost its loss was written to the history, and not yet its return
+ * Locks and loads the deployments of this listener that the reports concern.
+ * @param listenerLost an event recorded its loss, and none its return yet
  */
 export async function loadFacts(
   transaction: Transaction,
@@ -143,7 +146,7 @@ export async function loadFacts(
   const rows = await transaction.query<FactsRow>(LOCK, [listenerId, ids]);
   if (rows.length === 0) return [];
   const found = rows.map(({ id }) => id);
-  // A statement of its own: it sees what was committed while the lock was waited for.
+  // A separate statement, so that it sees what was committed while it waited for the lock.
   const revisions = Map.groupBy(
     await transaction.query<RevisionRow>(REVISIONS, [found, NOT_TERMINAL, namedRevisions(reports)]),
     (revision) => revision.deployment_id,
@@ -162,7 +165,7 @@ export interface FactsChange {
   retryAfterMs: number | null;
 }
 
-/** By id, too: see HANDED_OUT in listener-work.ts. */
+/** Filters by id as well: see HANDED_OUT in listener-work.ts. */
 const WRITE = `
 UPDATE deployments d SET generation = v.generation, acknowledged_generation = v.acknowledged_generation, attempts = v.attempts,
   next_attempt_at = CASE WHEN v.retry_after_ms IS NULL THEN d.next_attempt_at
@@ -187,7 +190,7 @@ UPDATE revisions r SET status = v.status, reason = v.reason, message = v.message
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, culprit jsonb, started boolean)
 WHERE r.id = v.id AND r.id = ANY($2::uuid[])`;
 
-/** Writes what reports changed. The rows are locked since `loadFacts`, so no condition is needed again. */
+/** Writes the changes of reports. The rows are locked since `loadFacts`, so no condition is needed again. */
 export async function writeFacts(transaction: Transaction, changes: readonly FactsChange[]): Promise<void> {
   if (changes.length === 0) return;
   const rows = changes.map(({ deployment, facts, retryAfterMs }) => ({
@@ -209,7 +212,7 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
     volume_gi: facts.volumeGi ?? null,
   }));
   await transaction.query(WRITE, [JSON.stringify(rows), rows.map(({ id }) => id)]);
-  // The last of several moves of one revision.
+  // The last of several transitions of one revision.
   const moves = new Map(changes.flatMap(({ moves: made }) => made.map((move) => [move.id, move])));
   if (moves.size === 0) return;
   const started = new Set(

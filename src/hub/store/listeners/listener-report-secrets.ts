@@ -6,15 +6,15 @@ import type { SealedSecrets } from '../core/records.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import type { ReportedDeployment } from './listener-report-rows.ts';
 
-/** Reports without the values of the deployment's own secrets: what is stored of a report is shown without `secrets:read`. */
+/** Masks the values of the deployment's secrets in reports, because stored reports are shown without `secrets:read`. */
 
 const SECRET_SETS = `
 SELECT DISTINCT s.id, s.tenant_id AS "tenantId", s.deployment_id AS "deploymentId", s.key_id AS "keyId", s.sealed
 FROM revisions r JOIN secret_sets s ON s.id = r.secrets_id WHERE r.id = ANY($1::uuid[])`;
 
 /**
- * The reports with the secrets masked of every revision that the cluster may run: the wanted and the active one, those
- * that are under way, those that the report names. Nothing is opened for reports that tell of no failure.
+ * Masks the secrets of every revision that the cluster may run: the desired and the active one, those in progress, and
+ * those that the report names. Secrets are decrypted only for reports with a failure.
  */
 export async function withoutSecrets(
   transaction: Transaction,

@@ -10,8 +10,8 @@ import { reportOutcome } from '../../../domain/revision/report-outcome.ts';
 import type { Transaction } from '../core/database.ts';
 import { type Actor, appendEvents, type NewEvent } from '../core/events.ts';
 import { removeRecord } from '../deployments/deployment-remove.ts';
-import { markLeftovers, noteGone } from '../deployments/environments.ts';
-import { freeHosts, type SeenRoutes } from '../deployments/host-reservations.ts';
+import { recordRemovedEnvironments, requeueLeftovers } from '../deployments/environments.ts';
+import { freeHosts, type ObservedRoutes } from '../deployments/host-reservations.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { StaleEpoch } from './listener-lease.ts';
 import { writeBuilds } from './listener-report-builds.ts';
@@ -27,17 +27,17 @@ export interface ReportBatch {
 }
 
 export interface BatchResult {
-  /** The highest seq taken. */
+  /** The highest accepted seq. */
   acceptedSeq: number;
-  /** Reports that changed nothing, with why; for the log. */
+  /** Reports without effect, with reasons, for the log. */
   ignored: { deploymentId: string; why: string }[];
-  /** Revisions that moved; for the log. */
+  /** Revisions that changed status, for the log. */
   moved: MovedRevision[];
-  /** What came to its end; for metrics. */
+  /** What reached a final status, for metrics. */
   progress: ProgressMeasure[];
 }
 
-/** One step on a revision's way. */
+/** One transition of a revision. */
 export interface MovedRevision extends Pick<OutcomeMove, 'from' | 'to' | 'reason'> {
   deploymentId: string;
   revisionId: string;
@@ -48,28 +48,31 @@ const COMPARE_AND_SET = `
 UPDATE listeners SET report_seq = $3, last_seen_at = now()
 WHERE id = $1 AND lease_epoch = $2 AND report_seq < $3 RETURNING loss_recorded`;
 const CURRENT = 'SELECT lease_epoch, report_seq FROM listeners WHERE id = $1';
-/** The minute until its second look counts from here, unless this was that. */
+/** Restarts the minute until the second purge, unless this was the second. */
 const END_TOMBSTONES = `
 UPDATE tombstones SET due = false, attempts = 0,
   look_again_at = CASE WHEN look_again_at IS NOT NULL THEN now() + interval '1 minute' END
 WHERE listener_id = $1 AND id = ANY($2::uuid[])`;
-/** Its namespace may be gone, or closed to the listener for good: after 2 minutes, 4, 8 …, at last every 4 hours. */
+/** The namespace may be gone, or inaccessible to the listener for good. Backoff: 2 minutes, 4, 8 …, at most 4 hours. */
 const PUT_OFF_TOMBSTONES = `
 UPDATE tombstones SET attempts = attempts + 1,
   next_attempt_at = now() + interval '1 minute' * 2 ^ least(greatest(attempts, 1), 8)
 WHERE listener_id = $1 AND id = ANY($2::uuid[]) AND due RETURNING id`;
 
-/** One deployment with what all its reports of the batch, in their order, made of it. */
+/** One deployment with the combined result of its reports of the batch, in their order. */
 interface Change extends TakenReports {
   deployment: ReportedDeployment;
   facts: DeploymentFacts;
   outcomes: ReportOutcome[];
-  /** As it was last seen in its cluster; null: no report of these tells. */
-  seen: SeenRoutes | null;
+  /** The last observation in these reports; null: they have none. */
+  seen: ObservedRoutes | null;
 }
 
-/** What goes by a generation that does not exist proves nothing of those that do. */
-function seenRoutes({ id, facts }: ReportedDeployment, { url, routes = null }: ObservedReport): SeenRoutes {
+/** A report of a generation that does not exist proves nothing about those that do. */
+function seenRoutes(
+  { id, facts }: ReportedDeployment,
+  { url, routes = null }: ObservedReport,
+): ObservedRoutes {
   const isAhead = routes !== null && routes.generation > facts.generation;
   return { id, url, routes: isAhead ? { ...routes, generation: 0 } : routes };
 }
@@ -77,7 +80,7 @@ function seenRoutes({ id, facts }: ReportedDeployment, { url, routes = null }: O
 function decide(deployment: ReportedDeployment, reports: readonly ClusterReport[], now: Date): Change {
   const outcomes: ReportOutcome[] = [];
   let { facts } = deployment;
-  let seen: SeenRoutes | null = null;
+  let seen: ObservedRoutes | null = null;
   for (const report of reports) {
     const outcome = reportOutcome(facts, report, now);
     outcomes.push(outcome);
@@ -104,10 +107,7 @@ function eventsOf({ deployment, outcomes }: Change, actor: Actor): NewEvent[] {
 const idsOf = (reports: readonly ClusterReport[], wanted: ClusterReport['kind']) =>
   reports.filter(({ kind }) => kind === wanted).map(({ deploymentId }) => deploymentId);
 
-/**
- * What reports make of tombstones that are work.
- * @returns those whose purge was refused
- */
+/** Applies reports to tombstones that are work. @returns those whose purge was rejected */
 async function writeTombstones(
   transaction: Transaction,
   listenerId: string,
@@ -160,8 +160,12 @@ async function write(
     kept.map(({ deployment }) => deployment.id),
     kept.flatMap(({ seen }) => seen ?? []),
   );
-  await noteGone(transaction, new Set(written.map(({ deployment }) => deployment.id)), reports);
-  await markLeftovers(transaction, written);
+  await recordRemovedEnvironments(
+    transaction,
+    new Set(written.map(({ deployment }) => deployment.id)),
+    reports,
+  );
+  await requeueLeftovers(transaction, written);
   await appendEvents(
     transaction,
     kept.flatMap((change) => eventsOf(change, actor)),
@@ -174,9 +178,9 @@ async function write(
   }
 }
 
-/** What became of revisions, for log and metrics. */
-function toldOf(changes: readonly Change[], now: Date): Pick<BatchResult, 'moved' | 'progress'> {
-  const told = changes.map(({ deployment, facts, outcomes }) => {
+/** The transitions of revisions, for log and metrics. */
+function summaryOf(changes: readonly Change[], now: Date): Pick<BatchResult, 'moved' | 'progress'> {
+  const summaries = changes.map(({ deployment, facts, outcomes }) => {
     const moves = outcomes.flatMap(({ moves: made }) => made);
     const moved = moves.map(({ id, from, to, reason }) => ({
       deploymentId: deployment.id,
@@ -188,13 +192,16 @@ function toldOf(changes: readonly Change[], now: Date): Pick<BatchResult, 'moved
     }));
     return { moved, progress: progressOf(deployment.facts, facts, moves, now) };
   });
-  return { moved: told.flatMap(({ moved }) => moved), progress: told.flatMap(({ progress }) => progress) };
+  return {
+    moved: summaries.flatMap(({ moved }) => moved),
+    progress: summaries.flatMap(({ progress }) => progress),
+  };
 }
 
 /**
- * Takes a batch of reports: compare-and-set on (epoch, seq), then everything that they change, in one transaction.
- * A seq that was taken before (its answer was lost) changes nothing. Values of the deployments' own secrets are masked.
- * @returns null when the scope sees no listener of this id
+ * Accepts a batch of reports in one transaction: compare-and-set on (epoch, seq), then all of their changes. A seq that
+ * was accepted before (its response was lost) changes nothing. Values of the deployments' secrets are masked.
+ * @returns null when the scope contains no listener of this id
  * @throws StaleEpoch
  */
 export async function takeReports(
@@ -226,6 +233,6 @@ export async function takeReports(
   return {
     acceptedSeq: seq,
     ignored: ignoredOf(batch, changes, putOff),
-    ...toldOf([...changes.values()], now),
+    ...summaryOf([...changes.values()], now),
   };
 }

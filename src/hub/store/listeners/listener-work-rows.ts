@@ -7,39 +7,39 @@ import type { Transaction } from '../core/database.ts';
 import type { SealedSecrets } from '../core/records.ts';
 import { DEPLOYMENT_COLUMNS, type DeploymentRow, toDeploymentRecord } from '../deployments/deployment-row.ts';
 
-/** What a due work item says, complete, as the store has it. */
+/** Reads the complete content of due work items from the store. */
 
-/** Bring a deployment to what is wanted. */
+/** Apply the desired state of a deployment. */
 export interface DueApply {
   kind: 'apply';
   deployment: Deployment;
   /** How often it was handed out since it was last applied. */
   attempts: number;
-  /** Of the item: raised when it is made anew though nothing new is wanted. */
+  /** Version of the item. It is incremented when the item is requeued without a new desired state. */
   version: number;
-  /** The revision to run; null: there is none that could run. */
+  /** The revision to run; null: no revision can run. */
   revision: Revision | null;
   secrets: SealedSecrets | null;
-  /** What is to be built; null: nothing. */
+  /** The revision to build; null: none. */
   build: DueBuild | null;
-  /** The revision that serves, where it is another one. */
+  /** The active revision, if it is another one. */
   active: { id: string; number: number; secrets: SealedSecrets | null } | null;
   tracingProject: string;
-  /** The tenant's own quotas, in place of the policy's. */
+  /** The tenant's own quotas, which replace those of the policy. */
   tenantQuotas: Partial<TenantQuotas>;
-  /** Revisions before the last ten, neither wanted nor active, whose environments may still be there: they can go. */
+  /** Environments to remove: of revisions before the last ten, neither desired nor active, that may still exist. */
   staleRevisions: number[];
 }
 
-/** The newest revision that is still to be built, and that nothing newer has overtaken. */
+/** The newest revision that is not built yet and that no newer one supersedes. */
 export interface DueBuild {
   revision: Revision;
   secrets: SealedSecrets | null;
-  /** The integration that its repository is read with; null: none. */
+  /** The integration that reads its repository; null: none. */
   integration: SealedIntegration | null;
 }
 
-/** Remove a deployment from its cluster: its deletion was asked for, or something of it was found after its end. */
+/** Remove a deployment from its cluster: it is being deleted, or objects of it were found after its deletion. */
 export interface DuePurge {
   kind: 'purge';
   deploymentId: string;
@@ -47,55 +47,61 @@ export interface DuePurge {
   generation: number;
   appName: string;
   namespace: string;
-  /** Every revision that has an environment. */
+  /** All revisions that have an environment. */
   revisions: number[];
-  /** Only the custom resource is to go. */
+  /** Remove only the custom resource. */
   keepWorkloads: boolean;
 }
 
 export type DueWork = DueApply | DuePurge;
 
-/** Environments of this many newest revisions are kept. */
+/** Number of the newest revisions whose environments are kept. */
 export const KEPT_REVISIONS = 10;
-/** Each costs the listener a call, at most twice: what is left of a longer burst goes with the next item. */
+/** Each costs the listener one or two calls. The rest of a longer burst follows with the next item. */
 const STALE_AT_ONCE = 500;
 
 /**
- * The revision that the cluster is to run (alias `d`): the newest one that has an image. While the first one is being
- * built, that one, so that its data services start meanwhile. Of failed builds alone: none.
+ * The revision that the cluster should run (alias `d`): the newest one with an image. While the first revision is being
+ * built, it is that one, so that its data services start meanwhile. If there are only failed builds: none.
  */
-export const WANTED_REVISION = `coalesce(
+export const DESIRED_REVISION = `coalesce(
   (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status NOT IN
     ('CREATING', 'AWAITING_BUILD', 'BUILDING', 'CREATE_FAILED', 'BUILD_FAILED', 'SKIPPED') ORDER BY r.number DESC LIMIT 1),
   (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status IN
     ('CREATING', 'AWAITING_BUILD', 'BUILDING') ORDER BY r.number DESC LIMIT 1))`;
 
-/** The revision that the cluster is to build (aliases `d`, and `w` of the wanted one). */
+/** The revision that the cluster should build (aliases `d`, and `w` of the desired one). */
 const BUILD_REVISION = `(SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND d.source = 'git_host'
   AND d.delete_requested_at IS NULL AND r.status IN ('AWAITING_BUILD', 'BUILDING')
   AND r.number >= coalesce(w.number, 0) ORDER BY r.number DESC LIMIT 1)`;
 
 /**
- * The environment of a revision (alias `r`) of a deployment (alias `d`) is no longer needed, and may still be there.
- * @param wanted SQL of the wanted revision's number
+ * The environment of a revision (alias `r`) of a deployment (alias `d`) is no longer needed and may still exist.
+ * @param wanted SQL of the desired revision's number
  */
 export const leavesEnvironment = (wanted: string) =>
   `r.deployment_id = d.id AND r.secrets_id IS NOT NULL AND NOT r.environment_gone
    AND r.number <= ${wanted} - ${KEPT_REVISIONS} AND r.id IS DISTINCT FROM d.active_revision_id`;
 
 /**
- * Numbers of the revisions whose environments a purge looks for, of a deployment (alias `d`): each takes a call. Those that were
- * told to be gone are among them as far as a backup of the cluster may have brought them back.
+ * Numbers of the revisions whose environments a purge of a deployment (alias `d`) removes. Each costs a call. Removed
+ * ones are included as far as a backup of the cluster may have restored them.
  */
 export const PURGED_ENVIRONMENTS = `SELECT r.number FROM revisions r
   WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL AND (NOT r.environment_gone
     OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - ${STALE_AT_ONCE})
   ORDER BY r.number`;
 
-/** Deletion was asked for and its grace is over (alias `d`). Until then the deployment is handed out as it is, suspended. */
+/**
+ * The deployment is being deleted and its grace period is over (alias `d`). Until then it is handed out unchanged,
+ * suspended.
+ */
 const PURGING = '(d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true))';
 
-/** OFFSET 0: under row security only a value that is there already is looked up by an index, not what a subquery leads to. */
+/**
+ * OFFSET 0: under row security, an index lookup works only for a value that is already computed, not for the result of
+ * a subquery.
+ */
 const LOAD = `
 SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, d.work_version, ${PURGING} AS purging, d.keep_workloads, p.name AS tracing_project, t.quotas AS tenant_quotas,
   w.id AS w_id, w.number AS w_number, w.status AS w_status, w.reason AS w_reason, w.message AS w_message,
@@ -117,7 +123,7 @@ FROM unnest($1::uuid[]) WITH ORDINALITY AS due(id, turn)
   JOIN tenants t ON t.id = d.tenant_id
   JOIN tracing_projects p ON p.id = d.tracing_project_id
   LEFT JOIN secret_sets s ON false
-  LEFT JOIN LATERAL (SELECT ${WANTED_REVISION} AS id OFFSET 0) AS wanted ON true
+  LEFT JOIN LATERAL (SELECT ${DESIRED_REVISION} AS id OFFSET 0) AS wanted ON true
   LEFT JOIN revisions w ON w.id = wanted.id
   LEFT JOIN secret_sets ws ON ws.id = w.secrets_id
   LEFT JOIN LATERAL (SELECT ${BUILD_REVISION} AS id OFFSET 0) AS building ON true
@@ -261,7 +267,7 @@ function toDueWork(row: LoadedRow): DueWork {
   };
 }
 
-/** The due items of these deployments, in the order given. */
+/** The due items of these deployments, in the given order. */
 export async function loadWork(
   transaction: Transaction,
   deploymentIds: readonly string[],

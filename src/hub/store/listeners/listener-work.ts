@@ -5,42 +5,47 @@ import { appendEvents, type NewEvent } from '../core/events.ts';
 import { type DuePurge, type DueWork, loadWork } from './listener-work-rows.ts';
 
 /**
- * Work that is due for a listener. A dirty marker, no queue: an item is due while generation > acknowledged_generation
- * and next_attempt_at has come, so nothing is lost however notifications and commits interleave. A deletion is never
- * acknowledged: within its grace its item suspends the deployment, and comes again as a purge when that is over.
+ * Finds and hands out due work of a listener. There is a dirty marker and no queue: an item is due while generation >
+ * acknowledged_generation and next_attempt_at has passed. Nothing is lost, however notifications and commits
+ * interleave. A deletion is never acknowledged: in its grace period its item suspends the deployment, and afterwards it
+ * is a purge.
  */
 
-/** What the caller made of a due item. */
+/** The caller's result for a due item. */
 export type HandOut<Item> =
   | {
       kind: 'item';
       item: Item;
       /** Hash of the custom resource's spec; null: a purge. */
       specHash: string | null;
-      /** The revision is to start (not switched off). */
+      /** The revision should start (it is not suspended). */
       starts: boolean;
     }
-  /** The answer is full: due as before. */
+  /** The response is full. The item stays due. */
   | { kind: 'later' }
-  /** It cannot be made now: due again after a while. The history says why, once. */
+  /** The item cannot be rendered now and is due again later. The history records the reason once. */
   | ({ kind: 'failed' } & PutOff);
 
-/** An item that is not reported on comes again after this long, in seconds: `next_attempt_at` until then. */
+/** Seconds after which an item without a report is handed out again. `next_attempt_at` is set to that time. */
 const REDELIVER_SECONDS = 60;
-/** What is left over of deployments that are gone comes last, but where it waits one place in so many is kept for it, of four one. */
-const LEFTOVERS_PLACE = 8;
-/** So many at the listener count at most: more of them wait for something, and keep it from nothing. */
-const MOST_COUNTED = 12;
 /**
- * Round-robin between tenants: everybody's first, then everybody's second … What the listener has of a tenant are its first
- * ones: a small answer is for those of whom it has the fewest, not for those who have waited longest with thousands.
+ * Leftovers of deleted deployments come last. If any wait, one of this many places is reserved for them, of every four
+ * one.
+ */
+const LEFTOVERS_PLACE = 8;
+/** Maximum number of counted items at the listener. If there are more, they wait for something and do not occupy it. */
+const MAX_COUNTED = 12;
+/**
+ * Round robin between tenants: the first item of each, then the second of each … Items that the listener already has
+ * count as the first. A small response thus serves tenants with the fewest items, not those that have waited longest
+ * with thousands.
  */
 const DUE = `
 WITH due AS (
   SELECT id, next_attempt_at, turn FROM (
     SELECT id, next_attempt_at, next_attempt_at <= now() AS is_due, 
       row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at <= now(), next_attempt_at, id)
-        - greatest(0, count(*) FILTER (WHERE next_attempt_at > now()) OVER (PARTITION BY tenant_id) - ${MOST_COUNTED}) AS turn
+        - greatest(0, count(*) FILTER (WHERE next_attempt_at > now()) OVER (PARTITION BY tenant_id) - ${MAX_COUNTED}) AS turn
     FROM deployments
     WHERE listener_id = $1 AND generation > acknowledged_generation AND (next_attempt_at <= now() OR handed_out)
   ) AS waiting WHERE is_due
@@ -56,11 +61,13 @@ FROM due JOIN locked USING (id) ORDER BY turn, next_attempt_at, id`;
 
 interface DueRow {
   id: string;
-  /** Something left over is due, too. */
+  /** A leftover is due, too. */
   leftovers: boolean;
 }
 
-/** What it writes is named by id, too: the planner takes a recordset for a hundred rows, and would read the whole tables for one. */
+/**
+ * Filters the written rows by id too. The planner assumes a hundred rows for a recordset, and would scan whole tables.
+ */
 const HANDED_OUT = `
 WITH given AS (
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS given(id uuid, spec_hash text, revision_id uuid, event_id uuid)
@@ -84,9 +91,9 @@ FROM revision`;
 interface GivenRow {
   id: string;
   spec_hash: string | null;
-  /** The revision that starts with it. */
+  /** The revision that starts with the item. */
   revision_id: string | null;
-  /** Of the event that says so. */
+  /** The event of this transition. */
   event_id: string;
 }
 
@@ -112,7 +119,7 @@ async function noteHandedOut(
   await transaction.query(HANDED_OUT, [JSON.stringify(given), listenerId, ids, revisionIds]);
 }
 
-/** Said at the first attempt after a change: the item comes again every minute. */
+/** Recorded at the first attempt after a change, because the item is retried every minute. */
 function failureEvents(work: DueWork, result: HandOut<unknown>): NewEvent[] {
   if (result.kind !== 'failed' || work.kind !== 'apply' || work.attempts > 0) return [];
   const { id: deploymentId, tenantId } = work.deployment;
@@ -124,12 +131,12 @@ function failureEvents(work: DueWork, result: HandOut<unknown>): NewEvent[] {
       revisionId: work.revision?.id ?? null,
       actor: { kind: 'system' },
       reason: result.reason,
-      message: `${revision}was not handed to the listener: ${result.message} It is tried again.`,
+      message: `${revision}was not handed to the listener: ${result.message} It is retried.`,
     },
   ];
 }
 
-/** Round-robin, too. */
+/** Also in round robin. */
 const DUE_TOMBSTONES = `
 WITH waiting AS (
   SELECT id, next_attempt_at, row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at, id) AS turn
@@ -166,8 +173,8 @@ async function leftovers(transaction: Transaction, listenerId: string, limit: nu
 }
 
 /**
- * Hands out what is due: calls `handOut` for each item, in a fair order, and notes what was given, in one transaction.
- * `handOut` must not have effects: the transaction may run again.
+ * Hands out due work: calls `handOut` for each item in a fair order and records the result, in one transaction.
+ * `handOut` must have no side effects, because the transaction may run again.
  */
 export async function takeWork<Item>(
   transaction: Transaction,
@@ -191,7 +198,7 @@ export async function takeWork<Item>(
   }
   await noteHandedOut(transaction, listenerId, given);
   await appendEvents(transaction, failures);
-  // Not asked for once more where none is due: whoever made a change waits for each statement.
+  // Leftovers are queried only if some are due. Each statement delays a waiting change.
   if (due[0]?.leftovers === false) return items;
   for (const purge of await leftovers(transaction, listenerId, limit - given.length)) {
     const result = handOut(purge);
@@ -207,10 +214,10 @@ SELECT l.lease_epoch, extract(epoch FROM least(
 FROM listeners l WHERE l.id = $1`;
 
 /**
- * When the next item is due, in milliseconds from now (≤ 0: now; null: nothing is waiting), and the current epoch.
- * Cheap, writes nothing. null when the scope sees no listener of this id.
+ * Time until the next item is due, in milliseconds (≤ 0: now; null: nothing waits), and the current epoch. It is cheap
+ * and writes nothing. null when the scope contains no listener of this id.
  */
-export async function lookForWork(
+export async function checkForWork(
   reader: Reader,
   listenerId: string,
 ): Promise<{ epoch: number; dueInMs: number | null } | null> {

@@ -8,7 +8,7 @@ import { StoreError } from '../core/errors.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { ListenerRecord, Page } from '../core/records.ts';
 import { listeners } from '../core/schema.ts';
-import { named, refuseSameName } from '../deployments/same-name.ts';
+import { named, rejectSameName } from '../deployments/same-name.ts';
 import type { ComputeConfig } from '../schema/listeners.ts';
 
 const {
@@ -21,7 +21,7 @@ const {
   ...shown
 } = getTableColumns(listeners);
 
-/** ListenerStatus: all from the lease and what came with it. */
+/** ListenerStatus, derived from the lease and its data. */
 const STATUS = sql<ListenerStatus>`CASE WHEN NOT ${listeners.everSeen} THEN 'NEVER_SEEN'
   WHEN coalesce(${listeners.leaseExpiresAt} <= now(), true) THEN 'LOST'
   WHEN ${listeners.clusterReachable} THEN 'CONNECTED' ELSE 'CLUSTER_UNREACHABLE' END`;
@@ -29,7 +29,8 @@ const STATUS = sql<ListenerStatus>`CASE WHEN NOT ${listeners.everSeen} THEN 'NEV
 const COLUMNS = {
   ...shown,
   status: STATUS,
-  // Whether it has told what it found is said of its deployments alone (status.ts LISTENER_ALIVE).
+  // The missing inventory of a reconnected listener shows only in the status of its deployments (status.ts
+  // LISTENER_ALIVE).
   alive: sql<boolean>`(${listeners.clusterReachable} AND coalesce(${listeners.leaseExpiresAt} > now(), false))`,
 };
 
@@ -37,14 +38,14 @@ const COLUMNS = {
 const visible = (tenantId: string) => or(eq(listeners.tenantId, tenantId), isNull(listeners.tenantId));
 
 export interface NewListener {
-  /** null: a listener of the platform; needs the platform's scope. */
+  /** null: a listener of the platform. It needs the platform's scope. */
   tenantId: string | null;
   computeType: 'k8s';
   computeId: string;
   computeConfig: ComputeConfig;
 }
 
-/** Who acts where nobody is named: the program itself. */
+/** The default actor: the program itself. */
 const SYSTEM: Actor = { kind: 'system' };
 
 function tell(
@@ -66,7 +67,7 @@ export async function createListener(
 ): Promise<ListenerRecord> {
   if (added.tenantId !== null) {
     const unique = { owner: added.tenantId, name: added.computeId };
-    await refuseSameName(transaction, 'listeners_compute_id', unique);
+    await rejectSameName(transaction, 'listeners_compute_id', unique);
   }
   const [listener] = await transaction.drizzle
     .insert(listeners)
@@ -90,12 +91,12 @@ export async function findListener(
   return listener ?? null;
 }
 
-/** What a list of listeners is narrowed to; absent: all. */
+/** Filters of the list; absent: all. */
 export interface ListenerFilter {
-  /** Exact, in any of its spellings. */
+  /** The exact name, in any of its spellings. */
   readonly computeId?: string | undefined;
   readonly computeType?: string | undefined;
-  /** Any of these. */
+  /** Matches any of these. */
   readonly statuses?: readonly ListenerStatus[] | undefined;
 }
 
@@ -122,18 +123,18 @@ export function listListeners(
     .offset(offset);
 }
 
-/** What a new deployment needs of the listener that serves it. */
+/** The properties of a listener that a new deployment needs. */
 export type ServingListener = Pick<ListenerRecord, 'id' | 'computeConfig' | 'rendering'>;
 
-/** Constant texts: every POST runs one, and making the text anew took longer than PostgreSQL's answer. */
+/** Constant texts. Every POST runs one, and building the text took longer than PostgreSQL's response. */
 const SERVING = 'SELECT id, compute_config AS "computeConfig", rendering FROM listeners WHERE id = $2';
 const SERVING_VISIBLE = `${SERVING} AND (tenant_id = $1 OR tenant_id IS NULL)`;
-// KEY SHARE: renewals of the lease pass. The platform's cannot be locked by a tenant, nor changed by one.
+// KEY SHARE does not block renewals of the lease. A tenant can neither lock nor change the platform's listener.
 const SERVING_OWN = `${SERVING} AND tenant_id = $1 FOR KEY SHARE`;
 
 /**
- * The listener that serves a new deployment: the one named, else the platform's. null: none that this tenant may use.
- * Until the transaction ends, nobody changes or deletes a listener of the tenant's own that it found.
+ * The listener of a new deployment: the named one, or the platform's. null: this tenant may use no such listener. A
+ * listener of the tenant is locked against change and deletion until the transaction ends.
  */
 export async function chooseListener(
   reader: Reader,
@@ -153,17 +154,17 @@ const own = (tenantId: string | null, id: string) =>
     tenantId === null ? isNull(listeners.tenantId) : eq(listeners.tenantId, tenantId),
   );
 
-/** What may change; absent: stays. */
+/** The changes; absent fields stay unchanged. */
 export interface ListenerChange {
   readonly computeId?: string | undefined;
   readonly computeConfig?: ComputeConfig | undefined;
-  /** null: forget which cluster it is for. */
+  /** null: forget the cluster of the listener. */
   readonly clusterId?: null | undefined;
 }
 
-/** Namespaces that are to be taken from a listener while deployments are in them. */
+/** The change would remove namespaces that contain deployments. */
 export class NamespacesInUse extends StoreError {
-  /** How many deployments are in each. */
+  /** Number of deployments per namespace. */
   readonly namespaces: readonly { readonly namespace: string; readonly deployments: number }[];
   constructor(namespaces: NamespacesInUse['namespaces']) {
     super('failed to change a listener: deployments are in namespaces that it would lose', {
@@ -177,7 +178,10 @@ const NAMESPACES = `
 SELECT namespace, count(*)::int AS deployments FROM deployments
 WHERE listener_id = $1 AND namespace <> ALL($2::text[]) GROUP BY namespace ORDER BY namespace`;
 
-/** An empty list allows every namespace. Deployments that are being deleted count: their namespace is still to be cleaned. */
+/**
+ * An empty list allows every namespace. Deployments that are being deleted count, because their namespace still has to
+ * be cleaned.
+ */
 async function checkNamespaces(transaction: Transaction, id: string, listed: readonly string[]) {
   if (listed.length === 0) return;
   const lost = await transaction.query<{ namespace: string; deployments: number }>(NAMESPACES, [id, listed]);
@@ -185,9 +189,9 @@ async function checkNamespaces(transaction: Transaction, id: string, listed: rea
 }
 
 /**
- * Changes a tenant's own listener; null when it has none of this id.
+ * Changes a listener of a tenant; null when it has no listener of this id.
  * @param tenantId null: the platform's; needs the platform's scope
- * @param options.keepNamespaces refuse a list that lacks a namespace with deployments in it
+ * @param options.keepNamespaces reject a list that lacks a namespace with deployments
  * @throws NamespacesInUse; UniqueViolation `listeners_compute_id`
  */
 export async function updateListener(
@@ -197,7 +201,7 @@ export async function updateListener(
   change: ListenerChange,
   { actor = SYSTEM, keepNamespaces = true }: { actor?: Actor; keepNamespaces?: boolean } = {},
 ): Promise<ListenerRecord | null> {
-  // Waits for deployments that are being placed by what they read (chooseListener); the count then sees them.
+  // Waits for deployments that are being placed with the old list (chooseListener). The count then includes them.
   const [before] = await transaction.drizzle
     .select(COLUMNS)
     .from(listeners)
@@ -220,7 +224,7 @@ export async function updateListener(
     await checkNamespaces(transaction, id, namespaces);
   }
   if (tenantId !== null && changed.includes('compute_id')) {
-    await refuseSameName(transaction, 'listeners_compute_id', {
+    await rejectSameName(transaction, 'listeners_compute_id', {
       owner: tenantId,
       name: computeId,
       ownId: id,
@@ -238,8 +242,8 @@ export async function updateListener(
 }
 
 /**
- * Deletes a tenant's own listener; false when it has none of this id.
- * @throws ReferenceViolation while a deployment runs there, one that is being deleted included
+ * Deletes a listener of a tenant; false when it has no listener of this id.
+ * @throws ReferenceViolation while it has a deployment, including one that is being deleted
  */
 export async function deleteListener(
   transaction: Transaction,

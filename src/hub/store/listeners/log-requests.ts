@@ -5,11 +5,11 @@ import type { SealedSecrets } from '../core/records.ts';
 import { StaleEpoch } from './listener-lease.ts';
 
 /**
- * Logs of workloads on their way from a listener to a reader, who may be at another replica of the API: who reads, and
- * chunks that were not read yet. Gone with the reader.
+ * Transfers workload logs from a listener to a reader, which may be connected to another replica of the API. Stores the
+ * readers, and the chunks that were not read yet. They are removed with the reader.
  */
 
-/** A request to read. */
+/** A request to read logs. */
 export interface NewLogRequest {
   /** UUID v7. */
   readonly id: string;
@@ -17,21 +17,21 @@ export interface NewLogRequest {
   readonly deploymentId: string;
   readonly listenerId: string;
   readonly query: LogQuery;
-  /** X-Request-Id of whoever reads. */
+  /** X-Request-Id of the reader's request. */
   readonly httpRequestId: string;
 }
 
-/** A reader that has not been heard of for so long has gone: its process may have been killed. */
+/** A reader without a renewal for this time is gone. Its process may have been killed. */
 const EXPIRY = "interval '15 seconds'";
 const RENEWED_BELOW = "interval '10 seconds'";
 
 const TIDY = 'DELETE FROM log_requests WHERE expires_at < now()';
-/** Counting and inserting are one step for each listener. */
+/** Serializes count and insert for each listener. */
 const LOCK = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
 const COUNT = `
 SELECT tenant_id, count(*)::int AS readers FROM log_requests WHERE listener_id = $1 AND expires_at > now()
 GROUP BY tenant_id ORDER BY readers DESC, tenant_id`;
-/** Its newest; whoever follows before whoever is through in a moment. */
+/** The newest request of the tenant. Followers are removed before readers that finish in a moment. */
 const GIVE_WAY = `
 DELETE FROM log_requests WHERE id = (
   SELECT id FROM log_requests WHERE listener_id = $1 AND tenant_id = $2 AND expires_at > now()
@@ -43,11 +43,11 @@ VALUES ($1, $2, $3, $4, $5::jsonb, $6, $6::text IS NOT NULL, $7, now() + ${EXPIR
 RETURNING pg_notify('${LOG_CHANNEL}', listener_id::text)`;
 
 /**
- * Enters a reader and wakes the listener. Where there is no room left, the tenant with the most readers gives way to one
- * that has, with this one, fewer: no tenant, and no few of them, keep the others out. Platform scope: all readers of a
- * listener are counted.
- * @param most readers of one listener: of one tenant, and of all
- * @returns whether there was room
+ * Adds a reader and wakes the listener. If all places are taken, the tenant with the most readers loses one to a tenant
+ * that has fewer, with this one. No tenants can exclude the others. Platform scope, because all readers of a listener
+ * count.
+ * @param most maximum readers of one listener: of one tenant, and of all
+ * @returns whether there was a place
  */
 export async function openLogRequest(
   transaction: Transaction,
@@ -69,24 +69,24 @@ export async function openLogRequest(
   return true;
 }
 
-/** The reader has gone. */
+/** Removes a reader that has disconnected. */
 export async function closeLogRequest(transaction: Transaction, id: string): Promise<void> {
   await transaction.query('DELETE FROM log_requests WHERE id = $1', [id]);
 }
 
-const LOOK = `
+const HAS_REQUESTS = `
 SELECT l.lease_epoch, EXISTS (SELECT 1 FROM log_requests r
   WHERE r.listener_id = l.id AND (NOT r.taken OR r.needs IS NOT NULL) AND r.expires_at > now()) AS wanted
 FROM listeners l WHERE l.id = $1`;
 
-/** Whether somebody waits to be read for. @throws StaleEpoch */
-export async function areLogsWanted(reader: Reader, listenerId: string, epoch: number): Promise<boolean> {
-  const [row] = await reader.query<{ lease_epoch: number; wanted: boolean }>(LOOK, [listenerId]);
+/** Whether a reader waits for the listener. @throws StaleEpoch */
+export async function hasLogRequests(reader: Reader, listenerId: string, epoch: number): Promise<boolean> {
+  const [row] = await reader.query<{ lease_epoch: number; wanted: boolean }>(HAS_REQUESTS, [listenerId]);
   if (row?.lease_epoch !== epoch) throw new StaleEpoch(epoch, row?.lease_epoch ?? 0);
   return row.wanted;
 }
 
-/** A request as the listener gets it. */
+/** A request in the form that the listener gets. */
 export interface TakenLogRequest {
   readonly id: string;
   readonly deployment_id: string;
@@ -107,7 +107,10 @@ WITH wanted AS (
 SELECT taken.id, taken.deployment_id, d.namespace, taken.query, taken.http_request_id
 FROM taken JOIN deployments d ON d.id = taken.deployment_id`;
 
-/** Hands out what nobody has yet, but for what needs more than the listener says that it knows: that waits. */
+/**
+ * Hands out requests that no listener has yet. A request that needs a feature which the listener did not name keeps
+ * waiting.
+ */
 export function takeLogRequests(
   transaction: Transaction,
   listenerId: string,
@@ -118,13 +121,13 @@ export function takeLogRequests(
 
 const STILL_NEEDS = 'SELECT 1 FROM log_requests WHERE id = $1 AND needs IS NOT NULL';
 
-/** Whether the request waits for a listener that knows what it needs: none has said so yet. */
-export async function isStillNeeding(reader: Reader, requestId: string): Promise<boolean> {
+/** Whether the request waits for a listener with a required feature, and none has named it yet. */
+export async function awaitsFeature(reader: Reader, requestId: string): Promise<boolean> {
   return (await reader.query(STILL_NEEDS, [requestId])).length > 0;
 }
 
-/** A reader that is slower than its pods holds so much here, in bytes, about. */
-const MOST_WAITING = 1024 * 1024;
+/** Approximate maximum number of buffered bytes for a reader that is slower than its pods. */
+const MAX_BUFFERED_BYTES = 1024 * 1024;
 
 const READ_BY = `
 SELECT tenant_id FROM log_requests WHERE id = $1 AND listener_id = $2 AND expires_at > now() FOR NO KEY UPDATE`;
@@ -135,15 +138,15 @@ INSERT INTO log_chunks (tenant_id, request_id, seq, body, last) VALUES ($1, $2, 
 ON CONFLICT (request_id, seq) DO NOTHING`;
 const NOTIFY = `SELECT pg_notify('${LOG_CHANNEL}', $1)`;
 
-/** A chunk for a reader; `body` is JSON. */
+/** A chunk for a reader. `body` is JSON. */
 export interface StoredChunk {
   readonly seq: number;
   readonly body: string;
-  /** Nothing comes after it. */
+  /** No chunk follows. */
   readonly last: boolean;
 }
 
-/** Keeps a chunk for its reader. `gone`: there is none. `full`: it is behind. */
+/** Stores a chunk for its reader. `gone`: there is no reader. `full`: it is too slow. */
 export async function addLogChunk(
   transaction: Transaction,
   listenerId: string,
@@ -153,7 +156,7 @@ export async function addLogChunk(
   const [request] = await transaction.query<{ tenant_id: string }>(READ_BY, [requestId, listenerId]);
   if (request === undefined) return 'gone';
   const [waiting] = await transaction.query<{ bytes: number }>(WAITING, [requestId]);
-  if ((waiting?.bytes ?? 0) > MOST_WAITING) return 'full';
+  if ((waiting?.bytes ?? 0) > MAX_BUFFERED_BYTES) return 'full';
   await transaction.query(ADD, [request.tenant_id, requestId, seq, body, last]);
   await transaction.query(NOTIFY, [requestId]);
   return 'taken';
@@ -164,12 +167,12 @@ UPDATE log_requests SET expires_at = now() + ${EXPIRY} WHERE id = $1 AND expires
 const FETCH = 'DELETE FROM log_chunks WHERE request_id = $1 RETURNING seq, body, last';
 const IS_THERE = 'SELECT 1 FROM log_requests WHERE id = $1';
 
-/** The reader is there. */
+/** Renews the request of a reader. */
 export async function renewLogRequest(transaction: Transaction, requestId: string): Promise<void> {
   await transaction.query(RENEW, [requestId]);
 }
 
-/** The reader is there, and takes what has come; in order. `null`: it gave way, or was given up. */
+/** Renews the request and takes the stored chunks in order. `null`: the request was removed or has expired. */
 export async function fetchLogChunks(
   transaction: Transaction,
   requestId: string,
@@ -184,14 +187,14 @@ const SECRETS = `
 SELECT DISTINCT s.id, s.tenant_id AS "tenantId", s.deployment_id AS "deploymentId", s.key_id AS "keyId", s.sealed
 FROM secret_sets s WHERE s.tenant_id = $1 AND s.deployment_id = $2`;
 
-/** All secrets of a deployment that are kept: pods of any revision may print theirs. */
+/** All stored secrets of a deployment. Pods of any revision can print theirs. */
 export function allSecrets(reader: Reader, tenantId: string, deploymentId: string): Promise<SealedSecrets[]> {
   return reader.query<SealedSecrets>(SECRETS, [tenantId, deploymentId]);
 }
 
 const SECRET_IDS = 'SELECT s.id FROM secret_sets s WHERE s.tenant_id = $1 AND s.deployment_id = $2';
 
-/** Which sets of secrets of a deployment are kept. What a set holds never changes. */
+/** Ids of the stored secret sets of a deployment. The content of a set never changes. */
 export async function secretIds(reader: Reader, tenantId: string, deploymentId: string): Promise<string[]> {
   return (await reader.query<{ id: string }>(SECRET_IDS, [tenantId, deploymentId])).map(({ id }) => id);
 }

@@ -27,7 +27,7 @@ import { tenants } from './tenancy.ts';
 const time = (name: string) => timestamp(name, { withTimezone: true });
 const amount = (name: string) => bigint(name, { mode: 'number' });
 
-/** Where traces of a deployment go; made with it, of the same name, and may outlive it. */
+/** The tracing project of a deployment. It is created with the deployment under the same name, and may outlive it. */
 export const tracingProjects = pgTable(
   'tracing_projects',
   {
@@ -37,22 +37,22 @@ export const tracingProjects = pgTable(
       .references(() => tenants.id),
     name: text().notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
-    /** The tracing backend's id of it, from its answer; null: not told, or the answer named none. */
+    /** The tracing backend's id, from its response; null: not sent yet, or the response had none. */
     backendId: text('backend_id'),
     /** When the tracing backend last acknowledged it; null: never, or no backend is configured. */
     backendSyncedAt: time('backend_synced_at'),
   },
   (table) => [
     uniqueIndex('tracing_projects_name').on(table.tenantId, table.name),
-    // What the tracing backend has still to be told of (outbox.ts).
+    // Projects that the tracing backend does not know yet (outbox.ts).
     index('tracing_projects_unsynced').on(table.id).where(sql`${table.backendSyncedAt} IS NULL`),
   ],
 );
 
 /**
- * What is wanted of each deployment, and what was last observed.
- * secrets_id, latest_revision_id and active_revision_id are no foreign keys: what they name is written in the same
- * statement and goes with the deployment by cascade; the keys would cost an index each.
+ * The desired state of each deployment, and the last observation. secrets_id, latest_revision_id and active_revision_id
+ * are not foreign keys: their rows are written in the same statement and deleted with the deployment by cascade.
+ * Foreign keys would cost an index each.
  */
 export const deployments = pgTable(
   'deployments',
@@ -63,15 +63,15 @@ export const deployments = pgTable(
       .references(() => tenants.id),
     name: text().notNull(),
     source: text().$type<Source>().notNull(),
-    /** Of source_config; a column for the list's filter. */
+    /** From source_config, as a column for the list's filter. */
     deploymentType: text('deployment_type').$type<DeploymentType>(),
-    /** As sent; unset is null. */
+    /** As sent. Unset fields are null. */
     sourceConfig: jsonb('source_config').$type<SourceConfig>().notNull(),
     /** Of the latest revision; before the first one: as sent. */
     sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
     /** Of the latest revision; before the first one: as sent. null: no secrets. */
     secretsId: uuid('secrets_id'),
-    /** Host of source_config.custom_url in lower case: belongs to one deployment across all tenants. */
+    /** Host of source_config.custom_url in lower case. Unique across all tenants. */
     routeHost: text('route_host'),
     /** Tag of the latest revision's image. */
     imageVersion: text('image_version'),
@@ -84,35 +84,40 @@ export const deployments = pgTable(
     tracingProjectId: uuid('tracing_project_id')
       .notNull()
       .references(() => tracingProjects.id),
-    /** Raised by each change of what is wanted, deletion included. */
+    /** Incremented by each change of the desired state, including the deletion. */
     generation: integer().notNull().default(1),
     latestRevisionId: uuid('latest_revision_id'),
     activeRevisionId: uuid('active_revision_id'),
-    /** A revision exists that can run or may still come to run: not only failed builds. */
+    /** A revision exists that can run or may run later, so there are not only failed builds. */
     hasRunnableRevision: boolean('has_runnable_revision').notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
-    /** Last change of what is wanted or active; mere observations leave it alone. */
+    /** Last change of the desired state or the active revision. Other observations do not change it. */
     updatedAt: time('updated_at').notNull().defaultNow(),
     deleteRequestedAt: time('delete_requested_at'),
     deleteTracingProject: boolean('delete_tracing_project').notNull().default(false),
-    /** Its end takes nothing but the custom resource from the cluster: what runs stays, without Berth. */
+    /** The deletion removes only the custom resource from the cluster. The workloads stay without Berth. */
     keepWorkloads: boolean('keep_workloads').notNull().default(false),
-    /** What it counts for in its tenant's quotas (domain/policy/quota-usage.ts); null: not measured yet (hub/store/deployments/quotas.ts does). */
+    /**
+     * Its quota usage (domain/policy/quota-usage.ts); null: not measured yet (hub/store/deployments/quotas.ts does it).
+     */
     quotaCpuM: amount('quota_cpu_m'),
     quotaMemoryMb: amount('quota_memory_mb'),
     quotaStorageGi: amount('quota_storage_gi'),
-    /** End of the deletion grace: until then nothing but pods is removed and the deployment can be restored. */
+    /** End of the grace period. Until then only pods are removed, and the deployment can be restored. */
     purgeAfter: time('purge_after'),
 
-    /** Work for the listener is due while generation > acknowledged_generation and next_attempt_at has come. */
+    /** Work for the listener is due while generation > acknowledged_generation and next_attempt_at has passed. */
     acknowledgedGeneration: integer('acknowledged_generation').notNull().default(0),
     nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
     attempts: integer().notNull().default(0),
-    /** The item was given to the listener's holder. While it is not acknowledged, and not refused, a successor gets it at once. */
+    /**
+     * The item was given to the current holder of the lease. If it is neither acknowledged nor rejected, a successor
+     * gets it at once.
+     */
     handedOut: boolean('handed_out').notNull().default(false),
-    /** Raised when the item is to be made anew though nothing new is wanted (hub/store/listeners/requeue-work.ts). */
+    /** Incremented when the item is requeued without a new desired state (hub/store/listeners/requeue-work.ts). */
     workVersion: integer('work_version').notNull().default(0),
-    /** Hash of the custom resource's spec that was last handed out, for the inventory. */
+    /** Hash of the custom resource's spec that was last handed out, to compare with the inventory. */
     specHash: text('spec_hash'),
 
     /** The hub's generation that the operator had seen; null: nothing observed yet. */
@@ -122,21 +127,28 @@ export const deployments = pgTable(
     observedOff: boolean('observed_off').notNull().default(false),
     dataReady: boolean('data_ready').notNull().default(false),
     observedAt: time('observed_at'),
-    /** A change in place that failed and was turned back, while its revision stays DEPLOYED; null: the last one did not. */
+    /**
+     * The last change in place failed and was rolled back, while its revision stays DEPLOYED; null: it did not fail.
+     */
     inPlaceFailure: jsonb('in_place_failure').$type<ToldFailure>(),
-    /** What is wrong with running pods outside of rollouts, as last observed; null: nothing is. */
+    /** The last observed problem of running pods outside of rollouts; null: none. */
     symptoms: jsonb().$type<ReportedSymptom[]>(),
-    /** What the database's volume claim asks for, as last observed, in Gi and rounded up; null: there is none, or nobody told. */
+    /**
+     * The last observed request of the database's volume claim, in Gi, rounded up; null: there is none, or it was not
+     * reported.
+     */
     volumeGi: integer('volume_gi'),
-    /** Sizes of the database's volume that were in effect before, and are accepted again (domain/resource-spec/former-sizes.ts). */
+    /** Earlier sizes of the database's volume that are accepted again (domain/resource-spec/former-sizes.ts). */
     formerSizes: jsonb('former_sizes').$type<FormerSize[]>().notNull().default([]),
 
-    /** When its branch is to be looked at for a commit that no webhook told of; null: nothing is built on push. */
+    /** When its branch is polled for a commit that no webhook reported; null: it is not built on push. */
     nextPollAt: time('next_poll_at'),
-    /** What is known of the tracked branch; null: nothing yet. */
+    /** The known state of the tracked branch; null: not known yet. */
     branchWatch: jsonb('branch_watch').$type<BranchWatch>(),
 
-    /** Deployment.status but for UNKNOWN, which depends on the listener's lease (see hub/store/deployments/status.ts). */
+    /**
+     * Deployment.status except UNKNOWN, which depends on the listener's lease (see hub/store/deployments/status.ts).
+     */
     recordedStatus: text('recorded_status')
       .$type<Exclude<DeploymentStatus, 'UNKNOWN'>>()
       .notNull()
@@ -166,7 +178,7 @@ export const deployments = pgTable(
     index('deployments_on_their_way_out').on(table.id).where(sql`${table.deleteRequestedAt} IS NOT NULL`),
     index('deployments_by_tracing_project').on(table.tracingProjectId),
     index('deployments_polled').on(table.nextPollAt).where(sql`${table.nextPollAt} IS NOT NULL`),
-    // Whom a push to a repository concerns.
+    // Finds the deployments that a push to a repository concerns.
     index('deployments_by_repository')
       .on(table.tenantId, sql`(${table.sourceConfig} ->> 'integration_id')`)
       .where(sql`${table.source} = 'git_host' AND ${table.deleteRequestedAt} IS NULL`),
@@ -189,17 +201,17 @@ export const revisions = pgTable(
     status: text().$type<RevisionStatus>().notNull(),
     reason: text(),
     message: text(),
-    /** What made it fail, as the operator saw it; null: it did not fail, or the culprit is unknown. */
+    /** The cause of its failure, as the operator reported it; null: it did not fail, or the cause is not known. */
     culprit: jsonb().$type<Culprit>(),
     sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
     secretsId: uuid('secrets_id'),
-    /** The Secret with its environment is known not to be in the cluster any more; false: it may be there. */
+    /** The Secret with its environment was removed from the cluster; false: it may exist. */
     environmentGone: boolean('environment_gone').notNull().default(false),
-    /** Digest-pinned image, where it could be resolved or was built. */
+    /** Digest-pinned image, if it was resolved or built. */
     resolvedImage: text('resolved_image'),
-    /** How its build went, as last observed; null: nothing of it was built. */
+    /** The last observed state of its build; null: nothing was built. */
     build: jsonb().$type<RevisionBuild>(),
-    /** When it was first seen to roll; null: never. */
+    /** When its rollout was first observed; null: never. */
     startedAt: time('started_at'),
     createdAt: time('created_at').notNull().defaultNow(),
     updatedAt: time('updated_at').notNull().defaultNow(),
@@ -213,7 +225,7 @@ export const revisions = pgTable(
   ],
 );
 
-/** Secrets of revisions, sealed (hub/store/secrets/secret-box.ts); revisions with the same secrets share a row. */
+/** Sealed secrets of revisions (hub/store/secrets/secret-box.ts). Revisions with the same secrets share a row. */
 export const secretSets = pgTable(
   'secret_sets',
   {
@@ -224,7 +236,7 @@ export const secretSets = pgTable(
     deploymentId: uuid('deployment_id')
       .notNull()
       .references(() => deployments.id, { onDelete: 'cascade' }),
-    /** Which key sealed it. */
+    /** The id of the key that sealed it. */
     keyId: text('key_id').notNull(),
     sealed: bytea().notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
@@ -235,7 +247,7 @@ export const secretSets = pgTable(
   ],
 );
 
-/** What is left of a deployment once its cluster is clean: kept 30 days, so that leftovers are recognised. */
+/** The rest of a deployment whose cluster is clean. Kept for 30 days, so that leftover objects are recognized. */
 export const tombstones = pgTable(
   'tombstones',
   {
@@ -246,21 +258,24 @@ export const tombstones = pgTable(
     name: text().notNull(),
     appName: text('app_name').notNull(),
     namespace: text().notNull(),
-    /** Of the deployment when it went. */
+    /** The generation of the deployment when it was removed. */
     generation: integer().notNull(),
-    /** Numbers of its revisions that had an environment: the listener may not list Secrets. */
+    /** Numbers of its revisions that had an environment, because the listener may not list Secrets. */
     envRevisions: integer('env_revisions').array().notNull().default([]),
-    /** It left so: should anything of it be found, nothing but the custom resource is purged. */
+    /** It left with its workloads. If an object of it is found, only the custom resource is purged. */
     keepWorkloads: boolean('keep_workloads').notNull().default(false),
-    /** What runs of it still has its hosts and pulls its images; false once that was given up. */
+    /** Its workloads still use its hosts and images; false: these were released. */
     keptWorkloads: boolean('kept_workloads').notNull().default(false),
     purgedAt: time('purged_at').notNull().defaultNow(),
-    /** True: purge work, as something of it may be in the cluster: it was forgotten, found there, or is looked at once more. */
+    /**
+     * True: purge work, because the cluster may contain objects of it. It was forgotten, an object was found, or the
+     * second purge is due.
+     */
     due: boolean().notNull().default(false),
     nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
-    /** 0: not handed out yet; then one more with each refusal. */
+    /** 0: not handed out yet. Incremented with each rejection. */
     attempts: integer().notNull().default(0),
-    /** From when on it is to be looked at a second time; null: it was (listener-inventory.ts). */
+    /** When the second purge is due; null: it is done (listener-inventory.ts). */
     lookAgainAt: time('look_again_at').default(sql`now() + interval '1 minute'`),
   },
   (table) => [
@@ -272,11 +287,14 @@ export const tombstones = pgTable(
   ],
 );
 
-/** Hosts that deployments have given up, until their routes are seen to be gone (hub/store/deployments/host-reservations.ts). */
+/**
+ * Hosts that deployments gave up, until their routes are observed to be gone
+ * (hub/store/deployments/host-reservations.ts).
+ */
 export const leavingHosts = pgTable(
   'leaving_hosts',
   {
-    /** As route_host. */
+    /** In the form of route_host. */
     host: text().primaryKey(),
     tenantId: uuid('tenant_id')
       .notNull()
@@ -284,25 +302,25 @@ export const leavingHosts = pgTable(
     deploymentId: uuid('deployment_id')
       .notNull()
       .references(() => deployments.id, { onDelete: 'cascade' }),
-    /** The first one without the host. */
+    /** The first generation without the host. */
     generation: integer().notNull(),
-    /** Since it was given up, the route was seen to lead elsewhere, or nowhere. */
+    /** Since it was given up, the route was observed to lead elsewhere or to be gone. */
     clear: boolean().notNull().default(false),
   },
   (table) => [index('leaving_hosts_by_deployment').on(table.deploymentId)],
 );
 
 /**
- * Hosts of what has left Berth with keep_workloads: its routes are in the cluster, and nobody tells when they go
- * (hub/store/deployments/host-reservations.ts). No foreign keys: they outlive deployment and tenant.
+ * Hosts of deployments that left Berth with keep_workloads. Their routes are in the cluster and are no longer observed
+ * (hub/store/deployments/host-reservations.ts). No foreign keys, because they outlive deployment and tenant.
  */
 export const keptHosts = pgTable(
   'kept_hosts',
   {
-    /** As route_host. */
+    /** In the form of route_host. */
     host: text().primaryKey(),
     tenantId: uuid('tenant_id').notNull(),
-    /** Those that have left with it. */
+    /** The deployments that kept it. */
     deploymentIds: uuid('deployment_ids').array().notNull(),
     keptAt: time('kept_at').notNull().defaultNow(),
   },
@@ -310,8 +328,8 @@ export const keptHosts = pgTable(
 );
 
 /**
- * Repositories of the platform's registry in which something may be that nobody needs (hub/store/builds/repository-cleanups.ts). No
- * foreign keys: what a deployment or a tenant leaves there is removed after they have gone.
+ * Repositories of the platform's registry that may contain unused images (hub/store/builds/repository-cleanups.ts). No
+ * foreign keys, because images of a deleted deployment or tenant are removed afterwards.
  */
 export const repositoryCleanings = pgTable(
   'repository_cleanings',
@@ -319,11 +337,11 @@ export const repositoryCleanings = pgTable(
     deploymentId: uuid('deployment_id').primaryKey(),
     tenantId: uuid('tenant_id').notNull(),
     appName: text('app_name').notNull(),
-    /** The deployment has gone, and nothing runs its images any more: all of them go. */
+    /** The deployment is deleted and nothing runs its images, so all are removed. */
     whole: boolean().notNull().default(false),
-    /** While an attempt is under way: when another process may take it over. */
+    /** During an attempt: when another process may take over. */
     nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
-    /** Raised when an attempt begins. */
+    /** Incremented when an attempt begins. */
     attempts: integer().notNull().default(0),
   },
   (table) => [index('repository_cleanings_due').on(table.nextAttemptAt)],

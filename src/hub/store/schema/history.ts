@@ -2,12 +2,18 @@ import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from '../core/drizzle.ts';
 import { tenants } from './tenancy.ts';
 
-/** Append-only history: who changed what, every change of state with its reason. Never a secret. Outlives the deployment. */
+/**
+ * Append-only history: the author of each change, and the reason of each change of status. Never a secret. Outlives the
+ * deployment.
+ */
 export const events = pgTable(
   'events',
   {
     id: uuid().primaryKey(),
-    /** null: of the platform, as the loss of its listener. No foreign key: who deleted a tenant must stay known. */
+    /**
+     * null: an event of the platform, such as the loss of its listener. No foreign key, so that the deletion of a
+     * tenant stays recorded.
+     */
     tenantId: uuid('tenant_id'),
     deploymentId: uuid('deployment_id'),
     revisionId: uuid('revision_id'),
@@ -26,7 +32,7 @@ export const events = pgTable(
   ],
 );
 
-/** Answers to requests with an Idempotency-Key: what is needed to render the answer again, no body, no secret. */
+/** Responses to requests with an Idempotency-Key: the data to render the response again, without body and secrets. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
@@ -36,11 +42,11 @@ export const idempotencyKeys = pgTable(
     key: text().notNull(),
     /** Method and path. */
     operation: text().notNull(),
-    /** Keyed hash of the body (secret-box.ts): the body holds secrets. */
+    /** Keyed hash of the body (secret-box.ts), because the body contains secrets. */
     fingerprint: text().notNull(),
     statusCode: integer('status_code').notNull(),
     deploymentId: uuid('deployment_id').notNull(),
-    /** The revision that was made, where that is what the operation answers. */
+    /** The revision that was created, if the response is one. */
     revisionId: uuid('revision_id'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
@@ -51,24 +57,22 @@ export const idempotencyKeys = pgTable(
   ],
 );
 
-/**
- * Messages to systems outside, sent at least once, one after the other of one subject (outbox.ts).
- */
+/** Messages to external systems. Each is sent at least once, and those of one subject in order (outbox.ts). */
 export const outbox = pgTable(
   'outbox',
   {
     id: uuid().primaryKey(),
-    /** No foreign key: what a deleted tenant leaves at systems outside must still be told. */
+    /** No foreign key, because external systems must be notified after the deletion of a tenant. */
     tenantId: uuid('tenant_id').notNull(),
     kind: text().$type<OutboxKind>().notNull(),
-    /** What the message is about, such as the tracing project's id. */
+    /** The subject of the message, such as the tracing project's id. */
     subjectId: uuid('subject_id').notNull(),
     payload: jsonb().$type<Record<string, unknown>>().notNull(),
-    /** Raised when an attempt begins. */
+    /** Incremented when an attempt begins. */
     attempts: integer().notNull().default(0),
-    /** While an attempt is under way: when another process may take it over. */
+    /** During an attempt: when another process may take over. */
     nextAttemptAt: timestamp('next_attempt_at', { withTimezone: true }).notNull().defaultNow(),
-    /** Why the last attempt failed; never an answer's body. */
+    /** Why the last attempt failed. Never contains the body of a response. */
     lastError: text('last_error'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   },

@@ -1,7 +1,7 @@
 import { bigint, boolean, jsonb, pgTable, sql, text, timestamp, uniqueIndex, uuid } from '../core/drizzle.ts';
 import { tenants } from './tenancy.ts';
 
-/** Where deployments run: one row a cluster. The row of the platform (no tenant) is made by the first migration. */
+/** The clusters of deployments, one row each. The first migration creates the row of the platform (without tenant). */
 export const listeners = pgTable(
   'listeners',
   {
@@ -12,34 +12,37 @@ export const listeners = pgTable(
     /** The owner's name of the cluster. */
     computeId: text('compute_id').notNull(),
     computeConfig: jsonb('compute_config').$type<ComputeConfig>().notNull(),
-    /** Berth's version, as the listener says. */
+    /** Berth's version, as the listener reports it. */
     version: text(),
     clusterVersion: text('cluster_version'),
-    /** The cluster that the listener is for, as its first lease told (domain/deployment/cluster-id.ts); null: the next one to tell. */
+    /**
+     * The cluster of the listener, from its first lease (domain/deployment/cluster-id.ts); null: the next one that
+     * takes the lease.
+     */
     clusterId: text('cluster_id'),
-    /** False: the listener reaches the hub, but its cluster does not answer. */
+    /** False: the listener reaches the hub, but its cluster does not respond. */
     clusterReachable: boolean('cluster_reachable').notNull().default(true),
-    /** Namespaces of its list that the listener cannot read, each with why. */
+    /** Namespaces of its list that the listener cannot read, with reasons. */
     unreadable: jsonb().$type<Record<string, string>>().notNull().default({}),
-    /** Ids of custom resources in the cluster that belong to no deployment, as last told; at most MAX_UNKNOWN. */
+    /** Ids of custom resources in the cluster that belong to no deployment, as last reported; at most MAX_UNKNOWN. */
     unknownResources: jsonb('unknown_resources').$type<string[]>().notNull().default([]),
     /** The operator's rendering configuration, as reported with the lease (contract/render/render-config.ts). */
     rendering: jsonb().$type<unknown>(),
     leaseHolder: text('lease_holder'),
-    /** Counts holders. A call with an older epoch is refused. */
+    /** Counts lease holders. A call with an older epoch is rejected. */
     leaseEpoch: bigint('lease_epoch', { mode: 'number' }).notNull().default(0),
-    /** The cluster counts as observed until then. */
+    /** Until when the cluster counts as observed. */
     leaseExpiresAt: timestamp('lease_expires_at', { withTimezone: true }),
-    /** Highest report sequence taken within the epoch. */
+    /** Highest report sequence that was accepted in the epoch. */
     reportSeq: bigint('report_seq', { mode: 'number' }).notNull().default(0),
     lastSeenAt: timestamp('last_seen_at', { withTimezone: true }),
     /** A listener has held the lease at least once. */
     everSeen: boolean('ever_seen').notNull().default(false),
-    /** The loss of the lease was written to the events; false again once it returns. */
+    /** An event records the loss of the lease. False again when it returns. */
     lossRecorded: boolean('loss_recorded').notNull().default(false),
-    /** It was away, and what it finds is not told yet: until its first complete inventory nobody has looked. */
+    /** The listener reconnected and has not sent a complete inventory yet, so the cluster is not observed. */
     awaitsInventory: boolean('awaits_inventory').notNull().default(false),
-    /** Since when its cluster is not observed, as written to the events; null: it is, as far as is written there. */
+    /** Since when its cluster is not observed, according to the events; null: it is observed. */
     lostAt: timestamp('lost_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
@@ -50,8 +53,8 @@ export const listeners = pgTable(
   ],
 );
 
-/** Names are the HTTP contract's. */
+/** The names are those of the HTTP contract. */
 export interface ComputeConfig {
-  /** Namespaces that the listener may use; the first is the default. Empty: any. */
+  /** Namespaces that the listener may use. The first is the default. Empty: any. */
   k8s_namespaces: string[];
 }

@@ -22,7 +22,10 @@ const tenant = () =>
     .notNull()
     .references(() => tenants.id);
 
-/** Lines of builds, in pieces as they came. A piece begins where the one before it ends: a repeated one is told by that. */
+/**
+ * Lines of builds, in pieces as they arrived. A piece begins where the previous one ends, which identifies repeated
+ * pieces.
+ */
 export const buildLogs = pgTable(
   'build_logs',
   {
@@ -30,15 +33,15 @@ export const buildLogs = pgTable(
     revisionId: uuid('revision_id')
       .notNull()
       .references(() => revisions.id, { onDelete: 'cascade' }),
-    /** Number of its first line within the build; the first of all is 0. */
+    /** Number of its first line within the build, from 0. */
     firstLine: integer('first_line').notNull(),
-    /** None: the attempt has ended, and its log with it. */
+    /** Empty: the attempt has ended, and its log with it. */
     lines: jsonb().$type<readonly BuildLogLine[]>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.revisionId, table.firstLine] })],
 );
 
-/** Deliveries of webhooks that were taken: one that is sent again changes nothing. Kept some days. */
+/** Accepted webhook deliveries, so that a repeated one has no effect. Kept for some days. */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {
@@ -53,14 +56,14 @@ export const webhookDeliveries = pgTable(
   (table) => [
     primaryKey({ columns: [table.integrationId, table.deliveryId] }),
     index('webhook_deliveries_by_age').on(table.receivedAt),
-    // What goes sooner than hashes do.
+    // Rows that expire sooner than the hashes.
     index('webhook_deliveries_of_ids')
       .on(table.receivedAt)
       .where(sql`${table.deliveryId} NOT LIKE 'sha256:%'`),
   ],
 );
 
-/** Logs of workloads that somebody is reading now: work for the listener, gone within minutes. */
+/** Workload logs that readers are waiting for. Each row is work for the listener and expires within minutes. */
 export const logRequests = pgTable(
   'log_requests',
   {
@@ -73,27 +76,27 @@ export const logRequests = pgTable(
       .notNull()
       .references(() => listeners.id, { onDelete: 'cascade' }),
     query: jsonb().$type<LogQuery>().notNull(),
-    /** The listener has it. Of one that needs something, true from the beginning: see there. */
+    /** The listener has the request. True from the beginning if it needs a feature: see `needs`. */
     taken: boolean().notNull().default(false),
     /**
-     * What the listener must know to read it, until it is handed out; null: nothing. Hubs of before hand out what is not
-     * taken, to whoever asks, so that it does not look so to them.
+     * The feature that the listener must support, until the request is handed out; null: none. Older hubs hand out
+     * requests that are not taken to any listener, so these count as taken.
      */
     needs: text().$type<LogAbility>(),
-    /** X-Request-Id of the request whose client reads. */
+    /** X-Request-Id of the reader's request. */
     httpRequestId: text('http_request_id'),
-    /** The reader renews it while it is there; after it nobody waits for the lines any more. */
+    /** The reader renews it while it is connected. After it, no reader waits for the lines. */
     expiresAt: time('expires_at').notNull(),
   },
   (table) => [
     index('log_requests_by_listener').on(table.listenerId),
     index('log_requests_by_expiry').on(table.expiresAt),
-    // Goes with its deployment.
+    // Deleted with its deployment.
     index('log_requests_by_deployment').on(table.deploymentId),
   ],
 );
 
-/** What the listener read for a log request, until the reader has it. */
+/** The lines that the listener read for a log request, until the reader takes them. */
 export const logChunks = pgTable(
   'log_chunks',
   {
@@ -105,7 +108,7 @@ export const logChunks = pgTable(
     seq: integer().notNull(),
     /** JSON of the lines. */
     body: text().notNull(),
-    /** Nothing comes after it. */
+    /** No chunk follows. */
     last: boolean().notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.requestId, table.seq] })],

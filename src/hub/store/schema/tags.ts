@@ -31,7 +31,7 @@ export const tagValues = pgTable(
   (table) => [uniqueIndex('tag_values_value').on(table.tagKeyId, table.value)],
 );
 
-/** Which deployment carries which tag values; the key is repeated here so that the list's filter reads one index. */
+/** The tag values of deployments. The key is repeated here, so that the list's filter reads one index. */
 export const deploymentTagValues = pgTable(
   'deployment_tag_values',
   {

@@ -3,11 +3,11 @@ import { SecretBoxError } from '../core/errors.ts';
 import { integrationContext, type SecretBox, secretsContext, webhookContext } from './secret-box.ts';
 
 /**
- * What is sealed, in which tables, under which keys: what the rotation of keys and the check at start go by.
- * Everything here runs in the platform's scope.
+ * Lists the tables and columns with sealed values, for the key rotation and the check at startup. All functions run in
+ * the platform's scope.
  */
 
-/** A row with its sealed value, and what that value is bound to. */
+/** A row with its sealed value, and the context of that value. */
 interface SealedRow {
   id: string;
   tenantId: string;
@@ -18,10 +18,10 @@ interface SealedRow {
 }
 
 interface SealedTable {
-  /** Of the table, and of the column where it is not the only one there. */
+  /** Name of the table, with the column if there is more than one. */
   readonly name: string;
   readonly table: string;
-  /** Its columns with the key and the value; null in them: nothing is sealed. */
+  /** Its columns with the key and the value. Null in them: nothing is sealed. */
   readonly keyId: string;
   readonly sealed: string;
   /** SQL of the deployment's id. */
@@ -68,7 +68,7 @@ function tableOf(name: string): SealedTable {
 const columns = (table: SealedTable) =>
   `id, tenant_id AS "tenantId", ${table.deploymentId} AS "deploymentId", ${table.keyId} AS "keyId", ${table.sealed} AS sealed`;
 
-/** The plaintext; null when it cannot be opened. */
+/** The plaintext; null when it cannot be decrypted. */
 function opened(box: SecretBox, table: SealedTable, row: SealedRow): Buffer | null {
   try {
     return box.open(row.sealed, row.keyId, table.context(row));
@@ -78,20 +78,20 @@ function opened(box: SecretBox, table: SealedTable, row: SealedRow): Buffer | nu
   }
 }
 
-/** What a batch of resealing did. */
+/** The result of a batch. */
 export interface ResealedBatch {
-  /** Rows that are under the primary key now. */
+  /** Rows that are sealed with the primary key now. */
   readonly resealed: number;
-  /** Ids of rows that could not be opened: left as they are. */
+  /** Ids of rows that could not be decrypted and stay unchanged. */
   readonly unreadable: readonly string[];
-  /** Where the next batch goes on; null: this was the last one. */
+  /** Where the next batch begins; null: this was the last one. */
   readonly next: string | null;
 }
 
 /**
- * Seals up to `limit` values of a table with the primary key that another key had sealed. Rows that somebody else
- * holds are passed over, so nobody waits for a rotation; a later pass finds them.
- * @param after the former batch's `next`; null: from the beginning
+ * Reseals up to `limit` values of a table with the primary key. Locked rows are skipped, so no transaction waits for a
+ * rotation. A later pass finds them.
+ * @param after the `next` of the previous batch; null: from the beginning
  */
 export async function resealBatch(
   transaction: Transaction,
@@ -138,12 +138,12 @@ const USES = TABLES.map(
      WHERE ${keyId} IS NOT NULL GROUP BY ${keyId}`,
 ).join(' UNION ALL ');
 
-/** Which keys are in use, counted. Looks at every row's key. */
+/** Counts the keys in use. Reads the key of every row. */
 export function keyUses(reader: Reader): Promise<KeyUse[]> {
   return reader.query<KeyUse>(`SELECT * FROM (${USES}) AS uses ORDER BY "table", "keyId"`);
 }
 
-/** Remembered answers to Idempotency-Keys whose hash was made with a key that is not the primary one. */
+/** Stored responses for Idempotency-Keys whose hash was made with another key than the primary one. */
 export interface KeyedAnswers {
   readonly keyId: string;
   readonly rows: number;
@@ -155,12 +155,12 @@ const ANSWERS = `
 SELECT split_part(fingerprint, ':', 1) AS "keyId", count(*)::int AS rows, max(expires_at) AS until
 FROM idempotency_keys WHERE expires_at > now() GROUP BY 1 HAVING split_part(fingerprint, ':', 1) <> $1 ORDER BY 1`;
 
-/** They cannot be made again (the bodies are not kept) and need none: within a day they are gone. */
+/** They cannot be hashed again, because the bodies are not stored. They expire within a day. */
 export function answersOfOtherKeys(reader: Reader, box: SecretBox): Promise<KeyedAnswers[]> {
   return reader.query<KeyedAnswers>(ANSWERS, [box.primaryKeyId]);
 }
 
-/** A key that rows name and that does not open them. */
+/** A key that rows name and that cannot decrypt them. */
 export interface UnusableKey {
   readonly table: string;
   readonly keyId: string;
@@ -168,10 +168,12 @@ export interface UnusableKey {
   readonly problem: 'missing' | 'wrong';
 }
 
-/** One changed row must not look like a wrong key. */
+/** Number of sampled rows, so that one corrupted row does not look like a wrong key. */
 const SAMPLE_ROWS = 5;
 
-/** The few keys of many rows, by jumping from key to key in the index; the newest rows of each as a sample. */
+/**
+ * Finds the few keys of many rows by jumping from key to key in the index, with the newest rows of each as a sample.
+ */
 const sampleOf = (table: SealedTable) => `
 WITH RECURSIVE used(key_id) AS (
   (SELECT min(${table.keyId}) FROM ${table.table})
@@ -189,7 +191,7 @@ async function unusableOf(reader: Reader, box: SecretBox, table: SealedTable): P
   });
 }
 
-/** Keys that rows need and that this process does not have. Quick, whatever the number of rows. */
+/** Keys that rows need and that this process does not have. Fast for any number of rows. */
 export async function unusableKeys(reader: Reader, box: SecretBox): Promise<UnusableKey[]> {
   const found: UnusableKey[] = [];
   for (const table of TABLES) found.push(...(await unusableOf(reader, box, table)));

@@ -13,7 +13,7 @@ import type { Secret } from '../../../domain/deployment/deployment.ts';
 import { SecretBoxError } from '../core/errors.ts';
 import type { SealedSecrets } from '../core/records.ts';
 
-/** Key of 32 bytes with the id under which sealed values name it. */
+/** A key of 32 bytes with the id that sealed values name. */
 export interface EncryptionKey {
   readonly id: string;
   readonly key: Buffer;
@@ -22,15 +22,15 @@ export interface EncryptionKey {
 /** Seals with the primary key, opens with any of the keys. */
 export interface SecretBox {
   readonly primaryKeyId: string;
-  /** Ids of all keys that it opens with. */
+  /** Ids of all keys that it decrypts with. */
   readonly keyIds: ReadonlySet<string>;
-  /** @param context what the value belongs to; the same must be given to open */
+  /** @param context the owner of the value; `open` needs the same */
   seal(plaintext: Buffer, context: string): { keyId: string; sealed: Buffer };
-  /** @throws SecretBoxError when the value was changed, the context is another, or the key is not configured */
+  /** @throws SecretBoxError when the value was changed, the context differs, or the key is not configured */
   open(sealed: Buffer, keyId: string, context: string): Buffer;
-  /** Keyed hash of a text that may hold secrets; comparable with `matches` only. */
+  /** Keyed hash of a text that may contain secrets. Compare it only with `matches`. */
   fingerprint(text: string): string;
-  /** Whether `fingerprint` was made of this text; false also when its key is no longer configured. */
+  /** Whether `fingerprint` was made from this text. False also when its key is no longer configured. */
   matches(text: string, fingerprint: string): boolean;
 }
 
@@ -40,13 +40,14 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * AES-256-GCM; sealed = nonce (12 bytes) + tag (16 bytes) + ciphertext. The key id is part of what is authenticated.
- * A stream cipher: all of the text comes out of `update`, `final` makes or checks the tag.
+ * AES-256-GCM; sealed = nonce (12 bytes) + tag (16 bytes) + ciphertext. The key id is authenticated as well. GCM is a
+ * stream cipher: `update` returns the whole text, `final` creates or checks the tag.
  * @param options.keys all keys that sealed values may name
  * @param options.primary id of the key that seals
  */
 export function createSecretBox(options: { keys: readonly EncryptionKey[]; primary: string }): SecretBox {
-  // Made once: a Buffer is made into a key at each use, which takes longer than to decrypt (npm run bench -- api-list).
+  // Created once, because converting a Buffer to a key at each use takes longer than decryption (npm run bench --
+  // api-list).
   const keys = new Map(options.keys.map(({ id, key }) => [id, createSecretKey(key)]));
   for (const [id, key] of keys) {
     if (key.symmetricKeySize !== KEY_BYTES)
@@ -93,7 +94,7 @@ export function createSecretBox(options: { keys: readonly EncryptionKey[]; prima
       decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
       try {
         const plaintext = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
-        // Nothing of it is given away before this has found it unchanged.
+        // The plaintext is returned only after this check.
         decipher.final();
         return plaintext;
       } catch {
@@ -112,15 +113,15 @@ export function createSecretBox(options: { keys: readonly EncryptionKey[]; prima
   };
 }
 
-/** What the sealed secrets of a revision are bound to. */
+/** The context of the sealed secrets of a revision. */
 export const secretsContext = (set: SecretsIdentity) =>
   `secrets ${set.tenantId} ${set.deploymentId} ${set.id}`;
 
-/** What the sealed credentials of an integration are bound to. */
+/** The context of the sealed credentials of an integration. */
 export const integrationContext = (integration: { id: string; tenantId: string }) =>
   `integration ${integration.tenantId} ${integration.id}`;
 
-/** What the sealed secret of an integration's webhooks is bound to. */
+/** The context of the sealed secret of an integration's webhooks. */
 export const webhookContext = (integration: { id: string; tenantId: string }) =>
   `webhook ${integration.tenantId} ${integration.id}`;
 
@@ -139,10 +140,7 @@ export function sealSecrets(
   return { ...identity, ...box.seal(Buffer.from(JSON.stringify(pairs)), secretsContext(identity)) };
 }
 
-/**
- * The secrets in the order in which they were given.
- * @throws SecretBoxError
- */
+/** The secrets in their original order. @throws SecretBoxError */
 export function openSecrets(box: SecretBox, set: SealedSecrets | null): Secret[] {
   if (set === null) return [];
   const pairs = JSON.parse(box.open(set.sealed, set.keyId, secretsContext(set)).toString()) as [

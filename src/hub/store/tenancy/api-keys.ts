@@ -13,20 +13,20 @@ export { SCOPES, type Scope };
 /** A key without the key itself. */
 export interface ApiKey {
   id: string;
-  /** null: of the platform, bound to no tenant. */
+  /** null: a key of the platform, which belongs to no tenant. */
   tenantId: string | null;
   name: string;
   prefix: string;
   scopes: Scope[];
   createdAt: Date;
-  /** The key stops working then; null: never. */
+  /** When the key expires; null: never. */
   expiresAt: Date | null;
   revokedAt: Date | null;
-  /** Right to the hour. */
+  /** Accurate to the hour. */
   lastUsedAt: Date | null;
 }
 
-/** What keys are called that the configuration names. */
+/** Names of the keys that the configuration sets. */
 export const CONFIGURED_KEY_NAMES = { bootstrap: 'bootstrap', listener: 'platform listener' } as const;
 
 const KEY_BYTES = 32;
@@ -51,12 +51,12 @@ export function generateApiKey(): string {
   return `berth_${randomBytes(KEY_BYTES).toString('base64url')}`;
 }
 
-/** Whether a text may be a key that `generateApiKey` made: what cannot be one need not be looked up. */
+/** Whether a text has the form of a key from `generateApiKey`. Any other text need not be looked up. */
 export function isGeneratedKey(key: string): boolean {
   return GENERATED.test(key);
 }
 
-/** SHA-256, hexadecimal: what is stored of a key and looked up. */
+/** SHA-256, hexadecimal: the stored form of a key. */
 export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
@@ -67,12 +67,12 @@ export interface NewApiKey {
   scopes: readonly Scope[];
   /** Absent or null: it never expires. */
   expiresAt?: Date | null;
-  /** Who makes it, for the history; absent: it is the configuration's, and not noted. */
+  /** The author, for the history; absent: the configuration, without an event. */
   actor?: Actor;
 }
 
 /**
- * Stores a key; the caller shows it once and forgets it.
+ * Stores a key. The caller shows it once and forgets it.
  * @throws UniqueViolation `api_keys_hash`; ReferenceViolation when there is no such tenant
  */
 export async function createApiKey(
@@ -101,7 +101,7 @@ export async function createApiKey(
   return { key, apiKey };
 }
 
-/** Enough to tell keys apart, at most a quarter of a short one. */
+/** Enough characters to distinguish keys, at most a quarter of a short one. */
 const prefixOf = (key: string) => key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length / 4)));
 
 const FIND_BY_HASH = `
@@ -109,25 +109,28 @@ SELECT id, tenant_id AS "tenantId", name, prefix, scopes, created_at AS "created
   revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"
 FROM api_keys WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
 
-/** The key of this hash unless it was revoked or has expired. Run it on behalf of the platform: the tenant is not known yet. */
+/**
+ * The key of this hash, unless it was revoked or has expired. Run it in the platform's scope, because the tenant is not
+ * known yet.
+ */
 export async function findApiKeyByHash(reader: Reader, hash: string): Promise<ApiKey | null> {
   const [apiKey] = await reader.query<ApiKey>(FIND_BY_HASH, [hash]);
   return apiKey ?? null;
 }
 
-/** Their prefix is no generated key's, or their name is one that the configuration gives. */
+/** Keys whose prefix is not that of a generated key, or whose name is set by the configuration. */
 const OF_OTHER_FORM = `
 SELECT hash FROM api_keys WHERE revoked_at IS NULL
   AND (prefix NOT LIKE 'berth\\_%' OR name = ANY($1::text[]))`;
 
-/** Hashes of the keys that a configuration has named, now or once: they may have any form. Platform scope. */
+/** Hashes of the keys that a configuration has ever set. They may have any form. Platform scope. */
 export async function findKeysOfOtherForm(reader: Reader): Promise<ReadonlySet<string>> {
   const names = Object.values(CONFIGURED_KEY_NAMES);
   const rows = await reader.query<{ hash: string }>(OF_OTHER_FORM, [names]);
   return new Set(rows.map(({ hash }) => hash));
 }
 
-/** Notes that the key was used; writes at most once an hour a key. */
+/** Records that the key was used. Writes at most once an hour per key. */
 export async function touchApiKey(transaction: Transaction, id: string): Promise<void> {
   await transaction.drizzle
     .update(apiKeys)
@@ -140,7 +143,7 @@ export async function touchApiKey(transaction: Transaction, id: string): Promise
     );
 }
 
-/** Keys of a tenant, of the platform, or all (`null`), newest first, revoked ones included. */
+/** Keys of a tenant, of the platform, or all (`null`), newest first, including revoked ones. */
 export function listApiKeys(
   reader: Reader,
   owner: string | 'platform' | null,
@@ -156,7 +159,7 @@ export function listApiKeys(
     .offset(page.offset);
 }
 
-/** A key of this tenant or of the platform, or of any (`null`); null when there is none of this id. */
+/** A key of this tenant or of the platform, or of any (`null`); null when there is no key of this id. */
 export async function findApiKey(
   reader: Reader,
   tenantId: string | null,
@@ -172,8 +175,9 @@ export async function findApiKey(
 }
 
 /**
- * Revokes a key of a tenant, or of any (`null`); false when there is none of this id. Revoking again changes nothing.
- * @param actor who does it, for the history; absent: it is not noted
+ * Revokes a key of a tenant, or of any (`null`); false when there is no key of this id. Revoking it again has no
+ * effect.
+ * @param actor the author, for the history; absent: no event
  */
 export async function revokeApiKey(
   transaction: Transaction,
@@ -201,8 +205,8 @@ export async function revokeApiKey(
 }
 
 /**
- * Makes the first tenant and a key with all scopes, unless they exist; safe when several replicas do it at once.
- * A revoked bootstrap key stays revoked.
+ * Creates the first tenant and a key with all scopes, unless they exist. Several replicas can call it at once. A
+ * revoked bootstrap key stays revoked.
  */
 export async function ensureBootstrap(
   transaction: Transaction,

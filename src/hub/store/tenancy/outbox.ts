@@ -3,46 +3,44 @@ import type { Reader, Transaction } from '../core/database.ts';
 import type { OutboxKind } from '../schema/history.ts';
 
 /**
- * Messages to the tracing backend.
- *
- * A project whose `backend_synced_at` is null is itself the news that the backend has to be told: it is there with the
- * commit that made it, and costs nothing where no backend is configured. A process that has a backend turns such
- * projects into messages (`enqueueProjects`), those of the time before included. Deletions are written in the
+ * Messages to the tracing backend. A project whose `backend_synced_at` is null is pending. It is committed with the
+ * project and costs nothing when no backend is configured. A process with a backend converts pending projects to
+ * messages (`enqueueProjects`), including those from before the backend was configured. Deletions are written in the
  * transaction that deletes the project (tracing-projects.ts), if the backend may know it.
  */
 
-/** Channel of the hint that there is something for the tracing backend. */
+/** Notification channel for new messages. */
 export const OUTBOX_CHANNEL = 'berth_outbox';
 
-/** A message that is to be sent now, by whoever holds this. */
+/** A claimed message that is to be sent now. */
 export interface OutboxMessage {
   readonly id: string;
   readonly tenantId: string;
-  /** null: the tenant is gone. */
+  /** null: the tenant is deleted. */
   readonly tenantName: string | null;
   readonly kind: OutboxKind;
   readonly subjectId: string;
   readonly payload: {
     readonly name: string;
     readonly backend_id?: string | null;
-    /** An attempt had no answer: the backend may still be about to do it. */
+    /** An attempt got no response, so the backend may still process it. */
     readonly unanswered?: boolean;
   };
-  /** Attempts with this one; tells whether the message is still ours. */
+  /** Number of attempts, including this one. It shows whether the claim is still valid. */
   readonly attempts: number;
 }
 
-/** What is waiting for the backend. */
+/** Pending messages. */
 export interface OutboxBacklog {
   readonly pending: number;
   /** Age of the oldest message, in seconds; 0: none waits. */
   readonly oldestSeconds: number;
 }
 
-/** Transaction-wide: of several processes one makes messages, so that each project gets one. */
+/** Held for the transaction, so that only one process creates messages, and each project gets one. */
 const ENQUEUE_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended('berth_outbox', 0)) AS mine";
 
-/** The lock on the project makes its deletion wait, and then see the message. */
+/** The lock on the project delays its deletion, which then sees the message. */
 const ENQUEUE = `
 WITH untold AS (
   SELECT p.id, p.tenant_id, p.name FROM tracing_projects p
@@ -54,8 +52,8 @@ SELECT gen_random_uuid(), tenant_id, 'tracing_project.created', id, jsonb_build_
 RETURNING id`;
 
 /**
- * Makes messages of up to `limit` projects that the backend was not told of. Platform scope.
- * @returns how many; 0 also while another process does it
+ * Creates messages for up to `limit` projects that the backend does not know. Platform scope.
+ * @returns the number of messages; 0 also while another process creates them
  */
 export async function enqueueProjects(transaction: Transaction, limit: number): Promise<number> {
   const [lock] = await transaction.query<{ mine: boolean }>(ENQUEUE_LOCK);
@@ -64,15 +62,15 @@ export async function enqueueProjects(transaction: Transaction, limit: number): 
 }
 
 /**
- * Claims go one after the other. Each reads, in a statement after this one, what the one before it has committed:
- * otherwise two could take the two messages of one project at once. Held for the moment of the claim, not of the calls.
+ * Serializes claims. Each reads what the previous one committed, in a separate statement. Otherwise two claims could
+ * take the two messages of one project at once. The lock is held for the claim, not for the calls.
  */
 const CLAIM_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('berth_outbox_claim', 0))";
 
 /**
- * Of one project one message at a time is on its way, and a deletion takes the place of a creation that still waits:
- * it is sent alone. (An attempt clears last_error when it begins and sets it when it fails, so that one on its way can
- * be told from one that waits.) Ids and times say nothing of the order: they are of several clocks.
+ * One message of a project is in flight at a time. A deletion replaces a creation that still waits, and is sent alone.
+ * (An attempt clears last_error when it begins and sets it when it fails, which distinguishes messages in flight from
+ * waiting ones.) Ids and times do not define the order, because they come from several clocks.
  */
 const CLAIM = `
 WITH due AS (
@@ -90,8 +88,7 @@ RETURNING o.id, o.tenant_id AS "tenantId", (SELECT name FROM tenants t WHERE t.i
   o.kind, o.subject_id AS "subjectId", o.payload, o.attempts`;
 
 /**
- * Takes up to `limit` messages that are due, for `leaseSeconds`: a process that dies meanwhile leaves them to the
- * others, which then send them again. Platform scope.
+ * Claims up to `limit` due messages for `leaseSeconds`. If the process dies, others send them again. Platform scope.
  */
 export async function claimMessages(
   transaction: Transaction,
@@ -101,7 +98,7 @@ export async function claimMessages(
   return transaction.query<OutboxMessage>(CLAIM, [limit, leaseSeconds]);
 }
 
-/** Of an event about a project: the deployment that uses it, where there is one. */
+/** For an event about a project: the deployment that uses it, if there is one. */
 const USER_OF_PROJECT = `(SELECT d.id FROM deployments d
   WHERE d.tracing_project_id = $1::uuid AND d.delete_requested_at IS NULL ORDER BY d.id DESC LIMIT 1)`;
 
@@ -123,7 +120,7 @@ UPDATE tracing_projects SET backend_synced_at = now(), backend_id = $2 WHERE id 
 
 const IS_KNOWN = 'SELECT 1 FROM tracing_projects WHERE id = $1';
 
-/** One that waits is still to come; one on its way may have come before what it is to remove. */
+/** A waiting message is still to be sent. One in flight may arrive before the creation that it removes. */
 const DELETE_LATE = `
 INSERT INTO outbox (id, tenant_id, kind, subject_id, payload)
 SELECT gen_random_uuid(), $2::uuid, 'tracing_project.deleted', $1::uuid, $3::jsonb
@@ -157,7 +154,7 @@ async function recordCreated(
   }
 }
 
-/** A backend has done what it had no answer for by then, or never will. Seconds. */
+/** Seconds after which a backend has processed a message without a response, or never will. */
 const LATE_SECONDS = 60;
 
 const DELETED = `
@@ -171,10 +168,10 @@ WITH created AS (
 DELETE FROM outbox WHERE id = $2 AND NOT EXISTS (SELECT 1 FROM created WHERE unanswered)`;
 
 /**
- * The backend has taken the message. True also of an attempt that was taken for lost: it is done all the same. A project
- * that was deleted meanwhile is deleted at the backend once more: the creation may have come after the deletion. So may
- * one that had no answer; then the deletion stays, and is sent again after LATE_SECONDS.
- * @param backendId the backend's own id of the project, where its answer named one
+ * Records that the backend accepted the message, also for an attempt that was given up as lost. A project that was
+ * deleted meanwhile is deleted at the backend again, because the creation may have arrived after the deletion. If the
+ * creation had no response, the deletion stays and is sent again after LATE_SECONDS.
+ * @param backendId the backend's own id of the project, if its response had one
  */
 export async function recordSent(
   transaction: Transaction,
@@ -196,8 +193,8 @@ UPDATE outbox SET last_error = $3, next_attempt_at = now() + make_interval(secs 
 WHERE id = $1 AND attempts = $2 RETURNING id`;
 
 /**
- * The backend has not taken the message, which stays and is due again after `retrySeconds`. The first failure leaves
- * an event. Nothing happens if another process has taken the message over meanwhile.
+ * Records a failure. The message stays and is due again after `retrySeconds`. The first failure creates an event. Does
+ * nothing if another process has claimed the message meanwhile.
  */
 export async function recordFailed(
   transaction: Transaction,
@@ -217,7 +214,7 @@ export async function recordFailed(
     transaction,
     message,
     'TracingProjectFailed',
-    `The tracing backend was not told of project ${name}: ${error}.`,
+    `The tracing backend did not accept project ${name}: ${error}.`,
   );
 }
 
@@ -225,7 +222,7 @@ const RELEASE = `
 UPDATE outbox SET next_attempt_at = now(), attempts = attempts - 1, payload = payload || $3::jsonb
 WHERE id = $1 AND attempts = $2`;
 
-/** Given back without an answer, as if it had not been taken. */
+/** Releases a claim without a result, as if it had not been made. */
 export async function releaseMessage(transaction: Transaction, message: OutboxMessage): Promise<void> {
   await transaction.query(RELEASE, [message.id, message.attempts, UNANSWERED]);
 }
@@ -237,8 +234,8 @@ WITH known AS (
 SELECT (SELECT count(*)::int FROM known) AS count FROM hint`;
 
 /**
- * Forgets what the backend was told: it is told of all projects again. Platform scope.
- * @returns how many it had been told of
+ * Marks all projects as unknown to the backend, so they are sent again. Platform scope.
+ * @returns the number of projects that it knew
  */
 export async function resyncProjects(transaction: Transaction): Promise<number> {
   const [row] = await transaction.query<{ count: number }>(RESYNC);
@@ -249,7 +246,7 @@ const BACKLOG = `
 SELECT count(*)::int AS pending,
   coalesce(extract(epoch FROM now() - min(created_at)), 0)::float AS "oldestSeconds" FROM outbox`;
 
-/** What waits for the backend, over all tenants. Platform scope. */
+/** Pending messages of all tenants. Platform scope. */
 export async function readBacklog(reader: Reader): Promise<OutboxBacklog> {
   const [row] = await reader.query<OutboxBacklog>(BACKLOG);
   return row ?? { pending: 0, oldestSeconds: 0 };

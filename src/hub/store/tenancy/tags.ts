@@ -6,15 +6,15 @@ import { ReferenceViolation } from '../core/errors.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
 import { deployments, deploymentTagValues, tagKeys, tagValues } from '../core/schema.ts';
-import { refuseSameName } from '../deployments/same-name.ts';
+import { rejectSameName } from '../deployments/same-name.ts';
 
 export type TagKey = typeof tagKeys.$inferSelect;
 export type TagValue = typeof tagValues.$inferSelect;
 
-/** Who acts where nobody is named: the program itself. */
+/** The default actor: the program itself. */
 const SYSTEM: Actor = { kind: 'system' };
 
-/** Into the tenant's history. */
+/** Writes to the tenant's history. */
 function tell(
   transaction: Transaction,
   tenantId: string,
@@ -32,7 +32,7 @@ export async function createTagKey(
   key: string,
   actor: Actor = SYSTEM,
 ): Promise<TagKey> {
-  await refuseSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key });
+  await rejectSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key });
   const [created] = await transaction.drizzle
     .insert(tagKeys)
     .values({ id: uuidv7(), tenantId, key })
@@ -62,7 +62,7 @@ export function listTagKeys(reader: Reader, tenantId: string, { limit, offset }:
 }
 
 /**
- * Renames a key; null when this tenant has none of this id. Deployments keep it: they carry ids.
+ * Renames a key; null when this tenant has no key of this id. Deployments refer to it by id.
  * @throws UniqueViolation `tag_keys_key`
  */
 export async function renameTagKey(
@@ -74,7 +74,7 @@ export async function renameTagKey(
 ): Promise<TagKey | null> {
   const before = await findTagKey(transaction, tenantId, id);
   if (before === null || before.key === key) return before;
-  await refuseSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key, ownId: id });
+  await rejectSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key, ownId: id });
   const [renamed] = await transaction.drizzle
     .update(tagKeys)
     .set({ key })
@@ -86,7 +86,7 @@ export async function renameTagKey(
   return renamed;
 }
 
-/** Deletes a key with its values, on deployments too; false when this tenant has none of this id. */
+/** Deletes a key with its values, also from deployments; false when this tenant has no key of this id. */
 export async function deleteTagKey(
   transaction: Transaction,
   tenantId: string,
@@ -100,10 +100,7 @@ export async function deleteTagKey(
   return true;
 }
 
-/**
- * A value of a key; null when this tenant has no such key.
- * @throws UniqueViolation `tag_values_value`
- */
+/** Creates a value of a key; null when this tenant has no such key. @throws UniqueViolation `tag_values_value` */
 export async function createTagValue(
   transaction: Transaction,
   tenantId: string,
@@ -111,14 +108,14 @@ export async function createTagValue(
   value: string,
   actor: Actor = SYSTEM,
 ): Promise<TagValue | null> {
-  // Held, so that it is not deleted between the look and the insert.
+  // Locked, so that it is not deleted between the read and the insert.
   const [key] = await transaction.drizzle
     .select()
     .from(tagKeys)
     .where(ownKey(tenantId, tagKeyId))
     .for('key share');
   if (key === undefined) return null;
-  await refuseSameName(transaction, 'tag_values_value', { owner: tagKeyId, name: value });
+  await rejectSameName(transaction, 'tag_values_value', { owner: tagKeyId, name: value });
   const [created] = await transaction.drizzle
     .insert(tagValues)
     .values({ id: uuidv7(), tenantId, tagKeyId, value })
@@ -134,7 +131,7 @@ const ownValue = (tenantId: string, tagKeyId: string, id: string) =>
   and(eq(tagValues.id, id), eq(tagValues.tagKeyId, tagKeyId), eq(tagValues.tenantId, tenantId));
 
 /**
- * Renames a value; null when this tenant has none of this id under this key. Deployments keep it: they carry ids.
+ * Renames a value; null when this tenant has no value of this id under this key. Deployments refer to it by id.
  * @throws UniqueViolation `tag_values_value`
  */
 export async function renameTagValue(
@@ -148,7 +145,7 @@ export async function renameTagValue(
   const [before] = await transaction.drizzle.select().from(tagValues).where(which);
   if (before === undefined || before.value === value) return before ?? null;
   const unique = { owner: ids.tagKeyId, name: value, ownId: ids.id };
-  await refuseSameName(transaction, 'tag_values_value', unique);
+  await rejectSameName(transaction, 'tag_values_value', unique);
   const [renamed] = await transaction.drizzle.update(tagValues).set({ value }).where(which).returning();
   if (renamed === undefined) return null;
   const message = `Tag value ${before.value} was renamed to ${value}.`;
@@ -173,7 +170,7 @@ export function listTagValues(
     .offset(offset);
 }
 
-/** Deletes a value, on deployments too; false when this tenant has none of this id under this key. */
+/** Deletes a value, also from deployments; false when this tenant has no value of this id under this key. */
 export async function deleteTagValue(
   transaction: Transaction,
   tenantId: string,
@@ -214,18 +211,18 @@ INSERT INTO deployment_tag_values (tenant_id, deployment_id, tag_key_id, tag_val
 SELECT v.tenant_id, $2, v.tag_key_id, v.id FROM tag_values v WHERE v.tenant_id = $1 AND v.id = ANY($3::uuid[])
 RETURNING tag_value_id`;
 
-/** Who assigns tags, and on what condition. */
+/** The author of the assignment, and its precondition. */
 export interface TagAssignment {
   readonly actor: Actor;
-  /** Told the deployment's generation, its row locked; it throws to leave everything as it is. */
+  /** Called with the deployment's generation, while its row is locked. If it throws, nothing changes. */
   readonly check?: (generation: number) => void;
 }
 
 /**
- * Gives a deployment exactly these tag values, and says so in its history, if they were others before.
- * @returns all its values, oldest first; `deleting` when its deletion was asked for, null when this tenant has no such
+ * Sets exactly these tag values on a deployment, with an event if they differ from the present ones.
+ * @returns all its values, oldest first; `deleting` when it is being deleted, null when this tenant has no such
  *   deployment: nothing changes
- * @throws ReferenceViolation when one of the values is not this tenant's
+ * @throws ReferenceViolation when a value does not belong to this tenant
  */
 export async function setDeploymentTagValues(
   transaction: Transaction,

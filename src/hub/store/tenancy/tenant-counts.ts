@@ -8,7 +8,7 @@ const LOCK = 'SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
 const count = (table: CountedThing) =>
   `SELECT count(*)::int AS n FROM (SELECT 1 FROM ${table} WHERE tenant_id = $1 LIMIT $2) AS counted`;
 
-/** Tables have the names of the policy's entries. */
+/** Tables by the names of the policy's entries. */
 const COUNTS: Readonly<Record<CountedThing, string>> = {
   tag_keys: count('tag_keys'),
   tag_values: count('tag_values'),
@@ -18,21 +18,21 @@ const COUNTS: Readonly<Record<CountedThing, string>> = {
 };
 
 /**
- * Whether a tenant has `most` of these already. The tenant is locked until the transaction ends, so that of two that
- * make one the second sees the first.
+ * Whether a tenant has `most` of these already. The tenant is locked until the transaction ends, so that of two
+ * concurrent creations the second sees the first.
  */
-export async function hasAll(
+export async function hasReachedLimit(
   transaction: Transaction,
   tenantId: string,
   thing: CountedThing,
   most: number,
 ): Promise<boolean> {
   await transaction.query(LOCK, [tenantId]);
-  return (await roomFor(transaction, tenantId, thing, most)) <= 0;
+  return (await remainingCount(transaction, tenantId, thing, most)) <= 0;
 }
 
-/** For how many more there is room; 0 where there are more than `most`, too. */
-async function roomFor(
+/** The remaining number; 0 also when there are more than `most`. */
+async function remainingCount(
   transaction: Transaction,
   tenantId: string,
   thing: CountedThing,
@@ -45,12 +45,12 @@ async function roomFor(
 const NAMED = 'SELECT 1 FROM tracing_projects WHERE tenant_id = $1 AND name = $2';
 
 /**
- * Whether a deployment of this name would need one tracing project more than `most`. Nothing is locked: of many at once
- * a few may pass beyond it, where no quota makes them wait for each other.
- * @param known tenants that are not counted, with what is found; absent: it is counted each time. Of 18,000 the count was a
- *   third of what PostgreSQL did for a creation.
+ * Whether a deployment of this name would exceed the number of tracing projects. Nothing is locked, so concurrent
+ * creations can exceed it slightly if no quota serializes them.
+ * @param known tenants whose projects need no count, which is updated; absent: each call counts. With 18,000 projects
+ *   the count was a third of PostgreSQL's work for a creation.
  */
-export async function needsProjectBeyond(
+export async function exceedsProjectLimit(
   transaction: Transaction,
   tenantId: string,
   name: string,
@@ -58,7 +58,7 @@ export async function needsProjectBeyond(
   known?: KnownRoom,
 ): Promise<boolean> {
   if (known?.has(tenantId)) return false;
-  const room = await roomFor(transaction, tenantId, 'tracing_projects', most);
+  const room = await remainingCount(transaction, tenantId, 'tracing_projects', most);
   known?.note(tenantId, room);
   if (room > 0) return false;
   return (await transaction.query(NAMED, [tenantId, name])).length === 0;

@@ -3,13 +3,16 @@ import { type Actor, appendEvents } from '../core/events.ts';
 import { CONFIGURED_KEY_NAMES } from './api-keys.ts';
 import { deleteTracingProject } from './tracing-projects.ts';
 
-/** What keeps a tenant from being deleted; each must be removed by its own call first. */
+/** Objects that block the deletion of a tenant. Each must be deleted first, by its own call. */
 export interface TenantObstacles {
-  /** Those that are being deleted included: their cluster is not clean yet. */
+  /** Includes deployments that are being deleted, because their cluster is not clean yet. */
   readonly deployments: number;
   /** The tenant's own. */
   readonly listeners: number;
-  /** Left with keep_workloads, and not given up since: their hosts and images are kept in its name. */
+  /**
+   * Deployments that left with keep_workloads and were not released since. Their hosts and images are reserved for the
+   * tenant.
+   */
   readonly kept: number;
 }
 
@@ -20,24 +23,27 @@ SELECT (SELECT count(*)::int FROM deployments WHERE tenant_id = $1) AS deploymen
   (SELECT count(*)::int FROM listeners WHERE tenant_id = $1) AS listeners,
   (SELECT count(*)::int FROM tombstones WHERE tenant_id = $1 AND kept_workloads) AS kept`;
 
-/** What means nothing without the tenant. The rest goes by cascade: API keys, answers kept for Idempotency-Keys. */
+/**
+ * Objects without a meaning of their own. The rest is deleted by cascade: API keys, stored responses for
+ * Idempotency-Keys.
+ */
 const OWNED = ['integrations', 'deployment_tag_values', 'tag_values', 'tag_keys'];
 
-/** A key that the settings name would be made anew by the next process, as good as new, if nobody knew that it was revoked. */
+/** Remembers revoked keys of the settings. Otherwise the next process would create them again. */
 const KEEP_REVOKED =
   'UPDATE api_keys SET tenant_id = NULL WHERE tenant_id = $1 AND name = $2 AND revoked_at IS NOT NULL';
 
 /**
- * Deletes a tenant with its API keys, tags, integrations and tracing projects; the tracing backend is told of these. Its
- * history stays, and what is left of its deployments is still recognised in clusters. Platform scope.
- * @returns null when it is gone, `missing` when there is none of this id, or what is in the way: then nothing changes
+ * Deletes a tenant with its API keys, tags, integrations and tracing projects, and notifies the tracing backend of
+ * these. Its history stays, and objects of its deployments are still recognized in clusters. Platform scope.
+ * @returns null when it was deleted, `missing` when there is none of this id, or what blocks it: then nothing changes
  */
 export async function deleteTenant(
   transaction: Transaction,
   id: string,
   actor: Actor,
 ): Promise<TenantObstacles | 'missing' | null> {
-  // Whatever refers to the tenant is made under a lock that waits for this one, or that this one waits for.
+  // Every object that refers to the tenant is created under a lock that conflicts with this one.
   const [tenant] = await transaction.query<{ name: string }>(LOCK, [id]);
   if (tenant === undefined) return 'missing';
   const [obstacles] = await transaction.query<TenantObstacles>(OBSTACLES, [id]);

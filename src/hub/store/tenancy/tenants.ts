@@ -6,12 +6,12 @@ import { and, desc, eq } from '../core/drizzle.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
 import { tenants } from '../core/schema.ts';
-import { findSameName, named, namedLike, refuseSameName } from '../deployments/same-name.ts';
+import { findSameName, named, namedLike, rejectSameName } from '../deployments/same-name.ts';
 
 export type Tenant = typeof tenants.$inferSelect;
 
 /**
- * @param more its own quotas; who makes it, for the history (absent: it is not noted)
+ * @param more its own quotas, and the author for the history (absent: no event)
  * @throws UniqueViolation `tenants_name`
  */
 export async function createTenant(
@@ -19,7 +19,7 @@ export async function createTenant(
   name: string,
   { quotas = {}, actor }: { quotas?: Partial<TenantQuotas>; actor?: Actor } = {},
 ): Promise<Tenant> {
-  await refuseSameName(transaction, 'tenants_name', { owner: null, name });
+  await rejectSameName(transaction, 'tenants_name', { owner: null, name });
   const [tenant] = await transaction.drizzle
     .insert(tenants)
     .values({ id: uuidv7(), name, quotas })
@@ -35,7 +35,7 @@ export async function createTenant(
   return tenant;
 }
 
-/** The tenant of this name in any of its spellings, made if there is none. */
+/** The tenant of this name in any of its spellings. It is created if it does not exist. */
 export async function ensureTenant(transaction: Transaction, name: string): Promise<Tenant> {
   const known = await findTenantByName(transaction, name);
   if (known !== null) return known;
@@ -53,7 +53,7 @@ export async function findTenant(reader: Reader, id: string): Promise<Tenant | n
   return tenant ?? null;
 }
 
-/** The tenant of this name in any of its spellings; of several the one that is spelled so. */
+/** The tenant of this name in any of its spellings. An exact match has precedence. */
 export async function findTenantByName(reader: Reader, name: string): Promise<Tenant | null> {
   const same = await findSameName(reader, 'tenants_name', null, name);
   const found = same.find((tenant) => tenant.name === name) ?? same[0];
@@ -61,9 +61,9 @@ export async function findTenantByName(reader: Reader, name: string): Promise<Te
 }
 
 export interface TenantFilter {
-  /** Exact, in any of its spellings. */
+  /** The exact name, in any of its spellings. */
   name?: string | undefined;
-  /** Part of the name in any of its spellings, case as given. */
+  /** Part of the name in any of its spellings, case-sensitive. */
   nameContains?: string | undefined;
 }
 
@@ -87,10 +87,10 @@ export function listTenants(
     .offset(offset);
 }
 
-/** What is to be changed; absent members stay. */
+/** The changes; absent fields stay unchanged. */
 export interface TenantChange {
   name?: string | undefined;
-  /** All that are the tenant's own from now on. */
+  /** All quotas of the tenant after the change. */
   quotas?: Partial<TenantQuotas> | undefined;
 }
 
@@ -100,8 +100,8 @@ const sameQuotas = (left: Partial<TenantQuotas>, right: Partial<TenantQuotas>) =
   );
 
 /**
- * Changes a tenant; what is the same already is no change, and leaves no event.
- * @returns null when there is none of this id
+ * Changes a tenant. A change without an effect creates no event.
+ * @returns null when there is no tenant of this id
  * @throws UniqueViolation `tenants_name`
  */
 export async function updateTenant(
@@ -119,7 +119,7 @@ export async function updateTenant(
   ];
   if (changed.length === 0) return before;
   if (name !== before.name)
-    await refuseSameName(transaction, 'tenants_name', { owner: null, name, ownId: id });
+    await rejectSameName(transaction, 'tenants_name', { owner: null, name, ownId: id });
   const [after] = await transaction.drizzle
     .update(tenants)
     .set({ name, quotas })

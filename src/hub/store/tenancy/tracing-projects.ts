@@ -8,7 +8,10 @@ import { OUTBOX_CHANNEL } from './outbox.ts';
 
 export type TracingProject = typeof tracingProjects.$inferSelect;
 
-/** The tenant's tracing project of this name, made if there is none. (A POST does this within its own statement.) */
+/**
+ * The tenant's tracing project of this name. It is created if it does not exist. (A POST does this within its own
+ * statement.)
+ */
 export async function ensureTracingProject(
   transaction: Transaction,
   tenantId: string,
@@ -50,10 +53,10 @@ export function listTracingProjects(
     .offset(offset);
 }
 
-/** In a statement of its own: the next one then sees what was committed while this one waited. */
+/** A separate statement: the next one then sees what was committed while this one waited. */
 const LOCK = 'SELECT 1 FROM tracing_projects WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
 
-/** The tracing backend is told only of what it may have been told of before. */
+/** The tracing backend is notified only of projects that it may know. */
 const deletion = (more: string) => `
 WITH gone AS (
   DELETE FROM tracing_projects p WHERE p.id = $2 AND p.tenant_id = $1 ${more}
@@ -97,8 +100,8 @@ async function remove(
 }
 
 /**
- * Deletes a tracing project, with its event and the message to the tracing backend; false when this tenant has none of
- * this id.
+ * Deletes a tracing project, with its event and the message to the tracing backend; false when this tenant has no
+ * project of this id.
  * @throws ReferenceViolation while a deployment uses it
  */
 export function deleteTracingProject(
@@ -110,7 +113,7 @@ export function deleteTracingProject(
   return remove(transaction, DELETE, { tenantId, id, actor });
 }
 
-/** As `deleteTracingProject`, but leaves it alone while a deployment uses it; false then too. */
+/** Like `deleteTracingProject`, but does nothing and returns false while a deployment uses it. */
 export function deleteUnusedTracingProject(
   transaction: Transaction,
   tenantId: string,

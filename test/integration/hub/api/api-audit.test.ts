@@ -40,7 +40,7 @@ const BEFORE: Readonly<Record<string, (client: Client, ids: Ids) => Promise<unkn
     client
       .call('DELETE', `/v2/deployments/${ids['deployment_id']}`)
       .then(() => api.store.sql('DELETE FROM deployments WHERE id = $1', [ids['deployment_id']])),
-  // Where there is none, nothing changes.
+  // If it does not exist, nothing changes.
   'DELETE /v2/integrations/:integration_id/webhook-secret': (client, ids) =>
     client.call('POST', `/v2/integrations/${ids['integration_id']}/webhook-secret`),
 };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.ts';
-import { updateWanted } from '../../../../src/hub/store/deployments/deployments.ts';
+import { updateDesiredState } from '../../../../src/hub/store/deployments/deployments.ts';
 import {
   type ApiFixture,
   type Client,
@@ -48,7 +48,7 @@ afterAll(() => api.stop());
 const secret = { name: 'TOKEN', value: 'canary-8d1f' };
 const post = (body: unknown) => client.call<DryRun>('POST', '/v2/deployments?dry_run=true', body);
 
-describe('before a listener has told how its cluster renders', () => {
+describe('before a listener has reported its rendering configuration', () => {
   test('POST answers the deployment without manifests', async () => {
     const before = await api.rowCounts();
     const body = createBody({ secrets: [secret] });
@@ -207,7 +207,7 @@ describe('once it has', () => {
         record.id,
       ]);
       await api.store.database.forTenant(client.tenantId).transaction((transaction) =>
-        updateWanted(transaction, api.store.box, client.tenantId, record.id, {
+        updateDesiredState(transaction, api.store.box, client.tenantId, record.id, {
           expectedGeneration: 1,
           sourceConfig: record.sourceConfig,
           sourceRevisionConfig: { ...source, image_uri: null, repo_commit_sha: null },
@@ -252,7 +252,7 @@ describe('once it has', () => {
       },
     );
 
-    test('one that is built first replaces pods in the end; until then those of now are wanted', async () => {
+    test('replaces pods after the build, and keeps the present ones until then', async () => {
       const id = await between('BUILD_FAILED');
       const { body } = await dry(id, { secrets: [secret] });
       expect(body).toMatchObject({ new_revision: true, builds: true, pods_roll: true });

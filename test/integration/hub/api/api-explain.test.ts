@@ -1,4 +1,4 @@
-/** Why a revision is where it is, told over the API while a listener comes, works, fails and goes. */
+/** Explains the status of a revision over the API while a listener connects, works, fails and disconnects. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type ApiFixture,
@@ -119,7 +119,7 @@ test('before a listener ever came: start one', async () => {
   expect(explained.remedy?.text).toContain('berth listener');
 });
 
-test('from the first word of the cluster until it serves, and then until nobody looks', async () => {
+test('explains a deployment from its first report until it serves, and then until it is not observed', async () => {
   const { listenerId, report, deployment, observed, applied } = await served();
   const ref = { id: deployment.latest_revision_id, number: 1 };
   expect(reasons(await explain(deployment))).toEqual(['Reconciling', 'Reconciling']);
@@ -222,7 +222,7 @@ test('a failed revision names its culprit; those that others overtook name their
   const overtaken = await explain(deployment, skipped);
   expect(overtaken).toMatchObject({ status: 'SKIPPED', number: 2 });
   expect(overtaken.causes.at(-1)).toMatchObject({ object: { kind: 'Revision', object: '3', id: failed.id } });
-  // The one that serves goes on doing so.
+  // The active revision keeps serving.
   expect(await explain(deployment, first.id)).toMatchObject({ serves: 'yes' });
 });
 

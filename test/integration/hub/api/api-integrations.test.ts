@@ -1,7 +1,7 @@
 /** Integrations: tokens go in and never come out, deployments hold them, and the git host is asked with care. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createGitHost } from '../../../../src/hub/git-host/git-host.ts';
-import { holdIntegration, openIntegration } from '../../../../src/hub/store/builds/integrations.ts';
+import { lockIntegration, openIntegration } from '../../../../src/hub/store/builds/integrations.ts';
 import {
   type ApiFixture,
   type Client,
@@ -116,7 +116,7 @@ describe('the life of an integration', () => {
       .read((reader) => openIntegration(reader, api.store.box, own.tenantId, integration.id));
     expect(opened?.token).toBe('second');
     expect(before?.sealed.includes(TOKEN)).toBe(false);
-    // Nothing to change: nothing changes, nothing is told.
+    // Without a difference, nothing changes and no event is recorded.
     const same = await own.call<Integration>('PATCH', url, { name: 'another' });
     expect(same.body.updated_at).toBe((await own.call<Integration>('GET', url)).body.updated_at);
 
@@ -273,7 +273,7 @@ describe('deployments', () => {
         )
       )[0]?.n;
     const deletion = await api.store.database.forTenant(client.tenantId).transaction(async (transaction) => {
-      expect(await holdIntegration(transaction, client.tenantId, id)).not.toBeNull();
+      expect(await lockIntegration(transaction, client.tenantId, id)).not.toBeNull();
       const asked = client.call('DELETE', `/v2/integrations/${id}`);
       await expect.poll(waiting, { timeout: 30_000 }).toBe(1);
       await transaction.query(
@@ -358,7 +358,7 @@ describe('the repositories', () => {
     expect(git.requests.at(-1)).toMatch(/^\/gitlab\/api\/v4\/projects\?/);
   });
 
-  test('of the provider git: 400 with the reason, and nobody is called', async () => {
+  test('rejects the provider git with 400 and the reason, without a call', async () => {
     const before = git.requests.length;
     const answer = await listed({ provider: 'git' });
     expect(answer.status).toBe(400);
@@ -393,7 +393,7 @@ describe('the repositories', () => {
     expect(JSON.stringify(trusting.store.logger.lines)).not.toContain(TOKEN);
   });
 
-  test('of a host that nobody vouches for, or that is not there: 502', async () => {
+  test('returns 502 for a host with an untrusted certificate, and for a missing host', async () => {
     const { port } = git;
     const strict = createGitHost({ allowPrivate: true });
     const access = { provider: 'gitlab', hostUrl: git.url, token: TOKEN } as const;

@@ -139,7 +139,7 @@ describe('no escalation', () => {
     expect((await admin.call<ApiKey>('GET', `${url}/${id}`)).body.revoked_at).toBeNull();
   });
 
-  test('nobody gives a scope that they do not have: 400 that names it, and no key', async () => {
+  test('rejects a scope that the calling key does not have with 400 that names it, and creates no key', async () => {
     const little = await api.client(admin.tenantId, ['admin', 'deployments:read']);
     const count = () => api.store.sql('SELECT id FROM api_keys').then((rows) => rows.length);
     const before = await count();

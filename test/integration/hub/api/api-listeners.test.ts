@@ -122,7 +122,7 @@ describe('a change', () => {
     ]);
   });
 
-  test('to a name that is taken: 409; to what is none: 422', async () => {
+  test('rejects a name that is taken with 409, and an invalid one with 422', async () => {
     const listener = await made();
     const { compute_id: taken } = await made();
     expect((await patch(listener, { compute_id: taken })).status).toBe(409);
@@ -197,7 +197,7 @@ describe('a change', () => {
 });
 
 describe('deletion', () => {
-  test('of one that nobody uses, with an event', async () => {
+  test('deletes an unused listener, with an event', async () => {
     const listener = await made();
     expect((await client.call('DELETE', at(listener))).status).toBe(204);
     expect((await client.call('DELETE', at(listener))).status).toBe(404);
@@ -287,7 +287,7 @@ test('a key that runs listeners reads them, and changes none', async () => {
   expect((await runner.call('DELETE', at(listener))).status).toBe(403);
 });
 
-test('in the cloud the list of namespaces places nobody, so it can change freely', async () => {
+test('can change the list of namespaces freely in the cloud, because it places no deployment', async () => {
   const cloud = await startApi({ hosting: 'cloud' });
   try {
     const own = await cloud.tenant();

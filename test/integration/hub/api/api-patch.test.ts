@@ -314,7 +314,7 @@ describe('If-Match', () => {
     expect((await change(5, 'nonsense')).status).toBe(412);
   });
 
-  test('a dry run tells the generation that is stored, by which nobody’s change is lost', async () => {
+  test('a dry run returns the stored generation, so that no change is lost', async () => {
     const made = await create(client);
     const body = { source_config: { resource_spec: { cpu: 2 } } };
     const dry = await client.call('PATCH', `${urlOf(made)}?dry_run=true`, body);

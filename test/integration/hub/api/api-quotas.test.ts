@@ -372,7 +372,7 @@ describe("the policy's quotas", () => {
 
   test('where nothing is limited, writes of a tenant do not wait for each other', async () => {
     const client = await bounded({});
-    // Somebody holds the tenant as a quota check would.
+    // Locks the tenant as a quota check would.
     await api.store.database.platform.transaction(async (transaction) => {
       await transaction.query('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [client.tenantId]);
       expect((await post(client, ONE)).status).toBe(201);

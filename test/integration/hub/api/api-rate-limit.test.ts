@@ -64,7 +64,7 @@ describe('the limit of a key', () => {
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('is its own: another key of the same tenant goes on, probes too', async () => {
+  test('limits each key separately, so other keys of the tenant and probes are not affected', async () => {
     const api = await start({ rateLimits: { perKey: few(2), failures: null } });
     const client = await api.tenant();
     const other = await api.client(client.tenantId, ALL_SCOPES);

@@ -165,7 +165,7 @@ describe('no token', () => {
   });
 });
 
-test('what leaves with keep_workloads goes on pulling, and nothing else, until a deletion with force', async () => {
+test('lets a deployment that left with keep_workloads only pull, until a deletion with force', async () => {
   const owner = await api.tenant();
   const made = await create(owner, { source: 'internal_image', source_revision_config: {} });
   const asOwner = { id: made.id, tenantId: owner.tenantId, appName: 'x' };

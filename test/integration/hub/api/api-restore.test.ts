@@ -141,7 +141,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect(late.body.source_config).toMatchObject({ custom_url: null });
   });
 
-  test('its own host, which nobody else has: it has it again, also while it is given up and to the end of the grace', async () => {
+  test('restores a host that no other deployment has, also while it is being released and until the end of the grace period', async () => {
     const source_config = { custom_url: `https://${uniqueName('own')}.example.com` };
     const made = await create(client, { source_config });
     const held = () =>
@@ -186,7 +186,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     const made = await create(client);
     await remove(made.id);
     await api.store.sql('UPDATE deployments SET purge_after = now() WHERE id = $1', [made.id]);
-    expect(await restore(made.id)).toMatchObject(refused(409, 'grace of the deletion is over'));
+    expect(await restore(made.id)).toMatchObject(refused(409, 'grace period of the deletion has ended'));
   });
 
   test('force skips a running grace: gone at once', async () => {
@@ -208,7 +208,9 @@ describe('POST /v2/deployments/{id}/restore', () => {
     await tenant.call('DELETE', `/v2/deployments/${made.id}`);
     await create(tenant);
     await api.store.sql('UPDATE deployments SET purge_after = now() WHERE id = $1', [made.id]);
-    expect(await restore(made.id, tenant)).toMatchObject(refused(409, 'grace of the deletion is over'));
+    expect(await restore(made.id, tenant)).toMatchObject(
+      refused(409, 'grace period of the deletion has ended'),
+    );
   });
 
   test('many at once: one restores', async () => {
@@ -239,7 +241,9 @@ describe('POST /v2/deployments/{id}/restore', () => {
       const tenant = await none.tenant();
       const made = await create(tenant);
       await tenant.call('DELETE', `/v2/deployments/${made.id}`);
-      expect(await restore(made.id, tenant)).toMatchObject(refused(409, 'grace of the deletion is over'));
+      expect(await restore(made.id, tenant)).toMatchObject(
+        refused(409, 'grace period of the deletion has ended'),
+      );
     } finally {
       await none.stop();
     }
@@ -266,7 +270,7 @@ describe('in a cluster', () => {
     (await labelled(id, 'controllerrevisions.apps')).items
       .filter(({ metadata }) => metadata.ownerReferences === undefined)
       .map(({ metadata }) => metadata.uid);
-  /** A stranger reads of it in the API and with kubectl: that it is on its way out, and until when it can be restored. */
+  /** The API and kubectl show that it is being deleted, and until when it can be restored. */
   async function tellsUntilWhen(id: string): Promise<void> {
     const resource = async () => (await labelled(id, 'mdep')).items[0];
     await waitFor(
@@ -380,7 +384,7 @@ describe('in a cluster', () => {
     expect(await pods()).toEqual(before);
   });
 
-  test('a custom resource that somebody deletes within the grace comes back with its data by restore', async () => {
+  test('restores a custom resource that was deleted within the grace period, with its data', async () => {
     const { id } = await berth.create(smallDeployment('lost'));
     const ready = await berth.ready(id);
     const volumes = async () => (await labelled(id, 'pvc')).items.map(({ metadata }) => metadata.uid);
@@ -414,7 +418,7 @@ describe('in a cluster', () => {
     await gone(id);
   });
 
-  test('the grace ends and nobody asks: all of it goes', async () => {
+  test('removes everything when the grace period ends without a restore', async () => {
     const { id } = await berth.create(smallDeployment('ending', { secrets: [{ name: 'A', value: '1' }] }));
     await berth.ready(id);
     await berth.call('DELETE', `/v2/deployments/${id}`);

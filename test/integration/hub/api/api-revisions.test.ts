@@ -58,7 +58,7 @@ async function twoRevisions(): Promise<{ id: string; first: string; second: stri
 }
 
 describe('POST …/revisions', () => {
-  test('makes one of the latest content although nothing differs, with its tag looked up anew', async () => {
+  test('creates a revision of the latest content without a difference, and resolves its tag again', async () => {
     const { id, second } = await twoRevisions();
     await resolve(second, DIGEST);
     const answer = await post(path(id));
@@ -179,7 +179,7 @@ describe.each(['redeploy', 'rollback'] as const)('POST …/revisions/{rid}/%s', 
     expect(await read(id)).toMatchObject({ latest_revision_id: all[0]?.id, generation: 14 });
   });
 
-  test('the secrets of then are held against the source_config of now', async () => {
+  test('checks the earlier secrets against the current source_config', async () => {
     // A pool of this size is too small for the scales, which is no matter to a database that is not ours.
     const made = await create(client, {
       secrets: [{ name: 'DATABASE_URI_CUSTOM', value: 'postgres://elsewhere/db' }],
@@ -282,7 +282,7 @@ describe('git_host', () => {
     }
   });
 
-  test('of a tag is none beside a branch that is built on push, until that is switched off', async () => {
+  test('rejects a tag while a branch is built on push, until that is disabled', async () => {
     const { id, latestRevisionId: ofTag } = await built(DIGEST, 'refs/tags/v1');
     const become = (build_on_push: boolean) =>
       api.store.sql(

@@ -161,7 +161,7 @@ test("another tenant's ids: 404, the same as for ids that do not exist, and noth
       expect(foreign.status, `${nameOf(route)}: ${foreign.text}`).toBe(404);
       const unknown = await send(route, {}, as(client));
       expect(unknown, nameOf(route)).toEqual(foreign);
-      // One's own deployment with a stranger's revision, and the like.
+      // For example an own deployment with a revision of another tenant.
       const names = parametersOf(route);
       for (const name of names.length > 1 ? names : []) {
         const mixed = await send(route, { ...strangerIds, [name]: owned[name] ?? '' }, as(client));
@@ -198,7 +198,7 @@ test('nothing of another tenant is on a list, or in any other answer without an 
   }
 });
 
-test("an X-Tenant-Id: another's only for admins, an unknown one for nobody, one that is no id 422", async () => {
+test('accepts an X-Tenant-Id of another tenant only for admins, no unknown one, and rejects an invalid one with 422', async () => {
   const stranger = await api.tenant(ALL_SCOPES.filter((scope) => scope !== 'admin'));
   await unchanged(async () => {
     for (const route of guardedRoutes(api)) {
@@ -240,7 +240,7 @@ test("another tenant's ids in a body or a query: refused, or as if they did not 
   });
 });
 
-test('an id that is none: 422 with its place', async () => {
+test('rejects an invalid id with 422 and its location', async () => {
   for (const route of guardedRoutes(api)) {
     for (const name of parametersOf(route)) {
       const answer = await send(route, { ...owned, [name]: 'none' }, as(owner));

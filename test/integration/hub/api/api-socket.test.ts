@@ -286,13 +286,13 @@ test('a fault of ours is a 500 with the request id and nothing else', async () =
   expect(api.store.logger.lines.some(({ level, fields }) => level === 'error' && 'err' in fields)).toBe(true);
 });
 
-test('a request that is on its way in when the API shuts down is answered, and the connection ends', async () => {
+test('completes a request that arrives during the shutdown, and closes the connection', async () => {
   const other = await startApi();
   const url = new URL(await other.app.listen({ host: '127.0.0.1', port: 0 }));
   const socket = connect(Number(url.port), url.hostname);
   const answer = text(socket);
   socket.write('GET /healthz HTTP/1.1\r\nhost: berth\r\n');
-  // The server has seen the beginning once it answers somebody who came later.
+  // The server has read the beginning when it responds to a later request.
   await fetch(new URL('/healthz', url));
   const stopped = other.stop();
   await waitFor(

@@ -64,7 +64,7 @@ describe('renaming', () => {
     expect(new Set(events.map(({ actor_kind: kind }) => kind))).toEqual(new Set(['api_key']));
   });
 
-  test('to what is taken: 409; to what is none: 422', async () => {
+  test('rejects a value that is taken with 409, and an invalid one with 422', async () => {
     const key = await madeKey();
     const other = await madeKey();
     const [value, sibling] = [await madeValue(key), await madeValue(key)];
@@ -118,7 +118,7 @@ describe('deletion', () => {
     expect(event?.actor_kind).toBe('api_key');
   });
 
-  test('while values are made and given: nothing is left of it, and nobody gets a 500', async () => {
+  test('leaves nothing and causes no 500 while values are created and assigned', async () => {
     for (let round = 0; round < 6; round += 1) {
       const key = await madeKey();
       const value = await madeValue(key);

@@ -45,7 +45,7 @@ async function events(tenantId: string): Promise<AuditEvent[]> {
 }
 
 describe('a tenant', () => {
-  test('is made, found, listed and told of in the history', async () => {
+  test('is created, found, listed and recorded in the history', async () => {
     const tenant = await makeTenant({ quotas: { cpu: 7.5, deployments: null } });
     expect(tenant).toMatchObject({
       quotas: { cpu: 7.5, deployments: null },
@@ -202,7 +202,7 @@ describe('deleting a tenant', () => {
 });
 
 describe('the history of a tenant', () => {
-  test('holds everything of its own and nothing of others, for whoever may read its deployments', async () => {
+  test('contains everything of the tenant and nothing of others, for keys that may read its deployments', async () => {
     const [one, other] = [await makeTenant(), await makeTenant()];
     const reader = await api.client(one.id, ['deployments:read']);
     const writer = await api.client(one.id, ['deployments:read', 'deployments:write']);

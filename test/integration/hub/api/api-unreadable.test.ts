@@ -1,4 +1,4 @@
-/** A deployment whose secrets cannot be decrypted: its own trouble, told in each place, and nobody else's. */
+/** A deployment whose secrets cannot be decrypted: each response reports it, and no other deployment is affected. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.ts';
 import { type ApiFixture, type Client, create, type Deployment, startApi } from '../../harness/api.ts';
@@ -85,12 +85,12 @@ describe('PATCH', () => {
     const answer = await patch(body());
     expect(answer).toMatchObject({
       status: 409,
-      body: { detail: expect.stringContaining('Send its secret values anew') },
+      body: { detail: expect.stringContaining('Send all secret values again') },
     });
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('with every secret and its value mends it', async () => {
+  test('repairs it when the body has all secrets and values', async () => {
     const secrets = [{ name: 'TOKEN', value: 'anew' }];
     const answer = await patch({ secrets });
     expect(answer).toMatchObject({ status: 200, body: { secrets, generation: 2 } });
@@ -134,7 +134,7 @@ test('its revision is explained by it, as long as it lasts', async () => {
   expect(after.causes.map(({ reason }) => reason)).not.toContain('SecretsUnreadable');
 });
 
-test('one that serves and is mended is handed out at once, with the environment that is new', async () => {
+test('hands out a repaired active deployment at once, with the new environment', async () => {
   await api.store.sql('UPDATE deployments SET active_revision_id = latest_revision_id WHERE id = $1', [
     broken.id,
   ]);

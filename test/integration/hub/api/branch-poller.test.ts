@@ -1,11 +1,11 @@
-/** Branches that are looked at, with a real git server: pushes that no webhook told of, and hosts that are away. */
+/** Polls of branches with a real git server: pushes without a webhook, and hosts that do not respond. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RepositoryAccess } from '../../../../src/domain/builds/git-host.ts';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
 import { startBranchPoller } from '../../../../src/hub/api/builds/branch-poller.ts';
 import type { ApiDeps } from '../../../../src/hub/api/core/deps.ts';
 import { createGitHost } from '../../../../src/hub/git-host/git-host.ts';
-import { claimBranches, scheduleForgotten } from '../../../../src/hub/store/builds/branch-watch.ts';
+import { claimBranches, scheduleUnscheduled } from '../../../../src/hub/store/builds/branch-watch.ts';
 import { type GitOverHttps, startGitOverHttps } from '../../../cluster/images/git-over-https.ts';
 import {
   type ApiFixture,
@@ -92,7 +92,7 @@ async function stateOf(id: string): Promise<Looked> {
   return row ?? { watch: null, seconds: 0 };
 }
 
-/** Makes a branch due and waits until it was looked at: then it is due no sooner than the interval again. */
+/** Makes a branch due and waits until it was polled. The next poll is then due after the interval. */
 async function look(...ids: string[]): Promise<Looked> {
   await api.store.sql('UPDATE deployments SET next_poll_at = now() WHERE id = ANY($1::uuid[])', [ids]);
   for (const id of ids)
@@ -154,7 +154,7 @@ describe('a new commit', () => {
     expect(body.generation).toBe(1);
   });
 
-  test('does not overrule whoever went back to an earlier one; a branch forced back is followed', async () => {
+  test('does not override a rollback to an earlier commit, and follows a branch that was forced back', async () => {
     const repository = `shop/${uniqueName()}`;
     const first = await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
@@ -174,13 +174,13 @@ describe('a new commit', () => {
   });
 });
 
-describe('a look that fails', () => {
+describe('a failed poll', () => {
   const failures = async (id: string) =>
     (await events(id))
       .filter(({ reason }) => reason.startsWith('Branch'))
       .map(({ reason, message }) => `${reason}: ${message}`);
 
-  test('is told once, comes ever more seldom, and is told to be over; nothing of it is secret', async () => {
+  test('is recorded once, is retried with backoff, and its end is recorded, without secrets', async () => {
     const repository = `shop/${uniqueName()}`;
     await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
@@ -192,7 +192,7 @@ describe('a look that fails', () => {
     // Every 3000 seconds, doubled up to an hour.
     expect(waits.map((seconds) => Math.round(seconds / 100))).toEqual([36, 36, 36, 36]);
     expect(await failures(id)).toEqual([
-      'BranchUnreadable: The branch main could not be looked at: the git host cannot be reached or answers with an error.',
+      'BranchUnreadable: The branch main could not be polled: the git host cannot be reached or answers with an error.',
     ]);
     git.token = 'another';
     await look(id);
@@ -252,7 +252,7 @@ describe('when to look', () => {
     expect((await client.call('POST', `/v2/deployments/${id}/restore`)).status).toBe(200);
     expect(await due(id)).toBe(true);
     await api.store.sql('UPDATE deployments SET next_poll_at = NULL WHERE id = $1', [id]);
-    await api.store.database.platform.transaction(scheduleForgotten);
+    await api.store.database.platform.transaction(scheduleUnscheduled);
     expect(await due(id)).toBe(true);
     await api.store.sql(`UPDATE deployments SET next_poll_at = now() + interval '1 day' WHERE id = $1`, [id]);
   });
@@ -275,7 +275,7 @@ describe('when to look', () => {
     expect(taken.every((id) => ids.includes(id))).toBe(true);
   });
 
-  test('where none is looked at otherwise: at those of which a push was not sure, once', async () => {
+  test('polls only branches with a push of unclear order, once, when polling is disabled', async () => {
     for (const poller of pollers.splice(0)) await poller.stop();
     const repository = `shop/${uniqueName()}`;
     const head = await git.commitFiles(repository, { 'app.yaml': 'a' });

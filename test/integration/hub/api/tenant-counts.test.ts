@@ -126,7 +126,7 @@ describe('secrets of revisions', () => {
     expect(await prune()).toBe(0);
   });
 
-  test('of the one that the cluster is told to run stay, though nothing but failed builds came after it', async () => {
+  test('keeps the secrets of the desired revision when only failed builds came after it', async () => {
     const client = await api.tenant();
     const { id, revisions } = await six(client);
     await api.store.sql(`UPDATE revisions SET status = 'DEPLOY_FAILED' WHERE id = $1`, [revisions[1]]);

@@ -302,7 +302,7 @@ describe('a push', () => {
     expect((await read(to.client, id)).generation).toBe(1);
   });
 
-  test('that deletes the branch builds nothing; the branch made again begins anew', async () => {
+  test('builds nothing when the branch is deleted, and starts over when it is created again', async () => {
     const to = await hook();
     const { id } = await tracking(to);
     const [first, second] = [newCommit(), newCommit()];
@@ -371,7 +371,7 @@ describe('a push', () => {
     const [event] = await events(to.client, broken.id);
     expect(event).toMatchObject({
       reason: 'PushNotBuilt',
-      message: expect.stringContaining('a fault on our side'),
+      message: expect.stringContaining('an internal error'),
     });
     expect(JSON.stringify(answer.body) + JSON.stringify(event)).not.toContain('no revision for');
   });
@@ -516,7 +516,7 @@ describe('a delivery', () => {
 });
 
 describe('the secret', () => {
-  test('is shown once, with where to send deliveries; made anew, the former one is taken for a day', async () => {
+  test('is shown once with the URL for deliveries; after a new one, the former one is accepted for a day', async () => {
     const to = await hook();
     await tracking(to);
     const ping = (secret: string) =>

@@ -374,7 +374,7 @@ async function stopListener(): Promise<void> {
   ]);
 }
 
-test('hubs are updated: one of before refuses to be told what the listener knows, a newer one keeps the reader until it is', async () => {
+test('during an update of hubs, an older hub rejects the features of the listener, and a newer one keeps the reader until it gets them', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api');
   pod.print('app', 'last words');
@@ -410,7 +410,7 @@ test('the listener is stopped, or is not there: streams end with a sentence, and
   expect(stream.lines.at(-1)).toEqual({ end: expect.stringContaining('was stopped') });
   const refused = await read(of);
   expect(refused.status).toBe(503);
-  expect(refused.body.detail).toMatch(/cannot be seen/);
+  expect(refused.body.detail).toMatch(/cannot be reached/);
   // One of a version before: it neither says what it knows nor reads previous runs.
   const ids: (string | undefined)[] = [];
   running = await world.startListener((hub) => ({

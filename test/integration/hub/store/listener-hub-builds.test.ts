@@ -6,7 +6,7 @@ import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import type { Secret } from '../../../../src/domain/deployment/deployment.ts';
 import { createIntegration, updateIntegration } from '../../../../src/hub/store/builds/integrations.ts';
 import type { DeploymentRecord } from '../../../../src/hub/store/core/records.ts';
-import { updateWanted } from '../../../../src/hub/store/deployments/deployments.ts';
+import { updateDesiredState } from '../../../../src/hub/store/deployments/deployments.ts';
 import { listRevisions } from '../../../../src/hub/store/deployments/revisions.ts';
 import { renewBuildCredentials } from '../../../../src/hub/store/secrets/build-credentials.ts';
 import { pendingPullSecrets, redeliverPullSecrets } from '../../../../src/hub/store/secrets/pull-secrets.ts';
@@ -209,7 +209,7 @@ describe('a work item of a repository', () => {
     expect(await isWork(record)).toBe(false);
   });
 
-  it('that was out when the key of the registry was changed is waited for until it was made anew', async () => {
+  it('waits for an item that was handed out when the key of the registry changed until it is requeued', async () => {
     const { platform } = hub.store.database;
     const record = await deploy('pulls meanwhile');
     const first = await itemOf(record);
@@ -236,7 +236,7 @@ describe('a work item of a repository', () => {
     expect((await itemNow(record))?.build_secret?.data).toHaveProperty('config.json');
   });
 
-  it('whose integration has a token that cannot be decrypted is put off; the history says which, and what mends it', async () => {
+  it('is postponed when the token of its integration cannot be decrypted; the history names it and the fix', async () => {
     const { integrationId, change } = await renewable('lost');
     const record = await deploy('lost token', { integrationId });
     await hub.store.sql(
@@ -258,7 +258,7 @@ describe('a work item of a repository', () => {
     expect((await itemNow(record))?.build_secret?.data['git-token']).toBe('another-token');
   });
 
-  it('whose serving revision cannot be decrypted is of the one that mends it, which starts nothing until it is built', async () => {
+  it('names the replacing revision when the active one cannot be decrypted, and starts nothing until it is built', async () => {
     const record = await deploy('mended', { secrets: [{ name: 'TOKEN', value: 'lost' }] });
     await hub.store.sql(
       `UPDATE revisions SET status = 'DEPLOYED', resolved_image = 'registry.example/apps/a@${DIGEST}' WHERE id = $1`,
@@ -274,7 +274,7 @@ describe('a work item of a repository', () => {
     expect(await itemOf(record)).toBeUndefined();
     const next = uuidv7();
     await hub.store.database.forTenant(tenantId).transaction((transaction) =>
-      updateWanted(transaction, hub.store.box, tenantId, record.id, {
+      updateDesiredState(transaction, hub.store.box, tenantId, record.id, {
         expectedGeneration: record.generation,
         sourceConfig: record.sourceConfig,
         sourceRevisionConfig: GIT,
@@ -319,7 +319,7 @@ describe('a work item of a repository', () => {
 });
 
 describe('the report of a build', () => {
-  it('that runs, then has succeeded: the image is wanted at once; told again, nothing changes', async () => {
+  it('requests the image at once when a running build succeeds, and ignores a repeated report', async () => {
     const record = await deploy('built');
     const { spec } = await itemOf(record);
     const revisionId = record.latestRevisionId ?? '';
@@ -359,7 +359,7 @@ describe('the report of a build', () => {
       'SELECT whole, attempts FROM repository_cleanings WHERE deployment_id = $1',
       [record.id],
     );
-    // Once, though it was told three times: what the image before it needed may go.
+    // Only once, though it was reported three times: the previous image is no longer needed.
     expect(cleanings).toEqual([{ whole: false, attempts: 0 }]);
   });
 
@@ -396,7 +396,7 @@ describe('the report of a build', () => {
     await itemOf(record);
     const first = record.latestRevisionId ?? '';
     const changed = await hub.store.database.forTenant(tenantId).transaction((tx) =>
-      updateWanted(tx, hub.store.box, tenantId, record.id, {
+      updateDesiredState(tx, hub.store.box, tenantId, record.id, {
         expectedGeneration: record.generation,
         sourceConfig: record.sourceConfig,
         sourceRevisionConfig: { ...GIT, repo_ref: 'next' },
@@ -423,7 +423,7 @@ describe('the report of a build', () => {
     ]);
   });
 
-  it('of an id that is none, or of nobody, is passed over', async () => {
+  it('ignores a report with an invalid or unknown id', async () => {
     const record = await deploy('nobody');
     for (const revisionId of ['not-an-id', uuidv7()])
       await told(record, { revisionId, number: 1, phase: 'Running' });

@@ -44,7 +44,7 @@ describe('lease', () => {
     expect(refused.body.detail).toMatchObject([{ loc: ['body', 'namespaces', 1] }]);
   });
 
-  it('passes to another holder when it ran out; the former one is told with every call', async () => {
+  it('passes to another holder when it expires; the former one gets an error in every call', async () => {
     const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
     await a.lease();
     await expire();
@@ -56,7 +56,7 @@ describe('lease', () => {
     expect((await b.work()).status).toBe(200);
   });
 
-  it('that ran out is renewed in its epoch when nobody else took it', async () => {
+  it('is renewed in its epoch after it expired when no other process took it', async () => {
     const a = protocolClient(hub, 'a');
     await a.lease();
     const before = a.epoch;
@@ -76,7 +76,7 @@ describe('lease', () => {
     expect((await b.lease()).status).toBe(200);
   });
 
-  it('of a process that starts again under its old name begins a new epoch, so that its seq counts anew', async () => {
+  it('begins a new epoch for a process that restarts with its old name, so that its seq restarts', async () => {
     const first = protocolClient(hub, 'a');
     await first.lease();
     await first.report([]);
@@ -130,7 +130,7 @@ describe('the status of what it has', () => {
       lastTransitionTime: new Date().toISOString(),
     }));
 
-  it('is UNKNOWN after a loss until the first complete inventory of who takes over: before that nobody has looked', async () => {
+  it('is UNKNOWN after a loss until the first complete inventory of the new holder', async () => {
     const { tenantId, scope } = await newTenant(hub.store);
     const shop = await insert(hub.store, tenantId, 'shop');
     // A resource that a complete inventory lacks is missing in the cluster.
@@ -160,7 +160,7 @@ describe('the status of what it has', () => {
     await first.inventory([entry], true);
     expect(await seen()).toBe('READY');
 
-    // A successor within the time of the lease: nobody notices.
+    // A successor within the duration of the lease has no visible effect.
     await first.lease({ release: true });
     const second = protocolClient(hub, 'second');
     await second.lease();
@@ -222,7 +222,7 @@ describe('the cluster of a listener', () => {
     expect((await b.lease(ours)).status).toBe(200);
   });
 
-  it('is asked with each renewal: one that told only later loses the lease', async () => {
+  it('is checked with each renewal: a listener that reports it later loses the lease', async () => {
     const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
     await a.lease(ours);
     await a.lease({ release: true });
@@ -265,7 +265,7 @@ describe('who may run a listener', () => {
     expect(await answers({ keyTenantId: otherId, scopes: ['admin'] })).toEqual([200, 200]);
   });
 
-  it('an id that there is not: 404; one that is none: 400 or 422 of the app', async () => {
+  it('returns 404 for an unknown id, and 400 or 422 for an invalid one', async () => {
     expect((await lease('01900000-0000-7000-8000-00000000dead')).status).toBe(404);
     expect((await lease('nonsense')).status).toBeGreaterThanOrEqual(400);
   });

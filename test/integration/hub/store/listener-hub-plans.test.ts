@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import { type Database, openDatabase } from '../../../../src/hub/store/core/database.ts';
 import type { DeploymentRecord } from '../../../../src/hub/store/core/records.ts';
-import { insertDeployment, updateWanted } from '../../../../src/hub/store/deployments/deployments.ts';
+import { insertDeployment, updateDesiredState } from '../../../../src/hub/store/deployments/deployments.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from '../../harness/hub.ts';
 import { insert, newDeployment, newTenant } from '../../harness/store.ts';
 
@@ -29,7 +29,7 @@ afterEach(async () => {
 
 const query = <Row>(text: string) => others.platform.read((reader) => reader.query<Row>(text));
 
-/** Rows of each table that were read by scans of the whole of it, as far as sessions have told. */
+/** Rows of each table that were read by sequential scans, as far as sessions have reported them. */
 async function scanned(): Promise<Record<string, number>> {
   await query('SELECT pg_stat_force_next_flush()');
   const rows = await query<{ name: string; rows: number }>(`
@@ -54,7 +54,7 @@ async function turn(tenantId: string, listener: ReturnType<typeof protocolClient
   await seen(record, 1);
   const { sourceConfig, sourceRevisionConfig, secrets } = record;
   const changed = await hub.store.database.forTenant(tenantId).transaction((transaction) =>
-    updateWanted(transaction, hub.store.box, tenantId, record.id, {
+    updateDesiredState(transaction, hub.store.box, tenantId, record.id, {
       expectedGeneration: record.generation,
       sourceConfig,
       sourceRevisionConfig,

@@ -303,7 +303,7 @@ describe('a host that was given up', () => {
 });
 
 describe('a purge that is blocked', () => {
-  it('is noted with what blocks it, told once, and stays with the listener', async () => {
+  it('is recorded with its cause, reported once, and stays with the listener', async () => {
     const record = await insert(hub.store, tenantId, 'blocked');
     await listener.work();
     await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 1 }, observed(record)]);
@@ -422,7 +422,7 @@ describe('inventory', () => {
     expect(await due()).toEqual([two.record.id]);
   });
 
-  it('that is complete of some namespaces says nothing of others; those not seen are told as unknown', async () => {
+  it('does not affect other namespaces when it covers only some; missing deployments become unknown', async () => {
     const { record, entry } = await settled('in-a-namespace');
     const elsewhere = { namespaces: ['elsewhere'] };
     expect((await listener.inventory([], true, elsewhere)).body.due).toBe(0);
@@ -481,7 +481,7 @@ describe('inventory', () => {
     expect(await read(record)).toMatchObject({ generation: 1 });
   });
 
-  it('is asked for when a report tells of a generation that the hub does not know', async () => {
+  it('is requested when a report has a generation that the hub does not know', async () => {
     const record = await insert(hub.store, tenantId, 'ahead');
     const told = { name: record.appName, namespace: record.namespace, deployment_id: record.id };
     const status = { conditions: [], off: false, url: null, active_revision: null };
@@ -493,7 +493,7 @@ describe('inventory', () => {
     expect(ahead.body).toMatchObject({ inventory_wanted: true });
   });
 
-  it('tells of what the hub does not know once an id, and counts it while it is there', async () => {
+  it('records an unknown id once, and counts it while it exists', async () => {
     const orphan = (id: string) => ({
       deployment_id: id,
       name: 'orphan',
@@ -525,7 +525,7 @@ describe('inventory', () => {
     expect(await kept()).toEqual(['orphan-2']);
   });
 
-  it('with many ids that the hub does not know tells of some of them, and how many more there are', async () => {
+  it('records some of many unknown ids, and the number of the others', async () => {
     const orphans = Array.from({ length: 300 }, (_, at) => ({
       deployment_id: `crowd-${at}`,
       name: 'orphan',

@@ -3,13 +3,13 @@ import type { Report } from '../../../../src/contract/protocol/report-protocol.t
 import type { ApplyWork, PurgeWork } from '../../../../src/contract/protocol/work-protocol.ts';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.ts';
-import type { DeploymentRecord, WantedChange } from '../../../../src/hub/store/core/records.ts';
+import type { DeploymentRecord, DesiredChange } from '../../../../src/hub/store/core/records.ts';
 import {
   findDeploymentForUpdate,
   forgetDeployment,
   requestDeletion,
   restoreDeployment,
-  updateWanted,
+  updateDesiredState,
 } from '../../../../src/hub/store/deployments/deployments.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from '../../harness/hub.ts';
 import { insert, newTenant } from '../../harness/store.ts';
@@ -35,10 +35,10 @@ afterEach(async () => {
 
 const actor = { kind: 'system', name: 'test' } as const;
 
-async function patch(record: DeploymentRecord, more: Partial<WantedChange> = {}): Promise<DeploymentRecord> {
+async function patch(record: DeploymentRecord, more: Partial<DesiredChange> = {}): Promise<DeploymentRecord> {
   const { generation, sourceConfig, sourceRevisionConfig } = record;
   return hub.store.database.forTenant(tenantId).transaction((transaction) =>
-    updateWanted(transaction, hub.store.box, tenantId, record.id, {
+    updateDesiredState(transaction, hub.store.box, tenantId, record.id, {
       expectedGeneration: generation,
       sourceConfig,
       sourceRevisionConfig,
@@ -223,7 +223,7 @@ describe('work', () => {
     expect(item?.stale_env_secrets).toEqual([4, 3, 2].map((number) => `${record.appName}-env-${number}`));
   });
 
-  it('names environments that can go until they are told to be gone, and once more when what served is replaced', async () => {
+  it('names removable environments until their removal is reported, and again when the active revision is replaced', async () => {
     let record = await insert(hub.store, tenantId, 'burst', { secrets: [{ name: 'A', value: '1' }] });
     const change = async () => {
       const secrets = { kind: 'values' as const, secrets: [{ name: 'A', value: `${record.generation}` }] };
@@ -240,7 +240,7 @@ describe('work', () => {
     const descending = (from: number, to: number) =>
       Array.from({ length: from - to + 1 }, (_, i) => from - i);
     expect(await stale()).toEqual([descending(41, 2)]);
-    // A listener that told nothing of them is asked again; what it told to be gone never comes again.
+    // A listener that reported none of them is asked again. Those that it reported as removed are not named again.
     await later(60);
     expect(await stale()).toEqual([descending(41, 2)]);
     await listener.report([{ ...applied(record), gone_env_revisions: descending(41, 4) } as Report]);
@@ -414,7 +414,7 @@ describe('work', () => {
     }
   });
 
-  it('that cannot be made is put off and not in the way', async () => {
+  it('is postponed when it cannot be rendered, and blocks no other', async () => {
     const broken = await insert(hub.store, tenantId, 'broken', { secrets: [{ name: 'A', value: '1' }] });
     const sound = await insert(hub.store, tenantId, 'sound');
     await hub.store.sql(`UPDATE secret_sets SET sealed = 'x' WHERE deployment_id = $1`, [broken.id]);
@@ -450,7 +450,7 @@ describe('waiting for work', () => {
     return { answer };
   }
 
-  it('goes on after a hint for its listener that brings nothing, and ends with the one that does', async () => {
+  it('continues after a notification without work, and ends with one that brings work', async () => {
     const { answer } = await waiting();
     await untilItWaits(() => hub.hints.notify([PLATFORM_LISTENER_ID]));
     const record = await insert(hub.store, tenantId, 'waited-for');
@@ -517,7 +517,7 @@ describe('purge', () => {
       await hub.store.sql('UPDATE tombstones SET next_attempt_at = now() WHERE due RETURNING id'),
     ).toHaveLength(count);
 
-  it('looks for what may be there: of environments that were told to be gone for the newest alone', async () => {
+  it('removes environments that may exist; of those reported as removed, only the newest', async () => {
     const record = await insert(hub.store, tenantId, 'long', { secrets: [{ name: 'A', value: '1' }] });
     await patch(record);
     await hub.store.sql(
@@ -670,7 +670,7 @@ describe('purge', () => {
     expect(row).toEqual({ first: true, seconds: 2.9 });
   });
 
-  it('that is refused of a deployment that is gone is put off for longer each time; a new holder tries again', async () => {
+  it('retries a rejected purge of a deleted deployment with backoff; a new holder retries at once', async () => {
     const record = await insert(hub.store, tenantId, 'closed');
     await forget(record);
     const refuse = async () => {
@@ -766,7 +766,7 @@ describe('grace of a deletion', () => {
     ]);
   });
 
-  it('the purge waits for nobody who has not answered, nor for a refused suspension', async () => {
+  it('the purge waits neither for a listener without a report nor for a rejected suspension', async () => {
     const silent = await insert(hub.store, tenantId, 'silent');
     const refusing = await insert(hub.store, tenantId, 'refusing');
     for (const record of [silent, refusing]) await requested(record, 30);

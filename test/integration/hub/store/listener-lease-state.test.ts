@@ -1,4 +1,7 @@
-/** What a cluster has told of itself: looking at the lease without taking it, and refusing what the cluster is too old for. */
+/**
+ * The facts that a cluster reported: reading the lease without taking it, and rejecting features that the cluster is
+ * too old for.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../../src/config/index.ts';
 import {
@@ -63,7 +66,7 @@ describe('the lease, looked at', () => {
     expect((await look(id)).body).toMatchObject({ holder: null, held: false, epoch });
   });
 
-  it('is told to a key that may run the listener, and to no other', async () => {
+  it('is returned only to a key that may run the listener', async () => {
     const id = await newListener();
     const runner = await api.client(client.tenantId, ['listeners:run']);
     const reader = await api.client(client.tenantId, ['deployments:read']);
@@ -104,7 +107,7 @@ describe('what the cluster is too old for', () => {
     expect([body.generation, body.source_config.resource_spec]).toEqual([1, null]);
   });
 
-  it('is taken while the listener has not told its cluster, and where the cluster is new enough', async () => {
+  it('is accepted while the listener has not reported its cluster, and when the cluster is new enough', async () => {
     const silent = await newListener();
     const current = await newListener();
     await tell(current, '1.35');

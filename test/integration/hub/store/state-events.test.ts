@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import type {
   DeploymentRecord,
+  DesiredChange,
   NewDeployment,
-  WantedChange,
 } from '../../../../src/hub/store/core/records.ts';
 import {
   removeRecord,
   requestDeletion,
   restoreDeployment,
-  updateWanted,
+  updateDesiredState,
 } from '../../../../src/hub/store/deployments/deployments.ts';
 import { recordLostListeners } from '../../../../src/hub/store/listeners/listener-loss.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from '../../harness/hub.ts';
@@ -80,9 +80,9 @@ const ACTOR = { kind: 'system' } as const;
 const scope = () => hub.store.database.forTenant(tenantId);
 const deploy = (name: string, more: Partial<NewDeployment> = {}) => insert(hub.store, tenantId, name, more);
 
-const change = (record: DeploymentRecord, more: Partial<WantedChange> = {}) =>
+const change = (record: DeploymentRecord, more: Partial<DesiredChange> = {}) =>
   scope().transaction((transaction) =>
-    updateWanted(transaction, hub.store.box, tenantId, record.id, {
+    updateDesiredState(transaction, hub.store.box, tenantId, record.id, {
       expectedGeneration: record.generation,
       sourceConfig: record.sourceConfig,
       sourceRevisionConfig: record.sourceRevisionConfig,
@@ -190,7 +190,7 @@ test('without a revision it is UNUSED, and no more once it has one; a build that
   expect(await untold()).toEqual([]);
 });
 
-test('older revisions that are skipped or interrupted, and one that waits for being switched on, are told', async () => {
+test('records older revisions that are skipped or interrupted, and one that waits while suspended', async () => {
   const first = await deploy('busy');
   const second = await change(first);
   await listener.work();

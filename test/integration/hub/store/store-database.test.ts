@@ -94,7 +94,7 @@ describe('transaction', () => {
     expect(await values()).toEqual([0]);
   });
 
-  test('a statement that takes too long is cancelled: unavailable, and the connection goes on', async () => {
+  test('cancels a slow statement as unavailable, and keeps the connection', async () => {
     // Long enough for what is no sleep on a busy machine: the same limit holds for that.
     const database = open({ poolSize: 1, statementTimeoutMs: 1_000 });
     await expect(
@@ -302,7 +302,7 @@ describe('PostgreSQL goes away', () => {
       await Promise.all([list(), list(), list()]);
       await own.server.stopServer('fast');
       await own.server.startServer();
-      // Every pooled connection is dead, and nobody has noticed yet.
+      // Every pooled connection is dead, and the pool has not noticed yet.
       await insert(own, tenantId, 'after');
       expect(await list()).toHaveLength(2);
     } finally {

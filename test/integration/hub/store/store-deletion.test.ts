@@ -52,12 +52,12 @@ test('asked for again it may take the tracing project too, and never leaves it a
     expect(await ask(wanted)).toBe('already');
     expect(await read()).toMatchObject({ deleteTracingProject: true, generation: 2 });
   }
-  // Told once: by whom it was changed.
+  // Recorded once, with its author.
   const [told, ...rest] = await history();
   expect(rest).toEqual(before);
   expect(told).toMatchObject({
     reason: 'DeletionRequested',
-    message: 'Deletion of shop was asked for again: its tracing project goes too.',
+    message: 'Deletion of shop was requested again: its tracing project is deleted too.',
     details: { delete_tracing_project: true },
   });
 });
@@ -78,7 +78,7 @@ test('changed to one that keeps what runs it tells who has done so, once', async
   ]);
 });
 
-test('the grace is as long as asked for, whoever asks again; the listener is to suspend it at once', async () => {
+test('keeps the requested grace period after repeated requests, and the listener suspends it at once', async () => {
   const { tenantId, scope } = await newTenant(store);
   const created = await insert(store, tenantId, 'shop');
   await scope.transaction((tx) =>
@@ -147,7 +147,7 @@ test('what was never handed out goes when its grace is over, without a listener;
     await made('wanted'),
   ];
   await store.sql('UPDATE deployments SET handed_out = true WHERE id = $1', [told]);
-  // As after a restore of the hub: the cluster tells of what the record was never handed out as.
+  // As after a restore of the hub: the cluster reports an object that the record was never handed out as.
   await store.sql('UPDATE deployments SET observed_at = now() WHERE id = $1', [seen]);
   for (const id of [asked, told, seen, refused])
     await scope.transaction((tx) => requestDeletion(tx, tenantId, id, request));

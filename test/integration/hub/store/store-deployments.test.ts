@@ -4,13 +4,13 @@ import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import type { Transaction } from '../../../../src/hub/store/core/database.ts';
 import { ReferenceViolation, StaleWrite, UniqueViolation } from '../../../../src/hub/store/core/errors.ts';
 import { listEvents } from '../../../../src/hub/store/core/events.ts';
-import type { DeploymentRecord, WantedChange } from '../../../../src/hub/store/core/records.ts';
+import type { DeploymentRecord, DesiredChange } from '../../../../src/hub/store/core/records.ts';
 import {
   findDeployment,
   findDeploymentForUpdate,
   insertDeployment,
   requestDeletion,
-  updateWanted,
+  updateDesiredState,
 } from '../../../../src/hub/store/deployments/deployments.ts';
 import { listRevisions } from '../../../../src/hub/store/deployments/revisions.ts';
 import { openSecrets } from '../../../../src/hub/store/secrets/secret-box.ts';
@@ -33,7 +33,7 @@ const system = { kind: 'system' } as const;
 const page = { limit: 100, offset: 0 };
 
 /** A change that keeps everything but what is given. */
-function change(record: DeploymentRecord, more: Partial<WantedChange> = {}): WantedChange {
+function change(record: DeploymentRecord, more: Partial<DesiredChange> = {}): DesiredChange {
   return {
     expectedGeneration: record.generation,
     sourceConfig: record.sourceConfig,
@@ -164,7 +164,7 @@ describe('updateWanted', () => {
     );
     const sourceConfig = { ...created.sourceConfig, deployment_type: 'prod' as const };
     const changed = await scope.transaction((tx) =>
-      updateWanted(tx, store.box, tenantId, created.id, change(created, { sourceConfig })),
+      updateDesiredState(tx, store.box, tenantId, created.id, change(created, { sourceConfig })),
     );
     expect(changed).toMatchObject({
       generation: 2,
@@ -185,7 +185,7 @@ describe('updateWanted', () => {
     const created = await insert(store, tenantId, 'shop', { secrets: [{ name: 'A', value: '1' }] });
     const revision = { id: uuidv7(), status: 'QUEUED' as const };
     const changed = await scope.transaction((tx) =>
-      updateWanted(
+      updateDesiredState(
         tx,
         store.box,
         tenantId,
@@ -204,7 +204,7 @@ describe('updateWanted', () => {
     const events = await scope.read((reader) => listEvents(reader, tenantId, created.id, page));
     expect(events.map(({ reason }) => reason)).toEqual(['Patched', 'Created']);
     const back = await scope.transaction((tx) =>
-      updateWanted(
+      updateDesiredState(
         tx,
         store.box,
         tenantId,
@@ -221,9 +221,9 @@ describe('updateWanted', () => {
   test('is refused on another generation, after deletion was asked for, and for another tenant', async () => {
     const [own, other] = [await newTenant(store), await newTenant(store)];
     const created = await insert(store, own.tenantId, 'shop');
-    const update = (tenant: typeof own, more: Partial<WantedChange> = {}) =>
+    const update = (tenant: typeof own, more: Partial<DesiredChange> = {}) =>
       tenant.scope.transaction((tx) =>
-        updateWanted(tx, store.box, tenant.tenantId, created.id, change(created, more)),
+        updateDesiredState(tx, store.box, tenant.tenantId, created.id, change(created, more)),
       );
     await expect(update(own, { expectedGeneration: 7 })).rejects.toBeInstanceOf(StaleWrite);
     await expect(update(other)).rejects.toBeInstanceOf(StaleWrite);
@@ -246,7 +246,7 @@ describe('updateWanted', () => {
             ...current.sourceRevisionConfig,
             image_uri: `registry.example/web:${index}`,
           };
-          await updateWanted(
+          await updateDesiredState(
             tx,
             store.box,
             tenantId,
@@ -278,7 +278,7 @@ describe('updateWanted', () => {
     let waiting: Promise<DeploymentRecord> | undefined;
     await scope.transaction(async (tx) => {
       const current = await lock(tx);
-      await updateWanted(
+      await updateDesiredState(
         tx,
         store.box,
         tenantId,
@@ -299,7 +299,7 @@ describe('updateWanted', () => {
     const results = await Promise.allSettled(
       Array.from({ length: 10 }, () =>
         scope.transaction((tx) =>
-          updateWanted(
+          updateDesiredState(
             tx,
             store.box,
             tenantId,

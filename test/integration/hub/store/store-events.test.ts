@@ -44,7 +44,7 @@ test('several at once keep their order, their places and every sign', async () =
   ]);
 });
 
-test('nobody appends to the history of another tenant, and only the platform to that of none', async () => {
+test('rejects events for another tenant, and accepts events without a tenant only from the platform', async () => {
   const [ours, theirs] = [await newTenant(store), await newTenant(store)];
   const event = (tenantId: string | null): NewEvent => ({
     tenantId,

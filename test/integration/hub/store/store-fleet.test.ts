@@ -1,4 +1,4 @@
-/** The numbers of all tenants that metrics tell: what was made of rows, whoever owns them. */
+/** The totals over all tenants that metrics export. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { uuidv7, uuidv7At } from '../../../../src/domain/core/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.ts';
@@ -42,7 +42,7 @@ const lease = (seconds: number) =>
     [seconds, PLATFORM_LISTENER_ID],
   );
 
-test('nothing is told as nothing: every status with 0, a listener that was never seen', async () => {
+test('returns every status with 0 and a listener that never connected when there is nothing', async () => {
   expect(await fleet()).toEqual({
     deployments: { AWAITING_DELETE: 0, UNKNOWN: 0, UNUSED: 0, AWAITING_DATABASE: 0, READY: 0 },
     due: { platform: { count: 0, oldestSeconds: 0 }, tenant: { count: 0, oldestSeconds: 0 } },
@@ -73,7 +73,7 @@ test('deployments of all tenants are counted by their status, which is UNKNOWN o
   expect((await fleet()).deployments).toEqual({ ...none, UNKNOWN: 1 });
 });
 
-test('work that waits is counted from when it could be taken; what is applied or put off does not wait', async () => {
+test('counts waiting work from when it was due; applied and postponed work does not wait', async () => {
   const { tenantId } = await newTenant(store);
   const [waiting, applied, later] = [
     await insert(store, tenantId, 'waiting'),
@@ -100,7 +100,7 @@ test('work that waits is counted from when it could be taken; what is applied or
   expect(branches.oldestSeconds).toBeGreaterThanOrEqual(200);
 });
 
-test('listeners are counted by owner and status; the pulse of the platform’s alone is told', async () => {
+test('counts listeners by owner and status, and reports the last call of the platform’s only', async () => {
   await lease(30);
   const { tenantId } = await newTenant(store);
   await theirs(tenantId);
@@ -118,7 +118,7 @@ test('listeners are counted by owner and status; the pulse of the platform’s a
   expect((await fleet()).listeners[0]?.status).toBe('LOST');
 });
 
-test('work that a tenant’s own listener never takes is told apart from the platform’s', async () => {
+test('separates work that a tenant’s listener never takes from the platform’s', async () => {
   const { tenantId } = await newTenant(store);
   const { id: listenerId } = await theirs(tenantId);
   await insert(store, tenantId, 'ours');
@@ -173,7 +173,7 @@ test('a deployment whose revisions fail again and again counts once, by the newe
   });
 });
 
-test('of more listeners than are told one by one, those come first that are lost', async () => {
+test('lists lost listeners first when there are more than the limit', async () => {
   await lease(30);
   try {
     await store.sql(

@@ -106,7 +106,7 @@ describe('housekeeping', () => {
     return { left };
   };
 
-  test('removes what has expired in portions, until nothing is left; what is held by somebody waits', async () => {
+  test('removes expired rows in portions until none is left, and skips locked rows', async () => {
     const { left } = await keys(1_200);
     const [answers] = EXPIRED;
     if (answers === undefined) throw new Error('there is nothing to sweep');
@@ -120,7 +120,7 @@ describe('housekeeping', () => {
     expect(await left()).toHaveLength(0);
   });
 
-  test('a part that fails is told, and keeps no other one from its turn', async () => {
+  test('logs a failed chore and runs the others', async () => {
     const { left } = await keys(1);
     const failing = {
       what: 'what takes too long',

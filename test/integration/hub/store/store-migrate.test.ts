@@ -88,7 +88,7 @@ test('a database with another migration of the name is refused by both, not take
   for (const failing of [checkMigrated(database), migrate(url, recordingLogger())]) {
     const error = await failing.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ForeignMigration);
-    expect(String(error)).toContain(`its migration ${tags.at(-1)} is another one than this version's; next:`);
+    expect(String(error)).toContain(`its migration ${tags.at(-1)} differs from this version's; next:`);
   }
 });
 

@@ -4,7 +4,7 @@ import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import type { RevisionStatus } from '../../../../src/domain/revision/states.ts';
 import { listEvents } from '../../../../src/hub/store/core/events.ts';
 import type { DeploymentRecord } from '../../../../src/hub/store/core/records.ts';
-import { findDeployment, updateWanted } from '../../../../src/hub/store/deployments/deployments.ts';
+import { findDeployment, updateDesiredState } from '../../../../src/hub/store/deployments/deployments.ts';
 import {
   findRevision,
   listRevisions,
@@ -42,7 +42,7 @@ function addRevision(
   status: RevisionStatus = 'QUEUED',
 ) {
   return scope.transaction((tx) =>
-    updateWanted(tx, store.box, tenantId, record.id, {
+    updateDesiredState(tx, store.box, tenantId, record.id, {
       expectedGeneration: record.generation,
       sourceConfig: record.sourceConfig,
       sourceRevisionConfig: record.sourceRevisionConfig,
@@ -103,7 +103,7 @@ test('DEPLOYED makes it the active one, with time and event', async () => {
   });
 });
 
-test('an older revision that is told active late does not become active again', async () => {
+test('does not activate an older revision again when its report is late', async () => {
   const tenant = await newTenant(store);
   const first = await insert(store, tenant.tenantId, 'shop');
   await told(first, { rollout_revision: latest(first, 1) });
@@ -124,7 +124,7 @@ test('the same report by many at once counts once', async () => {
   expect(await statuses(created)).toEqual(['DEPLOYED']);
   const events = await tenant.scope.read((reader) => listEvents(reader, tenant.tenantId, created.id, page));
   expect(events).toHaveLength(2);
-  // What comes after goes on from there.
+  // Later changes continue from there.
   await listener.lease({ release: true });
   listener = protocolClient(hub, 'b');
   await listener.lease();
@@ -141,7 +141,7 @@ test('reports and changes of one deployment at once do not wait for each other',
     ]);
   }
   expect(await statuses(created)).toHaveLength(11);
-  expect(store.logger.lines.filter(({ message }) => message === 'running a transaction again')).toEqual([]);
+  expect(store.logger.lines.filter(({ message }) => message === 'retrying a transaction')).toEqual([]);
 });
 
 test('only failed builds: nothing can run, UNUSED; a new revision can', async () => {

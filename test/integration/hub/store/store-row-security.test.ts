@@ -176,7 +176,7 @@ describe('a statement without WHERE', () => {
     }
   });
 
-  test('reads nothing where nobody is named', async () => {
+  test('reads nothing when no tenant is set', async () => {
     const { url } = store;
     const { default: pg } = await import('pg');
     const client = new pg.Client({ connectionString: url });

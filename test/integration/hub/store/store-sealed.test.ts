@@ -136,7 +136,7 @@ describe('resealing', () => {
     ]);
   });
 
-  test('a row that cannot be opened is named, left as it is, and in nobody’s way', async () => {
+  test('names a row that cannot be decrypted, leaves it unchanged, and continues', async () => {
     const { ids } = await seed(boxOf(old), 3);
     await damage(ids[0] ?? '');
     const [broken] = await store.sql<{ id: string; sealed: Buffer }>(

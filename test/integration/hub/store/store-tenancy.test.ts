@@ -101,7 +101,7 @@ describe('API keys', () => {
     expect(await platform.read((reader) => listApiKeys(reader, tenantId, page))).toHaveLength(1);
   });
 
-  test('a bootstrap key that was revoked stays so when its tenant is deleted and made anew', async () => {
+  test('keeps a bootstrap key revoked when its tenant is deleted and created again', async () => {
     const bootstrap = { tenantName: `boot-${uuidv7()}`, key: generateApiKey() };
     const { platform } = store.database;
     const start = () => platform.transaction((tx) => ensureBootstrap(tx, bootstrap));

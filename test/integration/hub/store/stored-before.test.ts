@@ -80,7 +80,7 @@ describe('the operator, with resources that it cannot read', () => {
     },
   );
 
-  test('one of which the API server takes no status is told as an Event, and what runs of it stays', async () => {
+  test('records an Event when the API server rejects a status, and keeps the workloads', async () => {
     const isTold = async () => {
       const events = await world.kubectl('events', `--for=ManagedDeployment/${MISTAKEN}`, '--output=json');
       const { items } = JSON.parse(events) as { items: { reason: string; message: string }[] };
@@ -105,7 +105,7 @@ describe('the operator, with resources that it cannot read', () => {
     for (const name of NAMES) expect(await workloadOf(name)).toBe(workloads.get(name));
     const isWrite = (verb: string) => !['get', 'list', 'raw'].includes(verb);
     const isTheirs = (path: string) => NAMES.some((name) => path.includes(`/${name}`));
-    // It tries to tell of the one, by its status and by Events, and changes nothing.
+    // It tries to report the resource in its status and with Events, and changes nothing.
     const isTelling = (resource: string, path: string) =>
       resource === 'events' || path.includes(`/${MISTAKEN}/status`);
     const written = operator.requests.filter(
@@ -114,7 +114,7 @@ describe('the operator, with resources that it cannot read', () => {
     expect(written).toEqual([]);
   });
 
-  test('one that is written anew as the present rules want it is as any other', async () => {
+  test('handles a resource that was rewritten to the present rules like any other', async () => {
     const wanted = JSON.stringify([{ op: 'add', path: '/spec', value: specOf(4) }]);
     await world.kubectl('patch', 'mdep', 'lacking', '--type=json', '-p', wanted);
     expect((await world.ready('lacking')).activeRevision?.number).toBe(4);
@@ -146,7 +146,7 @@ describe('the listener, with resources that are not as it has written them', () 
     return record;
   };
 
-  test('one that lacks what it needs is written anew as the hub wants it', async () => {
+  test('rewrites a resource that lacks required fields to the desired state', async () => {
     const record = await deployed('lacking');
     const before = await fixture.until(record, 'there', () => true);
     await changeStored(fixture.namespace, record.appName, ({ revision: _, ...rest }) => rest);
@@ -158,21 +158,24 @@ describe('the listener, with resources that are not as it has written them', () 
     { what: 'bare', stored: () => undefined },
     { what: 'mistaken', stored: (spec) => ({ ...spec, database: 'large' }) },
   ];
-  test.each(UNWRITABLE)('$what: told, and others are served; it comes anew when it is gone', async (row) => {
-    const record = await deployed(row.what);
-    await changeStored(fixture.namespace, record.appName, row.stored);
-    await fixture.change(record);
-    const { store } = fixture.hub;
-    const isTold = () =>
-      store.sql(
-        `SELECT 1 FROM events WHERE deployment_id = $1 AND reason IN ('Conflict', 'Refused', 'ReconcileFailed')`,
-        [record.id],
-      );
-    await waitFor('the hub to be told', async () => (await isTold()).length > 0, { timeoutMs: 60_000 });
-    const other = await deployed(`beside-${row.what}`);
-    await fixture.change(other);
-    await fixture.until(other, 'changed', ({ spec }) => spec.generation === 2);
-    await fixture.kubectl('delete', 'mdep', record.appName);
-    await fixture.until(record, 'there again', ({ spec }) => spec?.revision?.number === 2);
-  });
+  test.each(UNWRITABLE)(
+    'reports $what, serves the others, and creates it again when it is gone',
+    async (row) => {
+      const record = await deployed(row.what);
+      await changeStored(fixture.namespace, record.appName, row.stored);
+      await fixture.change(record);
+      const { store } = fixture.hub;
+      const isTold = () =>
+        store.sql(
+          `SELECT 1 FROM events WHERE deployment_id = $1 AND reason IN ('Conflict', 'Refused', 'ReconcileFailed')`,
+          [record.id],
+        );
+      await waitFor('the hub to be told', async () => (await isTold()).length > 0, { timeoutMs: 60_000 });
+      const other = await deployed(`beside-${row.what}`);
+      await fixture.change(other);
+      await fixture.until(other, 'changed', ({ spec }) => spec.generation === 2);
+      await fixture.kubectl('delete', 'mdep', record.appName);
+      await fixture.until(record, 'there again', ({ spec }) => spec?.revision?.number === 2);
+    },
+  );
 });

@@ -88,7 +88,7 @@ async function isOnlyOneKept(): Promise<boolean> {
 
 const callsOf = (id: string) => backend.calls.filter((call) => call.id === id).map(({ method }) => method);
 
-/** Waits until everything was told. */
+/** Waits until all messages were sent. */
 const settled = () =>
   waitFor(
     'the outbox to be empty',
@@ -182,7 +182,7 @@ describe('a tracing project', () => {
     expect(callsOf(other.tracing_project_id)).toEqual(['PUT']);
   });
 
-  test('of the time without a backend leaves no message, and is told of once there is one', async () => {
+  test('leaves no message without a backend, and is sent once when there is one', async () => {
     const made = [await create(client), await create(client)];
     const gone = await create(client);
     await purge(gone.id);
@@ -274,7 +274,7 @@ describe('a backend that is down', () => {
     expect((await outbox())[0]?.seconds).toBeGreaterThan(100);
   });
 
-  test('is told of a project that has come and gone meanwhile by the deletion alone', async () => {
+  test('gets only the deletion of a project that was created and deleted meanwhile', async () => {
     await backend.down();
     const sender = startSender();
     const made = await create(client);

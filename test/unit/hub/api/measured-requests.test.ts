@@ -33,7 +33,7 @@ test('every route that may wait is marked so: those with wait_seconds, and those
   await app.close();
 });
 
-test('answers that wait are told apart, and a failure that is a cluster’s is no 5xx of the API, nor an error in its log', async () => {
+test('marks responses that wait, and does not count a failure of a cluster as a 5xx or as an error in the log', async () => {
   const app = fastify();
   const metrics = createMetrics({ version: '1', role: 'api' });
   const errors: unknown[] = [];

@@ -56,7 +56,7 @@ async function world() {
   return { app, url, counted, logged, leave, handling, handled, isIdle: () => underWay === 0 };
 }
 
-test('an answer that was sent whole is told once, with its status', async () => {
+test('reports a complete response once, with its status', async () => {
   const the = await world();
   expect((await fetch(new URL('/quick', the.url))).status).toBe(200);
   expect((await fetch(new URL('/nothing', the.url))).status).toBe(404);
@@ -65,7 +65,7 @@ test('an answer that was sent whole is told once, with its status', async () => 
   expect(the.logged).toEqual(['/quick 200', '/nothing 404']);
 });
 
-test('a client that goes before its answer is told of once, when what it asked for is through', async () => {
+test('reports a disconnected client once, when its request has been handled', async () => {
   const the = await world();
   await the.leave('GET /slow HTTP/1.1\r\nhost: x\r\n\r\n', the.handling.promise);
   await expect.poll(the.isIdle).toBe(true);
@@ -88,7 +88,7 @@ test('a client that goes in the middle of an answer, or of its own request', asy
   expect(the.isIdle()).toBe(true);
 });
 
-test('a call within the process is told once, also one that is given up', async () => {
+test('reports a call within the process once, even if it is aborted', async () => {
   const the = await world();
   expect((await the.app.inject('/quick')).statusCode).toBe(200);
   const given = new AbortController();
@@ -101,7 +101,7 @@ test('a call within the process is told once, also one that is given up', async 
   // Each `finish` that is still to come.
   for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
   await expect.poll(the.isIdle).toBe(true);
-  // No connection has gone: it was answered, though nobody took it.
+  // The connection is not closed: the response was sent, but not read.
   expect(the.logged).toEqual(['/quick 200', '/slow 200']);
   expect(the.counted).toEqual(the.logged);
 });

@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { bodyRoom } from '../../../../../src/hub/api/core/body-limit.ts';
+import { limitBodies } from '../../../../../src/hub/api/core/body-limit.ts';
 import { ApiError } from '../../../../../src/hub/api/core/errors.ts';
 
 /** Requests that are not answered until they may be. */
 function world() {
   const app = fastify({ bodyLimit: 10_000 });
   app.decorateRequest('caller', null);
-  const check = bodyRoom({ total: 25_000, each: 18_000 });
+  const check = limitBodies({ total: 25_000, each: 18_000 });
   app.addHook('onRequest', async (request, reply) => {
     const [keyTenantId, keyId] = String(request.headers['x-api-key']).split('/');
     request.caller = { keyTenantId: keyTenantId || null, keyId } as never;
@@ -55,7 +55,7 @@ function world() {
   return { app, send, hold, begun: () => begun, release: () => release() };
 }
 
-test('bodies have room together: of a tenant, whichever key, of a key that is none’s, and in all; until they are answered', async () => {
+test('limits bodies until the response: per tenant over all keys, per key without a tenant, and in total', async () => {
   const { send, hold, release } = world();
   const held = [await hold('a/1', 9000), await hold('a/2', 9000)];
   expect(await send('a/3', 9000)).toBe(429);

@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { closeInOrder, tellClosing } from '../../../../../src/hub/api/core/graceful-shutdown.ts';
+import { announceShutdown, closeGracefully } from '../../../../../src/hub/api/core/graceful-shutdown.ts';
 
 let app: FastifyInstance;
 let agent: Agent;
@@ -13,7 +13,7 @@ let mayAnswer: PromiseWithResolvers<void>;
 let closes: PromiseWithResolvers<void>;
 beforeEach(async () => {
   app = fastify({ return503OnClosing: false });
-  tellClosing(app);
+  announceShutdown(app);
   arrived = Promise.withResolvers();
   mayAnswer = Promise.withResolvers();
   closes = Promise.withResolvers();
@@ -53,10 +53,10 @@ async function get(path: string): Promise<{ headers: IncomingMessage['headers'];
 }
 
 describe('the end of the server', () => {
-  test('what was asked before is answered and told that the connection ends, and its client cannot hold the end up', async () => {
+  test('completes earlier requests with Connection: close, and a client cannot delay the shutdown', async () => {
     const answer = get('/slow');
     await arrived.promise;
-    const closed = closeInOrder(app, 60_000);
+    const closed = closeGracefully(app, 60_000);
     await closes.promise;
     mayAnswer.resolve();
     expect(await answer).toMatchObject({ headers: { connection: 'close' }, body: '{"done":true}' });
@@ -66,7 +66,7 @@ describe('the end of the server', () => {
   test('a connection whose answer had begun before is ended as soon as that is over', async () => {
     const answer = get('/stream');
     await arrived.promise;
-    const closed = closeInOrder(app, 60_000);
+    const closed = closeGracefully(app, 60_000);
     await closes.promise;
     mayAnswer.resolve();
     expect((await answer).body).toBe('begun\nended\n');
@@ -76,7 +76,7 @@ describe('the end of the server', () => {
   test('what is not answered in time is broken off', async () => {
     const answer = get('/slow').catch(({ code }: { code: string }) => code);
     await arrived.promise;
-    await closeInOrder(app, 100);
+    await closeGracefully(app, 100);
     expect(await answer).toBe('ECONNRESET');
   });
 
@@ -85,7 +85,7 @@ describe('the end of the server', () => {
     socket.on('error', () => undefined);
     await Promise.all([once(socket, 'connect'), once(app.server, 'connection')]);
     const gone = once(socket, 'close');
-    await closeInOrder(app, 100);
+    await closeGracefully(app, 100);
     await gone;
   });
 });

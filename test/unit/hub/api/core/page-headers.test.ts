@@ -5,7 +5,7 @@ import { declaringDeps } from '../../../../../scripts/openapi-document.ts';
 import { buildApp } from '../../../../../src/hub/api/core/app.ts';
 
 let app: FastifyInstance;
-/** Every route of the API that is read, with values in place of its parameters. */
+/** Every GET route of the API, with values for its parameters. */
 const paths = new Set<string>();
 beforeAll(async () => {
   app = buildApp(declaringDeps());

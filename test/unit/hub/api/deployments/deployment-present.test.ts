@@ -45,7 +45,7 @@ describe('conditions', () => {
     expect(shownConditions(record({ observation }))).toHaveLength(2);
   });
 
-  test('a refusal is told, also before anything was observed', () => {
+  test('shows a rejection, also before the first observation', () => {
     const refused = { ...condition('Ready', 'False'), reason: 'ApplyRefused' };
     expect(ready({ observation: null, conditions: [refused] })).toEqual(refused);
     expect(ready({ observation: null, conditions: [] })).toMatchObject({ reason: 'Reconciling' });

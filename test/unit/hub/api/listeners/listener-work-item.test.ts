@@ -6,7 +6,7 @@ import type { TenantQuotas } from '../../../../../src/domain/policy/tenant-quota
 import {
   type Rendering,
   toWorkItem,
-  whyNone,
+  whyNotRendered,
 } from '../../../../../src/hub/api/listeners/listener-work-item.ts';
 import { SecretBoxError } from '../../../../../src/hub/store/core/errors.ts';
 import type { SealedSecrets } from '../../../../../src/hub/store/core/records.ts';
@@ -68,7 +68,7 @@ const item = (more: Partial<DueApply>, how: Partial<Rendering> = {}) =>
 
 describe('secrets that cannot be decrypted', () => {
   const old = sealed(before, 'TOKEN', 'lost');
-  const anew = sealed(box, 'TOKEN', 'anew');
+  const renewed = sealed(box, 'TOKEN', 'renewed');
 
   test('of the wanted revision: there is no item', () => {
     expect(() => item({ secrets: old })).toThrow(SecretBoxError);
@@ -76,15 +76,15 @@ describe('secrets that cannot be decrypted', () => {
 
   test('of the one that serves: its environment is left where it is, and the spec is the same', () => {
     const serving = { id: revision(1).id, number: 1 };
-    const mended = { revision: revision(2), secrets: anew };
-    const made = item({ ...mended, active: { ...serving, secrets: old } });
-    expect(made.env_secrets).toMatchObject([{ revision_number: 2, data: { TOKEN: 'anew' } }]);
-    const asEver = item({ ...mended, active: { ...serving, secrets: anew } });
+    const repaired = { revision: revision(2), secrets: renewed };
+    const made = item({ ...repaired, active: { ...serving, secrets: old } });
+    expect(made.env_secrets).toMatchObject([{ revision_number: 2, data: { TOKEN: 'renewed' } }]);
+    const asEver = item({ ...repaired, active: { ...serving, secrets: renewed } });
     expect(asEver.env_secrets.map(({ revision_number: number }) => number)).toEqual([2, 1]);
     expect([made.spec, made.spec_hash]).toEqual([asEver.spec, asEver.spec_hash]);
   });
 
-  describe('of the wanted revision while the one that mends it is to be built', () => {
+  describe('with an unreadable desired revision, while its replacement is being built', () => {
     const source = {
       ...given.deployment,
       source: 'git_host' as const,
@@ -106,7 +106,7 @@ describe('secrets that cannot be decrypted', () => {
     });
 
     test('that one is named, still without an image, and is built', () => {
-      const { spec, env_secrets: environments, build_secret: credentials } = item(building(anew));
+      const { spec, env_secrets: environments, build_secret: credentials } = item(building(renewed));
       expect(spec.revision).toEqual({
         id: next.id,
         number: 2,
@@ -114,14 +114,14 @@ describe('secrets that cannot be decrypted', () => {
       });
       expect(spec.build).toMatchObject({ revisionId: next.id, number: 2 });
       expect(credentials?.revision_id).toBe(next.id);
-      expect(environments).toMatchObject([{ revision_id: next.id, data: { TOKEN: 'anew' } }]);
+      expect(environments).toMatchObject([{ revision_id: next.id, data: { TOKEN: 'renewed' } }]);
     });
 
-    test('with an integration whose token is lost there is none, for a reason of its own', () => {
+    test('has no build when the token of the integration cannot be decrypted, with a separate reason', () => {
       const identity = { id: '0198c0de-0000-7000-8000-0000000000c1', tenantId: TENANT_ID };
       const token = before.seal(Buffer.from('token'), integrationContext(identity));
       const integration = { ...identity, provider: 'git' as const, hostUrl: 'https://git.example', ...token };
-      const build = { ...building(anew).build, integration };
+      const build = { ...building(renewed).build, integration };
       const made = () => item({ deployment: source, build });
       const why = [
         made,
@@ -131,7 +131,7 @@ describe('secrets that cannot be decrypted', () => {
         try {
           return make();
         } catch (error) {
-          return whyNone(error);
+          return whyNotRendered(error);
         }
       });
       expect(why).toMatchObject([
@@ -148,7 +148,7 @@ describe('secrets that cannot be decrypted', () => {
 
     test('but not one that is lost as well, or that cannot be built', () => {
       expect(() => item(building(old))).toThrow(SecretBoxError);
-      expect(() => item(building(anew), { registry: null })).toThrow(SecretBoxError);
+      expect(() => item(building(renewed), { registry: null })).toThrow(SecretBoxError);
     });
   });
 });

@@ -59,7 +59,7 @@ describe('work hints', () => {
     const ticket = hints.ticket('a');
     hints.notify(['a', 'b', 'c', 'd', 'e']);
     await hints.wait('a', ticket, LONG, never);
-    // Where none is forgotten that came after the ticket, nobody is woken in vain.
+    // If no forgotten id is newer than the ticket, no waiter is woken needlessly.
     const later = hints.ticket('a');
     hints.notify(['d', 'e', 'd', 'e']);
     const gone = new AbortController();

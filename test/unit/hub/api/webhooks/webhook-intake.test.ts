@@ -13,7 +13,7 @@ import {
   WebhookIntake,
 } from '../../../../../src/hub/api/webhooks/webhook-intake.ts';
 
-/** What whoever knows no secret can make the API keep in memory. */
+/** The memory that a sender without a secret can use. */
 
 const LIMITS: IntakeLimits = {
   total: { count: 3, bytes: 100 },
@@ -206,7 +206,7 @@ describe('a delivery that knows no secret', () => {
     // It is read, and what it holds is no JSON.
     const right = { 'x-gitlab-token': SECRET };
     expect(await deliver(port, OTHER, right, 2).status).toBe(422);
-    // Ids that are nobody's count together.
+    // Unknown ids count together.
     for (let n = 0; n < 3; n += 1) expect(await deliver(port, UNKNOWN, TOKEN, 2).status).toBe(404);
     expect(await deliver(port, 'none', TOKEN, 2).status).toBe(429);
   });

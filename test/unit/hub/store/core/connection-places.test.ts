@@ -31,7 +31,7 @@ test('a tenant has eight of ten; the others are for another one and the platform
   expect([countOf('crowd'), countOf('other'), countOf(NOBODY)]).toEqual([8, 1, 1]);
 });
 
-test('one with much to do has one beside another one, and more of them where each takes its time', async () => {
+test('gives a busy tenant one connection while another is active, and more when each is slow', async () => {
   const { places, enter, countOf } = setUp(10);
   enter('other');
   enter('crowd', 100);
@@ -56,7 +56,7 @@ test('one with much to do has one beside another one, and more of them where eac
   expect(countOf('crowd'), 'eight are under way').toBe(17);
 });
 
-test('who waits too long is told, and takes no place later', async () => {
+test('rejects a caller that waits too long, which takes no connection later', async () => {
   const { places, refused, enter, countOf } = setUp(1);
   enter('a');
   enter('b');

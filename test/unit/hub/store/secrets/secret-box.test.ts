@@ -33,7 +33,7 @@ describe('secrets', () => {
     expect(first.sealed.includes('zwei')).toBe(false);
   });
 
-  test('none are none', () => {
+  test('returns an empty list when there are no secrets', () => {
     expect(sealSecrets(box, tenant, deployment, [])).toBeNull();
     expect(openSecrets(box, null)).toEqual([]);
   });
