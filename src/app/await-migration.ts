@@ -5,21 +5,21 @@ import { ForeignMigration, NotMigrated, StoreError } from '../hub/store/core/err
 const LOOK_EVERY_MS = 1_000;
 
 export interface WaitForMigration {
-  /** Longest wait; 0: none, what is missing is told at once. */
+  /** Longest wait. 0: fail at once. */
   readonly seconds: number;
   readonly logger: Logger;
-  /** Ends the wait early. */
+  /** Aborts the wait. */
   readonly stopping: AbortSignal;
 }
 
-/** What somebody else may be about to mend: the migration of an installation runs beside its API, its database may start. */
+/** Whether waiting may help: the migration may run at the same time as the API, or the database may still be starting. */
 const mayCome = (error: unknown): error is Error =>
   (error instanceof NotMigrated && !(error instanceof ForeignMigration)) ||
   (error instanceof StoreError && error.retryable);
 
 /**
- * Resolves once `check` does. Says what it waits for when that changes, not at each look.
- * @throws what `check` throws, when the time is over, the wait is ended, or waiting does not help
+ * Repeats `check` until it resolves. Logs the reason for the wait only when the reason changes.
+ * @throws the error of `check` on timeout, when the wait is aborted, or when waiting does not help
  */
 export async function untilMigrated(
   check: () => Promise<void>,

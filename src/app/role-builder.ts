@@ -6,11 +6,11 @@ import { type BuilderSettings, builderSettings } from '../config/index.ts';
 import { clusterOptions } from './cluster-access.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 
-/** What a container without a command runs, as Berth's image would: in which sources are JavaScript. */
+/** Entry point for containers without a command, as in the image of Berth, whose sources are JavaScript. */
 const MAIN = `main${extname(import.meta.filename)}`;
 const OWN = [process.execPath, fileURLToPath(new URL(MAIN, import.meta.url))];
 
-/** What the images of the steps would bring: a PATH, and certificates. */
+/** Environment that the images of the steps would provide: PATH and certificates. */
 function environmentOf({ path, caFile }: BuilderSettings): Record<string, string> {
   return {
     PATH: path,
@@ -21,7 +21,7 @@ function environmentOf({ path, caFile }: BuilderSettings): Record<string, string
 
 /**
  * Starts the local builder.
- * @throws Error when it was not allowed, or the cluster cannot be reached
+ * @throws Error when it is not allowed, or the cluster cannot be reached
  */
 export async function startBuilder({ config, logger, version }: RoleContext): Promise<RunningRole> {
   const settings = builderSettings(config.clusterEnvironment);
