@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../domain/core/logger.ts';
 import { ForeignMigration, NotMigrated, StoreError } from '../hub/store/core/errors.ts';
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 
 export interface WaitForMigration {
   /** Longest wait. 0: fail at once. */
@@ -13,7 +13,7 @@ export interface WaitForMigration {
 }
 
 /** Whether waiting may help: the migration may run at the same time as the API, or the database may still be starting. */
-const mayCome = (error: unknown): error is Error =>
+const mayBecomeReady = (error: unknown): error is Error =>
   (error instanceof NotMigrated && !(error instanceof ForeignMigration)) ||
   (error instanceof StoreError && error.retryable);
 
@@ -26,16 +26,16 @@ export async function untilMigrated(
   { seconds, logger, stopping }: WaitForMigration,
 ): Promise<void> {
   const end = performance.now() + seconds * 1000;
-  let told: string | undefined;
+  let lastReason: string | undefined;
   for (;;) {
     try {
       return await check();
     } catch (error) {
-      if (!mayCome(error) || performance.now() >= end || stopping.aborted) throw error;
-      if (error.message !== told)
+      if (!mayBecomeReady(error) || performance.now() >= end || stopping.aborted) throw error;
+      if (error.message !== lastReason)
         logger.info({ reason: error.message, seconds }, 'waiting for the database to be migrated');
-      told = error.message;
+      lastReason = error.message;
     }
-    await sleep(LOOK_EVERY_MS, undefined, { signal: stopping }).catch(() => undefined);
+    await sleep(POLL_EVERY_MS, undefined, { signal: stopping }).catch(() => undefined);
   }
 }

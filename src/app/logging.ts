@@ -45,8 +45,8 @@ const ERROR = 'err';
 
 function redactedFields(fields: Record<string, unknown>): Record<string, unknown> {
   const error = fields[ERROR];
-  const told = error instanceof Error ? { ...fields, [ERROR]: pino.stdSerializers.err(error) } : fields;
-  return redacted(told, LEVELS) as Record<string, unknown>;
+  const serialized = error instanceof Error ? { ...fields, [ERROR]: pino.stdSerializers.err(error) } : fields;
+  return redacted(serialized, LEVELS) as Record<string, unknown>;
 }
 
 /**

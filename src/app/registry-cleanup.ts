@@ -94,15 +94,15 @@ async function clean(
 export function createRegistryCleaning(options: CleaningOptions): RegistryCleaning {
   const { authority, logger } = options;
   const { platform } = options.database;
-  let isToldUnsupported = false;
+  let isUnsupportedLogged = false;
   const failed = async (cleaning: RepositoryCleaning, error: unknown) => {
     const isUnsupported = error instanceof RegistryError && error.kind === 'unsupported';
     const seconds = isUnsupported
       ? UNSUPPORTED_SECONDS
       : BACKOFF.baseMs / 1000 + fullJitter(cleaning.attempts, BACKOFF, Math.random) / 1000;
     await platform.transaction((transaction) => postponeCleaning(transaction, cleaning, seconds));
-    if (isUnsupported && isToldUnsupported) return;
-    isToldUnsupported ||= isUnsupported;
+    if (isUnsupported && isUnsupportedLogged) return;
+    isUnsupportedLogged ||= isUnsupported;
     logger.warn(
       { deployment: cleaning.deploymentId, err: String(error) },
       isUnsupported

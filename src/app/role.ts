@@ -1,6 +1,6 @@
 import type { Config } from '../config/index.ts';
 import type { Logger } from '../domain/core/logger.ts';
-import type { TellSpan } from '../domain/core/span.ts';
+import type { RecordSpan } from '../domain/core/span.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 
 /** A running role. */
@@ -27,7 +27,7 @@ export interface RoleContext {
   readonly version: string;
   readonly metrics: Metrics;
   /** Records the spans of changes. Absent: tracing is disabled. */
-  readonly span: TellSpan | undefined;
+  readonly span: RecordSpan | undefined;
   /** Aborted when the process receives a stop signal, so that waits during startup end. */
   readonly stopping: AbortSignal;
 }

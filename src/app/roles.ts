@@ -65,12 +65,12 @@ async function untilReady(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<boolean> {
-  let told: string | null = null;
+  let lastReason: string | null = null;
   while (!signal.aborted) {
     const reason = await firstReason(running);
     if (reason === null) return true;
-    if (reason !== told) logger.info({ reason }, 'not ready yet');
-    told = reason;
+    if (reason !== lastReason) logger.info({ reason }, 'not ready yet');
+    lastReason = reason;
     await sleep(READY_POLL_MS);
   }
   return false;
@@ -127,7 +127,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
     logger.info(facts, 'started');
     untilReady(running, logger, ending.signal).then(
       (ready) => ready && logger.info(facts, 'berth is ready'),
-      (error) => logger.error({ err: String(error) }, 'failed to tell whether berth is ready'),
+      (error) => logger.error({ err: String(error) }, 'failed to check whether berth is ready'),
     );
     const signal = await Promise.race([stopped, ...running.map(({ failed }) => failed)]);
     logger.info({ signal }, 'stopping');

@@ -9,7 +9,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../domain/core/logger.ts';
-import { type SpanReport, type TellSpan, traceIdOf } from '../domain/core/span.ts';
+import { type SpanReport, type RecordSpan, traceIdOf } from '../domain/core/span.ts';
 
 /** Traces of Berth itself, over OTLP. This module is loaded only if traces are enabled. */
 
@@ -28,7 +28,7 @@ export interface TelemetryOptions {
 }
 
 export interface Telemetry {
-  readonly span: TellSpan;
+  readonly span: RecordSpan;
   /** Exports the remaining spans, within a time limit. */
   stop(): Promise<void>;
 }

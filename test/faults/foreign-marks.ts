@@ -4,7 +4,7 @@ import { isKubeError } from '../../src/cluster/kube/client/errors.ts';
 import type { UntypedObject } from '../../src/cluster/kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../src/cluster/kube/client/resources.ts';
 import { LABELS } from '../../src/contract/resource/names.ts';
-import { WITNESS_LABEL } from '../../src/workloads/objects/secret-sentinel.ts';
+import { SENTINEL_LABEL } from '../../src/workloads/objects/secret-sentinel.ts';
 import { MADE_KINDS } from './kinds.ts';
 import type { FaultWorld } from './world.ts';
 
@@ -21,7 +21,7 @@ function isMarked({ kind, metadata }: UntypedObject): boolean {
   if (kind !== RESOURCES.ControllerRevision.kind) return true;
   const { labels, ownerReferences = [] } = metadata;
   return (
-    labels?.[WITNESS_LABEL] === undefined &&
+    labels?.[SENTINEL_LABEL] === undefined &&
     !ownerReferences.some((owner) => owner.kind === RESOURCES.StatefulSet.kind)
   );
 }

@@ -1,6 +1,6 @@
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { Logger } from '../../domain/core/logger.ts';
-import type { TellSpan } from '../../domain/core/span.ts';
+import type { RecordSpan } from '../../domain/core/span.ts';
 import type { ReflectorStats } from '../kube/cache/reflector.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Clock } from '../kube/client/clock.ts';
@@ -40,7 +40,7 @@ export interface ListenerOptions {
   /** Told how an attempt at a work item ended. */
   onOutcome?: (result: { outcome: Outcome; durationMs: number }) => void;
   /** Takes a span of each work item that was done, or could not be. */
-  span?: TellSpan;
+  span?: RecordSpan;
   logger: Logger;
   clock?: Clock;
   random?: () => number;

@@ -1,7 +1,7 @@
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../contract/resource/names.ts';
 import type { Reason } from '../../domain/conditions/conditions.ts';
-import { isDeeper, MOST_LEVELS } from '../../domain/core/depth.ts';
+import { isDeeper, MAX_LEVELS } from '../../domain/core/depth.ts';
 import { contentHash } from '../../domain/core/hash.ts';
 import type { Reflector, ReflectorHandlers, ReflectorStats } from '../kube/cache/reflector.ts';
 import { type KubeObject, keyOf } from '../kube/client/object.ts';
@@ -161,7 +161,7 @@ export function specHashOf(resource: Resource): string {
   let hash = hashes.get(resource);
   if (hash === undefined) {
     // Whoever edits a spec may nest it: that one is edited, and the next one is looked at.
-    hash = isDeeper(resource.spec, MOST_LEVELS) ? TOO_DEEP : contentHash(resource.spec);
+    hash = isDeeper(resource.spec, MAX_LEVELS) ? TOO_DEEP : contentHash(resource.spec);
     hashes.set(resource, hash);
   }
   return hash;

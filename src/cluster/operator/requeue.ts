@@ -1,5 +1,5 @@
 import type { ManagedDeploymentStatus } from '../../contract/resource/managed-deployment.ts';
-import { isSecretWitness } from '../../workloads/objects/secret-sentinel.ts';
+import { isSecretSentinel } from '../../workloads/objects/secret-sentinel.ts';
 import { KubeError } from '../kube/client/errors.ts';
 import type { KubeObject } from '../kube/client/object.ts';
 import type { Outcome } from '../kube/queue/controller.ts';
@@ -79,7 +79,7 @@ export function nextLook({ observed, decision, acted, reported, status, remember
         // What only the former revision used may go, and the echo of the status that says so wakes nobody.
         hasMovedOn(observed.resource.status, status) ? now : undefined,
         // The echo of a witness wakes nobody, and the one whose place it takes has to go.
-        observed.witnesses.length > 0 && acted.written.some(isSecretWitness) ? now : undefined,
+        observed.witnesses.length > 0 && acted.written.some(isSecretSentinel) ? now : undefined,
       ];
   const toReport = [
     tellingsDue(suspectsOf(observed), remembered.tellings, time),

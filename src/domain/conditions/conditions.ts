@@ -195,7 +195,7 @@ export const TROUBLES: readonly Reason[] = [
 const TROUBLED: ReadonlySet<string> = new Set(TROUBLES);
 
 /** Conditions whose reasons are reported. If two have the same reason, the first one counts. */
-const TELLING: readonly string[] = [
+const REPORTED_TYPES: readonly string[] = [
   'Ready',
   'DatabaseReady',
   'CacheReady',
@@ -207,7 +207,7 @@ const isTroubleOf = (reason: string) => reason === ('FieldsChangedByCluster' sat
 
 /** Conditions that report a problem, each reason once. */
 export function troublesOf(conditions: readonly Condition[]): Condition[] {
-  return TELLING.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
+  return REPORTED_TYPES.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
     .filter(({ status, reason }) => (status === 'False' || isTroubleOf(reason)) && TROUBLED.has(reason))
     .filter(({ reason }, index, all) => all.findIndex((other) => other.reason === reason) === index);
 }

@@ -82,7 +82,7 @@ function particularity({ type, reason }: Condition): number {
   return reason === 'RolledBack' ? -1 : SPECIFIC.indexOf(type);
 }
 
-function isTelling({ status, reason, type }: Condition): boolean {
+function isRelevant({ status, reason, type }: Condition): boolean {
   const remedy = remedyOf(reason);
   if (remedy === null) return status !== 'True' && type !== 'Progressing';
   return remedy.kind === 'act' || remedy.kind === 'wait';
@@ -124,7 +124,7 @@ function conditionCauses(
     // Serving speaks of the active revision, SwitchedOff is told of the whole deployment.
     .filter(({ type, reason }) => (isActive || type !== 'Serving') && reason !== 'SwitchedOff')
     .filter(({ type }) => !isActive || isWanted(facts) || OF_THE_ACTIVE.has(type))
-    .filter(isTelling)
+    .filter(isRelevant)
     .toSorted((a, b) => particularity(a) - particularity(b));
   return told
     .filter(({ reason }, index) => told.findLastIndex((other) => other.reason === reason) === index)
@@ -194,9 +194,9 @@ function generationCause(facts: ExplainFacts): Cause[] {
 }
 
 /** Until this is fixed, no other change reaches the cluster, so it comes last, as the root. */
-function putOffCause({ deployment: { putOff = null, updatedAt: at } }: ExplainFacts): Cause[] {
-  if (putOff === null) return [];
-  const { reason, message } = putOff;
+function workBlockedCause({ deployment: { workBlocked = null, updatedAt: at } }: ExplainFacts): Cause[] {
+  if (workBlocked === null) return [];
+  const { reason, message } = workBlocked;
   return [
     link({ level: 'deployment', reason, message: `It cannot be sent to the listener: ${message}`, at }),
   ];
@@ -220,7 +220,7 @@ function liveCauses(facts: ExplainFacts): Cause[] {
   // It is built in the cluster of its deployment, but waits for nothing of what runs there.
   if (isToBuild(facts)) {
     const held = conditionCauses(facts, listener.length === 0, holdsBuild(facts));
-    return [...deletionCause(facts), ...overtaken, ...listener, ...held, ...putOffCause(facts)];
+    return [...deletionCause(facts), ...overtaken, ...listener, ...held, ...workBlockedCause(facts)];
   }
   return [
     ...deletionCause(facts),
@@ -232,7 +232,7 @@ function liveCauses(facts: ExplainFacts): Cause[] {
     ...inPlaceCause(facts, listener.length === 0),
     ...symptomCauses(facts, listener.length === 0),
     ...culpritCause(facts),
-    ...putOffCause(facts),
+    ...workBlockedCause(facts),
   ];
 }
 

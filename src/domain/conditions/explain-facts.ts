@@ -1,7 +1,7 @@
 import type { Observation } from '../deployment/deployment.ts';
 import type { ListenerStatus, RevisionStatus } from '../revision/states.ts';
 import type { Condition, Reason } from './conditions.ts';
-import type { Culprit, ToldFailure } from './failure-source.ts';
+import type { Culprit, ReportedFailure } from './failure-source.ts';
 import type { Remedy } from './remedies.ts';
 import type { ReportedSymptom } from './symptoms.ts';
 
@@ -16,7 +16,7 @@ export interface RevisionName {
 }
 
 /** Why a due record makes no item: as the history tells it, and what explains its revisions. */
-export interface PutOff {
+export interface WorkBlocked {
   readonly reason: Reason;
   /** Ends with a full stop. */
   readonly message: string;
@@ -45,7 +45,7 @@ export interface ExplainFacts {
     /** As last reported, uncorrected. */
     readonly conditions: readonly Condition[];
     /** A change of the active revision in place that failed and was turned back; null: the last one did not. */
-    readonly inPlaceFailure: ToldFailure | null;
+    readonly inPlaceFailure: ReportedFailure | null;
     /** What is wrong with running pods outside of a rollout, as last reported; absent: nothing is. */
     readonly symptoms?: readonly ReportedSymptom[];
     readonly observation: Pick<Observation, 'generation' | 'observedAt'> | null;
@@ -55,7 +55,7 @@ export interface ExplainFacts {
      */
     readonly unwatched?: 'unseen' | 'returning' | null;
     /** Why what is wanted cannot be handed to the listener as it is stored. Absent or null: it can. */
-    readonly putOff?: PutOff | null;
+    readonly workBlocked?: WorkBlocked | null;
   };
   readonly listener: {
     readonly status: ListenerStatus;

@@ -29,7 +29,7 @@ export const culpritSchema = z.object({
 export type Culprit = z.infer<typeof culpritSchema>;
 
 /** A failure as the operator tells it. */
-export interface ToldFailure {
+export interface ReportedFailure {
   /** Of REASONS; of a custom resource written by hand: any word. */
   readonly reason: string;
   /** A sentence that begins with the culprit. */

@@ -6,11 +6,11 @@ export interface BackoffOptions {
 }
 
 /** Longest wait that an answer may ask for: it may come from whatever stands before the server, and clocks differ. */
-const MOST_RETRY_AFTER_MS = 60_000;
+const MAX_RETRY_AFTER_MS = 60_000;
 
 /** What an answer asks for with Retry-After, in milliseconds, as far as that is waited for. */
 export function boundedRetryAfter(asked: number | undefined): number | undefined {
-  return asked === undefined ? undefined : Math.min(asked, MOST_RETRY_AFTER_MS);
+  return asked === undefined ? undefined : Math.min(asked, MAX_RETRY_AFTER_MS);
 }
 
 /**

@@ -24,7 +24,7 @@ export interface SpanReport {
 }
 
 /** Takes a span that is over. Quick, and throws nothing. */
-export type TellSpan = (span: SpanReport) => void;
+export type RecordSpan = (span: SpanReport) => void;
 
 /**
  * The trace that all spans of a change are in, as 32 hexadecimal digits. Made of the change itself: nothing has to be

@@ -1,6 +1,6 @@
 import type { BuildPhase, BuildStep, RevisionBuild } from '../builds/build.ts';
 import type { Condition, Reason } from '../conditions/conditions.ts';
-import type { Culprit, ToldFailure } from '../conditions/failure-source.ts';
+import type { Culprit, ReportedFailure } from '../conditions/failure-source.ts';
 import type { ReportedSymptom } from '../conditions/symptoms.ts';
 import type { RevisionStatus } from '../revision/states.ts';
 import type { Observation } from './deployment.ts';
@@ -12,7 +12,7 @@ export interface RevisionRef {
   readonly number: number;
 }
 
-export interface FailedRef extends RevisionRef, ToldFailure {}
+export interface FailedRef extends RevisionRef, ReportedFailure {}
 
 export interface AppliedReport {
   readonly kind: 'applied';
@@ -79,7 +79,7 @@ export interface ObservedReport {
   readonly rollout: RevisionRef | null;
   readonly failed: FailedRef | null;
   /** Of the active revision: what was changed of it did not come up, and was turned back. */
-  readonly inPlaceFailure: ToldFailure | null;
+  readonly inPlaceFailure: ReportedFailure | null;
   /** What is wrong with running pods outside of a rollout; absent: nothing is, or an earlier operator does not tell. */
   readonly symptoms?: readonly ReportedSymptom[];
   /** Capacity of the database's volume in Gi; absent or null: what is wanted, or not known. */
@@ -129,7 +129,7 @@ export interface DeploymentFacts {
   readonly hasSettledRevision?: boolean;
   readonly active: RevisionRef | null;
   /** A change of the active revision in place that failed; null: the last one did not. */
-  readonly inPlaceFailure: ToldFailure | null;
+  readonly inPlaceFailure: ReportedFailure | null;
   /** What is wrong with running pods, as last reported; absent: nothing is. */
   readonly symptoms?: readonly ReportedSymptom[];
   /** Capacity of the database's volume in Gi; absent or null: what is wanted, or not known. */

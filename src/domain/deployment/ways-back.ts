@@ -4,7 +4,7 @@ import type { Reason } from '../conditions/conditions.ts';
  * Fields that a cluster can refuse, or never finish, although the API accepts them; with the way back. Every field of
  * resource_spec is in one row. docs/lifecycle.md shows the table.
  */
-export interface WayBack {
+export interface FieldRecovery {
   /** Below source_config.resource_spec where they name nothing else. */
   readonly fields: readonly string[];
   readonly refused: string;
@@ -18,7 +18,7 @@ const BEFORE = 'PATCH the value before, or any other.';
 const sizes = (prefix: string) =>
   ['cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb'].map((name) => `${prefix}${name}`);
 
-export const WAYS_BACK: readonly WayBack[] = [
+export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
   {
     fields: ['db_storage_gi'],
     refused:

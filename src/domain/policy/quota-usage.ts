@@ -11,7 +11,7 @@ import {
   milliCpu,
   type ResourceSpecField,
 } from '../resource-spec/resource-spec.ts';
-import { mostInCluster, type TenantQuota, type TenantQuotas } from './tenant-quotas.ts';
+import { maxInCluster, type TenantQuota, type TenantQuotas } from './tenant-quotas.ts';
 
 /** What a deployment counts for in its tenant's quotas, and whether a change fits into them. */
 
@@ -186,7 +186,7 @@ const ROWS: readonly Row[] = [
     // What is made and deleted in turn must not pile up in the cluster.
     quota: 'deployments',
     unit: 'deployments, with those that are still being deleted',
-    bound: mostInCluster,
+    bound: maxInCluster,
     amount: ({ deployments, beingDeleted }) => deployments + beingDeleted,
     blame: () => ({ loc: [], text: '' }),
   },

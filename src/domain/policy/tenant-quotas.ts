@@ -35,11 +35,11 @@ export type TenantQuota = keyof TenantQuotas;
 export const tenantQuotaChangesSchema = tenantQuotasSchema.partial();
 
 /** Deployments that may be on their way out beside any quota; more where the quota is larger. */
-const LEAST_ON_THEIR_WAY_OUT = 10;
+const MIN_BEING_DELETED = 10;
 
 /** Most deployments of a tenant with this quota of them that something may be in the cluster of. */
-export function mostInCluster(deployments: number): number {
-  return deployments + Math.max(deployments, LEAST_ON_THEIR_WAY_OUT);
+export function maxInCluster(deployments: number): number {
+  return deployments + Math.max(deployments, MIN_BEING_DELETED);
 }
 
 /** The quotas in force for a tenant: its own entries in place of the policy's. */

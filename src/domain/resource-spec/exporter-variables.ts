@@ -36,7 +36,7 @@ const PROXY = new RegExp(`^(?:${PROXIES})$`);
 export function exporterVariables(names: readonly string[]): string[] {
   const known: readonly string[] = TRACING_ENV_NAMES;
   const found = names.filter((name) => EXPORTER_VARIABLE.test(name) && !known.includes(name)).toSorted();
-  return found.length <= MAX_EXPORTER_VARIABLES ? found : mostTelling(found);
+  return found.length <= MAX_EXPORTER_VARIABLES ? found : mostRelevant(found);
 }
 
 /** Most names that the custom resource holds; each is an entry in every pod template too. */
@@ -50,7 +50,7 @@ const IN_USE =
  * As many as fit: those that exporters read, one of each kind, which is enough to decide about the platform's headers, and
  * some of the others.
  */
-function mostTelling(found: readonly string[]): string[] {
+function mostRelevant(found: readonly string[]): string[] {
   const ofEachKind = [ENDPOINT, INSECURE, OWN_TRUST].flatMap(
     (kind) => found.find((name) => kind.test(name)) ?? [],
   );

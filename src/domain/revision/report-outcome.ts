@@ -1,6 +1,6 @@
 import { buildSteps, isToBuild, supersededBuilds, withBuilds } from '../builds/build-transitions.ts';
 import { type Condition, isDataReady, type Reason, troublesOf } from '../conditions/conditions.ts';
-import type { ToldFailure } from '../conditions/failure-source.ts';
+import type { ReportedFailure } from '../conditions/failure-source.ts';
 import { recoveryMessage, symptomDifference } from '../conditions/symptoms.ts';
 import { canonicalJson } from '../core/hash.ts';
 import type {
@@ -26,7 +26,7 @@ import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
 /** Only a change of the deployment can help; still looked at now and then, should the cluster's rules change. */
-const REFUSED_FOR_GOOD_MS = 600_000;
+const PERMANENT_REJECTION_MS = 600_000;
 
 function unchanged(facts: DeploymentFacts, ignored: string | null = null): ReportOutcome {
   return { facts, moves: [], events: [], retryAfterMs: null, remove: false, ignored };
@@ -79,17 +79,17 @@ function statusEvents(
   return [{ revisionId: null, reason, message: `Status is ${to}, it was ${from}.`, details: { from, to } }];
 }
 
-/** Whether what was applied is what goes with the item now: it may have been made anew since. */
+/** Whether the applied work item is the current one. The item may have changed since. */
 const isOfLatestItem = ({ workVersion }: DeploymentFacts, report: AppliedReport) =>
   report.workVersion === undefined || report.workVersion === (workVersion ?? report.workVersion);
-const MADE_ANEW = 'its item was made anew since';
+const REQUEUED = 'its work item has changed since';
 
 /** Suspended for the grace of its deletion. Not acknowledged: the item comes again as a purge when that is over. */
 function suspended(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.purgeInMs === null || report.generation !== facts.generation) {
     return unchanged(facts, 'deletion was asked for');
   }
-  if (!isOfLatestItem(facts, report)) return unchanged(facts, MADE_ANEW);
+  if (!isOfLatestItem(facts, report)) return unchanged(facts, REQUEUED);
   return { ...unchanged({ ...facts, attempts: 0 }), retryAfterMs: facts.purgeInMs };
 }
 
@@ -144,7 +144,7 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
   if (report.generation !== facts.generation) return unchanged(facts, 'it speaks of an older generation');
   if (report.waiting === true) return waiting(facts, report, now);
   const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
-  const again = report.retryable ? backoff : REFUSED_FOR_GOOD_MS;
+  const again = report.retryable ? backoff : PERMANENT_REJECTION_MS;
   const retryAfterMs = Math.min(again, facts.purgeInMs ?? again);
   const reason = reasonOr(report.reason, 'ApplyRefused');
   const wanted = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
@@ -160,13 +160,13 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
         return revision === toBuild ? [failed, ...supersededBuilds(facts, revision)] : [failed];
       }),
   );
-  const wantsAnew = moved.moves.some(endsBuild);
+  const needsRequeue = moved.moves.some(endsBuild);
   const after = {
     ...moved.facts,
     // The same item may have been applied before it was refused: what it asks for now is not done.
     acknowledgedGeneration: Math.min(facts.acknowledgedGeneration, facts.generation - 1),
     hasRunnableRevision: isRunnable(moved.facts),
-    ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
+    ...(needsRequeue ? { generation: facts.generation + 1, attempts: 0 } : {}),
   };
   const told: OutcomeEvent = {
     revisionId: null,
@@ -180,7 +180,7 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
     facts: after,
     moves: moved.moves,
     events: facts.attempts <= 1 ? [told, ...events] : events,
-    retryAfterMs: wantsAnew ? 0 : retryAfterMs,
+    retryAfterMs: needsRequeue ? 0 : retryAfterMs,
     remove: false,
     ignored: null,
   };
@@ -199,7 +199,7 @@ function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | nu
 }
 
 /** Of the revision that is active here: of any other one it says nothing. */
-function inPlaceAfter(active: RevisionRef | null, report: ObservedReport): ToldFailure | null {
+function inPlaceAfter(active: RevisionRef | null, report: ObservedReport): ReportedFailure | null {
   return active !== null && report.active?.id === active.id ? report.inPlaceFailure : null;
 }
 
@@ -277,7 +277,7 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
   const ignored = whyIgnored(facts, report);
   if (ignored !== null) return unchanged(facts, ignored);
   const moved = move(facts, [...buildSteps(facts, report), ...observedSteps(facts, report)]);
-  const wantsAnew = moved.moves.some(endsBuild);
+  const needsRequeue = moved.moves.some(endsBuild);
   const active = activeAfter(facts, report);
   const inPlaceFailure = inPlaceAfter(active, report);
   const after: DeploymentFacts = {
@@ -288,7 +288,7 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
     volumeGi: report.volumeGi ?? null,
     hasRunnableRevision: isRunnable({ ...moved.facts, active }),
     revisions: withBuilds(facts, moved.facts.revisions, report),
-    ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
+    ...(needsRequeue ? { generation: facts.generation + 1, attempts: 0 } : {}),
     conditions: withFormerNote(facts, report.conditions),
     observation: {
       generation: report.specGeneration,
@@ -305,7 +305,7 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
     ...troubleEvents(facts, after, report, told),
     ...statusEvents(facts, after, moved.moves),
   ];
-  const retryAfterMs = wantsAnew ? 0 : null;
+  const retryAfterMs = needsRequeue ? 0 : null;
   return { facts: after, moves: moved.moves, events, retryAfterMs, remove: false, ignored: null };
 }
 

@@ -37,7 +37,7 @@ const DNS_OF_PODS: Port[] = [{ protocol: 'UDP', port: 5353 }, tcp(5353)];
  * Label of namespaces through which the platform's own addresses lead (to a policy, a load balancer's may be its pods'), with the ports
  * of those pods: not all, for a webhook of the controller's may listen on another one and believe whoever reaches it.
  */
-const WAYS_IN: readonly { readonly label: string; readonly ports: Port[] }[] = [
+const INGRESS_SOURCES: readonly { readonly label: string; readonly ports: Port[] }[] = [
   { label: 'true', ports: [tcp(80), tcp(443)] },
   { label: 'unprivileged', ports: [tcp(8000), tcp(8080), tcp(8443)] },
 ];
@@ -137,7 +137,7 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
       { to: [{ podSelector: podsOf(resource, 'cache') }], ports: [tcp(CACHE_PORT)] },
       { ports: DNS },
       { to: [{ namespaceSelector: {} }], ports: DNS_OF_PODS },
-      ...WAYS_IN.map(({ label, ports }) => ({
+      ...INGRESS_SOURCES.map(({ label, ports }) => ({
         to: [{ namespaceSelector: { matchLabels: { 'berth.dev/ingress': label } } }],
         ports,
       })),

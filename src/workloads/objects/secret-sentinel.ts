@@ -8,7 +8,7 @@ import { INPUTS_HASH_LABEL, metadata } from '../labels.ts';
 import { app } from '../names.ts';
 
 /** Label of a witness, and what tells it from stored templates. */
-export const WITNESS_LABEL = 'berth.dev/witness';
+export const SENTINEL_LABEL = 'berth.dev/witness';
 
 export interface NamedSecret {
   readonly name: string;
@@ -20,7 +20,7 @@ export interface NamedSecret {
  * ControllerRevision that is owned by its Secrets. When one of them is deleted the garbage collector takes its owner
  * reference off, or with the last one removes the witness, and that is seen at once.
  */
-export function secretWitness(resource: ManagedDeployment, secrets: readonly NamedSecret[]): KubeObject {
+export function secretSentinel(resource: ManagedDeployment, secrets: readonly NamedSecret[]): KubeObject {
   const owners = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
   const hash = contentHash(owners.map(({ uid }) => uid));
   const base = metadata(resource, `${app(resource)}-secrets-${hash.slice(0, 8)}`, 'app');
@@ -29,7 +29,7 @@ export function secretWitness(resource: ManagedDeployment, secrets: readonly Nam
     kind: 'ControllerRevision',
     metadata: {
       ...base,
-      labels: { ...base.labels, [INPUTS_HASH_LABEL]: hash, [WITNESS_LABEL]: 'secrets' },
+      labels: { ...base.labels, [INPUTS_HASH_LABEL]: hash, [SENTINEL_LABEL]: 'secrets' },
       ownerReferences: owners.map(({ name, uid }) => ({ apiVersion: 'v1', kind: 'Secret', name, uid })),
     },
     revision: 0,
@@ -38,14 +38,14 @@ export function secretWitness(resource: ManagedDeployment, secrets: readonly Nam
 }
 
 /** Whether it is a witness, also one that is on its way out. */
-export function isSecretWitness({
+export function isSecretSentinel({
   kind,
   metadata: { labels },
 }: {
   kind?: string;
   metadata: { labels?: Record<string, string> };
 }): boolean {
-  return kind === 'ControllerRevision' && labels?.[WITNESS_LABEL] !== undefined;
+  return kind === 'ControllerRevision' && labels?.[SENTINEL_LABEL] !== undefined;
 }
 
 /** Secrets that pods of these templates need and that only the listener can make: environments, and the one to pull with. */

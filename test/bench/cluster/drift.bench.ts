@@ -1,6 +1,6 @@
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
-import { isSecretWitness } from '../../../src/workloads/objects/secret-sentinel.ts';
+import { isSecretSentinel } from '../../../src/workloads/objects/secret-sentinel.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { type Apps, isApi, isAvailable, isSettled, type SeenApp } from './apps.ts';
@@ -43,7 +43,7 @@ const ofKind = (resource: Resource): Child => ({
 const isWitnessed = ({ objects }: SeenApp, { metadata: { uid } }: UntypedObject) =>
   [...objects.values()].some(
     (object) =>
-      isSecretWitness(object) && object.metadata.ownerReferences?.some((owner) => owner.uid === uid),
+      isSecretSentinel(object) && object.metadata.ownerReferences?.some((owner) => owner.uid === uid),
   );
 
 /** With what any deployment may have: database and cache, two to three pods. */

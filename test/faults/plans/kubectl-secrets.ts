@@ -3,7 +3,7 @@
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { appName, LABELS } from '../../../src/contract/resource/names.ts';
-import { WITNESS_LABEL } from '../../../src/workloads/objects/secret-sentinel.ts';
+import { SENTINEL_LABEL } from '../../../src/workloads/objects/secret-sentinel.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
@@ -28,7 +28,7 @@ async function standingWithSecrets(world: FaultWorld): Promise<Standing> {
 const hasWitness = async (world: FaultWorld, { app }: Standing): Promise<boolean> => {
   const { items } = await world.admin.listAll<UntypedObject>(RESOURCES.ControllerRevision, {
     namespace: world.namespace,
-    labelSelector: `${LABELS.instance}=${app},${WITNESS_LABEL}`,
+    labelSelector: `${LABELS.instance}=${app},${SENTINEL_LABEL}`,
   });
   return items.length === 1 && items[0]?.metadata.ownerReferences?.length === SECRETS.length;
 };

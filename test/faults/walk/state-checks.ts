@@ -4,7 +4,7 @@ import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { KEPT_TEMPLATES } from '../../../src/cluster/operator/decide/history.ts';
 import { LABELS } from '../../../src/contract/resource/names.ts';
 import { INPUTS_HASH_LABEL } from '../../../src/workloads/labels.ts';
-import { WITNESS_LABEL } from '../../../src/workloads/objects/secret-sentinel.ts';
+import { SENTINEL_LABEL } from '../../../src/workloads/objects/secret-sentinel.ts';
 import { canonical, recordOf, type WalkDeployment } from './answers.ts';
 import { type ClusterState, comparable, maskText, replacements } from './cluster-state.ts';
 import { differences, diffObjects } from './diff.ts';
@@ -23,7 +23,7 @@ export function leftovers(state: ClusterState): string[] {
   const app = state.ManagedDeployment[0]?.metadata.name ?? '';
   const labelled = (label: string) =>
     state.ControllerRevision.filter(({ metadata }) => metadata.labels?.[label] !== undefined);
-  const witnesses = labelled(WITNESS_LABEL).length;
+  const witnesses = labelled(SENTINEL_LABEL).length;
   const stored = labelled(INPUTS_HASH_LABEL).length - witnesses;
   const environments = state.Secret.filter(({ metadata }) => metadata.name.startsWith(`${app}-env-`)).length;
   return [

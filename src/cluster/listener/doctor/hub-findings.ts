@@ -9,7 +9,7 @@ import { networkTrouble } from './network-trouble.ts';
 
 /** Findings from one call of the hub, for the state of the lease: about the connection, the key and the listener. Pure. */
 
-export type HubLook =
+export type HubCheck =
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
   | {
       readonly kind: 'answer';
@@ -223,21 +223,21 @@ function rendering(context: HubContext, reported: RenderConfig | null): Finding 
 
 /** The findings of the hub, and the lease if the hub returned it. */
 export function hubFindings(
-  look: HubLook,
+  check: HubCheck,
   context: HubContext,
 ): { findings: Finding[]; lease: LeaseState | null } {
   const url = new URL(context.hubUrl);
-  if (look.kind === 'error') {
-    const trouble = networkTrouble(hostOf(url), url.protocol === 'http:', look.code, look.message);
+  if (check.kind === 'error') {
+    const trouble = networkTrouble(hostOf(url), url.protocol === 'http:', check.code, check.message);
     return { findings: complete([...way(url, trouble.check), trouble], ALL), lease: null };
   }
-  const state = look.status === 200 ? leaseStateSchema.safeParse(parsed(look.body)).data : undefined;
-  const time = clock(look.date, look.now);
+  const state = check.status === 200 ? leaseStateSchema.safeParse(parsed(check.body)).data : undefined;
+  const time = clock(check.date, check.now);
   if (state === undefined) {
     const trouble = refusal(
       { ...context, hubUrl: `${url.origin}${url.pathname}` },
-      look.status,
-      sentence(look.body),
+      check.status,
+      sentence(check.body),
     );
     const atAnswer = trouble.check === 'hub_answer';
     const before = atAnswer

@@ -1,6 +1,6 @@
 import type { ManagedDeployment } from '../../../contract/resource/managed-deployment.ts';
 import { FIELD_MANAGERS } from '../../../contract/resource/names.ts';
-import { type NamedSecret, secretWitness } from '../../../workloads/objects/secret-sentinel.ts';
+import { type NamedSecret, secretSentinel } from '../../../workloads/objects/secret-sentinel.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject, UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
@@ -18,7 +18,7 @@ export async function ensureWitness(
   secrets: readonly NamedSecret[],
   { client, resource, view, signal }: Pick<Execution, 'client' | 'resource' | 'view' | 'signal'>,
 ): Promise<KubeObject | undefined> {
-  const wanted = secretWitness(resource, secrets);
+  const wanted = secretSentinel(resource, secrets);
   const options = { fieldManager: FIELD_MANAGERS.operator, signal };
   const noted = (written: KubeObject): KubeObject => {
     view.noteWrite(written);

@@ -1,6 +1,6 @@
 import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
 import { wantedHost } from '../../../workloads/objects/app-url.ts';
-import { isSecretWitness } from '../../../workloads/objects/secret-sentinel.ts';
+import { isSecretSentinel } from '../../../workloads/objects/secret-sentinel.ts';
 import type { ObjectVersion } from '../../kube/cache/compressed-store.ts';
 import type { Reflector, ReflectorStats } from '../../kube/cache/reflector.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../../kube/client/object.ts';
@@ -59,7 +59,7 @@ function telling(changed: Changed, keys: (object: UntypedObject) => string[]) {
     for (const key of new Set(versions.flatMap(keys))) changed(key, 'seen');
   };
   const updated = (object: UntypedObject, before: UntypedObject) => {
-    if (!isEcho(object, before) || !isSecretWitness(object)) tell(object, before);
+    if (!isEcho(object, before) || !isSecretSentinel(object)) tell(object, before);
   };
   return { added: tell, updated, deleted: tell };
 }

@@ -4,9 +4,9 @@ import {
   managedDeploymentStatusSchema,
 } from '../../../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
-import { isDeeper, MOST_LEVELS } from '../../../domain/core/depth.ts';
+import { isDeeper, MAX_LEVELS } from '../../../domain/core/depth.ts';
 import { INPUTS_HASH_LABEL } from '../../../workloads/labels.ts';
-import { isSecretWitness, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
+import { isSecretSentinel, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
 import { parseStoredTemplates, type StoredTemplates } from '../../../workloads/stored-templates.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { asFirstGiven } from '../images/revision-image.ts';
@@ -103,7 +103,7 @@ export function readResource(object: UntypedObject): ObservedResource | string {
 }
 
 function readSpec(object: UntypedObject): ObservedResource | string {
-  if (isDeeper(object['spec'], MOST_LEVELS)) return `spec: is nested more than ${MOST_LEVELS} levels deep`;
+  if (isDeeper(object['spec'], MAX_LEVELS)) return `spec: is nested more than ${MAX_LEVELS} levels deep`;
   const strictly = managedDeploymentSpecSchema.safeParse(object['spec']);
   const spec = strictly.success
     ? strictly
@@ -132,7 +132,7 @@ function asResource(object: UntypedObject): ObservedResource {
 }
 
 function isWitness(object: ChildObject): boolean {
-  return isSecretWitness(object) && object.metadata.deletionTimestamp === undefined;
+  return isSecretSentinel(object) && object.metadata.deletionTimestamp === undefined;
 }
 
 function owningSecrets({ metadata }: ChildObject): NamedSecret[] {
@@ -154,7 +154,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   const inputsHash = labels?.[INPUTS_HASH_LABEL];
   const revisionNumber = object['revision'];
   if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
-  if (isSecretWitness(object)) return [];
+  if (isSecretSentinel(object)) return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
   const templates = () => readTemplates(object).templates;
   // Whoever would run what somebody else wrote is told; of an image it says nothing.

@@ -2,13 +2,13 @@ import {
   afterFailure,
   afterSuccess,
   afterVerdict,
-  LOOK_FAILURES,
-  type LookFailure,
-  nextLookSeconds,
+  POLL_FAILURES,
+  type BranchPollFailure,
+  nextPollSeconds,
 } from '../../../domain/builds/branch-poll.ts';
 import {
   type BranchWatch,
-  lookVerdict,
+  pollVerdict,
   trackedBranch,
   watchOf,
 } from '../../../domain/builds/branch-watch.ts';
@@ -29,7 +29,7 @@ import { reviseTo } from './pushed-revision.ts';
 /** What a look at the branch of one deployment does, in one transaction. */
 
 /** What was seen: the newest commit, or why it was not. */
-export type Seen = { readonly head: BranchHead } | { readonly failure: LookFailure };
+export type Seen = { readonly head: BranchHead } | { readonly failure: BranchPollFailure };
 
 export interface LookOptions {
   /** 0: only when a push was not sure. */
@@ -67,14 +67,14 @@ async function failed(
   transaction: Transaction,
   due: DueBranch,
   known: BranchWatch,
-  failure: LookFailure,
+  failure: BranchPollFailure,
   { everySeconds, random }: LookOptions,
 ): Promise<void> {
   const looked = afterFailure(known, failure);
-  const wait = nextLookSeconds(everySeconds || SOON_EVERY_SECONDS, looked.watch.failures, random());
+  const wait = nextPollSeconds(everySeconds || SOON_EVERY_SECONDS, looked.watch.failures, random());
   await writeBranchWatch(transaction, due.tenantId, due.id, looked.watch, wait);
-  if (looked.tell !== 'failed') return;
-  const message = `The branch ${known.branch === '' ? 'that is the default one' : known.branch} could not be looked at: ${LOOK_FAILURES[failure]}.`;
+  if (looked.report !== 'failed') return;
+  const message = `The branch ${known.branch === '' ? 'that is the default one' : known.branch} could not be looked at: ${POLL_FAILURES[failure]}.`;
   await tell(transaction, due, { reason: 'BranchUnreadable', message, details: { failure } });
 }
 
@@ -88,12 +88,12 @@ async function succeeded(
   const { tenantId, id } = due;
   const { latest } = await readBranchState(transaction, tenantId, id);
   const everBuilt = await wasBuilt(transaction, tenantId, id, head.commit);
-  const verdict = lookVerdict(known, head.commit, latest, everBuilt);
+  const verdict = pollVerdict(known, head.commit, latest, everBuilt);
   const looked = afterSuccess(known);
   const watch = afterVerdict(looked.watch, head.commit, verdict);
-  const next = nextLookSeconds(everySeconds || SOON_EVERY_SECONDS, 0, random());
+  const next = nextPollSeconds(everySeconds || SOON_EVERY_SECONDS, 0, random());
   await writeBranchWatch(transaction, tenantId, id, watch, verdict === 'again' ? AGAIN_SECONDS : next);
-  if (looked.tell === 'readable') {
+  if (looked.report === 'readable') {
     const message = `The branch ${head.branch} can be looked at again.`;
     await tell(transaction, due, { reason: 'BranchReadable', message, details: {} });
   }

@@ -1,6 +1,6 @@
 import type { GitHost } from '../../../domain/builds/git-host.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
-import type { TellSpan } from '../../../domain/core/span.ts';
+import type { RecordSpan } from '../../../domain/core/span.ts';
 import type { HostingMode } from '../../../domain/deployment/source.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
 import type { KnownRoom } from '../../../domain/scheduling/known-room.ts';
@@ -71,7 +71,7 @@ export interface ApiDeps {
   /** Told what is measured; absent: nobody is. */
   readonly observer?: ApiObserver;
   /** Takes spans of what is done for changes; absent: nobody asks for them. */
-  readonly span?: TellSpan;
+  readonly span?: RecordSpan;
 }
 
 /**

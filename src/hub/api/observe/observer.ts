@@ -1,4 +1,4 @@
-import type { LookFailure } from '../../../domain/builds/branch-poll.ts';
+import type { BranchPollFailure } from '../../../domain/builds/branch-poll.ts';
 import type { ProgressMeasure } from '../../../domain/revision/progress.ts';
 
 /** What the API tells whoever measures it. Every method is quick and throws nothing. */
@@ -26,7 +26,7 @@ export interface ApiObserver {
   /** A webhook that knew its secret. */
   delivered(result: 'taken' | 'repeated' | 'ignored'): void;
   /** A look at a branch. */
-  looked(result: 'seen' | LookFailure): void;
+  looked(result: 'seen' | BranchPollFailure): void;
 }
 
 /** Measures nothing. */

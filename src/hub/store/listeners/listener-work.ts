@@ -1,4 +1,4 @@
-import type { PutOff } from '../../../domain/conditions/explain-facts.ts';
+import type { WorkBlocked } from '../../../domain/conditions/explain-facts.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 import { appendEvents, type NewEvent } from '../core/events.ts';
@@ -23,7 +23,7 @@ export type HandOut<Item> =
   /** The answer is full: due as before. */
   | { kind: 'later' }
   /** It cannot be made now: due again after a while. The history says why, once. */
-  | ({ kind: 'failed' } & PutOff);
+  | ({ kind: 'failed' } & WorkBlocked);
 
 /** An item that is not reported on comes again after this long, in seconds: `next_attempt_at` until then. */
 const REDELIVER_SECONDS = 60;

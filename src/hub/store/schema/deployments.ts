@@ -1,7 +1,7 @@
 import type { BranchWatch } from '../../../domain/builds/branch-watch.ts';
 import type { RevisionBuild } from '../../../domain/builds/build.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
-import type { Culprit, ToldFailure } from '../../../domain/conditions/failure-source.ts';
+import type { Culprit, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import type { DeploymentType, Source } from '../../../domain/deployment/source.ts';
@@ -123,7 +123,7 @@ export const deployments = pgTable(
     dataReady: boolean('data_ready').notNull().default(false),
     observedAt: time('observed_at'),
     /** A change in place that failed and was turned back, while its revision stays DEPLOYED; null: the last one did not. */
-    inPlaceFailure: jsonb('in_place_failure').$type<ToldFailure>(),
+    inPlaceFailure: jsonb('in_place_failure').$type<ReportedFailure>(),
     /** What is wrong with running pods outside of rollouts, as last observed; null: nothing is. */
     symptoms: jsonb().$type<ReportedSymptom[]>(),
     /** What the database's volume claim asks for, as last observed, in Gi and rounded up; null: there is none, or nobody told. */

@@ -13,7 +13,7 @@ import {
   ok,
   warning,
 } from '../../../../src/cluster/listener/doctor/finding.ts';
-import { type HubLook, hubFindings } from '../../../../src/cluster/listener/doctor/hub-findings.ts';
+import { type HubCheck, hubFindings } from '../../../../src/cluster/listener/doctor/hub-findings.ts';
 import { networkTrouble } from '../../../../src/cluster/listener/doctor/network-trouble.ts';
 import { asJson, asText, isHealthy } from '../../../../src/cluster/listener/doctor/report.ts';
 import {
@@ -45,14 +45,14 @@ const context = (hubUrl = 'https://hub.example.com') => ({
   version: '0.1.0',
   rendering,
 });
-const answer = (status: number, body: unknown, date: Date | undefined = NOW): HubLook => ({
+const answer = (status: number, body: unknown, date: Date | undefined = NOW): HubCheck => ({
   kind: 'answer',
   status,
   body: JSON.stringify(body),
   date,
   now: NOW,
 });
-const look = (found: HubLook, hubUrl?: string) => hubFindings(found, context(hubUrl)).findings;
+const look = (found: HubCheck, hubUrl?: string) => hubFindings(found, context(hubUrl)).findings;
 const at = (findings: ReturnType<typeof look>, check: Check) =>
   findings.find((finding) => finding.check === check);
 
@@ -142,7 +142,7 @@ describe('why there was no answer', () => {
     const next = 'the port seems to use https: put https:// into BERTH_HUB_URL';
     expect(networkTrouble('hub:443', true, 'ECONNRESET', 'socket hang up')).toMatchObject({ next });
     expect(networkTrouble('hub:443', false, 'ECONNRESET', '').next).not.toBe(next);
-    const answered = look({ ...answer(400, ''), body: '<html>' } as HubLook, 'http://hub:443');
+    const answered = look({ ...answer(400, ''), body: '<html>' } as HubCheck, 'http://hub:443');
     expect(at(answered, 'hub_answer')).toMatchObject({ outcome: 'failed', next });
   });
 

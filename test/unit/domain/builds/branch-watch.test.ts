@@ -4,13 +4,13 @@ import {
   afterFailure,
   afterSuccess,
   afterVerdict,
-  nextLookSeconds,
+  nextPollSeconds,
 } from '../../../../src/domain/builds/branch-poll.ts';
 import {
   afterDeletion,
   afterPush,
   type BranchWatch,
-  lookVerdict,
+  pollVerdict,
   pushVerdict,
   trackedBranch,
   watchOf,
@@ -249,7 +249,7 @@ describe('what a look makes', () => {
       'build',
     ],
   ] as const)('%s', (_what, known, head, revision, everBuilt, verdict) => {
-    expect(lookVerdict(known, head, revision, everBuilt)).toBe(verdict);
+    expect(pollVerdict(known, head, revision, everBuilt)).toBe(verdict);
   });
 });
 
@@ -258,11 +258,11 @@ describe('a look that finds an earlier commit', () => {
   const latest = { commit: commit(2), building: false };
 
   test('than pushes tell of is made again, for the git host may lag; seen twice, it is built', () => {
-    expect(lookVerdict(watch, commit(1), latest, true)).toBe('again');
+    expect(pollVerdict(watch, commit(1), latest, true)).toBe('again');
     const doubting = afterVerdict(watch, commit(1), 'again');
     expect(doubting).toMatchObject({ commit: commit(2), soon: true });
-    expect(lookVerdict(doubting, commit(1), latest, true)).toBe('build');
-    expect(lookVerdict(doubting, commit(2), latest, true)).toBe('known');
+    expect(pollVerdict(doubting, commit(1), latest, true)).toBe('build');
+    expect(pollVerdict(doubting, commit(2), latest, true)).toBe('known');
     expect(afterVerdict(doubting, commit(1), 'build')).toMatchObject({
       commit: commit(1),
       soon: false,
@@ -272,8 +272,8 @@ describe('a look that finds an earlier commit', () => {
 
   test('of a branch that was deleted and made again builds it', () => {
     const gone = afterDeletion(watch, { branch: 'main', before: commit(2) }).watch;
-    expect(lookVerdict(gone, commit(1), latest, true)).toBe('build');
-    expect(lookVerdict(gone, commit(2), latest, true)).toBe('known');
+    expect(pollVerdict(gone, commit(1), latest, true)).toBe('build');
+    expect(pollVerdict(gone, commit(2), latest, true)).toBe('known');
     expect(afterVerdict(gone, commit(1), 'build').deleted).toBe(false);
   });
 });
@@ -291,32 +291,32 @@ describe('looks that fail', () => {
   const first = afterFailure(watchOf(null, 'main'), 'unavailable');
   const second = afterFailure(first.watch, 'unavailable');
   test('are told the second time, once, and again when they fail otherwise', () => {
-    expect([first.tell, second.tell]).toEqual([null, 'failed']);
+    expect([first.report, second.report]).toEqual([null, 'failed']);
     const third = afterFailure(second.watch, 'unavailable');
-    expect(third.tell).toBeNull();
-    expect(afterFailure(third.watch, 'refused').tell).toBe('failed');
+    expect(third.report).toBeNull();
+    expect(afterFailure(third.watch, 'refused').report).toBe('failed');
   });
 
   test('are told to be over only if they were told', () => {
     expect(afterSuccess(second.watch)).toMatchObject({
-      tell: 'readable',
+      report: 'readable',
       watch: { failures: 0, told: null },
     });
-    expect(afterSuccess(first.watch).tell).toBeNull();
+    expect(afterSuccess(first.watch).report).toBeNull();
   });
 
   test('make the next one wait, up to an hour', () => {
-    const wait = (failures: number, random = 0.5) => Math.round(nextLookSeconds(300, failures, random));
+    const wait = (failures: number, random = 0.5) => Math.round(nextPollSeconds(300, failures, random));
     expect([0, 1, 2, 3, 4, 100].map((failures) => wait(failures))).toEqual([
       300, 600, 1200, 2400, 3600, 3600,
     ]);
     expect([wait(0, 0), wait(0, 0.999)]).toEqual([270, 330]);
-    expect(nextLookSeconds(7200, 5, 0.5)).toBeCloseTo(7200);
+    expect(nextPollSeconds(7200, 5, 0.5)).toBeCloseTo(7200);
   });
 
   test('of the default branch go on under its name, once that is known', () => {
     const { watch } = afterFailure(afterFailure(watchOf(null, ''), 'timeout').watch, 'timeout');
-    expect(afterSuccess(watchOf(watch, 'main')).tell).toBe('readable');
+    expect(afterSuccess(watchOf(watch, 'main')).report).toBe('readable');
   });
 });
 

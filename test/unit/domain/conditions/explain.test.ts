@@ -7,7 +7,7 @@ import {
   isTerminal,
   LISTENER_STATUSES,
   REVISION_STATUSES,
-  REVISION_WAYS,
+  REVISION_TRANSITIONS,
   type RevisionStatus,
 } from '../../../../src/domain/revision/states.ts';
 
@@ -138,7 +138,7 @@ describe('every reason', () => {
 
   // Another source_config revives nothing that has failed, so a PATCH of it alone is no remedy.
   const failsWith = (status: RevisionStatus) =>
-    new Set(REVISION_WAYS.filter(({ to }) => to === status).flatMap(({ reasons }) => reasons));
+    new Set(REVISION_TRANSITIONS.filter(({ to }) => to === status).flatMap(({ reasons }) => reasons));
   const TRIED_ON = ['ApplyRefused', 'NamespaceNotAllowed'];
   test.each([...failsWith('DEPLOY_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
     'a revision that failed by %s: what makes another one',
@@ -322,8 +322,8 @@ describe('a revision under way', () => {
   test.each(['AWAITING_BUILD', 'QUEUED', 'DEPLOYED'] as const)(
     'that is %s and cannot be handed out: that is the one to begin with, whatever the cluster says',
     (status) => {
-      const putOff = { reason: 'SecretsUnreadable', message: 'Its secrets are lost.' } as const;
-      const deployment = { conditions: [condition('Ready', 'False', 'CrashLoop')], putOff };
+      const workBlocked = { reason: 'SecretsUnreadable', message: 'Its secrets are lost.' } as const;
+      const deployment = { conditions: [condition('Ready', 'False', 'CrashLoop')], workBlocked };
       const explained = explain(facts({ revision: { status }, deployment }));
       expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'SecretsUnreadable' });
       expect(explained.summary).toContain('cannot be sent to the listener: Its secrets are lost.');

@@ -5,7 +5,7 @@ import type { ObjectMeta, UntypedObject } from '../../../../../src/cluster/kube/
 import { CHILD_KINDS } from '../../../../../src/cluster/operator/kinds.ts';
 import { LABELS } from '../../../../../src/contract/resource/names.ts';
 import { INPUTS_HASH_LABEL } from '../../../../../src/workloads/labels.ts';
-import { WITNESS_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
+import { SENTINEL_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
 import { NAMESPACE, revised, settled, type World } from '../fixtures.ts';
 
 const SPEC = revised('web:1', 1, { suspend: true });
@@ -45,7 +45,7 @@ const MARKS: readonly string[] = [
   LABELS.instance,
   LABELS.deploymentId,
   INPUTS_HASH_LABEL,
-  WITNESS_LABEL,
+  SENTINEL_LABEL,
 ];
 
 describe('a witness that somebody has edited', () => {

@@ -5,7 +5,7 @@ import type { Resource } from '../../../../../src/cluster/kube/client/resources.
 import { Caches } from '../../../../../src/cluster/operator/observe/caches.ts';
 import { LABELS, MANAGED_BY } from '../../../../../src/contract/resource/names.ts';
 import { INPUTS_HASH_LABEL } from '../../../../../src/workloads/labels.ts';
-import { WITNESS_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
+import { SENTINEL_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
 import { recordingLogger } from '../../kube/support.ts';
 
 const signal = AbortSignal.timeout(10_000);
@@ -44,7 +44,7 @@ const revision = (name: string, version: number, isWitness: boolean): UntypedObj
       [LABELS.instance]: 'app',
       [LABELS.managedBy]: MANAGED_BY,
       [INPUTS_HASH_LABEL]: 'hash',
-      ...(isWitness ? { [WITNESS_LABEL]: 'secrets' } : {}),
+      ...(isWitness ? { [SENTINEL_LABEL]: 'secrets' } : {}),
     },
   },
 });
@@ -117,7 +117,7 @@ test('the echo of an own write asks for the next look, but that of a witness doe
   caches.noteWrite(revision('witness', 13, true));
   expect(send('ADDED', revision('witness', 13, true))).toEqual([]);
   const marked = service('app', 14);
-  marked.metadata.labels = { ...marked.metadata.labels, [WITNESS_LABEL]: 'by hand' };
+  marked.metadata.labels = { ...marked.metadata.labels, [SENTINEL_LABEL]: 'by hand' };
   caches.noteWrite(marked);
   expect(send('MODIFIED', marked), 'no witness, whatever its label says').toEqual(['team/app seen']);
   expect(send('MODIFIED', revision('witness', 14, true)), 'a Secret went').toEqual(['team/app seen']);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { WITNESS_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
+import { SENTINEL_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
 import { CONFIG, NAMESPACE, RESOURCE_ID, type Spec, scaled, settled, World } from '../fixtures.ts';
 
 const spec = (image: string, number: number, more: object = {}): Spec => ({
@@ -229,7 +229,7 @@ describe('stored templates', () => {
   const kept = (world: World) =>
     world.cluster
       .list('ControllerRevision')
-      .filter(({ metadata }) => metadata.labels?.[WITNESS_LABEL] === undefined)
+      .filter(({ metadata }) => metadata.labels?.[SENTINEL_LABEL] === undefined)
       .map(({ metadata }) => metadata.name);
 
   test('of the last ten are kept although none of them ever came up; then nothing is written', async () => {
