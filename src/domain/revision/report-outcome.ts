@@ -19,20 +19,20 @@ import { activeAfter, move, observedSteps, reasonOr, type Step } from './revisio
 import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './states.ts';
 
 /**
- * What a report of a listener changes in the record: the one place where revisions move because of the cluster and
- * where active_revision_id is decided. Pure; the same report again changes nothing.
+ * The effects of a listener's report on the record. Only this code changes the status of revisions because of the cluster, and
+ * decides about active_revision_id. Pure and idempotent: a repeated report changes nothing.
  */
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
-/** Only a change of the deployment can help; still looked at now and then, should the cluster's rules change. */
+/** Retry interval after a permanent rejection. Only a change of the deployment helps, unless the rules of the cluster change. */
 const PERMANENT_REJECTION_MS = 600_000;
 
 function unchanged(facts: DeploymentFacts, ignored: string | null = null): ReportOutcome {
   return { facts, moves: [], events: [], retryAfterMs: null, remove: false, ignored };
 }
 
-/** Deployment.status as the history has it: whoever reports is alive, but his return may not have been written yet. */
+/** Deployment.status for the history. The reporting listener is connected, even if its return is not in the history yet. */
 export function statusOf(facts: DeploymentFacts): DeploymentStatus {
   return deploymentStatus({
     deleting: facts.deleting,
@@ -44,7 +44,7 @@ export function statusOf(facts: DeploymentFacts): DeploymentStatus {
   });
 }
 
-/** Why the status is what an observation has made it. */
+/** The reason of a status after an observation. */
 function statusReason(
   to: DeploymentStatus,
   { conditions, hasRunnableRevision }: DeploymentFacts,
@@ -84,7 +84,7 @@ const isOfLatestItem = ({ workVersion }: DeploymentFacts, report: AppliedReport)
   report.workVersion === undefined || report.workVersion === (workVersion ?? report.workVersion);
 const REQUEUED = 'its work item has changed since';
 
-/** Suspended for the grace of its deletion. Not acknowledged: the item comes again as a purge when that is over. */
+/** Suspended for the grace period of its deletion. The item is not acknowledged: it is due again as a purge after that. */
 function suspended(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.purgeInMs === null || report.generation !== facts.generation) {
     return unchanged(facts, 'deletion was asked for');
@@ -95,7 +95,7 @@ function suspended(facts: DeploymentFacts, report: AppliedReport): ReportOutcome
 
 function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.deleting) return suspended(facts, report);
-  // What was applied belongs to a generation that exists; anything else cannot acknowledge future changes.
+  // A report with a generation that does not exist must not acknowledge future changes.
   const latest = isOfLatestItem(facts, report) ? facts.generation : facts.generation - 1;
   const acknowledgedGeneration = Math.max(facts.acknowledgedGeneration, Math.min(report.generation, latest));
   const attempts = acknowledgedGeneration === facts.generation ? 0 : facts.attempts;
@@ -118,7 +118,7 @@ function withReady(facts: DeploymentFacts, report: RefusedReport, now: Date): De
   return { ...facts, conditions: [...others, refused] };
 }
 
-/** Whether a revision is left that runs, or could come to. */
+/** Whether a revision remains that runs or can run. */
 function isRunnable({
   active,
   hasSettledRevision = false,
@@ -163,7 +163,7 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
   const needsRequeue = moved.moves.some(endsBuild);
   const after = {
     ...moved.facts,
-    // The same item may have been applied before it was refused: what it asks for now is not done.
+    // The same item may have been applied before it was rejected, so its acknowledgement is withdrawn.
     acknowledgedGeneration: Math.min(facts.acknowledgedGeneration, facts.generation - 1),
     hasRunnableRevision: isRunnable(moved.facts),
     ...(needsRequeue ? { generation: facts.generation + 1, attempts: 0 } : {}),
@@ -174,7 +174,7 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
     message: `The cluster refused generation ${report.generation}: ${report.message}`,
     details: { retryable: report.retryable },
   };
-  // Told once a generation, not with each attempt.
+  // One event per generation, not per attempt.
   const events = [...moved.events, ...statusEvents(facts, after, moved.moves)];
   return {
     facts: after,
@@ -186,7 +186,7 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
   };
 }
 
-/** The hub knows no such generation: it was restored from a backup, or somebody raised the number by hand. */
+/** The generation does not exist: the hub was restored from a backup, or a user changed the number by hand. */
 export const GENERATION_AHEAD = 'it speaks of a generation that does not exist';
 
 function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | null {
@@ -198,7 +198,7 @@ function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | nu
   return null;
 }
 
-/** Of the revision that is active here: of any other one it says nothing. */
+/** The failed change in place, if the report is about the active revision. */
 function inPlaceAfter(active: RevisionRef | null, report: ObservedReport): ReportedFailure | null {
   return active !== null && report.active?.id === active.id ? report.inPlaceFailure : null;
 }
@@ -219,14 +219,14 @@ function inPlaceEvents(
   ];
 }
 
-/** Symptoms of running pods: a row when one comes up, and one when its component has recovered. */
+/** Events for symptoms of running pods: one when a symptom begins, and one when its component has recovered. */
 function symptomEvents(
   { symptoms: before = [], deleting, switchedOff = false }: DeploymentFacts,
   { symptoms: after = [] }: DeploymentFacts,
   report: ObservedReport,
 ): OutcomeEvent[] {
   const { started, ended } = symptomDifference(before, after);
-  // A rollout replaces the pods, and its end says what came of it. What is switched off or not observed proves nothing.
+  // A rollout replaces the pods and reports its own result. Pods that are off or not observed do not prove a recovery.
   const isRunningSeen =
     report.rollout === null &&
     !report.off &&
@@ -249,7 +249,7 @@ function symptomEvents(
   ];
 }
 
-/** Trouble that was not there before. What failed for it says so itself, and symptoms of running pods have their own rows. */
+/** Events for new problems. Failed revisions and symptoms of running pods have their own events. */
 function troubleEvents(
   before: DeploymentFacts,
   after: DeploymentFacts,
@@ -270,7 +270,7 @@ function troubleEvents(
     }));
 }
 
-/** A build has had its last word: what is wanted of the cluster is another. */
+/** The end of a build changes the desired state of the cluster. */
 const endsBuild = ({ built, to }: OutcomeMove) => built !== undefined || to === 'BUILD_FAILED';
 
 function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): ReportOutcome {
@@ -309,14 +309,14 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
   return { facts: after, moves: moved.moves, events, retryAfterMs, remove: false, ignored: null };
 }
 
-/** Purged although it is wanted, or may still be restored: it has to be applied again. */
+/** Purged although it is not being deleted, or can still be restored: it must be applied again. */
 function purged(facts: DeploymentFacts): ReportOutcome {
   if (facts.deleting && facts.purgeInMs === null) return { ...unchanged(facts), remove: true };
   const acknowledgedGeneration = Math.min(facts.acknowledgedGeneration, facts.generation - 1);
   return { ...unchanged({ ...facts, acknowledgedGeneration, attempts: 0 }), retryAfterMs: 0 };
 }
 
-/** What `report` changes in the record `facts` at the time `now`. */
+/** The effects of `report` on the record `facts` at the time `now`. */
 export function reportOutcome(facts: DeploymentFacts, report: ClusterReport, now: Date): ReportOutcome {
   switch (report.kind) {
     case 'applied':
