@@ -42,7 +42,7 @@ export async function checkEncryptionKeys(
   for (const { table, keyId } of unusable) {
     logger.warn(
       { table, keyId },
-      'an encryption key is declared lost: what it sealed cannot be read until it is sent anew',
+      'an encryption key is declared lost: values that it encrypted cannot be read until they are set again',
     );
   }
 }

@@ -27,10 +27,13 @@ export async function startBuilder({ config, logger, version }: RoleContext): Pr
   const settings = builderSettings(config.clusterEnvironment);
   if (!settings.unsandboxed) {
     throw new Error(
-      'failed to start the local builder: it is no sandbox, and runs the commands of whoever may have something built as this user; next: where that is what you want, set BERTH_BUILDER_UNSANDBOXED=true',
+      'failed to start the local builder: it is not a sandbox, and runs commands of everyone who can start a build, as this user; next: if you want that, set BERTH_BUILDER_UNSANDBOXED=true',
     );
   }
-  logger.warn({}, 'the local builder is no sandbox: builds run as processes of this machine, as this user');
+  logger.warn(
+    {},
+    'the local builder is not a sandbox: builds run as processes of this machine, as this user',
+  );
   const client = await createKubeClient(
     clusterOptions(config, settings.kubeconfig, `berth-builder/${version}`),
   );

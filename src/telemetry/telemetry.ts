@@ -9,7 +9,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../domain/core/logger.ts';
-import { type SpanReport, type RecordSpan, traceIdOf } from '../domain/core/span.ts';
+import { type RecordSpan, type SpanReport, traceIdOf } from '../domain/core/span.ts';
 
 /** Traces of Berth itself, over OTLP. This module is loaded only if traces are enabled. */
 
@@ -59,19 +59,19 @@ function linksOf({ causedBy = '' }: SpanReport): Link[] {
 }
 
 function attributesOf({ attributes, change }: SpanReport): Record<string, string | number> {
-  const told = Object.entries({
+  const all = Object.entries({
     ...attributes,
     'berth.deployment_id': change.deploymentId,
     'berth.generation': change.generation,
   });
-  return Object.fromEntries(told.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  return Object.fromEntries(all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
 /** Starts the export of spans. If the receiver is not available, spans are buffered up to a limit and then dropped. */
 export function startTelemetry(options: TelemetryOptions): Telemetry {
   const { endpoint, headers, sample, role, version, identity, logger } = options;
-  const tell = (message: string) => logger.warn({ err: message }, 'failed to send traces');
-  diag.setLogger({ error: tell, warn: tell, info() {}, debug() {}, verbose() {} });
+  const logFailure = (message: string) => logger.warn({ err: message }, 'failed to send traces');
+  diag.setLogger({ error: logFailure, warn: logFailure, info() {}, debug() {}, verbose() {} });
   const ids = new ChangeIds();
   const exporter = new OTLPTraceExporter({
     url: `${endpoint}/v1/traces`,
@@ -107,7 +107,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     },
     async stop() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, STOP_TIMEOUT_MS).unref());
-      await Promise.race([provider.shutdown(), late]).catch((error) => tell(String(error)));
+      await Promise.race([provider.shutdown(), late]).catch((error) => logFailure(String(error)));
     },
   };
 }

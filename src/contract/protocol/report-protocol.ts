@@ -53,7 +53,10 @@ export const reportSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('observed').describe("The custom resource's status."),
     deployment_id: z.uuid(),
-    name: z.string().max(253).describe('Name of the custom resource. A report of another name than the stored one is ignored.'),
+    name: z
+      .string()
+      .max(253)
+      .describe('Name of the custom resource. A report of another name than the stored one is ignored.'),
     namespace: z.string().max(63),
     observed_spec_generation: z.int(),
     conditions: z.array(conditionSchema).max(16),
@@ -67,10 +70,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       ),
     active_revision: revisionRef.nullable(),
     rollout_revision: revisionRef.nullable(),
-    build: buildStatusSchema
-      .nullable()
-      .optional()
-      .describe('The requested build. Absent or null: none.'),
+    build: buildStatusSchema.nullable().optional().describe('The requested build. Absent or null: none.'),
     images: z
       .array(revisionRef.extend({ image: z.string().max(1024) }))
       .max(4)
@@ -145,7 +145,9 @@ export const reportsResponseSchema = z.object({
   inventory_wanted: z
     .boolean()
     .optional()
-    .describe('True: a report contains a generation that the hub does not know. The listener must send a complete inventory.'),
+    .describe(
+      'True: a report contains a generation that the hub does not know. The listener must send a complete inventory.',
+    ),
 });
 export type ReportsResponse = z.infer<typeof reportsResponseSchema>;
 
@@ -176,7 +178,9 @@ export const inventoryRequestSchema = z.object({
           .string()
           .max(64)
           .nullable()
-          .describe('Hash of the spec that a listener applied last. If it differs from spec_hash, the spec was edited by hand.'),
+          .describe(
+            'Hash of the spec that a listener applied last. If it differs from spec_hash, the spec was edited by hand.',
+          ),
       }),
     )
     .max(MAX_INVENTORY),

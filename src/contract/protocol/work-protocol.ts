@@ -47,7 +47,9 @@ export const applyWorkSchema = z.object({
         revision_number: z.int(),
         revision_id: z
           .string()
-          .describe('Id of the revision. After a restore of the database of the hub, numbers are reused, ids are not.'),
+          .describe(
+            'Id of the revision. After a restore of the database of the hub, numbers are reused, ids are not.',
+          ),
         data: z.record(z.string(), z.string()),
       }),
     )

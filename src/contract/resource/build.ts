@@ -25,8 +25,12 @@ export const buildSpecSchema = z
         'The commit to build, from a push event. Absent: the newest commit of ref when the build starts.',
       ),
     configPath: text(1024).describe('workflow_config_path: file that describes the application.'),
-    installCommand: text(4096).optional().describe('Command that installs the dependencies, instead of the default one.'),
-    buildCommand: text(4096).optional().describe('Command that runs after the installation of the dependencies.'),
+    installCommand: text(4096)
+      .optional()
+      .describe('Command that installs the dependencies, instead of the default one.'),
+    buildCommand: text(4096)
+      .optional()
+      .describe('Command that runs after the installation of the dependencies.'),
     repository: text(512).describe('Repository of the image: registry/path, without tag and digest.'),
     secretName: text(253).describe(
       'Secret with the credentials for git host and registry, in the namespace of builds.',
@@ -91,9 +95,7 @@ export const buildStatusSchema = z
       .int()
       .min(1)
       .optional()
-      .describe(
-        'Number of the attempt. Failures that the source does not cause are retried a few times.',
-      ),
+      .describe('Number of the attempt. Failures that the source does not cause are retried a few times.'),
     job: z.string().max(253).optional().describe('Name of its Job in the namespace of builds.'),
     startedAt: z.string().max(40).optional().describe('When the Job began.'),
     finishedAt: z.string().max(40).optional().describe('Time of the final status.'),

@@ -36,8 +36,8 @@ function stepOf(revision: RevisionFacts, build: BuildReport): Step[] {
     case 'Succeeded': {
       if (image === undefined || commit === undefined) return [];
       const built = { image, commit };
-      const told = `its image was built from commit ${commit}.`;
-      return [{ revision, to: 'QUEUED', reason: 'ImageBuilt', message: told, built }];
+      const message = `its image was built from commit ${commit}.`;
+      return [{ revision, to: 'QUEUED', reason: 'ImageBuilt', message, built }];
     }
     case 'Failed': {
       const reason = buildFailureReason(build.reason ?? '');

@@ -9,7 +9,8 @@ export type BuildPhase = (typeof BUILD_PHASES)[number];
 
 /** Steps of a build, in order. Each is a container of the Job with this name. */
 export const BUILD_STEPS = {
-  source: 'Clones the repository, reads the configuration and writes the Dockerfile where there is none.',
+  source:
+    'Clones the repository, reads the configuration, and generates the Dockerfile if the repository has none.',
   image: 'Builds the image and pushes it to the registry of the platform.',
   result: 'Reports the digest and the commit.',
 } as const;

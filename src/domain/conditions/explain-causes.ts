@@ -117,7 +117,7 @@ function conditionCauses(
 ): Cause[] {
   const { conditions, updatedAt } = facts.deployment;
   const isActive = facts.active?.id === facts.revision.id;
-  const told = conditions
+  const relevant = conditions
     .filter(concerns)
     // Until the listener has applied the generation, other conditions describe the previous desired state.
     .filter((condition) => isActive || isBrought(facts) || isRefusal(condition))
@@ -126,8 +126,8 @@ function conditionCauses(
     .filter(({ type }) => !isActive || isWanted(facts) || OF_THE_ACTIVE.has(type))
     .filter(isRelevant)
     .toSorted((a, b) => particularity(a) - particularity(b));
-  return told
-    .filter(({ reason }, index) => told.findLastIndex((other) => other.reason === reason) === index)
+  return relevant
+    .filter(({ reason }, index) => relevant.findLastIndex((other) => other.reason === reason) === index)
     .map(({ type, reason, message, status, lastTransitionTime }) =>
       link({
         level: 'condition',

@@ -21,9 +21,9 @@ function describeCulprit(culprit: Culprit): string {
 
 /** The source of the failure of the revision. */
 export function culpritCause({ revision }: ExplainFacts): Cause[] {
-  const { culprit, reason: told, status, updatedAt } = revision;
+  const { culprit, reason: reported, status, updatedAt } = revision;
   if (culprit === null) return [];
-  const reason = told ?? STATUS_WORDS[status][1];
+  const reason = reported ?? STATUS_WORDS[status][1];
   return [
     link({ level: 'object', object: culprit, reason, message: describeCulprit(culprit), at: updatedAt }),
   ];

@@ -23,7 +23,7 @@ export function isAnotherCluster(id: string, other: string): boolean {
 }
 
 /** The id to store, from the stored and the reported id of the same cluster. */
-export function keptClusterId(kept: string | null, told: string | null): string | null {
-  if (kept === null || told === null) return kept ?? told;
-  return namespaceOf(told) === CLUSTER_NAMESPACE ? told : kept;
+export function keptClusterId(kept: string | null, reported: string | null): string | null {
+  if (kept === null || reported === null) return kept ?? reported;
+  return namespaceOf(reported) === CLUSTER_NAMESPACE ? reported : kept;
 }

@@ -125,7 +125,7 @@ function tagBuiltOnPush({ next }: Pick<SourceRuleInput, 'next'>): Violation[] {
   const ref = next.sourceRevisionConfig.repo_ref;
   if (next.sourceConfig.build_on_push !== true || ref === null || !isNoBranch(ref)) return [];
   const msg =
-    'needs a branch, and source_revision_config.repo_ref names none: give NAME or refs/heads/NAME (nobody pushes to a tag or a commit)';
+    'needs a branch, but source_revision_config.repo_ref does not name one: use NAME or refs/heads/NAME, not a tag or a commit';
   return [{ loc: ['source_config', 'build_on_push'], msg }];
 }
 

@@ -198,11 +198,11 @@ export function policyViolations(input: PolicyInput, policy: Policy): BodyIssue[
   const caps = capsFor(policy, type);
   const effective = effectiveSpec(spec ?? {}, type, caps);
   const view: PolicyView = { ...input, spec: spec ?? {}, effective, caps };
-  const told = new Set<string>();
+  const reportedPaths = new Set<string>();
   return POLICY_RULES.flatMap(({ name, check }) =>
     check(view, policy).map((violation) => ({ ...violation, type: name })),
   ).filter(({ loc }) => {
     const path = JSON.stringify(loc);
-    return !told.has(path) && told.add(path);
+    return !reportedPaths.has(path) && reportedPaths.add(path);
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Sizes of the database's volume that were in effect before the one of now, so that they are accepted again until the
- * cluster has reported a larger volume. The hub keeps them: a report may come late, or not at all.
+ * Previous sizes of the database volume, which are accepted again until the cluster reports a larger volume. The hub stores
+ * them, because a report may arrive late or never.
  */
 
 /** A size that was in effect. */

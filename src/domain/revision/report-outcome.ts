@@ -168,7 +168,7 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
     hasRunnableRevision: isRunnable(moved.facts),
     ...(needsRequeue ? { generation: facts.generation + 1, attempts: 0 } : {}),
   };
-  const told: OutcomeEvent = {
+  const rejection: OutcomeEvent = {
     revisionId: null,
     reason,
     message: `The cluster refused generation ${report.generation}: ${report.message}`,
@@ -179,7 +179,7 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
   return {
     facts: after,
     moves: moved.moves,
-    events: facts.attempts <= 1 ? [told, ...events] : events,
+    events: facts.attempts <= 1 ? [rejection, ...events] : events,
     retryAfterMs: needsRequeue ? 0 : retryAfterMs,
     remove: false,
     ignored: null,
@@ -254,12 +254,12 @@ function troubleEvents(
   before: DeploymentFacts,
   after: DeploymentFacts,
   report: ObservedReport,
-  told: readonly OutcomeEvent[],
+  otherEvents: readonly OutcomeEvent[],
 ): OutcomeEvent[] {
   const { failed, inPlaceFailure } = report;
   const reported = [...troublesOf(before.conditions), ...(before.symptoms ?? []), ...(after.symptoms ?? [])];
   const failures = [failed, inPlaceFailure].filter((failure) => failure !== null);
-  const known = new Set<string>([...reported, ...failures, ...told].map(({ reason }) => reason));
+  const known = new Set<string>([...reported, ...failures, ...otherEvents].map(({ reason }) => reason));
   return troublesOf(after.conditions)
     .filter(({ reason }) => !known.has(reason))
     .map(({ type, status, reason, message }) => ({
@@ -299,10 +299,10 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
       observedAt: now,
     },
   };
-  const told = [...moved.events, ...inPlaceEvents(facts, after), ...symptomEvents(facts, after, report)];
+  const ownEvents = [...moved.events, ...inPlaceEvents(facts, after), ...symptomEvents(facts, after, report)];
   const events = [
-    ...told,
-    ...troubleEvents(facts, after, report, told),
+    ...ownEvents,
+    ...troubleEvents(facts, after, report, ownEvents),
     ...statusEvents(facts, after, moved.moves),
   ];
   const retryAfterMs = needsRequeue ? 0 : null;

@@ -65,13 +65,18 @@ export function move(
       revisionId: id,
       reason,
       message: `Revision ${number} is ${to}: ${message}`,
-      details: { from: told(facts, from), to, ...(culprit === undefined ? {} : { culprit }), ...built },
+      details: {
+        from: recordedStatus(facts, from),
+        to,
+        ...(culprit === undefined ? {} : { culprit }),
+        ...built,
+      },
     })),
   };
 }
 
 /** The status in the history, which may not contain the return of the listener yet. */
-const told = ({ listenerLost = false }: DeploymentFacts, status: RevisionStatus): RevisionStatus =>
+const recordedStatus = ({ listenerLost = false }: DeploymentFacts, status: RevisionStatus): RevisionStatus =>
   listenerLost && SEEN_IN_CLUSTER.includes(status) ? 'UNKNOWN' : status;
 
 /** Looks up a revision, because the custom resource may contain any id. */

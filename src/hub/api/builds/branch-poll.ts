@@ -2,9 +2,9 @@ import {
   afterFailure,
   afterSuccess,
   afterVerdict,
-  POLL_FAILURES,
   type BranchPollFailure,
   nextPollSeconds,
+  POLL_FAILURES,
 } from '../../../domain/builds/branch-poll.ts';
 import {
   type BranchWatch,
