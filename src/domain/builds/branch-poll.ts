@@ -62,12 +62,12 @@ export function afterSuccess(watch: BranchWatch): BranchPollResult {
 /** Messages of failures for the history. They contain no text of the host and nothing of the token. */
 export const POLL_FAILURES: Readonly<Record<BranchPollFailure, string>> = {
   refused: 'the git host refuses the token of the integration; PATCH the integration with another one',
-  limited: 'the git host lets no more requests of this token pass for now',
+  limited: 'the git host limits the rate of requests with this token',
   missing: 'the git host has no such repository, or the token may not read it',
   private_address: 'the git host is at a private address, which this installation does not call',
   timeout: 'the git host did not answer in time',
   unavailable: 'the git host cannot be reached or answers with an error',
-  unreadable: 'what the git host answers is not what a git server answers',
+  unreadable: 'the response of the git host is not that of a git server',
   no_token: 'the token of the integration cannot be read; PATCH the integration with it again',
   no_branch: 'the repository has no such branch',
 };

@@ -62,7 +62,7 @@ export function supersededBuilds(facts: DeploymentFacts, newer: RevisionFacts): 
       revision,
       to: 'SKIPPED',
       reason: 'Superseded',
-      message: 'a newer revision came before it was built.',
+      message: 'a newer revision replaced it before it was built.',
     }));
 }
 

@@ -87,7 +87,7 @@ const REQUEUED = 'its work item has changed since';
 /** Suspended for the grace period of its deletion. The item is not acknowledged: it is due again as a purge after that. */
 function suspended(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.purgeInMs === null || report.generation !== facts.generation) {
-    return unchanged(facts, 'deletion was asked for');
+    return unchanged(facts, 'deletion was requested');
   }
   if (!isOfLatestItem(facts, report)) return unchanged(facts, REQUEUED);
   return { ...unchanged({ ...facts, attempts: 0 }), retryAfterMs: facts.purgeInMs };
@@ -135,13 +135,13 @@ function isRunnable({
 const CANNOT_RUN: readonly RevisionStatus[] = ['BUILD_FAILED', 'CREATE_FAILED', 'SKIPPED'];
 
 function waiting(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
-  if (!isPurging(facts)) return unchanged(facts, 'nothing of it is being removed');
+  if (!isPurging(facts)) return unchanged(facts, 'it is not being deleted');
   const { conditions, events } = whatBlocks(facts, report, now);
   return { ...unchanged({ ...facts, conditions }), events };
 }
 
 function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
-  if (report.generation !== facts.generation) return unchanged(facts, 'it speaks of an older generation');
+  if (report.generation !== facts.generation) return unchanged(facts, 'the report is about an older generation');
   if (report.waiting === true) return waiting(facts, report, now);
   const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
   const again = report.retryable ? backoff : PERMANENT_REJECTION_MS;
@@ -171,7 +171,7 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
   const rejection: OutcomeEvent = {
     revisionId: null,
     reason,
-    message: `The cluster refused generation ${report.generation}: ${report.message}`,
+    message: `The cluster rejected generation ${report.generation}: ${report.message}`,
     details: { retryable: report.retryable },
   };
   // One event per generation, not per attempt.
@@ -187,14 +187,14 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
 }
 
 /** The generation does not exist: the hub was restored from a backup, or a user changed the number by hand. */
-export const GENERATION_AHEAD = 'it speaks of a generation that does not exist';
+export const GENERATION_AHEAD = 'the report is about a generation that does not exist';
 
 function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | null {
   if (report.name !== facts.appName || report.namespace !== facts.namespace) {
-    return 'it was seen in another place';
+    return 'the resource has another name or namespace';
   }
   if (report.specGeneration > facts.generation) return GENERATION_AHEAD;
-  if (report.specGeneration < (facts.observation?.generation ?? 0)) return 'a later one was observed before';
+  if (report.specGeneration < (facts.observation?.generation ?? 0)) return 'a later generation was observed before';
   return null;
 }
 

@@ -96,14 +96,14 @@ function overtaken(facts: DeploymentFacts, newest: number): Step[] {
             reason: 'Interrupted',
             message:
               revision.status === 'DEPLOYING'
-                ? 'a newer revision took over while it was rolling.'
-                : 'a newer revision took over; it had begun to roll before.',
+                ? 'a newer revision replaced it during its rollout.'
+                : 'a newer revision replaced it after its rollout had started.',
           }
         : {
             revision,
             to: 'SKIPPED',
             reason: 'Superseded',
-            message: 'a newer revision came before it started.',
+            message: 'a newer revision replaced it before it started.',
           },
     );
 }
@@ -135,7 +135,7 @@ function waiting(facts: DeploymentFacts, report: ObservedReport): Step[] {
           revision,
           to: 'AWAITING_DEPLOY',
           reason: 'AwaitingDataServices',
-          message: 'the cluster has it; it starts when database and cache are ready.',
+          message: 'it is in the cluster and starts when database and cache are ready.',
         },
       ]
     : [];
