@@ -24,7 +24,10 @@ export async function stopRoles(
 async function stopped(roles: readonly Pick<RunningRole, 'stop'>[], logger: Logger): Promise<boolean> {
   const late = Promise.withResolvers<false>();
   const timer = setTimeout(() => {
-    logger.error({ seconds: STOP_TIMEOUT_MS / 1000 }, 'failed to stop a role in time; next: none, the process exits without it');
+    logger.error(
+      { seconds: STOP_TIMEOUT_MS / 1000 },
+      'failed to stop a role in time; next: none, the process exits without it',
+    );
     late.resolve(false);
   }, STOP_TIMEOUT_MS);
   const all = roles.map((role) =>

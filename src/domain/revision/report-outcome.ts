@@ -141,7 +141,8 @@ function waiting(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
 }
 
 function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
-  if (report.generation !== facts.generation) return unchanged(facts, 'the report is about an older generation');
+  if (report.generation !== facts.generation)
+    return unchanged(facts, 'the report is about an older generation');
   if (report.waiting === true) return waiting(facts, report, now);
   const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
   const again = report.retryable ? backoff : PERMANENT_REJECTION_MS;
@@ -194,7 +195,8 @@ function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | nu
     return 'the resource has another name or namespace';
   }
   if (report.specGeneration > facts.generation) return GENERATION_AHEAD;
-  if (report.specGeneration < (facts.observation?.generation ?? 0)) return 'a later generation was observed before';
+  if (report.specGeneration < (facts.observation?.generation ?? 0))
+    return 'a later generation was observed before';
   return null;
 }
 

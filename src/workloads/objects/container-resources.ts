@@ -13,7 +13,7 @@ function stored({ cpu, ...rest }: Amounts): Record<string, string> {
 
 /**
  * The field `resources` of a container, in the form that the API server stores: CPU is rounded to millicores. A value that
- * the API server changes would be applied again at every reconcile. Empty if there are none.
+ * the API server changes would be applied again at every reconcile. Empty without resources.
  */
 export function containerResources(
   resources: { readonly requests?: Amounts | undefined; readonly limits?: Amounts | undefined } | undefined,
