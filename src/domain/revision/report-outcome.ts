@@ -195,8 +195,7 @@ function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | nu
     return 'the resource has another name or namespace';
   }
   if (report.specGeneration > facts.generation) return GENERATION_AHEAD;
-  if (report.specGeneration < (facts.observation?.generation ?? 0))
-    return 'a later generation was observed before';
+  if (report.specGeneration < (facts.observation?.generation ?? 0)) return 'a newer generation is known';
   return null;
 }
 
