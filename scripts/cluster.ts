@@ -147,7 +147,7 @@ async function status({ stateDir }: Options): Promise<number> {
   const well = health.every(({ healthy }) => healthy);
   if (!well)
     console.log(
-      `\nLogs: ${join(stateDir, 'logs')}     Start anew: npm run cluster -- up${stateOption(stateDir)}`,
+      `\nLogs: ${join(stateDir, 'logs')}     Start again: npm run cluster -- up${stateOption(stateDir)}`,
     );
   return well ? 0 : 1;
 }

@@ -76,9 +76,9 @@ async function tryVersion(major: string): Promise<{ line: string; passed: boolea
   const withDump = dumpMajor() >= Number(major);
   const backup = withDump && (await vitest(['--config', 'test/compat/vitest.config.ts'], native));
   const word = (passed: boolean) => (passed ? 'passed' : 'FAILED');
-  const told = withDump ? word(backup) : `not tried (needs pg_dump ${major} on PATH)`;
+  const backupResult = withDump ? word(backup) : `not tried (needs pg_dump ${major} on PATH)`;
   return {
-    line: `PostgreSQL ${VERSIONS[major]}: store ${word(store)}, backup and restore ${told}`,
+    line: `PostgreSQL ${VERSIONS[major]}: store ${word(store)}, backup and restore ${backupResult}`,
     passed: store && (backup || !withDump),
   };
 }

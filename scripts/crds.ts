@@ -13,8 +13,8 @@ import { writeManifests } from './manifests.ts';
 const path = fileURLToPath(new URL(`../${CRD_FILE}`, import.meta.url));
 
 /**
- * One line: which revision of the custom resource this is, and the hash of its spec. A cluster that has a newer one keeps
- * it, so every change has a number of its own; two branches that change it at once meet in this line.
+ * One line with the revision of the custom resource and the hash of its spec. A cluster keeps a newer definition, so every
+ * change needs a new number. Two branches that both change it conflict in this line.
  */
 const revisionFile = new URL('../crds/revision', import.meta.url);
 
@@ -36,7 +36,7 @@ export function revisionOf(spec: object, stored: CrdRevision): CrdRevision {
   return hash === stored.hash ? stored : { number: stored.number + 1, hash };
 }
 
-/** The text of the file as it should be: YAML 1.1, as kubectl reads it (there a bare `off` is a boolean). */
+/** The generated text: YAML 1.1, as kubectl reads it (where a bare `off` is a boolean). */
 export function crdYaml(): string {
   const header =
     '# Generated from src/contract/resource/managed-deployment.ts by `npm run crds`. Do not edit.\n';
@@ -52,7 +52,7 @@ export function crdYaml(): string {
   );
 }
 
-/** The text of the file as it is. */
+/** The current text of the file. */
 export function storedCrdYaml(): string {
   return readFileSync(path, 'utf8');
 }

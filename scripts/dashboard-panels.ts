@@ -114,12 +114,12 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
     [
       lines('Leading', 'short', q('{{role}} {{instance}}', 'berth_leading')),
       lines(
-        'Looks by outcome',
+        'Reconciles by outcome',
         'ops',
         q('{{controller}} {{outcome}}', rate('controller, outcome', 'berth_reconciles_total')),
       ),
       lines(
-        'Time of a look (p95)',
+        'Time of a reconcile (p95)',
         's',
         q('{{controller}}', quantile(0.95, 'controller', 'berth_reconcile_duration_seconds_bucket')),
       ),
@@ -154,7 +154,7 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
           '{{role}} {{kind}} {{cause}}',
           rate('role, kind, cause', 'berth_watch_restarts_total{cause!="ended"}'),
         ),
-        q('{{role}} {{kind}} listed anew', rate('role, kind', 'berth_watch_lists_total')),
+        q('{{role}} {{kind}} lists', rate('role, kind', 'berth_watch_lists_total')),
       ),
       lines(
         'Age of caches',
@@ -228,7 +228,7 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         q('{{result}} p90', quantile(0.9, 'result', 'berth_build_duration_seconds_bucket', '[1h]')),
       ),
       lines('Webhooks', 'ops', q('{{result}}', rate('result', 'berth_webhook_deliveries_total'))),
-      lines('Looks at branches', 'ops', q('{{result}}', rate('result', 'berth_branch_looks_total'))),
+      lines('Polls of branches', 'ops', q('{{result}}', rate('result', 'berth_branch_looks_total'))),
       lines(
         'Branches that wait',
         'short',

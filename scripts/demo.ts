@@ -142,7 +142,7 @@ async function run(options: DemoOptions, stateDir: string, releasers: Releasers)
   const stack = await startStack(options, stateDir, releasers);
   const envFile = await rememberDemo(stack);
   releasers.push(() => forgetDemo(envFile));
-  // A cluster of our own goes as a whole; in somebody else's nothing may go on running without its hub.
+  // The demo's own cluster is deleted. In a given cluster, its deployments are deleted, because they would run without a hub.
   if (options.kubeconfig !== undefined) releasers.push(() => removeDeployments(stack));
   const samples =
     options.samples === 'none' ? [] : await createSamples(stack, await samplesOf(stack, options));

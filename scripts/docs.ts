@@ -16,9 +16,9 @@ const pathOf = (page: string) => fileURLToPath(new URL(`../${page}`, import.meta
 
 const benches = await loadBenches();
 
-/** Each page with what it is to say. */
+/** The generator of each page. */
 export const PAGES: Readonly<Record<string, () => string>> = {
-  // Measures nothing: what was measured is judged by the goals of today.
+  // Does not run benchmarks: it compares the stored results with the current goals.
   'docs/benchmarks.md': () => benchmarksPage(readEntries(pathOf('docs')), benches),
   'docs/lifecycle.md': lifecycleDoc,
   'docs/metrics.md': metricsDoc,
@@ -26,7 +26,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'manifests/monitoring/berth-dashboard.json': dashboard,
 };
 
-/** Pages that do not say what they should. */
+/** Pages that are not up to date. */
 export function stalePages(): string[] {
   return Object.entries(PAGES)
     .filter(([page, text]) => readFileSync(pathOf(page), 'utf8') !== text())

@@ -15,7 +15,7 @@ The first time its programs are built with Go: 10 to 20 minutes. Afterwards it t
   FILTER      the files whose path holds it; other options go to vitest
 
 Needs Linux with root (namespaces, mounts, cgroups v1 or v2), Go, and Debian's or Ubuntu's apt.
-Exit code: 0 passed, or skipped with the reason told; 1 failed.`;
+Exit code: 0 passed, or skipped with the reason printed; 1 failed.`;
 
 async function main(args: readonly string[]): Promise<number> {
   const why = whyNoRealNode();

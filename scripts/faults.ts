@@ -24,7 +24,7 @@ import {
 import { type RunResult, record, runPlans } from '../test/faults/run.ts';
 
 const HELP = `usage: npm run faults -- [OPTION …]
-Runs fault plans on a Kubernetes control plane and a PostgreSQL of its own, and looks at the oracles O1 to O8 after each
+Runs fault plans on a separate Kubernetes control plane and PostgreSQL, and checks the oracles O1 to O8 after each
 (docs/reliability.md). The last line counts: plans: N, held: N, broken: N. The exit code is 0 only when all held, 1 when one broke or none was
 begun, 2 when no plan is chosen or an option is wrong. Each half minute standard error tells what is under way.
   --list               names of the plans, with what each says; runs nothing
@@ -34,7 +34,7 @@ begun, 2 when no plan is chosen or an option is wrong. Each half minute standard
   --subset             those that npm test runs
   --budget SECONDS     from when cluster and PostgreSQL run: begin no plan after that, nor one with a deadline of its own
                        (walk, soak, crowd, api-server-down, two-of-each and others that may take minutes) above what is
-                       left. Which ones are left out is told. Plans that have begun come to their end. The order is
+                       left. Omitted plans are listed. Plans that have started run to their end. The order is
                        mixed, by --seed
   --seed N             of the order under --budget; default 1
   --parallel N         worlds side by side, 1 to 8; default three for each processor, 3 to 8
@@ -43,9 +43,9 @@ begun, 2 when no plan is chosen or an option is wrong. Each half minute standard
                        guards: N, missed: N, not missed: N. The exit code is 0 only when all were missed
   --json               verdicts as JSON lines on standard output, instead of text; the last one counts, with what was
                        left out. The line "plans: N, held: N, broken: N" is on standard error
-  --record [WORKLOAD]  record the effects that the kill plans are made of anew; runs no plan
+  --record [WORKLOAD]  record the effects for the kill plans again; runs no plan
   --write              renew the results in docs/reliability.md: for a run of all plans, or for the guards of this run
-  --from FILE          with --write: of the run that has told FILE (--json), instead of running; given again: of a later
+  --from FILE          with --write: of the run that wrote FILE (--json), instead of running; given again: of a later
                        run of some plans, whose verdicts take the place of those before
   --commit COMMIT      with --from: at which it ran, where FILE does not say
   --help`;
@@ -116,9 +116,9 @@ function writeFrom(
     console.error(
       `not in ${file}, for they are younger or were left out: ${missing.map(({ name }) => name).join(', ')}`,
     );
-  const told = made ?? { command: 'npm run faults', settings: [], commit: undefined };
+  const recorded = made ?? { command: 'npm run faults', settings: [], commit: undefined };
   const ran = every.filter(({ name }) => judged.has(name));
-  const whole = { ...told, commit: told.commit ?? commit, again };
+  const whole = { ...recorded, commit: recorded.commit ?? commit, again };
   writeUnlessLeft(result, () => writeResults(result, ran, whole, day));
 }
 
@@ -221,5 +221,5 @@ try {
     `npm run faults: ${error instanceof Error ? error.message : String(error)}\nsee: npm run faults -- --help`,
   );
 }
-// Whatever a plan has left open: all is told, and what was started is ended.
+// Exits even if a plan has left handles open: all results are printed, and all processes are stopped.
 process.exit(code);

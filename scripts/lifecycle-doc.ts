@@ -6,14 +6,14 @@ import {
   type Lasts,
 } from '../src/cluster/operator/rollout/failure-rules.ts';
 import { CONDITION_TYPES, REASONS, type Reason, TROUBLES } from '../src/domain/conditions/conditions.ts';
-import { WAYS_BACK } from '../src/domain/deployment/ways-back.ts';
+import { FIELD_RECOVERIES } from '../src/domain/deployment/ways-back.ts';
 import {
   DEPLOYMENT_STATUS_RULES,
   isTerminal,
   MOVERS,
   REVISION_MEANINGS,
   REVISION_STATUSES,
-  REVISION_WAYS,
+  REVISION_TRANSITIONS,
   type RevisionTransition,
 } from '../src/domain/revision/states.ts';
 
@@ -315,12 +315,12 @@ ${table(
 stateDiagram-v2
     [*] --> CREATING
     [*] --> QUEUED
-${[...REVISION_WAYS.map(arrow), ...ends].join('\n')}
+${[...REVISION_TRANSITIONS.map(arrow), ...ends].join('\n')}
 \`\`\`
 
 ${table(
   ['from', 'to', 'by', 'reasons'],
-  REVISION_WAYS.map(({ from, to, by, reasons }) => [
+  REVISION_TRANSITIONS.map(({ from, to, by, reasons }) => [
     `\`${from}\``,
     `\`${to}\``,
     by.join(', '),
@@ -359,7 +359,7 @@ resource_spec.
 
 ${table(
   ['fields', 'what the cluster refuses', 'reported', 'way back'],
-  WAYS_BACK.map(({ fields, refused, reasons, back }) => [names(fields), refused, code(reasons), back]),
+  FIELD_RECOVERIES.map(({ fields, refused, reasons, back }) => [names(fields), refused, code(reasons), back]),
 )}
 `;
 }
@@ -368,7 +368,7 @@ ${table(
 function reasons(): string {
   const named = new Set<Reason>([
     ...DEPLOYMENT_STATUS_RULES.flatMap((rule) => rule.reasons),
-    ...REVISION_WAYS.flatMap((known) => known.reasons),
+    ...REVISION_TRANSITIONS.flatMap((known) => known.reasons),
   ]);
   return `## Reasons of the states
 

@@ -1,5 +1,5 @@
 /**
- * The OpenAPI document, made without a database: what the routes declare needs none.
+ * Prints the OpenAPI document. It needs no database, because the routes only declare their schemas.
  *
  *   node scripts/openapi-document.ts [--help]
  */
@@ -9,7 +9,7 @@ import { buildApp } from '../src/hub/api/core/app.ts';
 import type { ApiDeps } from '../src/hub/api/core/deps.ts';
 import { createWorkHints } from '../src/hub/api/listeners/work-hints.ts';
 
-/** Stands for what no declaration of a route may touch. */
+/** Placeholder for a dependency that route declarations must not use. */
 function absent(name: string): never {
   return new Proxy(
     {},
@@ -23,7 +23,7 @@ function absent(name: string): never {
 
 const packageFile = new URL('../package.json', import.meta.url);
 
-/** What the routes of this version are declared with; answers nothing. */
+/** Placeholder dependencies to declare the routes. They serve no requests. */
 export function declaringDeps(): ApiDeps {
   const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
   const quiet = () => undefined;

@@ -25,7 +25,7 @@ export interface DemoBuilds {
   stop(): Promise<void>;
 }
 
-/** Starts what builds need; null, with the reason told, where this machine cannot build. */
+/** Starts the services that builds need. null: this machine cannot build, and the reason is printed. */
 export async function openBuilds(
   stateDir: string,
   port: number,

@@ -35,7 +35,7 @@ export async function rememberDemo(stack: DemoStack): Promise<string> {
   return file;
 }
 
-/** The demo is over: what its file says is no longer true. */
+/** Deletes the file at the end of the demo. */
 export function forgetDemo(file: string): void {
   rmSync(file, { force: true });
 }

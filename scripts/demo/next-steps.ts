@@ -18,7 +18,7 @@ function aboutSample(namespace: string, sample: Created | undefined): string {
   kubectl describe mdep -n ${namespace} ${appName(sample.name, sample.id)}`;
 }
 
-/** What to try while the demo runs; every line can be pasted as it is. */
+/** Commands to try while the demo runs. Every line can be pasted into a shell. */
 export function nextSteps(stack: DemoStack, envFile: string, samples: readonly Created[]): string {
   const namespace = stack.namespace ?? `berth-${stack.tenantId}`;
   return `

@@ -8,8 +8,8 @@ const REQUEST_TIMEOUT_MS = 15_000;
 const RETRY_MS = 1_000;
 
 /**
- * How a role reaches its cluster: its kubeconfig, else the pod's ServiceAccount.
- * @throws Error with the next step when there is neither
+ * Access of a role to its cluster: its kubeconfig, otherwise the ServiceAccount of the pod.
+ * @throws Error with the next step when neither exists
  */
 export function clusterOptions(
   config: Config,
@@ -25,8 +25,8 @@ export function clusterOptions(
 }
 
 /**
- * `major.minor` of the cluster; waits for an API server that does not answer yet.
- * @throws KubeError that a retry does not help; AbortError when stopped meanwhile
+ * `major.minor` of the cluster. Waits while the API server does not respond.
+ * @throws KubeError if a retry does not help; AbortError when the process stops
  */
 export async function kubernetesVersion(
   client: KubeClient,

@@ -4,8 +4,8 @@ import type { Database } from '../hub/store/core/database.ts';
 import { readDatabaseRole, unboundRole } from '../hub/store/core/row-security.ts';
 
 /**
- * Holds the user of DATABASE_URL against row-level security. Where tenants are strangers (cloud), one that it does not
- * bind is refused unless the configuration allows it; elsewhere it is warned of.
+ * Checks that row-level security applies to the user of DATABASE_URL. In cloud mode, where tenants do not trust each other,
+ * a user that bypasses it is rejected unless the configuration allows it. In other modes it is only a warning.
  * @throws ConfigError, StoreError
  */
 export async function checkDatabaseRole(

@@ -4,13 +4,13 @@ import type { Database } from '../hub/store/core/database.ts';
 import { type UnusableKey, unusableKeys } from '../hub/store/secrets/sealed-tables.ts';
 import { createSecretBox, type SecretBox } from '../hub/store/secrets/secret-box.ts';
 
-/** The configured encryption keys: opened as a box, and held against what the database needs. */
+/** Loads the configured encryption keys and checks that they decrypt what the database holds. */
 
-/** What is to be done where no key is configured. */
+/** The next step when no key is configured. */
 export const KEYS_MISSING =
   'BERTH_ENCRYPTION_KEYS is not set; make a key with: echo "k1:$(openssl rand -base64 32)"';
 
-/** The box of the configured keys, the first one sealing; null: none is configured. */
+/** The configured keys. The first one encrypts. null: none is configured. */
 export function configuredBox({ encryptionKeys }: Config): SecretBox | null {
   const [primary] = encryptionKeys;
   return primary === undefined ? null : createSecretBox({ keys: encryptionKeys, primary: primary.id });
@@ -25,8 +25,8 @@ function describe({ table, keyId, problem }: UnusableKey): string {
 }
 
 /**
- * Refuses to start with keys that do not open what is stored: served so, secrets would seem to be gone.
- * A key that is declared lost is warned of instead.
+ * Rejects a start with keys that cannot decrypt stored data, because clients would see secrets as missing.
+ * A key that is declared lost causes a warning instead.
  * @throws ConfigError that names every such key
  */
 export async function checkEncryptionKeys(
@@ -42,7 +42,7 @@ export async function checkEncryptionKeys(
   for (const { table, keyId } of unusable) {
     logger.warn(
       { table, keyId },
-      'an encryption key is declared lost: what it sealed cannot be read until it is sent anew',
+      'an encryption key is declared lost: values that it encrypted cannot be read until they are set again',
     );
   }
 }

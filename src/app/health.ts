@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 
-/** Answers for probes and Prometheus, on a port of its own. */
+/** The server for probes and Prometheus, on a separate port. */
 export interface HealthServer {
   readonly port: number;
   close(): Promise<void>;
@@ -10,10 +10,10 @@ export interface HealthServer {
 
 export interface HealthOptions {
   host: string;
-  /** 0: a free one. */
+  /** 0: any free port. */
   port: number;
   metrics: Registry;
-  /** Why the process is not ready to work; null: it is. */
+  /** Why the process is not ready. null: it is ready. */
   notReady: () => Promise<string | null> | string | null;
 }
 

@@ -1,17 +1,17 @@
 import type { Logger } from '../domain/core/logger.ts';
 
 export interface Repetition {
-  /** What is done, as in "failed to …". */
+  /** The action, for the message "failed to …". */
   readonly what: string;
   readonly everyMs: number;
-  /** Until the first time. Default: `everyMs`. */
+  /** Delay of the first run. Default: `everyMs`. */
   readonly firstMs?: number;
   readonly logger: Logger;
 }
 
 /**
- * Runs `work` again and again, never twice at a time; a failure is logged and waits for the next time.
- * @returns the function that ends it
+ * Runs `work` at an interval. Runs never overlap. A failure is logged, and the next run retries.
+ * @returns the function that stops it
  */
 export function repeat(
   { what, everyMs, firstMs = everyMs, logger }: Repetition,
@@ -31,6 +31,6 @@ export function repeat(
         running = false;
       });
   }
-  // It ends a timeout and an interval alike.
+  // clearTimeout also clears an interval.
   return () => clearTimeout(timer);
 }

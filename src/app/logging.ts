@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { Logger } from '../domain/core/logger.ts';
 
-/** Members that may hold a secret, wherever they stand in what is logged. */
+/** Names of members that may hold a secret, at any depth of a logged object. */
 const SECRET_MEMBERS: ReadonlySet<string> = new Set([
   'secrets',
   'value',
@@ -15,10 +15,10 @@ const SECRET_MEMBERS: ReadonlySet<string> = new Set([
   'cookie',
 ]);
 const CENSOR = '**********';
-/** Of members of members of what is logged; what is deeper is not looked at. */
+/** Depth to which members are redacted. Deeper members are not inspected. */
 const LEVELS = 3;
 
-/** As JSON has it. */
+/** The value as JSON serializes it. */
 const plainOf = (value: object): unknown =>
   'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value;
 
@@ -31,8 +31,8 @@ function redactedMember(name: string, value: unknown, levels: number): unknown {
 }
 
 /**
- * The same without what may be secret. In one walk: pino's own redaction looks along each path by itself, at each value
- * of a line, which took longer than all else about a line.
+ * The fields without possible secrets, in one pass. The redaction of pino follows each path separately, which took longer
+ * than the rest of the work for a line.
  */
 function redacted(fields: object, levels: number): object {
   const entries = Object.entries(fields).map(
@@ -45,13 +45,13 @@ const ERROR = 'err';
 
 function redactedFields(fields: Record<string, unknown>): Record<string, unknown> {
   const error = fields[ERROR];
-  const told = error instanceof Error ? { ...fields, [ERROR]: pino.stdSerializers.err(error) } : fields;
-  return redacted(told, LEVELS) as Record<string, unknown>;
+  const serialized = error instanceof Error ? { ...fields, [ERROR]: pino.stdSerializers.err(error) } : fields;
+  return redacted(serialized, LEVELS) as Record<string, unknown>;
 }
 
 /**
- * The process's logger: JSON lines on standard output, secrets redacted should one ever be handed to it. No more than a
- * Logger: what pino's own children are given would be redacted by nobody.
+ * The logger of the process: JSON lines on standard output, with secrets redacted. It returns a Logger, not a pino logger,
+ * because fields of pino's child loggers would not be redacted.
  * @param destination instead of standard output
  */
 export function createLogger(level: string, destination?: { write(line: string): void }): Logger {
@@ -60,7 +60,7 @@ export function createLogger(level: string, destination?: { write(line: string):
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }), log: redactedFields },
-    // Done by then.
+    // Errors are already serialized here.
     serializers: { [ERROR]: (error: unknown) => error },
   };
   return destination === undefined ? pino(options) : pino(options, destination);

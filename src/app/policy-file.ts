@@ -4,8 +4,8 @@ import { type Config, ConfigError } from '../config/index.ts';
 import { type Policy, policyFileSchema, resolvePolicy } from '../domain/policy/policy.ts';
 
 /**
- * The hosting mode's policy, with the changes of the file of BERTH_POLICY.
- * @throws ConfigError when the file cannot be read, or is none of a policy
+ * The policy of the hosting mode with the changes of the file BERTH_POLICY.
+ * @throws ConfigError when the file cannot be read or is not a valid policy
  */
 export function loadPolicy(config: Pick<Config, 'hosting' | 'policyFile'>): Policy {
   if (config.policyFile === null) return resolvePolicy(config.hosting);
@@ -20,9 +20,9 @@ export function loadPolicy(config: Pick<Config, 'hosting' | 'policyFile'>): Poli
 }
 
 /**
- * The hosting mode's policy, with the changes of a text.
- * @param source where the text is from, for errors
- * @throws ConfigError when it is no policy
+ * The policy of the hosting mode with the changes of a YAML text.
+ * @param source origin of the text, for errors
+ * @throws ConfigError when it is not a valid policy
  */
 export function parsePolicy(config: Pick<Config, 'hosting'>, text: string, source: string): Policy {
   let content: unknown;

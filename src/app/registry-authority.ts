@@ -6,7 +6,7 @@ import { createRegistryAuthority, type RegistryAuthority } from '../hub/registry
 import { parseSigningKeys, type SigningKey } from '../hub/registry/signing-key.ts';
 
 /**
- * The configured signing keys of the registry, the first one signing; null: none is configured.
+ * The configured signing keys of the registry. The first one signs. null: none is configured.
  * @throws ConfigError
  */
 export function configuredSigningKeys({ registrySigningKeys }: Config): [SigningKey, ...SigningKey[]] | null {
@@ -18,11 +18,11 @@ export function configuredSigningKeys({ registrySigningKeys }: Config): [Signing
   }
 }
 
-/** Names as long as they get. */
+/** A deployment with the longest possible names, to check the length of repositories. */
 const ANY_DEPLOYMENT = { tenantId: uuidv7(), appName: appName('x'.repeat(128), uuidv7()) };
 
 /**
- * The authority of the platform's registry; null: the registry does not ask the hub.
+ * The authority of the registry of the platform. null: the hub does not authorize access to the registry.
  * @throws ConfigError
  */
 export function configuredAuthority(config: Config): RegistryAuthority | null {

@@ -20,19 +20,19 @@ import {
 } from '../hub/store/builds/repository-cleanups.ts';
 import type { Database } from '../hub/store/core/database.ts';
 
-/** The hub removes from its registry what no revision needs (docs/registry.md). */
+/** The hub deletes images from its registry that no revision needs (docs/registry.md). */
 
 export interface CleaningOptions {
   readonly database: Database;
-  /** null: the registry is not the hub's. */
+  /** null: the hub does not authorize access to the registry. */
   readonly authority: RegistryAuthority | null;
   readonly insecure: boolean;
-  /** Newest revisions of a deployment whose images stay. */
+  /** Number of newest revisions of a deployment whose images are kept. */
   readonly kept: number;
   readonly logger: Logger;
 }
 
-/** One pass: what is due, a part of it at a time. Of several processes each takes others. */
+/** One pass over a batch of due repositories. Concurrent processes take different repositories. */
 export interface RegistryCleaning {
   run(signal: AbortSignal): Promise<void>;
 }
@@ -40,17 +40,17 @@ export interface RegistryCleaning {
 const AT_ONCE = 10;
 const LEASE_SECONDS = 600;
 const BACKOFF = { baseMs: 60_000, capMs: 6 * 3600_000 };
-/** A registry that deletes nothing may be set up anew some day. */
+/** Retry interval for a registry that does not support deletion, because its configuration may change. */
 const UNSUPPORTED_SECONDS = 24 * 3600;
 
-/** What goes of what is there. An image that a needed revision runs stays, whatever its other tags. */
+/** The images to delete. An image of a needed revision is kept, whatever its other tags are. */
 async function removable(
   { database, kept }: CleaningOptions,
   { deploymentId, whole }: RepositoryCleaning,
   images: readonly TaggedImage[],
 ): Promise<TaggedImage[]> {
   const needed = await database.platform.read((reader) => neededImages(reader, deploymentId, kept));
-  // Its record went by an end that leaves what runs.
+  // The deployment was deleted with keep_workloads, so its workloads still need their images.
   if (needed.length === 0 && !whole) return [];
   const numbers = new Set(needed.map(({ number }) => number));
   const isNeeded = ({ tag }: TaggedImage) => {
@@ -59,7 +59,7 @@ async function removable(
   };
   const digests = new Set([
     ...needed.map(({ image }) => (image === null ? null : (parseImageReference(image)?.digest ?? null))),
-    // Of a build that has pushed and not told yet: the same source may give the image of an old revision again.
+    // A build may have pushed an image that is not reported yet: the same source can produce the image of an old revision.
     ...images.filter(isNeeded).map(({ digest }) => digest),
   ]);
   return images.filter((image) => !isNeeded(image) && !digests.has(image.digest));
@@ -79,7 +79,7 @@ async function clean(
   };
   const isAsked = (tag: string) => cleaning.whole || taggedRevision(tag) !== null;
   const images = await taggedImages(repository, isAsked, signal);
-  // Looked up after what is there: an image that is pushed meanwhile is not among it.
+  // Read after the list of images, so that an image that is pushed meanwhile is not in the list.
   const gone = await removable(options, cleaning, images);
   for (const digest of new Set(gone.map((image) => image.digest)))
     await removeImage(repository, digest, signal);
@@ -90,24 +90,24 @@ async function clean(
   );
 }
 
-/** Makes the cleaning of the platform's registry. */
+/** Creates the cleaning of the registry of the platform. */
 export function createRegistryCleaning(options: CleaningOptions): RegistryCleaning {
   const { authority, logger } = options;
   const { platform } = options.database;
-  let isToldUnsupported = false;
+  let isUnsupportedLogged = false;
   const failed = async (cleaning: RepositoryCleaning, error: unknown) => {
     const isUnsupported = error instanceof RegistryError && error.kind === 'unsupported';
     const seconds = isUnsupported
       ? UNSUPPORTED_SECONDS
       : BACKOFF.baseMs / 1000 + fullJitter(cleaning.attempts, BACKOFF, Math.random) / 1000;
     await platform.transaction((transaction) => postponeCleaning(transaction, cleaning, seconds));
-    if (isUnsupported && isToldUnsupported) return;
-    isToldUnsupported ||= isUnsupported;
+    if (isUnsupported && isUnsupportedLogged) return;
+    isUnsupportedLogged ||= isUnsupported;
     logger.warn(
       { deployment: cleaning.deploymentId, err: String(error) },
       isUnsupported
-        ? 'images that nobody needs stay in the registry; next: enable deletion in its configuration (docs/registry.md)'
-        : 'failed to remove images that nobody needs from the registry; tried again later',
+        ? 'unused images stay in the registry; next: enable deletion in its configuration (docs/registry.md)'
+        : 'failed to remove unused images from the registry; next: none, it is retried',
     );
   };
   const one = async (owned: RegistryAuthority, cleaning: RepositoryCleaning, signal: AbortSignal) => {
@@ -115,7 +115,7 @@ export function createRegistryCleaning(options: CleaningOptions): RegistryCleani
       await clean(options, owned, cleaning, signal);
       await platform.transaction((transaction) => finishCleaning(transaction, cleaning));
     } catch (error) {
-      // Another process takes it over, or this one when it runs again.
+      // Another process takes it over, or this one after a restart.
       if (!signal.aborted) await failed(cleaning, error);
     }
   };

@@ -6,10 +6,10 @@ import type { RoleContext } from './role.ts';
 
 const NONE: TracingSender = { wake: () => undefined, stop: async () => undefined };
 
-/** Its own connections: a long backlog takes none from requests. */
+/** A separate connection pool, so that a long backlog does not take connections from requests. */
 const POOL_SIZE = 2;
 
-/** Starts telling the tracing backend of projects, where the configuration names one. */
+/** Starts sending tracing projects to the tracing backend, if one is configured. */
 export function startTracing({ config, logger, metrics }: RoleContext, databaseUrl: string): TracingSender {
   if (config.tracing === null) return NONE;
   const database = openDatabase({ url: databaseUrl, poolSize: POOL_SIZE, logger });

@@ -34,30 +34,30 @@ import { createRegistryCleaning } from './registry-cleanup.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
 
-/** The API, running; the listener of the same process calls it through `inject`. */
+/** The running API. A listener in the same process calls it through `inject`. */
 export interface ApiRole extends RunningRole {
   /** Base URL on this machine. */
   readonly url: string;
   readonly inject: Inject;
-  /** Key of the platform that lives as long as this process. */
+  /** Platform key that is valid as long as this process runs. */
   readonly internalKey: string;
 }
 
-/** How often leases that ran out are written to the history. */
+/** How often expired leases are written to the history. */
 const LOST_LISTENERS_EVERY_MS = 5_000;
-/** How often deletions end of which no cluster was told. */
+/** How often deletions are completed of deployments that no listener ever received. */
 const NEVER_HANDED_OUT_EVERY_MS = 5_000;
-/** How often what has expired is removed. */
+/** How often expired rows are removed. */
 const HOUSEKEEPING_EVERY_MS = 3_600_000;
 /**
- * Soon after the start: what is restarted each hour keeps house, too. Once more as long at most, by chance: replicas start
- * together.
+ * Delay of the first housekeeping. It is short, so that a process that restarts every hour still does housekeeping. A random
+ * delay of at most the same length is added, because replicas start together.
  */
 const HOUSEKEEPING_FIRST_MS = 60_000;
-/** How often the registry is rid of what nobody needs. */
+/** How often unused images are removed from the registry. */
 const CLEAN_EVERY_MS = 10_000;
 
-/** What the API cannot do without. */
+/** The settings that the API requires. */
 interface Required {
   readonly databaseUrl: string;
   readonly box: SecretBox;
@@ -75,7 +75,7 @@ function required(config: Config): Required {
   return { databaseUrl: config.databaseUrl, box };
 }
 
-/** Makes the keys that the configuration names, once; a revoked one stays revoked. */
+/** Creates the configured keys if they do not exist. A revoked key stays revoked. */
 async function ensureKeys(
   database: Database,
   { bootstrapApiKey, bootstrapTenant, listenerKey }: Config,
@@ -93,7 +93,7 @@ async function ensureKeys(
       await createApiKey(transaction, key, listenerKey);
     });
   } catch (error) {
-    // Another replica was faster, or the key was revoked.
+    // Another replica created the key first, or the key was revoked.
     if (!(error instanceof UniqueViolation)) throw error;
   }
 }
@@ -175,7 +175,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     logger,
     onWork: (listenerIds) => {
       hints.notify(listenerIds);
-      // A new deployment is work, and may have brought a tracing project.
+      // A new deployment is work for a listener, and may have created a tracing project.
       tracing.wake();
     },
     onOutbox: tracing.wake,

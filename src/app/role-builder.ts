@@ -6,11 +6,11 @@ import { type BuilderSettings, builderSettings } from '../config/index.ts';
 import { clusterOptions } from './cluster-access.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 
-/** What a container without a command runs, as Berth's image would: in which sources are JavaScript. */
+/** Entry point for containers without a command, as in the image of Berth, whose sources are JavaScript. */
 const MAIN = `../main${extname(import.meta.filename)}`;
 const OWN = [process.execPath, fileURLToPath(new URL(MAIN, import.meta.url))];
 
-/** What the images of the steps would bring: a PATH, and certificates. */
+/** Environment that the images of the steps would provide: PATH and certificates. */
 function environmentOf({ path, caFile }: BuilderSettings): Record<string, string> {
   return {
     PATH: path,
@@ -21,16 +21,19 @@ function environmentOf({ path, caFile }: BuilderSettings): Record<string, string
 
 /**
  * Starts the local builder.
- * @throws Error when it was not allowed, or the cluster cannot be reached
+ * @throws Error when it is not allowed, or the cluster cannot be reached
  */
 export async function startBuilder({ config, logger, version }: RoleContext): Promise<RunningRole> {
   const settings = builderSettings(config.clusterEnvironment);
   if (!settings.unsandboxed) {
     throw new Error(
-      'failed to start the local builder: it is no sandbox, and runs the commands of whoever may have something built as this user; next: where that is what you want, set BERTH_BUILDER_UNSANDBOXED=true',
+      'failed to start the local builder: it is not a sandbox, and runs commands of everyone who can start a build, as this user; next: if you want that, set BERTH_BUILDER_UNSANDBOXED=true',
     );
   }
-  logger.warn({}, 'the local builder is no sandbox: builds run as processes of this machine, as this user');
+  logger.warn(
+    {},
+    'the local builder is not a sandbox: builds run as processes of this machine, as this user',
+  );
   const client = await createKubeClient(
     clusterOptions(config, settings.kubeconfig, `berth-builder/${version}`),
   );

@@ -10,10 +10,10 @@ import { clusterOptions } from './cluster-access.ts';
 import { type RoleContext, type RunningRole, untilFailure } from './role.ts';
 import type { ApiRole } from './role-api.ts';
 
-/** The hub of the same process answers at once; a cluster that does not answer may delay what it is told. */
+/** Longest wait for the first response of a hub in the same process. A cluster that does not respond delays it. */
 const FIRST_ANSWER_MS = 10_000;
 
-/** The hub over HTTP, as the settings name it. */
+/** The transport to a hub over HTTP, from the settings. */
 function remoteHub({ hubUrl, listenerKey, hubCaFile, clusterEnvironment }: Config): ClosableTransport {
   if (hubUrl === null || listenerKey === null) {
     throw new Error(
@@ -30,13 +30,13 @@ function remoteHub({ hubUrl, listenerKey, hubCaFile, clusterEnvironment }: Confi
   return httpTransport({ hubUrl, apiKey: listenerKey, caFile: hubCaFile, environment: clusterEnvironment });
 }
 
-/** Through the API of this process where it runs one, else over HTTP. */
+/** Uses the API of this process if it runs one, otherwise HTTP. */
 function transportOf(config: Config, api: ApiRole | null): ClosableTransport {
   if (api === null) return remoteHub(config);
   return { transport: inProcessTransport(api.inject, api.internalKey), close: () => undefined };
 }
 
-/** Knows from the calls for the lease whether the listener can do its work. Without the lease it can: it is a standby. */
+/** Derives from the lease calls whether the listener is ready. A listener without the lease is ready too: it is a standby. */
 function watchHub(hub: HubClient): {
   hub: HubClient;
   onActing(acting: boolean): void;
@@ -68,8 +68,8 @@ function watchHub(hub: HubClient): {
 }
 
 /**
- * Starts the listener; it seeks the hub's lease in the background.
- * @throws Error when hub or cluster are not configured
+ * Starts the listener. It acquires the lease of the hub in the background.
+ * @throws Error when the hub or the cluster is not configured
  */
 export async function startListener(context: RoleContext, api: ApiRole | null): Promise<RunningRole> {
   const { config, logger, version } = context;
@@ -110,7 +110,7 @@ export async function startListener(context: RoleContext, api: ApiRole | null): 
     stopping.signal,
   );
   const failed = untilFailure(ended);
-  // From then on the hub knows the namespaces: a deployment that names none does not land outside of them.
+  // After the first response, the hub knows the namespaces and places a deployment without a namespace in one of them.
   if (api !== null) await Promise.race([answered.promise, failed, sleep(FIRST_ANSWER_MS)]);
   return {
     failed,

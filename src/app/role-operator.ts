@@ -10,14 +10,14 @@ import { clusterOptions, kubernetesVersion } from './cluster-access.ts';
 import { loadPolicy } from './policy-file.ts';
 import { type RoleContext, type RunningRole, untilFailure } from './role.ts';
 
-/** What each state means for a probe; a candidate is ready while it reaches the cluster: it waits to take over. */
+/** Why a probe fails in each state. A candidate is ready while it reaches the cluster, because it can take over. */
 const NOT_READY: Partial<Record<OperatorState, string>> = {
   starting: 'the operator is starting',
   syncing: 'the operator is filling its caches',
   stopped: 'the operator has stopped',
 };
 
-/** It acts, or fills its caches to act. */
+/** States in which this process is the leader. */
 const LEADS: ReadonlySet<OperatorState> = new Set(['syncing', 'leading']);
 
 function operatorHooks(metrics: ClusterMetrics): OperatorHooks {
@@ -33,14 +33,14 @@ function operatorHooks(metrics: ClusterMetrics): OperatorHooks {
   };
 }
 
-/** Berth's own image is that of the version that runs, where none is named. */
+/** The build settings. The image of Berth defaults to the running version. */
 function buildsOf({ builds }: Config, version: string): BuildConfig | undefined {
   return builds === null ? undefined : { ...builds, berthImage: builds.berthImage ?? `berth:${version}` };
 }
 
 /**
- * Starts the operator; it seeks leadership in the background.
- * @throws KubeError, Error when the cluster cannot be reached with what the configuration says; ConfigError for a policy
+ * Starts the operator. It acquires leadership in the background.
+ * @throws KubeError, Error when the cluster cannot be reached with the configuration; ConfigError for an invalid policy
  */
 export async function startOperator(context: RoleContext): Promise<RunningRole> {
   const { config, logger, version } = context;
@@ -51,7 +51,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
     observer: metrics.requests('operator'),
   });
   const lease = { namespace: config.namespace, name: OPERATOR_LEASE };
-  // A candidate that nobody elects says nothing of its cluster: that is asked by what it waits for.
+  // A candidate does not call its cluster otherwise, so readiness is probed with a read of the Lease.
   const probe = leaseProbe(client, lease);
   const stopping = new AbortController();
   let state: OperatorState = 'starting';

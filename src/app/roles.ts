@@ -13,7 +13,7 @@ import { stopRoles } from './stop-roles.ts';
 export const ROLES = ['api', 'listener', 'operator', 'builder', 'all'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Resolves with the name of the first signal that asks to stop. */
+/** Resolves with the name of the first stop signal. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
@@ -21,8 +21,8 @@ function stopSignal(): Promise<string> {
 }
 
 /**
- * Starts the roles in the order of the data's way; each is put on `running` as soon as it runs.
- * Only what runs is loaded: an operator has no use for an HTTP framework in its memory.
+ * Starts the roles in the order API, listener, operator, and adds each to `running`.
+ * Loads only the modules of these roles, because an operator does not need an HTTP framework in memory.
  */
 async function startAll(role: Role, context: RoleContext, running: RunningRole[]): Promise<ApiRole | null> {
   const isAsked = (name: Role) => role === name || role === 'all';
@@ -40,7 +40,7 @@ async function startAll(role: Role, context: RoleContext, running: RunningRole[]
     const { startListener } = await import('./role-listener.ts');
     running.push(await startListener(context, api));
   }
-  // Runs strangers' commands: only where it was asked for by its name.
+  // The builder runs commands of tenants, so `all` does not include it.
   if (role === 'builder') {
     const { startBuilder } = await import('./role-builder.ts');
     running.push(await startBuilder(context));
@@ -56,27 +56,27 @@ async function firstReason(running: readonly RunningRole[]): Promise<string | nu
   return null;
 }
 
-/** How often it is asked whether the roles can work already. */
+/** How often the readiness of the roles is polled. */
 const READY_POLL_MS = 100;
 
-/** Waits until every role can work; logs what is waited for. Resolves when the signal fires, too. */
+/** Waits until every role is ready, and logs the reasons for the wait. Also resolves when the signal is aborted. */
 async function untilReady(
   running: readonly RunningRole[],
   logger: Logger,
   signal: AbortSignal,
 ): Promise<boolean> {
-  let told: string | null = null;
+  let lastReason: string | null = null;
   while (!signal.aborted) {
     const reason = await firstReason(running);
     if (reason === null) return true;
-    if (reason !== told) logger.info({ reason }, 'not ready yet');
-    told = reason;
+    if (reason !== lastReason) logger.info({ reason }, 'not ready yet');
+    lastReason = reason;
     await sleep(READY_POLL_MS);
   }
   return false;
 }
 
-/** Its packages are optional, and take their time to load: only where traces are asked for. */
+/** Loads OpenTelemetry only if traces are enabled: its packages are optional and slow to load. */
 async function loadTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   let telemetry: typeof import('../telemetry/telemetry.ts');
   try {
@@ -91,8 +91,8 @@ async function loadTelemetry(options: TelemetryOptions): Promise<Telemetry> {
 }
 
 /**
- * Runs one role, or all, until the process is asked to stop.
- * @throws Error when a role cannot start, or ends by itself
+ * Runs one role, or all, until a stop signal.
+ * @throws Error when a role cannot start, or fails later
  */
 export async function runRoles(role: Role, config: Config, version: string): Promise<void> {
   const logger = createLogger(config.logLevel);
@@ -127,7 +127,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
     logger.info(facts, 'started');
     untilReady(running, logger, ending.signal).then(
       (ready) => ready && logger.info(facts, 'berth is ready'),
-      (error) => logger.error({ err: String(error) }, 'failed to tell whether berth is ready'),
+      (error) => logger.error({ err: String(error) }, 'failed to check whether berth is ready'),
     );
     const signal = await Promise.race([stopped, ...running.map(({ failed }) => failed)]);
     logger.info({ signal }, 'stopping');
@@ -137,7 +137,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
     const inTime = await stopRoles(running, logger);
     await health?.close();
     await telemetry?.stop();
-    // What still runs would keep the process.
+    // A role that did not stop would keep the process alive.
     if (!inTime) process.exit(1);
   }
   logger.info({}, 'stopped');

@@ -1,13 +1,13 @@
 import type { Logger } from '../domain/core/logger.ts';
 import type { RunningRole } from './role.ts';
 
-/** A graceful stop takes no longer; twice of it is there, as Kubernetes gives 30 s, of which an API serves on for 5. */
+/** Time limit of a graceful stop. It applies twice; Kubernetes allows 30 s, and the API keeps serving for 5 s of them. */
 const STOP_TIMEOUT_MS = 9_000;
 
 /**
- * Stops what runs: first, side by side, what was started last, then what the others may still use, which was started first.
- * Each has its whole time, however long the others took.
- * @returns whether all ended in time; what did not is left running, for the next process is waiting
+ * Stops the roles: first, in parallel, those that were started last, then the one that was started first, because the others
+ * may still use it. Each has the full time limit.
+ * @returns whether all stopped in time. A role that did not stop is left running, because the next process is waiting
  */
 export async function stopRoles(
   running: readonly Pick<RunningRole, 'stop'>[],
@@ -24,7 +24,10 @@ export async function stopRoles(
 async function stopped(roles: readonly Pick<RunningRole, 'stop'>[], logger: Logger): Promise<boolean> {
   const late = Promise.withResolvers<false>();
   const timer = setTimeout(() => {
-    logger.error({ seconds: STOP_TIMEOUT_MS / 1000 }, 'failed to stop a role in time; going on without it');
+    logger.error(
+      { seconds: STOP_TIMEOUT_MS / 1000 },
+      'failed to stop a role in time; next: none, the process exits without it',
+    );
     late.resolve(false);
   }, STOP_TIMEOUT_MS);
   const all = roles.map((role) =>

@@ -43,7 +43,7 @@ Runs one step in the Job of a build. Between the two steps, BuildKit builds and 
   source  clones the repository, reads the configuration, and generates the Dockerfile if there is none
   result  reports the digest and the commit`;
 
-/** The page of a step, or of all. */
+/** Help of one step, or of all steps. */
 export function buildStepHelp([name]: readonly string[]): string {
   return HELPS[name ?? ''] ?? BUILD_STEP_HELP;
 }
@@ -69,7 +69,7 @@ const MEGABYTE = 1024 * 1024;
 const say = (line: string) => console.log(line);
 
 type Settings = ReturnType<typeof buildStepSettings>;
-/** Runs the step and returns its result. */
+/** Runs a step and returns its result. */
 type Step = () => Promise<string>;
 
 interface Parsed {

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { ConfigError } from '../config/index.ts';
 
-/** Files with values of the Helm chart, as `helm get values` prints them. */
+/** Files with values of the Helm chart, in the format of `helm get values`. */
 
 const fileSchema = z.looseObject({
   policy: z.string().nullish(),
@@ -15,11 +15,11 @@ const fileSchema = z.looseObject({
     .nullish(),
 });
 
-/** What the files say that no setting of Berth has; undefined: nothing. */
+/** Values that are not settings of Berth. undefined: not in the files. */
 export interface ChartValues {
   /** Text of the policy file. */
   readonly policy: string | undefined;
-  /** The chart bounds what the listener writes. */
+  /** The chart limits the writes of the listener by an admission policy. */
   readonly admissionPolicy: boolean;
   /** Namespaces besides those of tenants that the listener may write to. */
   readonly listenerNamespaces: readonly string[];
@@ -40,8 +40,8 @@ function readValues(path: string): z.infer<typeof fileSchema> {
 }
 
 /**
- * The values of these files, of which a later one wins, as with Helm. What none of them has is as the chart has it.
- * @throws ConfigError when one cannot be read, or a value of it has the wrong type
+ * The merged values of the files. As in Helm, later files win, and missing values have the default of the chart.
+ * @throws ConfigError when a file cannot be read, or a value has the wrong type
  */
 export function loadChartValues(paths: readonly string[]): ChartValues {
   const files = paths.map(readValues);

@@ -24,7 +24,7 @@ import { UsageError } from './usage-error.ts';
 
 const TIMEOUT_MS = 10_000;
 
-/** What the settings must hold before anything else can be tried. */
+/** The settings that all other checks need. */
 interface Settings {
   readonly config: Config;
   readonly hubUrl: string;
@@ -93,7 +93,7 @@ function readSettings(environment: NodeJS.ProcessEnv | undefined): Settings | Fi
   return hubUrl === null || key === null || found.length > 0 ? found : { config, hubUrl, key };
 }
 
-async function lookAtHub({ config, hubUrl, key }: Settings): Promise<HubProbeResult> {
+async function checkHub({ config, hubUrl, key }: Settings): Promise<HubProbeResult> {
   const { hubCaFile: caFile, clusterEnvironment: environment, listenerId } = config;
   const { transport, close } = httpTransport({ hubUrl, apiKey: key, caFile, environment });
   const signal = AbortSignal.timeout(TIMEOUT_MS);
@@ -113,7 +113,7 @@ async function lookAtHub({ config, hubUrl, key }: Settings): Promise<HubProbeRes
   }
 }
 
-/** The client of the cluster, or why there is none. */
+/** The client of the cluster, or an error message. */
 async function openCluster(config: Config, version: string): Promise<KubeClient | string> {
   try {
     return await createKubeClient(
@@ -124,7 +124,7 @@ async function openCluster(config: Config, version: string): Promise<KubeClient 
   }
 }
 
-async function lookAtCluster(
+async function checkCluster(
   client: KubeClient | string,
   { namespace, namespaces, hosting, builds }: Config,
   lease: LeaseState | null,
@@ -146,15 +146,15 @@ async function lookAtCluster(
   );
 }
 
-/** Id of the cluster. Undefined if it cannot be read: the findings of the cluster then name the cause. */
+/** Id of the cluster. undefined: it cannot be read, and the findings of the cluster name the cause. */
 async function clusterIdOf(client: KubeClient | string, { namespaces }: Config): Promise<string | undefined> {
   if (typeof client === 'string') return undefined;
   return await readClusterId({ client, namespaces }).catch(() => undefined);
 }
 
 /**
- * Every finding for a listener with these settings, in order.
- * @param environment absent: this process's
+ * All findings for a listener with these settings, in order.
+ * @param environment default: that of this process
  */
 export async function diagnose(version: string, environment?: NodeJS.ProcessEnv): Promise<Finding[]> {
   const settings = readSettings(environment);
@@ -165,9 +165,9 @@ export async function diagnose(version: string, environment?: NodeJS.ProcessEnv)
     listenerId === PLATFORM_LISTENER_ID ? 'the platform’s own listener' : `listener ${listenerId}`;
   const client = await openCluster(config, version);
   try {
-    const [look, clusterId] = await Promise.all([lookAtHub(settings), clusterIdOf(client, config)]);
-    const hub = hubFindings(look, { hubUrl, listenerId, version, rendering, clusterId });
-    const cluster = await lookAtCluster(client, config, hub.lease, listenerKubeconfigSetting(environment));
+    const [check, clusterId] = await Promise.all([checkHub(settings), clusterIdOf(client, config)]);
+    const hub = hubFindings(check, { hubUrl, listenerId, version, rendering, clusterId });
+    const cluster = await checkCluster(client, config, hub.lease, listenerKubeconfigSetting(environment));
     return [ok('settings', `complete, for ${which}`), ...hub.findings, ...cluster];
   } finally {
     if (typeof client !== 'string') await client.close();
@@ -175,8 +175,8 @@ export async function diagnose(version: string, environment?: NodeJS.ProcessEnv)
 }
 
 /**
- * Prints what was found.
- * @returns the exit code: 1 when something failed
+ * Prints the findings.
+ * @returns the exit code: 1 if a check failed
  * @throws UsageError
  */
 export async function doctorCommand(args: readonly string[], version: string): Promise<0 | 1> {

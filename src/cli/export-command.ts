@@ -71,7 +71,7 @@ function isCalled({ metadata, spec }: Found, name: string): boolean {
   return isNamed || [metadata.name, spec.deploymentId].includes(name);
 }
 
-/** @throws UsageError where none or several are called so */
+/** @throws UsageError when none or several have this name */
 async function findResource(client: KubeClient, { name, namespace }: Asked, config: Config): Promise<Found> {
   const places =
     namespace !== undefined ? [namespace] : config.namespaces.length > 0 ? config.namespaces : [undefined];
@@ -95,7 +95,7 @@ async function findResource(client: KubeClient, { name, namespace }: Asked, conf
   return only;
 }
 
-/** @throws UsageError where the revision is not kept */
+/** @throws UsageError when the templates of the revision are not stored */
 async function findTemplates(
   client: KubeClient,
   resource: Found,

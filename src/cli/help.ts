@@ -1,9 +1,9 @@
 import type { Role } from '../app/roles.ts';
 import { type SettingHelp, settingHelps } from '../config/index.ts';
 
-/** What `--help` prints. */
+/** Texts of `--help`. */
 
-/** The common page. */
+/** The overview. */
 export const HELP = `usage: berth COMMAND [--help]
 
   api              runs the HTTP API (needs DATABASE_URL, BERTH_ENCRYPTION_KEYS)
@@ -66,7 +66,7 @@ function settingLines(helps: readonly SettingHelp[]): string {
     .join('\n');
 }
 
-/** A role's own page, with the settings that it reads. */
+/** Help of a role, with its settings. */
 export function roleHelp(role: Role): string {
   return `${ROLE_TEXTS[role]}\n\nSettings are environment variables:\n\n${settingLines(settingHelps(role))}`;
 }

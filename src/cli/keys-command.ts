@@ -31,7 +31,7 @@ ${ROTATE_HELP}
 
 ${REGISTRY_HELP}`;
 
-/** In the history. */
+/** The author of the change in the history. */
 const ACTOR = { kind: 'system', name: 'berth keys create' } as const;
 
 interface KeyRequest {
@@ -45,7 +45,7 @@ interface KeyRequest {
 
 const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000 };
 
-/** A time, or how long from now. */
+/** Parses a time, or a duration from now. */
 function parseExpiry(text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null;
   const [, count, unit = ''] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
@@ -98,7 +98,7 @@ function parseRequest(args: readonly string[]): KeyRequest {
   const name = parseName(values.name);
   const scopes = parseScopes(values.scopes, values.platform ? ['listeners:run'] : TENANT_SCOPES);
   const expiresAt = parseExpiry(values.expires, new Date());
-  // Checked only: the store finds a tenant in the spelling that it was stored with, and normalizes a new one.
+  // Only validated here. The store looks up the tenant as written, and normalizes the name of a new one.
   if (values.tenant !== undefined) parseBy(tenantNameSchema, '--tenant', values.tenant);
   const tenant = values.tenant ?? null;
   return { tenant, name, scopes, expiresAt, json: values.json };

@@ -32,7 +32,7 @@ which keys are still needed. The API can run meanwhile. If you interrupt the com
   --batch N    rows in one transaction, 1 to 1000, default: 100
   --json       print the result as JSON`;
 
-/** More passes find what others held or wrote meanwhile; who still seals with an old key after these has an old setting. */
+/** Further passes find rows that were locked or written meanwhile. If rows with an old key remain, a process has an old setting. */
 const MAX_PASSES = 5;
 const PAUSE_MS = 500;
 const PROGRESS_EVERY_MS = 2_000;
@@ -41,7 +41,7 @@ const PROGRESS_EVERY_MS = 2_000;
 interface Outcome {
   readonly primary: string;
   readonly resealed: number;
-  /** Rows that no configured key opens, by table. */
+  /** Rows that no configured key decrypts, by table. */
   readonly unreadable: Readonly<Record<string, readonly string[]>>;
   readonly uses: readonly KeyUse[];
   readonly answers: readonly KeyedAnswers[];
@@ -70,7 +70,7 @@ function parseOptions(args: readonly string[]): Options {
   return { dryRun: values['dry-run'], batch, json: values.json };
 }
 
-/** One way through a table, a transaction for each batch. Returns the rows that cannot be opened. */
+/** One pass over a table, with a transaction for each batch. Returns the rows that cannot be decrypted. */
 async function resealTable(
   database: Database,
   box: SecretBox,
@@ -96,23 +96,23 @@ const rowsOfOthers = (uses: readonly KeyUse[], primary: string) =>
 
 function progress(total: number): (resealed: number) => void {
   let done = 0;
-  let told = performance.now();
+  let lastReport = performance.now();
   return (resealed) => {
     done += resealed;
-    if (performance.now() - told < PROGRESS_EVERY_MS) return;
-    told = performance.now();
+    if (performance.now() - lastReport < PROGRESS_EVERY_MS) return;
+    lastReport = performance.now();
     console.error(`${done} of about ${total} encrypted again`);
   };
 }
 
-/** Reseals until nothing but what cannot be opened is left. */
+/** Encrypts rows again until only rows that cannot be decrypted are left. */
 async function reseal(database: Database, box: SecretBox, limit: number) {
   const readUses = () => database.platform.read(keyUses);
-  const tell = progress(rowsOfOthers(await readUses(), box.primaryKeyId));
+  const reportProgress = progress(rowsOfOthers(await readUses(), box.primaryKeyId));
   let resealed = 0;
   const onBatch = (count: number) => {
     resealed += count;
-    tell(count);
+    reportProgress(count);
   };
   for (let pass = 1; ; pass += 1) {
     const unreadable: Record<string, string[]> = {};
@@ -163,7 +163,7 @@ function lines({ primary, resealed, uses, answers, removable }: Outcome, box: Se
 
 const SHOWN_IDS = 20;
 
-/** Why not everything is under the primary key, with what to do. */
+/** Why some rows are not encrypted with the primary key, with next steps. */
 function problems({ primary, uses, unreadable }: Outcome): string[] {
   const ids = Object.entries(unreadable).flatMap(([table, rows]) => rows.map((id) => `${table} ${id}`));
   const shown = `${ids.slice(0, SHOWN_IDS).join(', ')}${ids.length > SHOWN_IDS ? ', …' : ''}`;
@@ -184,7 +184,7 @@ function problems({ primary, uses, unreadable }: Outcome): string[] {
 
 /**
  * `berth keys rotate-encryption …`
- * @throws UsageError, StoreError, Error when something could not be resealed: the rest was
+ * @throws UsageError, StoreError; Error when some rows could not be encrypted again. All others were
  */
 export async function rotateEncryption(
   config: Config,

@@ -10,7 +10,7 @@ const version = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
 
-/** The settings of a command that ends by itself. Unknown settings are reported on standard error. */
+/** The settings of a one-shot command. Unknown settings are reported on standard error. */
 function settingsOfCommand(): Config {
   const config = loadConfig();
   for (const setting of config.unknownSettings) console.error(`berth: ${describeUnknown(setting)}`);
@@ -32,7 +32,7 @@ function alone(run: () => Promise<void> | void): (args: readonly string[]) => Pr
   };
 }
 
-/** What each command does, given its own words. */
+/** The commands, with their arguments. */
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<void> | void>> = {
   ...Object.fromEntries(
     ROLES.map((role: Role) => [role, alone(() => runRoles(role, loadConfig(), version))]),

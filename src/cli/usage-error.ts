@@ -1,6 +1,6 @@
-/** The words of a command cannot be taken; the message says why. */
+/** The arguments of a command are wrong. The message says why. */
 export class UsageError extends Error {
-  /** 2: the words are wrong; 1: they are right, and what they name is not there. */
+  /** 2: the arguments are invalid. 1: they are valid, but name an object that does not exist. */
   readonly exitCode: 1 | 2;
   constructor(message: string, exitCode: 1 | 2 = 2) {
     super(message);

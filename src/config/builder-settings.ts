@@ -5,7 +5,7 @@ import { type Setting, setting } from './setting.ts';
 import { count, flag, optional, port } from './value-schemas.ts';
 
 const BUILDER = ['builder'] as const;
-/** What the operator gives to the steps of a build. */
+/** Readers of settings that the operator passes to the steps of a build. */
 const STEPS = ['operator', 'build-step'] as const;
 
 const baseImage = (fallback: string) =>
@@ -14,7 +14,7 @@ const baseImage = (fallback: string) =>
     .regex(/^[\w./:@{}-]+$/, 'must be an image reference, with {version} where the version goes')
     .default(fallback);
 
-/** Settings of the steps of a build that are Berth's own, and of the local builder (docs/builds.md). */
+/** Settings of the build steps that Berth implements, and of the local builder (docs/builds.md). */
 export const BUILDER_SETTINGS = {
   BERTH_BUILD_NODE_IMAGE: setting(
     baseImage('docker.io/library/node:{version}-bookworm-slim'),
@@ -75,7 +75,7 @@ export const BUILDER_SETTINGS = {
   ),
 } as const satisfies Record<string, Setting>;
 
-/** A name that the Node of this machine may have. */
+/** A valid Node name for this machine. */
 export function nodeName(): string {
   const host = hostname()
     .toLowerCase()

@@ -3,7 +3,7 @@ import { ConfigError } from './config-error.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * The settings of builds; null: this installation builds nothing, for git_host is a source of cloud alone.
+ * The settings of builds. null: this installation builds nothing, because only cloud mode has the source git_host.
  * @throws ConfigError
  */
 export function buildsOf(settings: Settings): (Omit<BuildConfig, 'berthImage'> & OfOthers) | null {
@@ -30,10 +30,10 @@ export function buildsOf(settings: Settings): (Omit<BuildConfig, 'berthImage'> &
   };
 }
 
-/** A daemon that tenants share is no wall between them: somebody must have said that there need be none. */
+/** A shared daemon does not isolate tenants from each other, so it needs an explicit setting. */
 function buildkitHostOf(settings: Settings): string | null {
   const host = settings.BERTH_BUILD_BUILDKIT_HOST ?? null;
-  // A socket of the machine is in no pod: only the local builder, which is no sandbox and says so, comes to it.
+  // Pods cannot reach a unix socket of the machine. Only the local builder can, which is not a sandbox anyway.
   if (host === null || host.startsWith('unix://') || settings.BERTH_BUILD_BUILDKIT_SHARED === true) {
     return host;
   }
@@ -42,11 +42,11 @@ function buildkitHostOf(settings: Settings): string | null {
   ]);
 }
 
-/** What is not the operator's, or not yet known. */
+/** Parts that the operator does not need, or that are not known yet. */
 interface OfOthers {
-  /** Secret for base images, which the listener reads; null: there is none. */
+  /** Secret for base images, which the listener reads. null: none. */
   readonly baseSecret: string | null;
-  /** null: that of the version that runs. */
+  /** null: the image of the running version. */
   readonly berthImage: string | null;
 }
 
@@ -54,7 +54,7 @@ function proxyOf({ BERTH_BUILD_PROXY: url, BERTH_BUILD_NO_PROXY: except }: Setti
   return url === undefined ? null : { url, except: except.join(',') };
 }
 
-/** What the step reads again by these names. */
+/** Variables that the step `source` reads by the same names. */
 function sourceVariables(settings: Settings): Record<string, string> {
   return {
     BERTH_GIT_ALLOW_PRIVATE: String(settings.BERTH_GIT_ALLOW_PRIVATE ?? false),
@@ -68,7 +68,7 @@ function pairOf(text: string): [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** `key`, `key=value`, either with `:effect`. */
+/** Parses `key` or `key=value`, either with `:effect`. */
 function tolerationOf(text: string): BuildToleration {
   const [taint = '', effect] = text.split(':');
   const [key, value] = taint.includes('=') ? pairOf(taint) : [taint, undefined];

@@ -5,7 +5,7 @@ import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
 import { CLUSTER, type Setting, secret, setting } from './setting.ts';
 import { baseUrl, count, csv, flag, networks, optional, providerNetworks } from './value-schemas.ts';
 
-/** Settings of the cluster's side: of the listener and the operator. */
+/** Settings of the listener and the operator. */
 export const CLUSTER_SETTINGS = {
   BERTH_HUB_URL: setting(baseUrl, 'URL of the API, for a listener in its own process', ['listener']),
   BERTH_HUB_CA: setting(

@@ -1,4 +1,4 @@
-/** A setting is missing or wrong: `problems` names each with what to do. A restart without a change does not help. */
+/** Settings are missing or wrong. `problems` has one entry with a next step for each. A restart does not help. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {

@@ -1,8 +1,8 @@
 import { ConfigError } from './config-error.ts';
 
 /**
- * The keys for secrets at rest, the first one encrypts.
- * @throws ConfigError where one is malformed or given twice
+ * The keys for secrets at rest. The first one encrypts.
+ * @throws ConfigError when a key is malformed or an id is given twice
  */
 export function parseEncryptionKeys(text: string | undefined): { id: string; key: Buffer }[] {
   const keys = (text ?? '')

@@ -5,7 +5,7 @@ import { rate, rateText } from './rates.ts';
 import { HUB, type Setting, secret, setting } from './setting.ts';
 import { baseUrl, count, csv, flag, optional, port, proxies } from './value-schemas.ts';
 
-/** Settings of the hub (the API and the commands on its database), and the few that every role reads. */
+/** Settings of the hub (the API and the commands on its database), and those that every role reads. */
 export const HUB_SETTINGS = {
   DATABASE_URL: secret(
     optional,

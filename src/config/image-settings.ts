@@ -6,13 +6,13 @@ import { csv, flag } from './value-schemas.ts';
 
 const OPERATOR = ['operator'] as const;
 
-/** Registries as image references begin with them. */
+/** Registry hosts, in the form in which image references begin with them. */
 const hosts = csv.refine(
   (parts) => parts.every((part) => /^[A-Za-z0-9.-]+(:\d{1,5})?$/.test(part)),
   'must be hosts such as registry.example.com or registry.example.com:5000, comma-separated',
 );
 
-/** How the operator asks registries which digests tags stand for (docs/image-digests.md). */
+/** How the operator resolves tags to digests (docs/image-digests.md). */
 export const IMAGE_SETTINGS = {
   BERTH_RESOLVE_IMAGES: setting(
     flag,
@@ -36,14 +36,14 @@ export const IMAGE_SETTINGS = {
   ),
 } as const satisfies Record<string, Setting>;
 
-/** Whether the platform's own registry speaks plain HTTP. */
+/** Whether the registry of the platform uses plain HTTP. */
 export function isRegistryInsecure(settings: Settings): boolean {
   if (settings.BERTH_BUILD_INSECURE_REGISTRY === true) return true;
   const { BERTH_REGISTRY: registry, BERTH_INSECURE_REGISTRIES: insecure } = settings;
   return registry !== undefined && insecure.includes(registryHost(registry));
 }
 
-/** How registries are asked; null: they are not. */
+/** Settings of the digest resolver. null: tags are not resolved. */
 export function imagesOf(settings: Settings) {
   if (settings.BERTH_RESOLVE_IMAGES === false) return null;
   const platform = settings.BERTH_REGISTRY === undefined ? [] : [registryHost(settings.BERTH_REGISTRY)];

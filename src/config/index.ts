@@ -13,12 +13,12 @@ import { parseSettings, SETTINGS, type Settings } from './settings.ts';
 import { tracesOf } from './telemetry-settings.ts';
 import { describeUnknown, unknownSettings } from './unknown-settings.ts';
 
-// The one door to the settings, and the only reader of process.env: config/ holds the parts.
+// The only entry point to the settings, and the only reader of process.env.
 export { ConfigError } from './config-error.ts';
 export { SETTINGS, type SettingHelp, settingHelps } from './settings.ts';
 export { describeUnknown } from './unknown-settings.ts';
 
-/** Where a pod finds its own namespace. */
+/** File with the namespace of the pod. */
 const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
 /** The registry of the platform. */
@@ -90,7 +90,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     namespaces: settings.BERTH_NAMESPACES,
     identity: `${hostname()}_${process.pid}_${Date.now().toString(36)}`,
     logLevel: settings.BERTH_LOG_LEVEL,
-    /** To be warned of: misspelt, or of another version. */
+    /** Unknown settings, for a warning: misspelled, or of another version. */
     unknownSettings: unknownSettings(environment, Object.keys(SETTINGS)),
     traces: tracesOf(settings),
     rendering: renderingOf(settings),
@@ -99,7 +99,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
   };
 }
 
-/** The settings as lines `NAME=value`, secrets masked; what `berth config` prints. */
+/** The settings as lines `NAME=value` with secrets masked: the output of `berth config`. */
 export function describeConfig(environment: NodeJS.ProcessEnv = process.env): string[] {
   const settings: Record<string, unknown> = parseSettings(environment);
   const unknown = unknownSettings(environment, Object.keys(SETTINGS));
@@ -112,7 +112,7 @@ export function describeConfig(environment: NodeJS.ProcessEnv = process.env): st
   return [...lines, ...unknown.map((setting) => `# ${describeUnknown(setting)}`)];
 }
 
-/** What the steps of a build read, in their Job. */
+/** Settings of the steps of a build, in their Job. */
 export function buildStepSettings(environment: NodeJS.ProcessEnv = process.env) {
   const settings = parseSettings(environment);
   return {
@@ -124,7 +124,7 @@ export function buildStepSettings(environment: NodeJS.ProcessEnv = process.env) 
   };
 }
 
-/** What `berth builder` reads, beside what every role does. */
+/** Settings of `berth builder`, in addition to those of every role. */
 export function builderSettings(environment: NodeJS.ProcessEnv = process.env) {
   const settings = parseSettings(environment);
   const { path, caFile } = buildStepSettings(environment);
@@ -144,13 +144,13 @@ export function builderSettings(environment: NodeJS.ProcessEnv = process.env) {
 }
 export type BuilderSettings = ReturnType<typeof builderSettings>;
 
-/** Name of the setting that the listener's kubeconfig comes from; where none is set, the one to advise. */
+/** Name of the setting that contains the kubeconfig of the listener. If none is set: the recommended one. */
 export function listenerKubeconfigSetting(environment: NodeJS.ProcessEnv = process.env): string {
   const settings = ['BERTH_LISTENER_KUBECONFIG', 'BERTH_KUBECONFIG'];
   return settings.find((name) => Boolean(environment[name])) ?? 'KUBECONFIG';
 }
 
-/** What API users set, for `berth deployments` and `berth revisions`. Nothing else of the environment is looked at. */
+/** Settings of API users, for `berth deployments` and `berth revisions`. No other variables are read. */
 export function clientSettings(environment: NodeJS.ProcessEnv = process.env) {
   const { BERTH_URL: url, BERTH_API_KEY: apiKey, BERTH_TENANT_ID: tenantId } = environment;
   return { url, apiKey, tenantId };

@@ -2,7 +2,7 @@ import { registryHost } from '../domain/net/image-reference.ts';
 import { canonicalHost, hostOf } from '../domain/net/url-host.ts';
 import type { Settings } from './settings.ts';
 
-/** Settings that hold the URL of a part of the platform. */
+/** Settings that contain a URL of the platform. */
 export const PLATFORM_URLS = [
   'BERTH_PUBLIC_URL',
   'BERTH_HUB_URL',
@@ -14,8 +14,8 @@ export const PLATFORM_URLS = [
 ] as const satisfies readonly (keyof Settings)[];
 
 /**
- * Hosts of the platform itself, which no deployment may have: what clients and pods send there is not for a tenant. Of
- * BERTH_APP_DOMAIN it is the domain itself; the names below it are those of deployments.
+ * Hosts of the platform, which no deployment may use, because clients and pods send requests there that are not for a
+ * tenant. This includes BERTH_APP_DOMAIN itself, but not the names below it, which belong to deployments.
  */
 export function platformHostsOf(settings: Settings): string[] {
   const registry = settings.BERTH_REGISTRY;

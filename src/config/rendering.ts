@@ -3,7 +3,7 @@ import { ConfigError } from './config-error.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * The rendering configuration but for the cluster's version, which only the cluster knows.
+ * The rendering configuration without the Kubernetes version, which is read from the cluster.
  * @throws ConfigError
  */
 export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesVersion'> {
@@ -33,7 +33,7 @@ export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesV
   };
 }
 
-/** In cloud each tenant's namespace denies everything, so an app without policies of its own would reach nothing. */
+/** In cloud mode, the namespaces of tenants deny all traffic, so an app without its own policies could not reach anything. */
 function isolationOf({ BERTH_NETWORK_ISOLATION: isolated }: Settings, cloud: boolean): boolean {
   if (!cloud || isolated !== false) return isolated ?? cloud;
   throw new ConfigError([

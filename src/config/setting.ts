@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 
-/** Who reads a setting. */
+/** A process that reads a setting. */
 export type Reader = 'api' | 'listener' | 'operator' | 'builder' | 'build-step';
-/** Readers of the settings of the hub and of those of the cluster's side. */
+/** Readers of hub settings and of cluster settings. */
 export const HUB = ['api'] as const;
 export const CLUSTER = ['listener', 'operator'] as const;
 
-/** One setting: how its text is read and what it means. */
+/** One setting: the schema of its text and its help. */
 export interface Setting {
   readonly schema: z.ZodType;
   readonly help: string;

@@ -9,7 +9,7 @@ import type { Reader, Setting } from './setting.ts';
 import { TELEMETRY_SETTINGS } from './telemetry-settings.ts';
 import { describeUnknown, unknownSettings } from './unknown-settings.ts';
 
-/** Every setting: environment variable → how it is read and what it means. */
+/** Every setting, by environment variable. */
 export const SETTINGS = {
   ...HUB_SETTINGS,
   ...CLUSTER_SETTINGS,
@@ -20,13 +20,13 @@ export const SETTINGS = {
 } as const;
 
 type SettingName = keyof typeof SETTINGS;
-/** The settings, parsed, by their variables. */
+/** The parsed settings, by environment variable. */
 export type Settings = { [Name in SettingName]: z.infer<(typeof SETTINGS)[Name]['schema']> };
 
 /**
- * Reads every setting. What else the environment holds is passed over, also what is named as settings are: during an upgrade
- * the version before is started with the settings of the next one (decision 0032). Not so a setting that is misspelt: a
- * policy that is not read would let everything through.
+ * Reads every setting and ignores all other variables, including unknown ones with the prefix BERTH_: during an upgrade, the
+ * previous version may start with settings of the next one (decision 0032). A misspelled setting is an error, because a
+ * policy that is not read would allow everything.
  * @throws ConfigError that names every wrong setting at once
  */
 export function parseSettings(environment: NodeJS.ProcessEnv): Settings {
@@ -43,15 +43,15 @@ export function parseSettings(environment: NodeJS.ProcessEnv): Settings {
   return parsed as Settings;
 }
 
-/** A setting as a reader of help sees it. */
+/** A setting, as help shows it. */
 export interface SettingHelp {
   readonly name: string;
   readonly help: string;
-  /** null: none, or one that depends on others (the help says so). */
+  /** null: no default, or a default that depends on other settings (the help says so). */
   readonly fallback: string | null;
 }
 
-/** The settings that a role reads; without a role, all. */
+/** The settings that a role reads. Without a role: all. */
 export function settingHelps(role?: Reader | 'all'): SettingHelp[] {
   return Object.entries(SETTINGS).flatMap(([name, { schema, help, readers }]: [string, Setting]) => {
     if (role !== undefined && role !== 'all' && readers?.includes(role) === false) return [];

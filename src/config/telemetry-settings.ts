@@ -3,7 +3,7 @@ import { secret, setting } from './setting.ts';
 import type { Settings } from './settings.ts';
 import { baseUrl } from './value-schemas.ts';
 
-/** Settings of Berth's own traces, which every role reads. */
+/** Settings of the traces of Berth itself, which every role reads. */
 
 const HEADER = /^[!#$%&'*+.^`|~\w-]+=[\x20-\x7e]+$/;
 
@@ -29,7 +29,7 @@ export const TELEMETRY_SETTINGS = {
   ),
 } as const;
 
-/** Where traces go; null: there are none. */
+/** The destination of traces. null: traces are disabled. */
 export function tracesOf(settings: Settings) {
   const {
     BERTH_TRACES_ENDPOINT: endpoint,

@@ -1,23 +1,23 @@
-/** A variable that is named like a setting, and that this version does not read. */
+/** A variable with the name form of a setting that this version does not have. */
 export interface UnknownSetting {
   readonly name: string;
-  /** The setting that it may have been meant to be; null: none is named like it. */
+  /** The setting with the most similar name. null: none is similar. */
   readonly nearest: string | null;
-  /** It is so near to a setting that is not set that it cannot be another version's: it is that one, misspelt. */
+  /** The name is so similar to an unset setting that it is a misspelling of it, not a setting of another version. */
   readonly isMisspelt: boolean;
 }
 
-/** Variables that begin like settings and are none. */
+/** Variables with the prefix of settings that are not settings. */
 const NO_SETTINGS: readonly RegExp[] = [
-  // Of API clients: a shell that has read .berth/demo.env.
+  // Variables of API clients, for example in a shell that has sourced .berth/demo.env.
   /^BERTH_(URL|API_KEY|TENANT_ID)$/,
-  // Of the test suite.
+  // Variables of the test suite.
   /^BERTH_TEST_/,
   // Set by Kubernetes in pods for each Service of their namespace.
   /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|API_PORT)$/,
 ];
 
-/** How many characters are to be put in, taken out or changed to make one text of the other. */
+/** Edit distance (Levenshtein) of two texts. */
 function changesBetween(one: string, other: string): number {
   let above = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [row, character] of [...one].entries()) {
@@ -36,9 +36,9 @@ function changesBetween(one: string, other: string): number {
   return above[other.length] ?? 0;
 }
 
-/** A name is like another when so many characters differ at most: two of them swapped, one forgotten. */
+/** Largest edit distance of similar names. It allows two swapped characters and a missing one. */
 const ALIKE = 3;
-/** No new setting is named so near to one that there is: an earlier version would refuse it. */
+/** Largest edit distance of a misspelling. New settings must differ more from existing ones, or an earlier version would reject them. */
 const MISSPELT = 2;
 
 function describe(name: string, known: readonly string[], environment: NodeJS.ProcessEnv): UnknownSetting {
@@ -52,8 +52,8 @@ function describe(name: string, known: readonly string[], environment: NodeJS.Pr
 }
 
 /**
- * What of the environment is named like a setting and is none of those known, in order. The values are not looked at: one
- * may be a secret.
+ * Variables that have the name form of a setting but are unknown, in order. The values are not read, because they may be
+ * secret.
  */
 export function unknownSettings(
   environment: NodeJS.ProcessEnv,
@@ -66,7 +66,7 @@ export function unknownSettings(
     .map((name) => describe(name, known, environment));
 }
 
-/** An unknown setting in words. */
+/** The message about an unknown setting. */
 export function describeUnknown({ name, nearest }: Pick<UnknownSetting, 'name' | 'nearest'>): string {
   return `${name}: this version does not have this setting${nearest === null ? '' : `; did you mean ${nearest}?`}`;
 }

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { addressNumber, isProviderNetwork, networkSize, PROVIDER_NETWORKS } from '../domain/net/networks.ts';
 
-/** How the text of a variable is read. An unset variable is undefined here. */
+/** Schemas of the texts of variables. An unset variable is undefined. */
 export const optional = z.string().optional();
 export const csv = z
   .string()
@@ -20,7 +20,7 @@ export const flag = z
   .optional()
   .transform((value) => (value === undefined ? undefined : value === 'true'));
 
-/** Why a text is no URL that Berth itself, or the pods, may call; null: it is one. */
+/** Why a text is not a URL that Berth or the pods may call. null: it is one. */
 function urlProblem(text: string): string | null {
   if (/\s/.test(text) || !URL.canParse(text)) return 'is not a URL';
   const { protocol, username, password, search, hash } = new URL(text);
@@ -28,7 +28,7 @@ function urlProblem(text: string): string | null {
   if (username !== '' || password !== '') return 'contains a user or password; use the setting for the token';
   return search === '' && hash === '' ? null : "must not contain '?' or '#'";
 }
-/** A base URL without secrets in it; it may be on a private network. */
+/** A base URL without credentials. It may be on a private network. */
 export const baseUrl = z
   .string()
   .superRefine((text, ctx) => {
@@ -49,26 +49,26 @@ function isNetwork(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
-/** Addresses and networks of proxies. A mere number of them would let whoever reaches the API past them forge addresses. */
+/** Addresses and networks of proxies. With only a number of proxies, a client that bypasses them could forge addresses. */
 export const proxies = csv.refine(
   (parts) => parts.every(isNetwork),
   'must be addresses or networks such as 10.0.0.0/8, comma-separated',
 );
 
-/** Whether an address is the first one of its network: Kubernetes refuses others in a policy from 1.36 on. */
+/** Whether an address is the first one of its network. Kubernetes 1.36 and later reject other addresses in a policy. */
 const isFirst = (address: string, bits: number): boolean =>
   addressNumber(address) % networkSize(address, bits) === 0n;
 
-/** Whether it is a network as NetworkPolicies take it, and no more than a part of what there is. */
+/** Whether a text is a network that a NetworkPolicy accepts, and does not contain all addresses. */
 function isPartialNetwork(text: string): boolean {
   const [address = '', bits = ''] = text.split('/');
   const least = isIP(address) === 4 ? 1 : 4;
-  // Neither a zone, nor an IPv4 address within one of IPv6.
+  // IPv6 zones and IPv4-mapped IPv6 addresses are not valid.
   const isPlain = isIP(address) === 4 || /^(?!::ffff:)[0-9a-f:]+$/i.test(address);
   return bits !== '' && isPlain && isNetwork(text) && Number(bits) >= least && isFirst(address, Number(bits));
 }
 
-/** Networks that a NetworkPolicy may except. */
+/** Networks that a NetworkPolicy may list in `except`. */
 export const networks = csv.refine(
   (parts) => parts.every(isPartialNetwork),
   'must be networks, each with its first address, such as 203.0.113.0/24, comma-separated. A network of all addresses is not valid',

@@ -4,14 +4,14 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from '../domain/net/networks.ts';
 
 /**
- * Addresses of hosts that a stranger may have named. The name servers are asked directly: a name whose servers do not
- * answer, which a stranger may own, must not hold one of the few threads in which the system's own resolver waits.
+ * Resolves hosts that a tenant may have chosen. It queries the name servers directly, because the system resolver uses one
+ * of a few threads for each query. A name whose servers do not respond, and which a tenant may own, would block a thread.
  */
 
 export interface LookupOptions {
-  /** The error for a name that has an address which is not public. */
+  /** Creates the error for a name with an address that is not public. */
   readonly refused: (hostname: string) => Error;
-  /** Default: /etc/hosts, which counts as with the system's own resolver. */
+  /** Default: /etc/hosts, as for the system resolver. */
   readonly hostsFile?: string;
   /** `address:port` of name servers; default: the system's. */
   readonly servers?: readonly string[];
@@ -22,11 +22,11 @@ interface Address {
   readonly family: number;
 }
 
-/** Of one name server, in milliseconds. */
+/** Timeout of one name server, in milliseconds. */
 const TIMEOUT_MS = 2_000;
 const HOSTS_FILE = '/etc/hosts';
 
-/** What a hosts file says of a name; nothing where there is no such file. */
+/** Addresses of a name in a hosts file. Empty if the file does not exist. */
 async function inHostsFile(hostname: string, file: string): Promise<Address[]> {
   const content = await readFile(file, 'utf8').catch(() => '');
   return content.split('\n').flatMap((line) => {
@@ -46,7 +46,7 @@ async function inDns(hostname: string, servers: readonly string[] | undefined): 
   ];
 }
 
-/** Addresses of a name. @throws where it has none (ENOTFOUND), or one that is not public */
+/** Addresses of a name. @throws when it has none (ENOTFOUND), or one that is not public */
 async function publicAddresses(hostname: string, options: LookupOptions): Promise<Address[]> {
   const name = hostname.toLowerCase().replace(/\.$/, '');
   const listed = await inHostsFile(name, options.hostsFile ?? HOSTS_FILE);
@@ -56,7 +56,7 @@ async function publicAddresses(hostname: string, options: LookupOptions): Promis
   return found;
 }
 
-/** As dns.lookup, for requests: fails if one of the addresses is not public, so the one that is called was checked. */
+/** A replacement of dns.lookup for requests. It fails if an address is not public, so the called address was checked. */
 export function publicLookup(options: LookupOptions): LookupFunction {
   return (hostname, { all }, callback) => {
     publicAddresses(hostname, options).then(

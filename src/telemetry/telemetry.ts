@@ -9,16 +9,16 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../domain/core/logger.ts';
-import { type SpanReport, type TellSpan, traceIdOf } from '../domain/core/span.ts';
+import { type RecordSpan, type SpanReport, traceIdOf } from '../domain/core/span.ts';
 
-/** Berth's own traces, over OTLP. Loaded only where they are asked for. */
+/** Traces of Berth itself, over OTLP. This module is loaded only if traces are enabled. */
 
 export interface TelemetryOptions {
   /** Base URL of an OTLP receiver over HTTP; /v1/traces is below it. */
   readonly endpoint: string;
-  /** Sent along: credentials. */
+  /** Headers of each export, with credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Part of the changes that are told of, from 0 to 1: the same ones by every role. */
+  /** Fraction of changes that is traced, from 0 to 1. Every role traces the same changes. */
   readonly sample: number;
   readonly role: string;
   readonly version: string;
@@ -28,17 +28,17 @@ export interface TelemetryOptions {
 }
 
 export interface Telemetry {
-  readonly span: TellSpan;
-  /** Sends what is there, within a moment. */
+  readonly span: RecordSpan;
+  /** Exports the remaining spans, within a time limit. */
   stop(): Promise<void>;
 }
 
-/** A receiver that does not answer holds nobody up for longer. */
+/** Timeout of an export, so that a receiver that does not respond delays nothing for longer. */
 const EXPORT_TIMEOUT_MS = 5_000;
 const STOP_TIMEOUT_MS = 2_000;
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
 
-/** The id of the trace is said by whoever begins the span, in the same turn. */
+/** Generates ids. The code that starts a span sets the trace id synchronously before. */
 class ChangeIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
   traceId = '';
@@ -59,19 +59,19 @@ function linksOf({ causedBy = '' }: SpanReport): Link[] {
 }
 
 function attributesOf({ attributes, change }: SpanReport): Record<string, string | number> {
-  const told = Object.entries({
+  const all = Object.entries({
     ...attributes,
     'berth.deployment_id': change.deploymentId,
     'berth.generation': change.generation,
   });
-  return Object.fromEntries(told.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  return Object.fromEntries(all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
-/** Starts telling spans. A receiver that is away costs nothing but the spans: they are bounded, and dropped. */
+/** Starts the export of spans. If the receiver is not available, spans are buffered up to a limit and then dropped. */
 export function startTelemetry(options: TelemetryOptions): Telemetry {
   const { endpoint, headers, sample, role, version, identity, logger } = options;
-  const tell = (message: string) => logger.warn({ err: message }, 'failed to send traces');
-  diag.setLogger({ error: tell, warn: tell, info() {}, debug() {}, verbose() {} });
+  const logFailure = (message: string) => logger.warn({ err: message }, 'failed to send traces');
+  diag.setLogger({ error: logFailure, warn: logFailure, info() {}, debug() {}, verbose() {} });
   const ids = new ChangeIds();
   const exporter = new OTLPTraceExporter({
     url: `${endpoint}/v1/traces`,
@@ -107,7 +107,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     },
     async stop() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, STOP_TIMEOUT_MS).unref());
-      await Promise.race([provider.shutdown(), late]).catch((error) => tell(String(error)));
+      await Promise.race([provider.shutdown(), late]).catch((error) => logFailure(String(error)));
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { cacheName, databaseName } from './names.ts';
 
-/** Ports and addresses inside the cluster, in one place: containers, Services, probes and policies follow it. */
+/** Ports and addresses inside the cluster, for containers, Services, probes and policies. */
 
 /** Port on which the api component must answer HTTP; PORT in every app container. */
 export const APP_PORT = 8000;
@@ -13,10 +13,10 @@ export const CACHE_PORT = 6379;
 /** Names of the container ports. */
 export const PORT_NAMES = { app: 'http', database: 'postgresql', cache: 'redis' } as const;
 
-/** Role that the app logs in with, and its database. */
+/** Name of the database role of the app, and of its database. */
 export const DATABASE_ROLE = 'app';
 
-/** DATABASE_URI of the app pods. The Services' short names: app, database and cache share a namespace. */
+/** DATABASE_URI of the app pods. It uses the short Service name, because app, database and cache share a namespace. */
 export function databaseUri(resource: ManagedDeployment, password: string): string {
   const credentials = `${DATABASE_ROLE}:${encodeURIComponent(password)}`;
   return `postgresql://${credentials}@${databaseName(resource)}:${DATABASE_PORT}/${DATABASE_ROLE}`;

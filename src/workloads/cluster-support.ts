@@ -14,7 +14,7 @@ export function kubernetesAtLeast(
   return itsMajor > major || (itsMajor === major && itsMinor >= minor);
 }
 
-/** Something that a resource asks for and this cluster is too old for. */
+/** A feature of a resource that this cluster does not support. */
 export interface Unsupported {
   /** Path below resource_spec. */
   readonly path: readonly (string | number)[];
@@ -28,15 +28,15 @@ const LISTS = [
   ['sidecars', 'sidecars'],
 ] as const;
 
-/** A container's policy beside the pod's. */
+/** Whether a container has a restart policy that needs a newer cluster. */
 const isOfLater = ({ restartPolicy }: { readonly restartPolicy?: string | null | undefined }) =>
   restartPolicy === 'OnFailure' || restartPolicy === 'Never';
 
-/** Whether some cluster is too old for a spec: of any other there is nothing to look for in its resource. */
+/** Whether a spec uses a feature that some supported clusters lack. Otherwise its resource need not be checked. */
 export const asksForLater = (spec: ResourceSpec): boolean =>
   LISTS.some(([field]) => (spec[field] ?? []).some(isOfLater));
 
-/** What the cluster would refuse or silently ignore because of its version; empty: nothing. */
+/** Features that the cluster would reject or silently ignore because of its version. */
 export function unsupportedByCluster(resource: ManagedDeployment, config: RenderConfig): Unsupported[] {
   if (kubernetesAtLeast(config, 1, 35)) return [];
   return LISTS.flatMap(([field, member]) =>

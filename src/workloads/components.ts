@@ -8,10 +8,10 @@ import { componentName } from './names.ts';
 import { DEFAULT_CONTAINER_ANNOTATION } from './objects/pod-template.ts';
 import { ownerReferences } from './owner.ts';
 
-/** Where nothing is said (templates of a component that the resource no longer has). */
+/** Scale of a component that exists in the templates, but no longer in the resource. */
 const ONE_POD = { min: 1, max: 1 };
 
-/** Fewest and most pods of a component; 0 and 0: off. An autoscaler cannot go to zero, so min is at least 1. */
+/** Minimum and maximum number of pods of a component. 0 and 0: off. An autoscaler cannot scale to zero, so min is at least 1. */
 export function componentScale(
   resource: ManagedDeployment,
   component: Component,
@@ -22,13 +22,13 @@ export function componentScale(
   return { min: Math.max(1, Math.min(min, max)), max };
 }
 
-/** How many pods the component's Deployment is to have, and who decides. */
+/** The desired number of pods of the Deployment of a component: fixed or autoscaled. */
 export function componentReplicas(resource: ManagedDeployment, component: Component): Replicas {
   const { min, max } = componentScale(resource, component);
   return min < max ? { kind: 'autoscaled', min, max } : { kind: 'fixed', count: max };
 }
 
-/** The user's labels and annotations and the revision's labels: those of the template, whichever revision it is of. */
+/** Labels and annotations of the user, and labels of the revision, from the template. */
 function deploymentMetadata(
   resource: ManagedDeployment,
   component: Component,
@@ -44,12 +44,12 @@ function deploymentMetadata(
   };
 }
 
-/** A pod ends only when its successor is available. */
+/** An old pod ends only when its replacement is available. */
 const SUCCESSOR_FIRST: V1DeploymentStrategy = {
   type: 'RollingUpdate',
   rollingUpdate: { maxSurge: '25%', maxUnavailable: 0 },
 };
-/** A pod ends before its successor starts, because both need a volume that one pod alone can use. */
+/** An old pod ends before its replacement starts, because only one pod can use their volume. */
 const PREDECESSOR_ENDS_FIRST: V1DeploymentStrategy = {
   type: 'RollingUpdate',
   rollingUpdate: { maxSurge: 0, maxUnavailable: 1 },
@@ -57,7 +57,7 @@ const PREDECESSOR_ENDS_FIRST: V1DeploymentStrategy = {
 
 /**
  * The Deployment of one component, running `template`. Without `replicas`: see `componentReplicas`.
- * @param yields its old pod ends before the new one starts
+ * @param yields the old pod ends before the new one starts
  */
 export function componentDeployment(
   resource: ManagedDeployment,
@@ -71,8 +71,8 @@ export function componentDeployment(
   const spec: V1DeploymentSpec = {
     selector: { matchLabels: selectorLabels(resource, component) },
     strategy: yields ? PREDECESSOR_ENDS_FIRST : SUCCESSOR_FIRST,
-    // A container without a readiness probe is ready as soon as it is started, also one that ends a moment later.
-    // Kubernetes wants it to be shorter than the deadline.
+    // A container without a readiness probe is ready as soon as it starts, even if it exits a moment later.
+    // Kubernetes requires a value below the deadline.
     ...(minReadySeconds > 0 ? { minReadySeconds } : {}),
     progressDeadlineSeconds,
     revisionHistoryLimit: 10,

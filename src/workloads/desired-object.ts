@@ -3,7 +3,7 @@ import type { Component } from '../domain/resource-spec/resource-spec.ts';
 
 export type { Component };
 
-/** Rendered pod templates of one revision, one for each component that it has. */
+/** Rendered pod templates of a revision, one for each of its components. */
 export type PodTemplates = Partial<Record<Component, V1PodTemplateSpec>>;
 
 /** Metadata as Berth writes it. */
@@ -25,44 +25,44 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** How many pods a workload is to have; its own field manager (`berth-replicas`) writes it. */
+/** The desired number of pods of a workload. A separate field manager (`berth-replicas`) writes it. */
 export type Replicas =
   | { readonly kind: 'fixed'; readonly count: number }
-  /** An autoscaler (also among the desired objects) decides between min and max; a new workload starts at min. */
+  /** An autoscaler, which is also a desired object, decides between min and max. A new workload starts with min. */
   | { readonly kind: 'autoscaled'; readonly min: number; readonly max: number };
 
-/** One object that is wanted in the cluster. */
+/** One desired object in the cluster. */
 export interface DesiredObject {
-  /** Fresh and complete for server-side apply: no status, never `spec.replicas`, owner reference set if owned. */
+  /** Complete object for server-side apply, without status and `spec.replicas`. It has an owner reference if it is owned. */
   readonly object: KubeObject;
-  /** `create-only`: made once and then left alone (but see `storage`). */
+  /** `create-only`: created once and not changed later (except for `storage`). */
   readonly policy: 'apply' | 'create-only';
-  /** Owned by the custom resource and removed with it. False: outlives it, found by its deployment-id label. */
+  /** Owned by the custom resource and deleted with it. False: it outlives the custom resource, and has the label deployment-id. */
   readonly owned: boolean;
   /** Deployments and StatefulSets only. */
   readonly replicas?: Replicas;
-  /** PersistentVolumeClaims only: the size wanted; the one field that is raised later, never lowered. */
+  /** PersistentVolumeClaims only: the desired size. It can be raised later, never lowered. */
   readonly storage?: string;
   /**
-   * `database-credentials`: `object` is the bare Secret without data, to be planned with and shown; what is
-   * created is `databaseCredentials(resource, password)` with a new random password.
+   * `database-credentials`: `object` is the Secret without data, for plans and dry runs. The operator creates
+   * `databaseCredentials(resource, password)` with a new random password.
    */
   readonly contents?: 'database-credentials';
-  /** Created only once database and cache are ready. */
+  /** Created only when database and cache are ready. */
   readonly afterDataServices: boolean;
 }
 
-/** What `desiredObjects` needs to know beside resource and configuration. */
+/** Input of `desiredObjects` besides resource and configuration. */
 export interface DesiredContext {
   /**
-   * Pod templates to run: rendered now or stored earlier. Labels, annotations and revision of the component
-   * Deployments are read from them. null: the rollout has not started; data services only.
+   * Pod templates to run, newly rendered or stored. Labels, annotations and revision of the component Deployments come from
+   * them. null: the rollout has not started, so only data services run.
    */
   readonly templates: PodTemplates | null;
-  /** Image that the database was made with; absent: a new database. */
+  /** Image that the database was created with. Absent: a new database. */
   readonly databaseImage?: string;
-  /** Image that the cache was made with, so that a new default restarts no cache; absent: a new cache. */
+  /** Image that the cache was created with, so that a new default does not restart it. Absent: a new cache. */
   readonly cacheImage?: string;
-  /** Components whose old pod ends before the new one starts, because both need the same volume; absent: none. */
+  /** Components whose old pod ends before the new one starts, because both need the same volume. Absent: none. */
   readonly yielding?: ReadonlySet<Component>;
 }

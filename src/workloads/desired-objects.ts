@@ -15,12 +15,12 @@ import { appService } from './objects/service.ts';
 import { serviceAccount } from './objects/service-account.ts';
 import { ownsData } from './owner.ts';
 
-/** An object that is applied and owned: the rule. */
+/** An object that is applied and owned, as most are. */
 function applied(object: KubeObject, more: Partial<DesiredObject> = {}): DesiredObject {
   return { object, policy: 'apply', owned: true, afterDataServices: false, ...more };
 }
 
-/** Switched off, nothing but volumes is left running. */
+/** One pod, or none while the deployment is switched off. */
 function onePodUnlessOff(resource: ManagedDeployment): Replicas {
   return { kind: 'fixed', count: resource.spec.suspend ? 0 : 1 };
 }
@@ -93,15 +93,15 @@ function rolloutObjects(
 }
 
 /**
- * Every Kubernetes object that the resource wants, in the order of creation.
+ * All desired Kubernetes objects of the resource, in the order of creation.
  *
- * Components are those of `context.templates`, whatever the spec says meanwhile: after a failed rollout the cluster
- * holds what the active revision's stored templates say. How many pods run comes from the spec. Switched off
- * (`spec.suspend`, or max 0 for one component) the workloads stay with no pods, without autoscaler and disruption budget;
- * volume, credentials and addresses stay.
+ * The components come from `context.templates`, not from the spec, because after a failed rollout the cluster runs the stored
+ * templates of the active revision. The numbers of pods come from the spec. If the deployment (`spec.suspend`) or a component
+ * (max 0) is switched off, its workloads stay without pods, autoscaler and disruption budget. Volume, credentials and
+ * Services stay.
  *
- * Not among them: the stored templates (ControllerRevision), which come and go with rollouts, and the env Secret,
- * which the listener writes.
+ * Not included: the stored templates (ControllerRevision), which rollouts create and delete, and the env Secret, which the
+ * listener writes.
  */
 export function desiredObjects(
   resource: ManagedDeployment,

@@ -5,29 +5,29 @@ import type { Component } from '../domain/resource-spec/resource-spec.ts';
 import type { KubeMetadata } from './desired-object.ts';
 import { app } from './names.ts';
 
-/** Values of `app.kubernetes.io/component`. `app` stands for what the whole app shares (Service, ServiceAccount, …). */
+/** Values of `app.kubernetes.io/component`. `app`: objects of the whole app, such as Service and ServiceAccount. */
 export type LabelledComponent = Component | 'app' | 'database' | 'cache';
 
-/** Label on stored templates: hash of the inputs that they were rendered from. */
+/** Label of stored templates: hash of their inputs. */
 export const INPUTS_HASH_LABEL = 'berth.dev/inputs-hash';
 
-/** Label on app pods: hash of the template that they were made from. */
+/** Label of app pods: hash of their template. */
 export const TEMPLATE_HASH_LABEL = 'berth.dev/template-hash';
 
-/** `app.kubernetes.io/name` of the data services; app components carry the app's own name. */
+/** `app.kubernetes.io/name` of the data services. App components have the name of the app. */
 const PRODUCTS: Partial<Record<LabelledComponent, string>> = { database: 'postgresql', cache: 'valkey' };
 
-/** The hub's id, or on resources without a record the custom resource's uid. */
+/** The id of the hub, or the uid of a resource applied by hand. */
 export function deploymentId(resource: ManagedDeployment): string {
   return resource.spec.deploymentId ?? resource.metadata.uid ?? resource.metadata.name;
 }
 
-/** The value by which selectors and labels know the deployment. One resource of a namespace may use it. */
+/** The identity of a deployment in selectors and labels. Only one resource of a namespace can use it. */
 export function identityValue(resource: ManagedDeployment): string {
   return labelValue(deploymentId(resource));
 }
 
-/** The wanted revision's id; its number on resources without a record. */
+/** The id of the desired revision, or its number for a resource applied by hand. */
 export function revisionId(resource: ManagedDeployment): string {
   return resource.spec.revision.id ?? String(resource.spec.revision.number);
 }
@@ -43,7 +43,7 @@ export function selectorLabels(
   };
 }
 
-/** Labels of every object. Nothing in them changes with a revision, so an image change rewrites nothing else. */
+/** Labels of every object. They do not change with a revision, so a new image does not rewrite other objects. */
 export function commonLabels(
   resource: ManagedDeployment,
   component: LabelledComponent,
@@ -59,7 +59,7 @@ export function commonLabels(
   };
 }
 
-/** Labels that say which revision an app pod, its Deployment or stored templates belong to. */
+/** Labels with the revision of an app pod, its Deployment or stored templates. */
 export function revisionLabels(resource: ManagedDeployment): Record<string, string> {
   const version = imageVersion(resource.spec.revision.image ?? '');
   return {
@@ -77,7 +77,7 @@ export function metadata(
   return { name, namespace: resource.metadata.namespace, labels: commonLabels(resource, component) };
 }
 
-/** The image's tag as a label value, else the first 12 hex digits of its digest, else `latest`. */
+/** The tag of an image as a label value, otherwise the first 12 hex digits of its digest, otherwise `latest`. */
 export function imageVersion(image: string): string {
   if (image === '') return '';
   const [reference = '', digest] = image.split('@');
@@ -88,7 +88,7 @@ export function imageVersion(image: string): string {
 
 const LABEL_VALUE = /^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$/;
 
-/** The text itself where it is a valid label value, else a readable start of it with a hash: still one to one. */
+/** The text itself if it is a valid label value, otherwise its readable start with a hash. The mapping is one to one. */
 export function labelValue(text: string): string {
   if (LABEL_VALUE.test(text)) return text;
   const readable = text

@@ -8,24 +8,24 @@ import { storedTemplatesName } from './names.ts';
 import { ownerReferences, ownsData } from './owner.ts';
 import { askedPodsHash, templateInputsHash } from './template-inputs.ts';
 
-/** Which image the app containers of stored templates run, and how it came to that. */
+/** The image of the app containers of stored templates, and how it was resolved. */
 export interface StoredImage {
-  /** As the revision names it. */
+  /** The image of the revision. */
   readonly given: string;
-  /** As the containers name it: pinned to the digest that the name had, where that was known. */
+  /** The image of the containers: pinned to its digest, if it was resolved. */
   readonly used: string;
-  /** Why the digest is not known, though it was asked for; absent: it is, or nobody asked. */
+  /** Why the image could not be resolved. Absent: it was resolved, or was not to be. */
   readonly unresolved?: string;
 }
 
-/** What a ControllerRevision of Berth's holds. */
+/** The content of a ControllerRevision with stored templates. */
 export interface StoredTemplates {
   /** Name of the ControllerRevision. */
   readonly name: string;
   readonly revisionNumber: number;
-  /** As labelled: the hub's id, or the number on resources without a record. */
+  /** From its label: the id in the hub, or the number for a resource applied by hand. */
   readonly revisionId: string;
-  /** `templateInputsHash` of the resource that they were rendered from. */
+  /** `templateInputsHash` of the rendered resource. */
   readonly inputsHash: string;
   readonly templates: PodTemplates;
   /** null: the templates have no app container. */
@@ -33,13 +33,12 @@ export interface StoredTemplates {
 }
 
 /**
- * The ControllerRevision that keeps the rendered templates of the wanted revision, for rollouts and rollbacks.
- * Immutable in Kubernetes: another rendering of the same revision is another attempt. Unowned (it outlives an
- * accidental delete of the custom resource, unless its volumePolicy is Delete); holds no secret value.
- * They say which revision was active when they were made: should the custom resource and its status be lost, that is
- * what a failure returns to.
- * @param attempt 1 for the revision's first rendering, then 2, 3 …
- * @param image which image the templates run; absent: the one that the revision names
+ * The ControllerRevision with the rendered templates of the desired revision, for rollouts and rollbacks. It is immutable, so
+ * another rendering of the same revision is another attempt. It has no owner (unless volumePolicy is Delete), to outlive an
+ * accidental deletion of the custom resource, and contains no secret values. It records the revision that was active when it
+ * was created: if the custom resource and its status are lost, a failed rollout returns to that one.
+ * @param attempt 1 for the first rendering of the revision, then 2, 3 …
+ * @param image image of the templates. Absent: that of the revision
  */
 export function storedTemplates(
   resource: ManagedDeployment,
@@ -71,9 +70,9 @@ export function storedTemplates(
 }
 
 /**
- * Templates whose pods tell that they were made from them: after a change in place the pods before and after carry the
- * same revision, and the failure of one says nothing of the other. A template of the same content has the same mark,
- * so that what does not change is not restarted.
+ * Labels the templates with their hash, so that pods show which template they come from. After a change in place, old and new
+ * pods have the same revision, and a failure of one says nothing about the other. Templates with equal content have an equal
+ * label, so unchanged pods do not restart.
  */
 export function markTemplates(templates: PodTemplates): PodTemplates {
   return Object.fromEntries(
@@ -85,14 +84,14 @@ export function markTemplates(templates: PodTemplates): PodTemplates {
   );
 }
 
-/** A ControllerRevision as far as it is read. */
+/** The fields of a ControllerRevision that are read. */
 export interface ReadControllerRevision {
   readonly metadata?: { readonly name?: string; readonly labels?: Readonly<Record<string, string>> };
   readonly revision?: number;
   readonly data?: unknown;
 }
 
-/** Reads back what `storedTemplates` wrote; null if the object is not one of Berth's. */
+/** Parses a ControllerRevision of `storedTemplates`. null: it is not one of Berth. */
 export function parseStoredTemplates(object: ReadControllerRevision): StoredTemplates | null {
   const name = object.metadata?.name;
   const revisionId = object.metadata?.labels?.[LABELS.revisionId];
@@ -104,7 +103,7 @@ export function parseStoredTemplates(object: ReadControllerRevision): StoredTemp
   return { name, revisionNumber, revisionId, inputsHash, templates, image: readImage(image, templates) };
 }
 
-/** Where nothing is said of it, it is as the containers name it: earlier versions looked nothing up. */
+/** The stored image, otherwise that of the containers, because earlier versions did not resolve images. */
 function readImage(said: unknown, templates: PodTemplates): StoredImage | null {
   const { given, used, unresolved } = (said ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof given === 'string' && typeof used === 'string') {

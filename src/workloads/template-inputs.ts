@@ -5,21 +5,21 @@ import { normalPodTemplate, normalResources } from '../domain/kubernetes/normal-
 import { COMPONENTS } from '../domain/resource-spec/resource-spec.ts';
 import { deploymentId } from './labels.ts';
 
-/** How the parts that may be spelled in several ways are put into the inputs. */
+/** Normalization of the parts that can be spelled in several ways. */
 interface Spelling {
   readonly podTemplate: (value: ManagedDeployment['spec']['podTemplate']) => unknown;
   readonly resources: (value: unknown) => unknown;
 }
 
-/** Two ways to write the same pods give the same inputs. */
+/** Different spellings of the same pods give equal inputs. */
 const NORMAL: Spelling = { podTemplate: normalPodTemplate, resources: normalResources };
-/** Earlier versions stored the hash of what was written. */
+/** No normalization: earlier versions stored the hash of the written text. */
 const AS_WRITTEN: Spelling = { podTemplate: (value) => value, resources: (value) => value };
 
 /**
- * Exactly the parts of the resource that feed its pod templates. The operator's configuration and version are not
- * among them: an upgrade renders new revisions its new way and restarts nothing. Neither are scales: how many pods
- * run is not what they are; nor is the source, which never changes.
+ * Exactly the parts of the resource that determine its pod templates. The configuration and version of the operator are not
+ * included, so an upgrade changes only new revisions and restarts nothing. Scales are not included, because they do not change
+ * pods, and the source is not, because it never changes.
  */
 export function templateInputs(resource: ManagedDeployment, spelling: Spelling = NORMAL): unknown {
   const { spec, metadata } = resource;
@@ -44,8 +44,8 @@ export function templateInputs(resource: ManagedDeployment, spelling: Spelling =
 }
 
 /**
- * Of a recorded revision the names of exporter variables follow from its secrets, which never change: they are left out, so
- * that a hub that names them for the first time restarts nothing.
+ * Tracing inputs. For a revision of the hub, the names of exporter variables are omitted: they follow from its secrets, which
+ * never change, so a hub that sends them for the first time restarts nothing.
  */
 function tracingInputs({ spec }: ManagedDeployment): unknown {
   const { exporterVariables, ...tracing } = spec.tracing;
@@ -53,9 +53,9 @@ function tracingInputs({ spec }: ManagedDeployment): unknown {
 }
 
 /**
- * Exactly the parts of the resource that feed the pods of a data service. As above: no operator's configuration, no
- * version of it.
- * @param image the one recorded for the service
+ * Exactly the parts of the resource that determine the pods of a data service, without configuration and version of the
+ * operator.
+ * @param image the recorded image of the service
  */
 export function dataServiceInputs(
   resource: ManagedDeployment,
@@ -77,20 +77,20 @@ export function dataServiceInputs(
   };
 }
 
-/** Of what is asked of the pods beside the app: equal for two revisions that differ in image and secrets alone, no others. */
+/** Hash of the pod settings. It is equal for two revisions exactly if they differ only in image and secrets. */
 export function askedPodsHash({ spec, metadata }: ManagedDeployment): string {
   const { imagePullSecrets = [], ...others } = spec.podTemplate;
-  // The platform's own goes with the image.
+  // The pull Secret of the platform depends on the image.
   const asked = imagePullSecrets.filter(({ name }) => name !== pullSecretName(metadata.name));
   return fullHash({ ...others, imagePullSecrets: asked });
 }
 
-/** Two resources of equal hash want the same pod templates (of the same rendering code and configuration). */
+/** Hash of the inputs. Resources with equal hashes have equal pod templates (with the same version and configuration). */
 export function templateInputsHash(resource: ManagedDeployment): string {
   return contentHash(templateInputs(resource));
 }
 
-/** Whether a recorded hash is that of what the resource wants; earlier versions recorded the hash of what was written. */
+/** Whether a recorded hash matches the inputs of the resource. Earlier versions recorded the hash of the written text. */
 export function isTemplateInputsHash(resource: ManagedDeployment, recorded: string): boolean {
   return (
     recorded === templateInputsHash(resource) ||
@@ -98,7 +98,7 @@ export function isTemplateInputsHash(resource: ManagedDeployment, recorded: stri
   );
 }
 
-/** The same of a data service. */
+/** The same for a data service. */
 export function isDataServiceInputsHash(
   resource: ManagedDeployment,
   service: 'database' | 'cache',

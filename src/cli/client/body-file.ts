@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Document } from 'yaml';
 import { ClientUsageError } from './context.ts';
 
-/** Bodies of requests, from files. */
+/** Request bodies from files. */
 
 async function standardInput(): Promise<string> {
   const parts: Buffer[] = [];
@@ -10,7 +10,7 @@ async function standardInput(): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Aliases are refused: a few of them can stand for more than fits into memory. */
+/** Rejects aliases, because a few of them can expand to more than fits into memory. */
 function plain(document: Document, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
@@ -22,7 +22,7 @@ function plain(document: Document, file: string): unknown {
 }
 
 /**
- * An object in a file of JSON or YAML; `-`: standard input. The file may hold secrets: no message quotes it.
+ * Reads an object from a JSON or YAML file. `-`: standard input. The file may contain secrets, so no message quotes it.
  * @throws ClientUsageError when it cannot be read
  */
 export async function readBody(file: string | undefined): Promise<Record<string, unknown>> {
@@ -31,7 +31,7 @@ export async function readBody(file: string | undefined): Promise<Record<string,
     throw new ClientUsageError(`failed to read ${file}: ${error.message}`);
   });
   const { parseDocument } = await import('yaml');
-  // JSON is YAML.
+  // Every JSON text is valid YAML.
   const document = parseDocument(text, { prettyErrors: false });
   const [error] = document.errors;
   if (error !== undefined)

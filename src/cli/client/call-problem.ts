@@ -1,10 +1,10 @@
 import type { FieldErrors } from './api-types.ts';
 
-/** What went wrong with a call, for people. */
+/** Errors of API calls, with messages for people. */
 
 /** The API rejected the call, failed or could not be reached. The message gives the place and the cause, line by line. */
 export class ApiProblem extends Error {
-  /** null: there was no answer. */
+  /** null: no response. */
   readonly status: number | null;
   constructor(status: number | null, message: string) {
     super(message);
@@ -13,7 +13,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** Busy, behind a gateway without a backend, or rate limited: the next try may succeed. */
+/** Transient errors: no response, a busy or rate-limited API, or a gateway without a backend. */
 const PASSING: ReadonlySet<number | null> = new Set([null, 429, 500, 502, 503, 504]);
 
 /** Whether a problem may be temporary, so that it says nothing about the requested object. */
@@ -25,7 +25,7 @@ function isFieldErrors(body: unknown): body is FieldErrors {
   return typeof body === 'object' && body !== null && Array.isArray((body as Partial<FieldErrors>).detail);
 }
 
-/** `body.source_config.volumes[0].name`. */
+/** A path such as `body.source_config.volumes[0].name`. */
 function place(loc: readonly (string | number)[]): string {
   return loc.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
@@ -39,7 +39,7 @@ function reasons(body: unknown): string[] {
   return [typeof detail === 'string' ? detail : 'The response contains no details.'];
 }
 
-/** An answer of 400 and above as a problem. */
+/** The problem of a response with a status of 400 or above. */
 export function problemOf(status: number, body: unknown, requestId: string | null): ApiProblem {
   const id = requestId === null ? '' : ` (request ${requestId})`;
   const lines = reasons(body);

@@ -8,20 +8,20 @@ export interface ClientOptions {
   /** Base URL of the API. */
   readonly url: string;
   readonly apiKey: string;
-  /** For keys that may name one; null: the key's own. */
+  /** For keys that can select a tenant. null: the tenant of the key. */
   readonly tenantId: string | null;
-  /** Ends every call that has no signal of its own. */
+  /** Aborts every call that has no signal of its own. */
   readonly stopped?: AbortSignal;
 }
 
 export type OperationName = keyof Operations;
 
-/** What a call takes; members that an operation has no use for may be left out. */
+/** Arguments of a call. Members that an operation does not use can be omitted. */
 export type CallOf<Name extends OperationName> = {
   readonly [Part in 'path' | 'query' | 'headers']?: Operations[Name][Part];
 } & {
   readonly body?: Operations[Name]['body'];
-  /** Ends the call, tries that are still to come included. */
+  /** Aborts the call and its retries. */
   readonly signal?: AbortSignal;
 };
 
@@ -29,8 +29,8 @@ export interface Client {
   /** Calls an operation. @throws ApiProblem */
   call<Name extends OperationName>(name: Name, call?: CallOf<Name>): Promise<Operations[Name]['answer']>;
   /**
-   * Calls an operation that answers with one object a line (application/x-ndjson), and yields them as they come. An
-   * answer that breaks off ends like any other: the last object of a whole one says that it is the end.
+   * Calls an operation that responds with one object per line (application/x-ndjson), and yields the objects as they arrive. A
+   * response that is cut off ends without an error: only a complete one has a last object that marks the end.
    * @throws ApiProblem
    */
   lines(name: OperationName, call?: CallOf<OperationName>): AsyncGenerator<unknown>;
@@ -40,7 +40,7 @@ const TIMEOUT_MS = 60_000;
 const MAX_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
-/** Busy, or too many requests: the API says so before it does anything. */
+/** Statuses that the API sends before it does anything, so that every call can be retried: busy, or rate limited. */
 const TRY_AGAIN: ReadonlySet<number> = new Set([429, 503]);
 
 function urlOf(base: string, path: string, call: CallOf<OperationName>): URL {
@@ -58,15 +58,15 @@ function pauseBefore(tries: number, response: Response | null): number {
   return Math.min(Number.isNaN(asked) ? usual : Math.max(asked, usual), MAX_PAUSE_MS);
 }
 
-/** Why there was no answer, and whether another try may get one. */
+/** Why there was no response, and whether a retry may help. */
 interface NoAnswer {
   readonly message: string;
   readonly again: boolean;
 }
 
 /**
- * Only what is known to come from the network is quoted: an error of the request itself may hold its headers, and with
- * them the key.
+ * Only messages of known network errors are quoted. An error of the request itself may contain its headers, and with them
+ * the key.
  */
 function noAnswer(error: unknown): NoAnswer {
   const { name, cause } = error as Error;
@@ -84,29 +84,29 @@ interface Request extends RequestInit {
   readonly signal: AbortSignal;
 }
 
-/** The time is that until the answer begins, and for one that is read whole, until it ends. */
-async function send(url: URL, request: Request, goesOn: boolean): Promise<Response | NoAnswer> {
+/** The timeout covers the start of the response. If the response is not a stream, it covers all of it. */
+async function send(url: URL, request: Request, isStream: boolean): Promise<Response | NoAnswer> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), TIMEOUT_MS);
   timer.unref();
   try {
     const signal = AbortSignal.any([request.signal, late.signal]);
     const response = await fetch(url, { ...request, redirect: 'error', signal });
-    if (goesOn && response.ok) clearTimeout(timer);
+    if (isStream && response.ok) clearTimeout(timer);
     return response;
   } catch (error) {
     return request.signal.aborted ? { message: 'the timeout expired', again: false } : noAnswer(error);
   }
 }
 
-/** Sends again what may be sent again, and what was not done. */
+/** Sends a request with retries, if it is idempotent or was not executed. */
 async function sendPatiently(
   url: URL,
   request: Request,
-  { repeatable, goesOn = false }: { repeatable: boolean; goesOn?: boolean },
+  { repeatable, isStream = false }: { repeatable: boolean; isStream?: boolean },
 ): Promise<Response> {
   for (let tries = 1; ; tries++) {
-    const outcome = await send(url, request, goesOn);
+    const outcome = await send(url, request, isStream);
     const response = outcome instanceof Response ? outcome : null;
     const again = outcome instanceof Response ? TRY_AGAIN.has(outcome.status) : outcome.again && repeatable;
     if (again && tries < MAX_TRIES && !request.signal.aborted) {
@@ -128,7 +128,7 @@ async function bodyOf(response: Response): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    // A 404 of somebody else says nothing about the deployment.
+    // A 404 from another server does not mean that the deployment does not exist.
     throw new ApiProblem(
       null,
       `${response.status}: the server at ${origin} is not this API (the response is not JSON)`,
@@ -136,7 +136,7 @@ async function bodyOf(response: Response): Promise<unknown> {
   }
 }
 
-/** The objects of the lines; empty ones only show that somebody is there. */
+/** The objects of the lines. Empty lines are only keep-alives. */
 async function* linesOf(response: Response): AsyncGenerator<unknown> {
   const { origin } = new URL(response.url);
   const decoder = new TextDecoder();
@@ -157,7 +157,7 @@ async function* linesOf(response: Response): AsyncGenerator<unknown> {
   }
 }
 
-/** A client. Nothing is sent before the first call. */
+/** Creates a client. It sends nothing before the first call. */
 export function createClient({ url: base, apiKey, tenantId, stopped }: ClientOptions): Client {
   const never = stopped ?? new AbortController().signal;
   const headersOf = (call: CallOf<OperationName>) => ({
@@ -172,7 +172,7 @@ export function createClient({ url: base, apiKey, tenantId, stopped }: ClientOpt
       const headers = headersOf(call);
       const text = call.body === undefined ? null : JSON.stringify(call.body);
       const request = { method, headers, body: text, signal: call.signal ?? never };
-      // The same PATCH or DELETE twice is one; a POST is with a key.
+      // PATCH and DELETE are idempotent. POST is idempotent with an Idempotency-Key.
       const repeatable = method !== 'POST' || 'Idempotency-Key' in headers;
       const response = await sendPatiently(urlOf(base, path, call), request, { repeatable });
       const body = await bodyOf(response);
@@ -182,7 +182,7 @@ export function createClient({ url: base, apiKey, tenantId, stopped }: ClientOpt
     async *lines(name, call = {}) {
       const { method, path } = OPERATIONS[name];
       const request = { method, headers: headersOf(call), signal: call.signal ?? never };
-      const way = { repeatable: method === 'GET', goesOn: true };
+      const way = { repeatable: method === 'GET', isStream: true };
       const response = await sendPatiently(urlOf(base, path, call), request, way);
       if (!response.ok)
         throw problemOf(response.status, await bodyOf(response), response.headers.get('x-request-id'));

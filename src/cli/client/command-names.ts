@@ -1,2 +1,2 @@
-/** The words by which `berth` knows that it is called by an API user. */
+/** Commands for API users. */
 export const CLIENT_COMMANDS: ReadonlySet<string> = new Set(['deployments', 'revisions', 'logs']);

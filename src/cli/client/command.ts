@@ -7,16 +7,16 @@ import { readWords } from './options.ts';
 import { REVISIONS_HELP, revisionsCommand } from './revisions-command.ts';
 import type { Outcome } from './watch.ts';
 
-/** The command line of API users. */
+/** The command line for API users. */
 
-/** From the environment. The key is never a command-line argument, because every user of the machine can read these. */
+/** Settings from the environment. The key is never a command-line argument, because every user of the machine can read those. */
 export interface ClientSettings {
   readonly url: string | undefined;
   readonly apiKey: string | undefined;
   readonly tenantId: string | undefined;
 }
 
-/** Stable for scripts. */
+/** Exit codes. Scripts depend on them. */
 const EXIT = { reached: 0, failed: 1, usage: 2, unknown: 3, interrupted: 130 } as const;
 
 const OPTIONS_HELP = `
@@ -46,13 +46,13 @@ function formatOf(word: string): Format {
   return format;
 }
 
-/** Some 24 days: as long as a timer of Node's may be. */
-const MOST_SECONDS = 2_147_483;
+/** The longest timer of Node, about 24 days. */
+const MAX_SECONDS = 2_147_483;
 
 function secondsOf(word: string): number {
   const seconds = Number(word);
-  if (!Number.isFinite(seconds) || seconds <= 0 || seconds > MOST_SECONDS)
-    throw new ClientUsageError(`--timeout must be a number of seconds above 0, and at most ${MOST_SECONDS}`);
+  if (!Number.isFinite(seconds) || seconds <= 0 || seconds > MAX_SECONDS)
+    throw new ClientUsageError(`--timeout must be a number of seconds above 0, and at most ${MAX_SECONDS}`);
   return seconds;
 }
 
@@ -64,10 +64,10 @@ function baseUrl(given: string | undefined): string {
   return given;
 }
 
-/** What a header can carry: visible ASCII. */
+/** Valid characters of a header: visible ASCII. */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
-/** @throws ClientUsageError, without the value: it may be a key with something behind it */
+/** @throws ClientUsageError without the value, because it may contain a key */
 function headerValue(variable: string, value: string): string {
   if (!HEADER_VALUE.test(value))
     throw new ClientUsageError(
@@ -132,7 +132,7 @@ async function run(
 export async function clientCommand(words: readonly string[], settings: ClientSettings): Promise<number> {
   const stopped = new AbortController();
   process.once('SIGINT', () => stopped.abort());
-  // Nobody reads on (`| head`): else a log would be followed for ever, for nobody.
+  // The reader has closed the pipe (`| head`). Without this, the client would follow a log forever.
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(EXIT.reached);
   });

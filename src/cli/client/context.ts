@@ -1,6 +1,6 @@
 import type { Client } from './client.ts';
 
-/** What every command of the client works with. */
+/** The context of every client command. */
 
 export const FORMATS = ['table', 'json', 'yaml'] as const;
 export type Format = (typeof FORMATS)[number];
@@ -8,11 +8,11 @@ export type Format = (typeof FORMATS)[number];
 export interface Context {
   readonly client: Client;
   readonly format: Format;
-  /** Go on with what comes later, for logs. */
+  /** Continue with new lines, for logs. */
   readonly follow?: boolean;
-  /** Writes to standard output, with a line end. */
+  /** Writes a line to standard output. */
   print(text: string): void;
-  /** Writes to standard error: what is on its way. */
+  /** Writes progress to standard error. */
   note(text: string): void;
   /** Aborted when the user wants to stop. */
   readonly stopped: AbortSignal;
@@ -21,7 +21,7 @@ export interface Context {
 /** The command line is wrong. */
 export class ClientUsageError extends Error {}
 
-/** Prints a value as asked; `asTable` makes it for people. */
+/** Prints a value in the requested format. `asTable` renders it for people. */
 export async function show(context: Context, value: unknown, asTable: () => string): Promise<void> {
   if (context.format === 'table') context.print(asTable());
   else if (context.format === 'json') context.print(JSON.stringify(value, null, 2));

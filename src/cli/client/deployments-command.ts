@@ -21,7 +21,7 @@ export const DEPLOYMENTS_HELP = `usage: berth deployments COMMAND [OPTIONS]
 
 DEPLOYMENT is an id or a name.`;
 
-/** Options of these commands, as parsed. */
+/** The parsed options of these commands. */
 export interface DeploymentOptions {
   readonly file: string | undefined;
   readonly wait: boolean;
@@ -37,7 +37,7 @@ type Command = (context: Context, options: DeploymentOptions, word: string) => P
 
 const PAGE = 100;
 
-/** Whether all that is wanted is there; else why not. The status alone is READY while a newer revision fails. */
+/** Whether the desired state is completely in effect, or why not. The status alone is not enough: it can be READY while a newer revision fails. */
 function readiness({ conditions }: Deployment): string {
   const ready = conditions.find(({ type }) => type === 'Ready');
   return ready?.status === 'True' ? 'yes' : cell(ready?.reason);
@@ -102,11 +102,11 @@ async function all(context: Context, filter: Query): Promise<Deployment[]> {
   }
 }
 
-/** For people, secrets are masked; what goes to a program is whole. */
+/** Secrets are masked in tables, which people read, and complete in other formats. */
 const isMasked = (context: Context) => context.format === 'table';
 
 const list: Command = async (context, options) => {
-  // The API knows which statuses there are, and says so.
+  // The API validates the status.
   const status = options.status as Query['status'];
   const filter = {
     mask_secrets: isMasked(context),
@@ -130,14 +130,14 @@ const get: Command = async (context, _options, word) => {
   return 'reached';
 };
 
-/** Follows a deployment to its end; what the command prints besides is there already. */
+/** Follows a deployment until it has settled. The command has printed its result before. */
 async function follow(context: Context, id: string, options: DeploymentOptions): Promise<End> {
   const { end, message } = await watch(context, id, options.timeoutSeconds);
   context.note(message);
   return end;
 }
 
-/** What was made, as it is now; where that cannot be read, as it was answered. */
+/** The current state of a created deployment, or the response to its creation if it cannot be read. */
 async function latest(context: Context, made: Deployment): Promise<Deployment> {
   const query = { mask_secrets: isMasked(context) };
   try {
@@ -148,7 +148,7 @@ async function latest(context: Context, made: Deployment): Promise<Deployment> {
   }
 }
 
-/** However the wait ends: what was made is printed, so that its id is known. */
+/** Waits, and prints the deployment whatever the result, so that its id is known. */
 async function wrote(context: Context, made: Deployment, options: DeploymentOptions): Promise<End> {
   let shown = made;
   try {
@@ -197,7 +197,7 @@ const follows: Command = async (context, options, word) => {
   return follow(context, id, options);
 };
 
-/** What was asked for is the token: it is printed for people, too. */
+/** The token is the result of this command, so it is printed in every format. */
 const pushToken: Command = async (context, _options, word) => {
   const { id } = await findDeployment(context.client, word, true);
   const path = { deployment_id: id };
@@ -227,7 +227,7 @@ const COMMANDS: Readonly<Record<string, { run: Command; words: 0 | 1 }>> = {
 
 /**
  * Runs one command.
- * @returns how it ended
+ * @returns the result
  * @throws ClientUsageError, ApiProblem
  */
 export function deploymentsCommand(

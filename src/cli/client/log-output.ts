@@ -2,24 +2,24 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiProblem, isPassing } from './call-problem.ts';
 import type { Context } from './context.ts';
 
-/** Logs on standard output: a line each for people, an object each with `-o json`. */
+/** Logs on standard output: one line each, or one object each with `-o json`. */
 
-// Logs are strangers' texts: colours may stay, whatever else controls a terminal may not.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+// Logs are untrusted text. Colors are kept, and all other terminal control sequences are removed.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters on purpose
 const COLOUR = /\u001b\[[0-9;]*m/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
 const CONTROLS = /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-/** A line of a log as a terminal may show it. */
+/** A log line without control sequences except colors. */
 export function harmless(text: string): string {
   return text.replace(CONTROLS, (found) => (COLOUR.test(found) ? found : ' '));
 }
 
 const PAUSE_MS = 1000;
-/** An answer that broke off is asked for again; so often in a row without a line in between. */
-const MOST_TRIES = 5;
+/** Retries of a response that was cut off, without a line in between. */
+const MAX_TRIES = 5;
 
-/** Whether a line is the last of an answer; `again`: there is more for who asks again; `broken`: so there is, after a failure. */
+/** Kind of the last line of a response. `again`: the next request continues. `broken`: it continues after a failure. undefined: not the last line. */
 function endOf(line: unknown): 'over' | 'again' | 'broken' | undefined {
   const { end } = line as { end?: unknown };
   if (end === undefined) return undefined;
@@ -27,16 +27,16 @@ function endOf(line: unknown): 'over' | 'again' | 'broken' | undefined {
   return String(end).includes('ask again') ? 'again' : 'over';
 }
 
-const told = (line: unknown): string => harmless(String((line as { end: unknown }).end));
+const messageOf = (line: unknown): string => harmless(String((line as { end: unknown }).end));
 
-/** Whether what went wrong may be over a moment later. */
+/** Whether an error is transient. */
 function mayPass(error: unknown, context: Context): boolean {
   return context.stopped.aborted || (error instanceof ApiProblem && isPassing(error));
 }
 
 /**
- * The lines of one answer.
- * @returns why nothing comes after it; null: there is more for who asks again
+ * The lines of one response.
+ * @returns why the log ends. null: the next request continues it
  * @throws ApiProblem when it ended with a failure
  */
 async function* linesOf(
@@ -45,8 +45,8 @@ async function* linesOf(
 ): AsyncGenerator<unknown, string | null> {
   for await (const line of answer) {
     const end = endOf(line);
-    if (end === 'broken') throw new ApiProblem(503, told(line));
-    if (end !== undefined) return end === 'over' ? told(line) : null;
+    if (end === 'broken') throw new ApiProblem(503, messageOf(line));
+    if (end !== undefined) return end === 'over' ? messageOf(line) : null;
     onLine();
     yield line;
   }
@@ -54,8 +54,8 @@ async function* linesOf(
 }
 
 /**
- * The lines of answers that go on, one after another, until one of them tells that nothing comes after it: why, is noted.
- * @param ask for what comes after so many lines
+ * The lines of consecutive responses, until a response reports the end of the log. The reason is printed.
+ * @param ask requests the lines after this number of lines
  */
 export async function* followed(
   context: Context,
@@ -70,14 +70,14 @@ export async function* followed(
       });
       if (over !== null) return context.note(over);
     } catch (error) {
-      if (!mayPass(error, context) || tries >= MOST_TRIES) throw error;
+      if (!mayPass(error, context) || tries >= MAX_TRIES) throw error;
     }
     if (read > before) tries = 0;
     await delay(PAUSE_MS, undefined, { signal: context.stopped }).catch(() => undefined);
   }
 }
 
-/** Prints lines as they come. */
+/** Prints lines as they arrive. */
 export async function showLines(
   context: Context,
   lines: AsyncIterable<unknown> | Iterable<unknown>,

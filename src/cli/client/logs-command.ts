@@ -35,7 +35,7 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_
 /** @throws ClientUsageError */
 export function sinceTime(word: string, now: Date): string {
   const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(word) ?? [];
-  // What else JavaScript takes for a time, nobody means.
+  // JavaScript accepts other texts as times, which are mistakes here.
   const date = new Date(/^\d{4}-\d\d-\d\d/.test(word) ? word : Number.NaN);
   const time =
     count === undefined ? date : new Date(now.getTime() - Number(count) * (SECONDS[unit] ?? 1) * 1000);
@@ -50,7 +50,7 @@ const asText = (line: unknown) => {
 };
 
 /**
- * Runs it.
+ * Runs the command.
  * @throws ClientUsageError, ApiProblem
  */
 export async function logsCommand(
@@ -71,7 +71,7 @@ export async function logsCommand(
   const from = since === undefined ? undefined : sinceTime(since, new Date());
   const deployment = await findDeployment(context.client, name, true);
   const query: Query = {
-    // The API says which components there are.
+    // The API validates the component.
     ...(component === undefined ? {} : { component: component as NonNullable<Query['component']> }),
     ...(revision === undefined
       ? {}
@@ -91,9 +91,9 @@ export async function logsCommand(
   return 'reached';
 }
 
-/** Follows; an answer that has its end too early is asked for again, from its last line on. */
+/** Follows a log. A response that ends early is requested again from its last line. */
 function resumed(context: Context, path: { deployment_id: string }, query: Query): AsyncIterable<unknown> {
-  // By container: the lines of several come side by side, so what the slowest one lacks is asked for.
+  // Lines of several containers are interleaved, so the next request starts at the container that is furthest behind.
   const last = new Map<string, string>();
   return followed(context, async function* (read) {
     const times = [...last.values()].sort();

@@ -2,7 +2,7 @@ import type { Deployment, Operations } from './api-types.ts';
 import { ApiProblem } from './call-problem.ts';
 import type { Client } from './client.ts';
 
-/** Deployments and revisions by what people call them. */
+/** Finds deployments and revisions by name, id or number. */
 
 export type Revision = Operations['getRevision']['answer'];
 
@@ -25,7 +25,7 @@ async function byName(client: Client, name: string, mask: boolean): Promise<Depl
   const live = resources.filter(({ status }) => status !== 'AWAITING_DELETE');
   const found = live.length > 0 ? live : resources;
   const same = found.find((deployment) => deployment.name === name);
-  // Names of before they had one spelling may be one to the API.
+  // Names that were stored before normalization may be equal to the API.
   if (same === undefined && live.length > 1)
     throw new ApiProblem(
       409,
@@ -35,8 +35,8 @@ async function byName(client: Client, name: string, mask: boolean): Promise<Depl
 }
 
 /**
- * A deployment by its id or name; by name, one that is being deleted comes after the one that took its name.
- * @throws ApiProblem when there is none, or when the word is the id of one and the name of another
+ * A deployment by id or name. By name, a deployment that is not being deleted takes precedence.
+ * @throws ApiProblem when none exists, or when the argument is the id of one deployment and the name of another
  */
 export async function findDeployment(client: Client, word: string, mask: boolean): Promise<Deployment> {
   // A name may look like an id.
@@ -66,8 +66,8 @@ export async function* revisionsOf(client: Client, deploymentId: string): AsyncG
 }
 
 /**
- * Id of a revision by its id or number; the latest one where none is named.
- * @throws ApiProblem when there is none
+ * Id of a revision by id or number. Default: the latest one.
+ * @throws ApiProblem when none exists
  */
 export async function findRevisionId(
   client: Client,

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { ClientUsageError } from './context.ts';
 
-/** The options of the client's commands, and which command takes which. */
+/** The options of the client commands. */
 
 const OPTIONS = {
   output: { type: 'string', short: 'o', default: 'table' },
@@ -47,7 +47,7 @@ const TAKEN: Readonly<Record<string, readonly Option[]>> = {
 const listed = (options: readonly Option[]) =>
   [...options, ...COMMON].map((option) => `--${option}`).join(', ');
 
-/** The command that words name; null: none, and another error says so. */
+/** The command that the arguments name. null: none, which another error reports. */
 function commandOf([resource = '', verb = '']: readonly string[]): string | null {
   const command = resource === 'logs' ? resource : `${resource} ${verb}`;
   return Object.hasOwn(TAKEN, command) ? command : null;
@@ -66,7 +66,7 @@ function parse(words: readonly string[], strict: boolean) {
   return parseArgs({ args: [...words], allowPositionals: true, options: OPTIONS, strict, tokens: true });
 }
 
-/** The words that are no options, read loosely. */
+/** The positional arguments, parsed without strict checks. */
 const positionalsOf = (words: readonly string[]) => parse(words, false).positionals;
 
 function parseStrictly(words: readonly string[]) {
@@ -82,8 +82,8 @@ function parseStrictly(words: readonly string[]) {
 }
 
 /**
- * Reads the words of a command.
- * @throws ClientUsageError for an option that the command does not take
+ * Parses the arguments of a command.
+ * @throws ClientUsageError for an option that the command does not have
  */
 export function readWords(words: readonly string[]) {
   const { values, positionals, tokens } = parseStrictly(words);

@@ -22,7 +22,7 @@ DEPLOYMENT is an id or a name. REVISION is an id or a number. Default: the lates
 type Explanation = Operations['explainRevision']['answer'];
 type End = Outcome['end'];
 
-/** Options of these commands, as parsed. */
+/** The parsed options of these commands. */
 export interface RevisionOptions {
   readonly wait: boolean;
   readonly timeoutSeconds: number;
@@ -129,7 +129,7 @@ async function shown(context: Context, revision: Revision): Promise<undefined> {
   await show(context, revision, () => details(revision));
 }
 
-/** Follows the rollout of a new revision. However it ends, the revision is printed, so that its number is known. */
+/** Follows the rollout of a new revision. The revision is printed whatever the result, so that its number is known. */
 async function waited(
   context: Context,
   deployment: Deployment,
@@ -168,7 +168,7 @@ const COMMANDS: Readonly<Record<string, { run: Command; needsRevision?: true; mo
 
 /**
  * Runs one command.
- * @returns how it ended
+ * @returns the result
  * @throws ClientUsageError, ApiProblem
  */
 export async function revisionsCommand(

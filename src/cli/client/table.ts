@@ -3,17 +3,17 @@
 const GAP = '  ';
 const NOTHING = '–';
 
-// Texts come from tenants and clusters: none may move the cursor or hide what stands there.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+// Texts come from tenants and clusters. They must not move the cursor or hide other text.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters on purpose
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-/** A value as one line; null and empty are a dash. */
+/** A value as one line. null and empty values are a dash. */
 export function cell(value: string | number | boolean | null | undefined): string {
   const text = String(value ?? '').replace(UNPRINTABLE, ' ');
   return text === '' ? NOTHING : text;
 }
 
-/** Rows below a header, columns aligned. */
+/** A table with a header and aligned columns. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
@@ -27,7 +27,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
     .join('\n');
 }
 
-/** Names with their values, one a line. */
+/** Names with values, one per line. */
 export function fields(pairs: readonly (readonly [string, string])[]): string {
   return table(
     ['', ''],
@@ -44,7 +44,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ['m', 60],
 ];
 
-/** How long ago: 5m, 3h, 12d. */
+/** Age: 5m, 3h, 12d. */
 export function age(time: string, now: Date): string {
   const seconds = Math.max(0, Math.floor((now.getTime() - Date.parse(time)) / 1000));
   const unit = UNITS.find(([, length]) => seconds >= length * 2);

@@ -6,11 +6,11 @@ import type { Context } from './context.ts';
 import { findRevisionId, type Revision } from './lookup.ts';
 import { cell } from './table.ts';
 
-/** Follows a deployment until it is settled. */
+/** Follows a deployment until it has settled. */
 
 const EVERY_MS = 1000;
 
-/** A revision that will not come up by itself any more. */
+/** Statuses of a revision that will not become active. */
 const FAILED: ReadonlySet<Revision['status']> = new Set([
   'CREATE_FAILED',
   'BUILD_FAILED',
@@ -19,16 +19,16 @@ const FAILED: ReadonlySet<Revision['status']> = new Set([
   'INTERRUPTED',
 ]);
 
-/** How a watch ended: as wanted, otherwise, or it could not be found out. */
+/** Result of a watch: reached, failed or unknown. */
 export interface Outcome {
   readonly end: 'reached' | 'failed' | 'unknown';
   readonly message: string;
 }
 
-/** How a rollout of what is wanted ended badly; a change of source_config has no revision that tells it. */
+/** Reasons of a failed rollout. A failed change of source_config shows only in these, because it has no revision. */
 const ROLLOUT_ENDS: ReadonlySet<string> = new Set(['RolledBack', 'RolloutFailed']);
 
-/** The condition that tells of a change that was seen and did not come up. */
+/** The condition that reports a failed change of source_config. */
 function refusedChange({ remote_reconciled: seen, conditions }: Deployment) {
   if (!seen) return undefined;
   return conditions.find(
@@ -36,14 +36,14 @@ function refusedChange({ remote_reconciled: seen, conditions }: Deployment) {
   );
 }
 
-/** @param awaited the revision that is to be active; null: the latest one, whichever that is */
+/** @param awaited the revision that must become active; null: the latest one */
 function settled(
   { status, remote_reconciled: seen, ...deployment }: Deployment,
   awaited: string | null,
 ): Outcome | null {
   const { name, latest_revision_id: latest, active_revision_id: active, conditions } = deployment;
   if (!seen) return null;
-  // The active revision goes on serving while a change of source_config is rolled out.
+  // The active revision keeps serving while a change of source_config is rolled out.
   const isThere = conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True');
   const isWanted = latest !== null && active === (awaited ?? latest);
   if (status === 'READY' && isWanted && active !== latest && isThere)
@@ -53,14 +53,14 @@ function settled(
     };
   if (status === 'READY' && isWanted && isThere)
     return { end: 'reached', message: `${name} is READY with its latest revision active` };
-  // So is one whose first build has failed: of a revision that is there it tells nothing by itself.
+  // A deployment whose first build failed is UNUSED too, so UNUSED is a success only without a revision or with scale 0.
   const isMeant = latest === null || deployment.effective_resource_spec.max_scale === 0;
   return status === 'UNUSED' && isMeant
     ? { end: 'reached', message: `${name} is UNUSED: no pods are desired` }
     : null;
 }
 
-/** The first condition that does not hold, as a line. */
+/** The first condition that is not True, as a line. */
 function waitsFor({ conditions }: Deployment): string {
   const waiting = conditions.find(({ type, status }) => status !== 'True' && type !== 'Progressing');
   return waiting === undefined ? '' : `${waiting.reason}: ${waiting.message}`;
@@ -68,7 +68,7 @@ function waitsFor({ conditions }: Deployment): string {
 
 type Explanation = Operations['explainRevision']['answer'];
 
-/** What failed, as near to the cause as it is known: component, pod, container, exit code and what was said of it. */
+/** The most specific known cause of the failure: component, pod, container, exit code and message. */
 function source({ causes = [] }: Partial<Explanation>): string {
   const cause = causes.findLast(({ object }) => object != null && Object.keys(object).length > 0);
   if (cause?.object == null) return '';
@@ -106,7 +106,7 @@ async function failure(
   };
 }
 
-/** The deployment as it is; null: it is gone. */
+/** The current deployment. null: it does not exist any more. */
 async function read(client: Client, id: string, signal: AbortSignal): Promise<Deployment | null> {
   const path = { deployment_id: id };
   try {
@@ -117,38 +117,38 @@ async function read(client: Client, id: string, signal: AbortSignal): Promise<De
   }
 }
 
-/** What one look tells: how it ended, or what it waits for. */
-interface Look {
+/** Result of one poll: the outcome, or what the deployment waits for. */
+interface Poll {
   readonly outcome: Outcome | null;
   readonly line: string;
-  /** False: there was no answer that tells anything. */
-  readonly isTold: boolean;
+  /** False: the API did not give a usable response. */
+  readonly hasAnswer: boolean;
 }
 
-async function look(
+async function poll(
   { client }: Context,
   id: string,
   awaited: string | null,
   signal: AbortSignal,
-): Promise<Look> {
+): Promise<Poll> {
   try {
     const deployment = await read(client, id, signal);
     if (deployment === null)
-      return { outcome: { end: 'reached', message: 'the deployment is deleted' }, line: '', isTold: true };
+      return { outcome: { end: 'reached', message: 'the deployment is deleted' }, line: '', hasAnswer: true };
     const outcome = settled(deployment, awaited) ?? (await failure(client, deployment, awaited, signal));
     const line = `${cell(deployment.name)}: ${deployment.status}  ${cell(waitsFor(deployment))}`;
-    return { outcome, line, isTold: true };
+    return { outcome, line, hasAnswer: true };
   } catch (error) {
     if (!isPassing(error)) throw error;
-    return { outcome: null, line: error.message, isTold: false };
+    return { outcome: null, line: error.message, hasAnswer: false };
   }
 }
 
 /**
- * Notes each change on the way; ends when it is settled, has failed, is gone, or the time is up. Holds out while the API
- * cannot be asked.
- * @param awaited the revision that is to be active; null: the latest one, whichever that is
- * @throws ApiProblem when the API refuses
+ * Prints each change until the deployment has settled, failed or been deleted, or until the timeout. Keeps polling while the
+ * API is not available.
+ * @param awaited the revision that must become active; null: the latest one
+ * @throws ApiProblem when the API rejects a call
  */
 export async function watch(
   context: Context,
@@ -157,12 +157,12 @@ export async function watch(
   awaited: string | null = null,
 ): Promise<Outcome> {
   const signal = AbortSignal.any([context.stopped, AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000))]);
-  let last: Look = { outcome: null, line: 'no response from the API yet', isTold: false };
+  let last: Poll = { outcome: null, line: 'no response from the API yet', hasAnswer: false };
   for (;;) {
-    const seen = await look(context, id, awaited, signal);
+    const seen = await poll(context, id, awaited, signal);
     if (seen.outcome !== null) return seen.outcome;
-    const note = seen.isTold ? seen.line : `${seen.line}; still waiting`;
-    // An end of the time is no outage: what was heard last stays.
+    const note = seen.hasAnswer ? seen.line : `${seen.line}; still waiting`;
+    // A call that the timeout aborted is not an outage, so the last response is kept.
     if (!signal.aborted) {
       if (seen.line !== last.line) context.note(note);
       last = seen;
@@ -170,7 +170,7 @@ export async function watch(
     if (context.stopped.aborted) return { end: 'failed', message: `stopped: ${last.line}` };
     if (signal.aborted) {
       const message = `timed out: not settled after ${timeoutSeconds} seconds: ${last.line}`;
-      return { end: last.isTold ? 'failed' : 'unknown', message };
+      return { end: last.hasAnswer ? 'failed' : 'unknown', message };
     }
     await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
   }

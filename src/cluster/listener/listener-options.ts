@@ -1,6 +1,6 @@
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { Logger } from '../../domain/core/logger.ts';
-import type { TellSpan } from '../../domain/core/span.ts';
+import type { RecordSpan } from '../../domain/core/span.ts';
 import type { ReflectorStats } from '../kube/cache/reflector.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Clock } from '../kube/client/clock.ts';
@@ -43,7 +43,7 @@ export interface ListenerOptions {
   /** Called with the result of each attempt at a work item. */
   onOutcome?: (result: { outcome: ReconcileOutcome; durationMs: number }) => void;
   /** Receives a span for each attempt at a work item. */
-  span?: TellSpan;
+  span?: RecordSpan;
   logger: Logger;
   clock?: Clock;
   random?: () => number;

@@ -1,7 +1,7 @@
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../contract/resource/names.ts';
 import type { Reason } from '../../domain/conditions/conditions.ts';
-import { isDeeper, MOST_LEVELS } from '../../domain/core/depth.ts';
+import { isDeeper, MAX_LEVELS } from '../../domain/core/depth.ts';
 import { contentHash } from '../../domain/core/hash.ts';
 import type { Reflector, ReflectorHandlers, ReflectorStats } from '../kube/cache/reflector.ts';
 import { type KubeObject, keyOf } from '../kube/client/object.ts';
@@ -164,7 +164,7 @@ export function specHashOf(resource: Resource): string {
   let hash = hashes.get(resource);
   if (hash === undefined) {
     // A spec that was edited by hand may be nested too deeply to be hashed. It counts as edited.
-    hash = isDeeper(resource.spec, MOST_LEVELS) ? TOO_DEEP : contentHash(resource.spec);
+    hash = isDeeper(resource.spec, MAX_LEVELS) ? TOO_DEEP : contentHash(resource.spec);
     hashes.set(resource, hash);
   }
   return hash;

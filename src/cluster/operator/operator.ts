@@ -2,7 +2,7 @@ import type { BuildConfig } from '../../contract/render/build-config.ts';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 import { type BackoffOptions, fullJitter } from '../../domain/core/backoff.ts';
 import type { Logger } from '../../domain/core/logger.ts';
-import type { TellSpan } from '../../domain/core/span.ts';
+import type { RecordSpan } from '../../domain/core/span.ts';
 import { type Policy, resolvePolicy } from '../../domain/policy/policy.ts';
 import { lookUpImage } from '../image-registry/look-up.ts';
 import type { RegistryOptions } from '../image-registry/repository-call.ts';
@@ -71,7 +71,7 @@ export interface OperatorOptions {
   readonly workers?: number;
   readonly logger: Logger;
   /** Receives a span for each reconcile that changed something. */
-  readonly span?: TellSpan;
+  readonly span?: RecordSpan;
   readonly hooks?: OperatorHooks;
   readonly clock?: Clock;
 }

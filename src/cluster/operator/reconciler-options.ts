@@ -1,7 +1,7 @@
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { BuildStatus } from '../../contract/resource/build.ts';
 import type { Logger } from '../../domain/core/logger.ts';
-import type { TellSpan } from '../../domain/core/span.ts';
+import type { RecordSpan } from '../../domain/core/span.ts';
 import type { Policy } from '../../domain/policy/policy.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Clock } from '../kube/client/clock.ts';
@@ -37,5 +37,5 @@ export interface ReconcilerOptions {
   /** Called after each write that changed the cluster. */
   readonly onAction?: (action: Action) => void;
   /** Receives a span for each reconcile that changed something. */
-  readonly span?: TellSpan;
+  readonly span?: RecordSpan;
 }

@@ -10,9 +10,9 @@ import {
 } from '../resource/managed-deployment.ts';
 import { type StructuralSchema, toStructuralSchema, type ValidationRule } from './structural-schema.ts';
 
-/** The CustomResourceDefinition, made from the zod schemas; `npm run crds` writes it to crds/. */
+/** The CustomResourceDefinition, generated from the zod schemas. `npm run crds` writes it to crds/. */
 
-/** Once set, a field stays as it is. */
+/** A field that is immutable once it is set. */
 function immutableOnceSet(field: string): ValidationRule {
   return {
     rule: `!has(oldSelf.${field}) || (has(self.${field}) && self.${field} == oldSelf.${field})`,
@@ -36,7 +36,7 @@ const NOT_NAMED_APP: ValidationRule = {
   message: 'the name app is the app container’s own',
 };
 
-/** No policy allows more. What a policy of less is to a custom resource: docs/decisions/0044-policy-for-custom-resources.md. */
+/** A hard upper limit. For stricter policies, see docs/decisions/0044-policy-for-custom-resources.md. */
 function atMost(most: string): ValidationRule {
   return {
     rule: `!isQuantity(self) || quantity(self).compareTo(quantity('${most}')) <= 0`,
@@ -44,26 +44,26 @@ function atMost(most: string): ValidationRule {
   };
 }
 
-/** As domain/kubernetes/limits.ts: a limit of 0 is no limit to a kubelet. */
+/** As in domain/kubernetes/limits.ts: a kubelet reads a limit of 0 as no limit. */
 const MORE_THAN_ZERO: ValidationRule = {
   rule: "!isQuantity(self) || quantity(self).isGreaterThan(quantity('0'))",
   message: 'must be more than 0: Kubernetes reads 0 as no limit',
 };
 
-/** The same of a map of limits, where 0 of an extended resource is no device. Other sizes of huge pages the operator checks. */
+/** The same for a map of limits. 0 of an extended resource is valid: no device. The operator checks other sizes of huge pages. */
 const LIMITS_MORE_THAN_ZERO: ValidationRule = {
   rule: "['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi', 'hugepages-1Gi'].all(name, !(name in self) || !isQuantity(self[name]) || quantity(self[name]).isGreaterThan(quantity('0')))",
   message:
     'limits of cpu, memory, ephemeral-storage and huge pages must be more than 0: Kubernetes reads 0 as no limit',
 };
 
-/** As domain/kubernetes/image.ts, without its longest name and its digests. */
+/** As in domain/kubernetes/image.ts, without the checks of length and digest. */
 const IMAGE_REFERENCE: ValidationRule = {
   rule: `self.matches(r'${IMAGE_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
   message: 'must be an image reference, [registry/]name[:tag][@digest], and not the id of an image',
 };
 
-/** Where containers of Berth's own have their sizes. */
+/** Paths with the sizes of containers that Berth creates. */
 const SIZED = [...COMPONENTS.map((component) => `components.${component}`), 'database', 'cache'];
 const SIZES = SIZED.flatMap((part) =>
   ['requests', 'limits'].flatMap((list): [string, ValidationRule[]][] => {
@@ -75,18 +75,18 @@ const SIZES = SIZED.flatMap((part) =>
   }),
 );
 
-/** Size to which storage may be lowered; empty: not known, so it may not. */
+/** The size to which storage can be lowered. Empty: not known, so it cannot be lowered. */
 const CAPACITY =
   "(has(self.status) && has(self.status.volume) ? (has(self.status.volume.capacity) ? self.status.volume.capacity : self.status.volume.requested) : '')";
 
-/** Storage below the capacity that is accepted again; empty: there is none. */
+/** The previous storage below the capacity, which is accepted again. Empty: none. */
 const FORMER =
   "(has(self.status) && has(self.status.volume) && has(self.status.volume.former) ? self.status.volume.former : '')";
 
 /**
- * Of recorded ones the API guards it; here it would keep the listener from putting an edit by hand back. An expansion that is
- * refused or not finished may be lowered to the capacity, and to the storage before, which the status has: a writer of the
- * spec cannot set it.
+ * For deployments of the hub, the API enforces this. A rule here would stop the listener from reverting a manual edit. An
+ * expansion that was rejected or is not finished can be lowered to the capacity, or to the previous storage. Both are read
+ * from the status, which a writer of the spec cannot set.
  */
 const MAY_NOT_SHRINK: ValidationRule = {
   rule: [
@@ -101,7 +101,7 @@ const MAY_NOT_SHRINK: ValidationRule = {
   messageExpression: `'database.storage may grow, never shrink' + (${CAPACITY} != '' ? ': the volume has ' + ${CAPACITY} : '')`,
 };
 
-/** Where the API takes an image reference, by the same grammar; what more an image must be, the operator checks. */
+/** Paths of image references, with the grammar of the API. The operator makes all other checks of images. */
 const IMAGES = [
   'spec.revision.image',
   'spec.database.image',
@@ -109,7 +109,7 @@ const IMAGES = [
   'spec.podTemplate.sidecars.items.image',
 ];
 
-/** Rules across fields and over time, by path; `items` steps into a list. */
+/** Rules across fields, and transition rules, by path. `items` means the entries of a list. */
 const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   '': [
     {
@@ -120,7 +120,7 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   ],
   spec: [
     { rule: 'self.source == oldSelf.source', message: 'source cannot be changed' },
-    // Selectors are made of it, or of the uid where it is absent.
+    // Immutable selectors contain it, or the uid if it is absent.
     {
       rule: 'has(self.deploymentId) == has(oldSelf.deploymentId) && (!has(self.deploymentId) || self.deploymentId == oldSelf.deploymentId)',
       message: 'deploymentId cannot be changed',
@@ -152,7 +152,7 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   ],
   'spec.routing.url': [
     {
-      // What more a URL must be, the operator looks at.
+      // The operator makes all other checks of the URL.
       rule: "self.matches('^(?i:https):[^@?#*\\\\s]+$')",
       message: 'url must be an https URL without user, query and wildcard',
     },
@@ -167,7 +167,7 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   'spec.podTemplate.sidecars.items': [NOT_NAMED_APP],
 };
 
-/** A field of an object that is Kubernetes' own is typed only where a rule needs it. */
+/** A field of a Kubernetes type has a schema only if a rule needs it. */
 const SIZE_LIMIT: StructuralSchema = {
   description: 'Size limit, as a Kubernetes quantity.',
   type: 'string',
@@ -175,9 +175,9 @@ const SIZE_LIMIT: StructuralSchema = {
   'x-kubernetes-validations': [MORE_THAN_ZERO],
 };
 
-/** How lists and maps merge in server-side apply, by path. */
+/** Merge strategies of server-side apply, by path. */
 const MERGING: Readonly<Record<string, StructuralSchema>> = {
-  // One writer decides all of spec: without this, a field that somebody added survives a forced apply.
+  // One writer owns all of spec. Without this, a field that another client added would survive a forced apply.
   spec: { 'x-kubernetes-map-type': 'atomic' },
   'status.conditions': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
   'status.components': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
@@ -219,7 +219,7 @@ function condition(type: string, field: 'status' | 'reason' = 'status'): string 
   return `.status.conditions[?(@.type=="${type}")].${field}`;
 }
 
-/** Columns of `kubectl get mdep`; those of a priority only with `-o wide`. */
+/** Columns of `kubectl get mdep`. Those with a priority appear only with `-o wide`. */
 const COLUMNS = [
   {
     name: 'Revision',
@@ -287,7 +287,7 @@ const COLUMNS = [
   },
 ];
 
-/** File below the repository's root that holds the generated CRD. */
+/** Path of the generated CRD in the repository. */
 export const CRD_FILE = `crds/${MANAGED_DEPLOYMENT.group}_${MANAGED_DEPLOYMENT.plural}.yaml`;
 
 /** The CustomResourceDefinition of ManagedDeployment as a Kubernetes object. */

@@ -2,9 +2,9 @@ import { MANAGED_DEPLOYMENT } from '../resource/managed-deployment.ts';
 import { type Fields, missingFields } from './compatibility.ts';
 import { customResourceDefinition } from './crd.ts';
 
-/** The custom resource as a cluster serves it, beside that of this version. */
+/** Compares the custom resource definition that a cluster serves with that of this version. */
 
-/** Every account may read it; the definition itself is for few. */
+/** Path of the OpenAPI document, which every account can read. Few accounts can read the CRD itself. */
 export const SERVED_AT = `/openapi/v3/apis/${MANAGED_DEPLOYMENT.apiVersion}`;
 
 interface Served {
@@ -14,16 +14,16 @@ interface Served {
 }
 
 export interface DefinitionDifference {
-  /** Paths of fields that the cluster's lacks: what is written with them is refused. */
+  /** Paths of fields that the cluster lacks. It rejects writes with them. */
   readonly lacks: readonly string[];
-  /** That this version does not know. */
+  /** Paths of fields that this version does not know. */
   readonly more: readonly string[];
 }
 
 /**
- * How that of the cluster differs from that of this version.
- * @param document what the cluster answers at {@link SERVED_AT}
- * @returns null where the cluster does not tell its fields (yet)
+ * The differences between the definition of the cluster and that of this version.
+ * @param document response of the cluster at {@link SERVED_AT}
+ * @returns null if the cluster does not publish the fields (yet)
  */
 export function definitionDifference(document: unknown): DefinitionDifference | null {
   const { components } = (document ?? {}) as Served;
@@ -34,7 +34,7 @@ export function definitionDifference(document: unknown): DefinitionDifference | 
   if (served === undefined || schema === undefined) return null;
   return {
     lacks: missingFields(schema, served),
-    // The API server adds nothing below spec and status.
+    // Only spec and status are compared, because the API server adds other fields.
     more: ['spec', 'status'].flatMap((part) =>
       missingFields({ properties: { [part]: served.properties?.[part] ?? {} } }, schema),
     ),
@@ -43,14 +43,14 @@ export function definitionDifference(document: unknown): DefinitionDifference | 
 
 const SHOWN = 10;
 
-/** Names, not more than can be read. */
+/** A list of names, shortened if it is long. */
 export function shown(names: readonly string[]): string {
   return names.length > SHOWN
     ? `${names.slice(0, SHOWN).join(', ')} and ${names.length - SHOWN} more`
     : names.join(', ');
 }
 
-/** @param program whose version is newer */
+/** @param program the program with the newer version */
 export function olderDefinition(program: 'the hub' | 'this program', lacks: readonly string[]): string {
   return `the custom resource definition of the cluster is older than ${program}: it lacks ${shown(lacks)}`;
 }

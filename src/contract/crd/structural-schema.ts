@@ -2,21 +2,21 @@ import { z } from 'zod';
 import { quantitySchema } from '../../domain/kubernetes/quantity.ts';
 
 /**
- * zod → structural schema, as CustomResourceDefinitions want it.
+ * Converts zod schemas to structural schemas for CustomResourceDefinitions.
  *
- * The API server takes OpenAPI v3.0 without much of what JSON Schema has. `CONSTRUCTS` says for each keyword what
- * becomes of it; a keyword that is not in the table stops the generator, so nothing is lost unnoticed.
+ * The API server accepts OpenAPI v3.0 without many features of JSON Schema. `CONSTRUCTS` converts each keyword. An unknown
+ * keyword is an error, so that no constraint is lost silently.
  */
 
 /** One CEL rule of the API server. */
 export interface ValidationRule {
   rule: string;
   message: string;
-  /** A CEL expression that makes the message; `message` stands in where it fails. */
+  /** A CEL expression for the message. `message` is used if it fails. */
   messageExpression?: string;
 }
 
-/** The part of `JSONSchemaProps` that the generator writes. */
+/** The fields of `JSONSchemaProps` that the generator writes. */
 export interface StructuralSchema {
   description?: string;
   type?: string;
@@ -33,7 +33,7 @@ export interface StructuralSchema {
 type JsonSchema = Record<string, unknown>;
 type Construct = (value: unknown, schema: JsonSchema) => Partial<StructuralSchema>;
 
-/** Most entries of a map that names no bound itself: CEL's cost estimate needs one. */
+/** Maximum number of entries of a map without its own bound. The cost estimate of CEL needs one. */
 const MAX_MAP_ENTRIES = 256;
 
 const drop: Construct = () => ({});
@@ -42,18 +42,18 @@ function keep(keyword: string): Construct {
   return (value) => ({ [keyword]: value });
 }
 
-/** zod bounds integers by what a double holds exactly; that bound says nothing to a reader. */
+/** Omits the bounds that zod adds to all integers (the safe integers of JavaScript), which tell the reader nothing. */
 function keepBound(keyword: string): Construct {
   return (value) => (Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? {} : { [keyword]: value });
 }
 
-/** JSON Schema has a number here, OpenAPI v3.0 a flag beside `minimum`. */
+/** In JSON Schema this is a number. In OpenAPI v3.0 it is a flag of `minimum`. */
 function exclusiveMinimum(value: unknown, schema: JsonSchema): Partial<StructuralSchema> {
   const bound = Number(value);
   return schema.type === 'integer' ? { minimum: bound + 1 } : { minimum: bound, exclusiveMinimum: true };
 }
 
-/** Alternatives must not carry a type: it is said once, outside. */
+/** Alternatives must not have a type. It is set once, outside of them. */
 function anyOf(value: unknown): Partial<StructuralSchema> {
   const alternatives = (value as JsonSchema[]).map(convert);
   const [type, ...others] = new Set(alternatives.map((alternative) => alternative.type));
@@ -63,7 +63,7 @@ function anyOf(value: unknown): Partial<StructuralSchema> {
   return { type, anyOf: alternatives.map(({ type: _type, ...rest }) => rest) };
 }
 
-/** `false` is how zod says strict; the API server refuses it beside properties and drops unknown fields anyway. */
+/** zod writes `false` for strict objects. The API server rejects it together with properties, and drops unknown fields anyway. */
 function additionalProperties(value: unknown, schema: JsonSchema): Partial<StructuralSchema> {
   if (value === false) return {};
   return {
@@ -82,7 +82,7 @@ const QUANTITY_RULE: ValidationRule = {
   message: 'must be a Kubernetes quantity of at least 0, such as 500m or 2Gi',
 };
 
-/** What becomes of each keyword of JSON Schema. */
+/** Converter of each JSON Schema keyword. */
 const CONSTRUCTS: Readonly<Record<string, Construct>> = {
   $schema: drop,
   description: keep('description'),
@@ -110,7 +110,7 @@ const CONSTRUCTS: Readonly<Record<string, Construct>> = {
   quantity: () => ({ 'x-kubernetes-validations': [QUANTITY_RULE] }),
 };
 
-/** An object that Kubernetes itself defines: kept whole, checked by the operator and by the API server as part of a pod. */
+/** An object of a Kubernetes type. It is stored unchanged, and the operator and the API server check it as part of a pod. */
 function freeForm({ description, type, default: fallback }: JsonSchema): StructuralSchema {
   return {
     ...(description === undefined ? {} : { description: String(description) }),
@@ -121,7 +121,7 @@ function freeForm({ description, type, default: fallback }: JsonSchema): Structu
 }
 
 function convert(schema: JsonSchema): StructuralSchema {
-  // Maps of strings can be typed; free-form objects of fixed fields cannot without repeating Kubernetes' own schema.
+  // Maps of strings have a schema. Objects with fixed fields would need a copy of the Kubernetes schema.
   if (schema.freeForm === true && schema.properties !== undefined) return freeForm(schema);
   const converted: StructuralSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
@@ -145,13 +145,13 @@ const ORDER = [
   'items',
 ];
 
-/** What a reader looks for first stands first. */
+/** Orders the keys so that the most important come first. */
 function ordered(schema: StructuralSchema): StructuralSchema {
   const rank = (keyword: string) => (ORDER.indexOf(keyword) + ORDER.length + 1) % (ORDER.length + 1);
   return Object.fromEntries(Object.entries(schema).sort(([a], [b]) => rank(a) - rank(b)));
 }
 
-/** Puts definitions where they are referred to: schemas that somebody gave an id (for an OpenAPI document) become such. */
+/** Replaces references by their definitions. Schemas with an id (for the OpenAPI document) are references. */
 function inlined(value: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
   if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
   if (value === null || typeof value !== 'object') return value;
@@ -165,8 +165,8 @@ function inlined(value: unknown, definitions: Readonly<Record<string, unknown>>)
 }
 
 /**
- * The structural schema of a zod schema, as what a client may send (defaults not yet filled in).
- * @throws Error for a construct that structural schemas cannot say
+ * The structural schema of the input of a zod schema (without defaults).
+ * @throws Error for a construct that structural schemas do not support
  */
 export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
   const document = z.toJSONSchema(schema, {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dnsLabelSchema } from '../../domain/kubernetes/names.ts';
 import { renderConfigSchema } from '../render/render-config.ts';
 
-/** Who works for a listener: its lease at the hub. What holds for all messages of listeners stands in work-protocol.ts. */
+/** The lease of a listener at the hub. For rules of all listener messages, see work-protocol.ts. */
 
 /** `PUT /v2/listeners/{id}/lease`. */
 export const leaseRequestSchema = z.object({
@@ -37,15 +37,15 @@ export const leaseRequestSchema = z.object({
     .max(128)
     .optional()
     .describe(
-      'Which cluster it is: NAMESPACE/UID of kube-system, or of the first namespace that the listener may use where it may not read that one. The first one told is kept; with another one the lease is refused.',
+      'Id of the cluster: NAMESPACE/UID of kube-system, or of the first namespace of the listener if it cannot read kube-system. The hub stores the first reported id, and rejects the lease for another one.',
     ),
 });
 export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
 
-/** Begins the detail of a 409 that only a change of settings, or of the listener at the hub, can end. */
+/** Start of the detail of a 409 that only a change of settings, or of the listener at the hub, can resolve. */
 export const ANOTHER_CLUSTER = 'The listener belongs to another cluster';
 
-/** 409 instead: another process holds the lease, `epoch` is no longer the current one, or ANOTHER_CLUSTER. */
+/** Otherwise 409: another process holds the lease, `epoch` is not the current one, or ANOTHER_CLUSTER. */
 export const leaseResponseSchema = z.object({
   epoch: z
     .int()
@@ -58,7 +58,7 @@ export const leaseResponseSchema = z.object({
 });
 export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
 
-/** `GET /v2/listeners/{id}/lease`: who holds it, without taking it; for `berth listener doctor`. */
+/** `GET /v2/listeners/{id}/lease`: reads the lease without acquiring it, for `berth listener doctor`. */
 export const leaseStateSchema = z.object({
   hub_version: z.string().describe("The hub's version of Berth."),
   epoch: z.int().describe('Counter of lease holders. 0: none yet.'),
@@ -70,13 +70,13 @@ export const leaseStateSchema = z.object({
   namespaces: z.array(z.string()).describe('Namespaces that deployments may use. Empty: any.'),
   used_namespaces: z
     .array(z.object({ namespace: z.string(), deployments: z.int() }))
-    .describe('Where deployments of the listener are, but for the namespaces of tenants; at most 1000.'),
+    .describe('Namespaces with deployments of the listener, except those of tenants; at most 1000.'),
   rendering: renderConfigSchema
     .nullable()
     .describe("The operator's rendering configuration as last reported; null: none yet."),
   cluster_id: z
     .string()
     .nullable()
-    .describe('The cluster that the listener is for, as its first lease told; null: the next one to tell.'),
+    .describe('Id of the cluster of the listener, from its first lease. null: the next lease sets it.'),
 });
 export type LeaseState = z.infer<typeof leaseStateSchema>;

@@ -3,26 +3,26 @@ import { BUILD_STEP_NAMES } from '../../domain/builds/build.ts';
 import { LOG_ABILITIES, logLineSchema, logQuerySchema } from '../../domain/core/log-query.ts';
 import { MAX_WAIT_SECONDS } from './work-protocol.ts';
 
-/** Messages of listeners that carry logs (part of the listener protocol, see work-protocol.ts). */
+/** Listener messages with logs (part of the listener protocol, see work-protocol.ts). */
 
-/** Most lines of one call. */
+/** Maximum number of lines of a call. */
 export const MAX_PIECE_LINES = 1000;
-/** Most characters of the lines of one call, together; the body stays below a MiB in UTF-8 and JSON, but for oddities. */
+/** Maximum total number of characters of a call. As UTF-8 in JSON, the body stays below 1 MiB in nearly all cases. */
 export const MAX_PIECE_CHARACTERS = 128 * 1024;
-/** Longest text of one line. */
+/** Maximum length of a line. */
 const MAX_LINE = 10_000;
-/** What is counted is kept as an integer of 32 bits; far beyond what is ever counted. */
+/** Maximum of counters, which are stored as 32-bit integers. */
 const MAX_COUNT = 1_000_000_000;
 
 /**
- * `POST /v2/listeners/{id}/build-logs`: lines of one attempt of a build. Compared by `first_line`: what the hub has
- * already it passes over, and of a piece that would leave a gap it takes nothing; `next_line` of the answer is what it
- * expects either way. A piece without lines asks for that.
+ * `POST /v2/listeners/{id}/build-logs`: lines of one attempt of a build. The hub compares `first_line` with the stored log. It
+ * skips lines that it has, and rejects a chunk after a gap. `next_line` of the response is the line that it expects next. A
+ * chunk without lines queries it.
  */
 export const buildLogsRequestSchema = z.object({
   epoch: z.int(),
   revision_id: z.uuid(),
-  attempt: z.int().min(1).max(MAX_COUNT).describe('Which attempt at the build.'),
+  attempt: z.int().min(1).max(MAX_COUNT).describe('Number of the attempt.'),
   first_line: z
     .int()
     .min(0)
@@ -31,7 +31,7 @@ export const buildLogsRequestSchema = z.object({
   lines: z
     .array(
       z.object({
-        at: z.iso.datetime({ offset: true }).max(40).describe('When it was written.'),
+        at: z.iso.datetime({ offset: true }).max(40).describe('Time of the line.'),
         step: z.enum(BUILD_STEP_NAMES),
         text: z.string().max(MAX_LINE),
       }),
@@ -51,14 +51,14 @@ export const buildLogsResponseSchema = z.object({
 });
 export type BuildLogsResponse = z.infer<typeof buildLogsResponseSchema>;
 
-/** Most readers of one listener's clusters at once. */
+/** Maximum number of concurrent readers of the logs of a listener. */
 export const MAX_LOG_REQUESTS = 20;
-/** A listener that reads for somebody says so at least this often, in milliseconds, by a chunk without lines. */
+/** Keep-alive interval of a listener that serves a reader, in milliseconds. It sends a chunk without lines. */
 export const LOG_SIGN_OF_LIFE_MS = 5000;
 
 /**
- * `GET /v2/listeners/{id}/log-requests?epoch=&wait_seconds=25`: who wants to read logs of workloads now; each is handed out
- * once, long-polled. Apart from the poll for work, which pauses while a listener is busy.
+ * `GET /v2/listeners/{id}/log-requests?epoch=&wait_seconds=25`: long poll for readers of workload logs. Each request is handed
+ * out once. It is separate from the poll for work, which pauses while a listener is busy.
  */
 export const logRequestsQuerySchema = z.object({
   epoch: z.coerce.number().int().min(0),
@@ -68,7 +68,7 @@ export const logRequestsQuerySchema = z.object({
     .max(1000)
     .default('')
     .describe(
-      `What the listener knows of queries beyond what the first ones did, separated by commas: ${LOG_ABILITIES.join(', ')}. Others are passed over. Who asks for what it does not know waits for a poll that does, and is told so by the hub if none comes. A hub of before refuses the parameter.`,
+      `Optional query features that the listener supports, comma-separated: ${LOG_ABILITIES.join(', ')}. The hub ignores unknown ones. A reader that needs a feature waits for a poll that supports it, and gets an error if none arrives. Earlier hubs reject the parameter.`,
     ),
 });
 export const logRequestsResponseSchema = z.object({
@@ -90,8 +90,8 @@ export const logRequestsResponseSchema = z.object({
 export type LogRequest = z.infer<typeof logRequestsResponseSchema>['log_requests'][number];
 
 /**
- * `POST /v2/listeners/{id}/log-requests/{request_id}`: lines for a reader. 404: nobody reads any more, so reading is
- * to end. `full`: not taken, the reader is slower; the same chunk is to be sent again a little later.
+ * `POST /v2/listeners/{id}/log-requests/{request_id}`: lines for a reader. 404: the reader is gone, so the listener stops.
+ * `full`: not accepted, because the reader is slower. The listener sends the same chunk again later.
  */
 export const logChunkSchema = z.object({
   epoch: z.int(),

@@ -4,17 +4,17 @@ import { managedDeploymentSpecSchema } from '../resource/managed-deployment.ts';
 
 /**
  * Messages between listener and hub (part of the HTTP API, scope `listeners:run`).
- * The listener calls, the hub answers; the hub never connects to a cluster. Either may be of a later version than the
- * other: fields that it does not know are passed over, never refused.
+ * The listener calls the hub. The hub never connects to a cluster. Each of them may have a later version than the other, so
+ * unknown fields are ignored, never rejected.
  */
 
 /**
- * The `detail` of the 404 of a path that a hub does not have, in all versions: by it a listener tells a hub of before from
- * the 404 of something on the way.
+ * The `detail` of the 404 for a path that a hub does not have, in all versions. A listener uses it to distinguish an earlier
+ * hub from a proxy that responds with 404.
  */
 export const NOTHING_HERE = 'There is nothing at this path with this method.';
 
-/** Bring one deployment to what is wanted. */
+/** Apply the desired state of a deployment. */
 export const applyWorkSchema = z.object({
   kind: z.literal('apply'),
   deployment_id: z.string(),
@@ -24,22 +24,22 @@ export const applyWorkSchema = z.object({
     .int()
     .optional()
     .describe(
-      'Another one of the same generation: what goes with the item has changed. To be told with applied.',
+      'Version of the item within its generation. It changes with the content of the item. The listener reports it with applied.',
     ),
   name: z.string().describe('metadata.name of the custom resource.'),
   namespace: z.string(),
   create_namespace: z
     .boolean()
-    .describe('The namespace belongs to the tenant and is made by the listener (cloud).'),
+    .describe('The namespace belongs to the tenant, and the listener creates it (cloud).'),
   tenant_quotas: tenantQuotasSchema
     .strip()
     .optional()
     .describe(
-      'In force for the tenant; the quota of its own namespace follows. Absent: it has none of its own.',
+      'Effective quotas of the tenant. The ResourceQuota of its namespace is derived from them. Absent: none.',
     ),
   labels: z.record(z.string(), z.string()).describe('Labels of the custom resource.'),
   spec: managedDeploymentSpecSchema,
-  spec_hash: z.string().describe('Hash of spec as it will stand in the cluster, for the inventory.'),
+  spec_hash: z.string().describe('Hash of the spec as stored in the cluster, for the inventory.'),
   env_secrets: z
     .array(
       z.object({
@@ -47,27 +47,29 @@ export const applyWorkSchema = z.object({
         revision_number: z.int(),
         revision_id: z
           .string()
-          .describe('Whose it is: numbers come back when the database of the hub is restored, ids do not.'),
+          .describe(
+            'Id of the revision. After a restore of the database of the hub, numbers are reused, ids are not.',
+          ),
         data: z.record(z.string(), z.string()),
       }),
     )
     .describe(
-      'Environment of the wanted and the active revision; written before the custom resource names them.',
+      'Environments of the desired and the active revision. They are written before the custom resource refers to them.',
     ),
   stale_env_secrets: z
     .array(z.string())
-    .describe('As stale_env_revisions, by name: for listeners that do not tell what has gone.'),
+    .describe('As stale_env_revisions, by name, for listeners that do not report gone_env_revisions.'),
   stale_env_revisions: z
     .array(z.int())
     .default([])
     .describe(
-      'Revisions whose environments nobody needs any more: to be removed, if still there, and told as gone_env_revisions. They come again until then.',
+      'Revisions whose environments are not needed any more. The listener deletes them if they exist, and reports them in gone_env_revisions. The hub repeats them until then.',
     ),
   build_secret: z
     .object({ name: z.string(), revision_id: z.string(), data: z.record(z.string(), z.string()) })
     .optional()
     .describe(
-      'Credentials of the build that the spec asks for (contract/build.ts BUILD_SECRET_KEYS): written to the namespace of builds before the custom resource names it.',
+      'Credentials of the requested build (contract/resource/build.ts BUILD_SECRET_KEYS). They are written to the namespace of builds before the custom resource refers to them.',
     ),
   pull_secret: z
     .object({ name: z.string(), docker_config: z.string() })
@@ -76,7 +78,7 @@ export const applyWorkSchema = z.object({
       "Credentials with which the cluster pulls the deployment's images from the registry of the platform, as .dockerconfigjson.",
     ),
 });
-/** Remove everything of one deployment; repeated until acknowledged. */
+/** Remove all objects of a deployment. Repeated until acknowledged. */
 export const purgeWorkSchema = z.object({
   kind: z.literal('purge'),
   deployment_id: z.string(),
@@ -86,25 +88,25 @@ export const purgeWorkSchema = z.object({
   namespace: z.string(),
   env_secrets: z
     .array(z.string())
-    .describe('Every environment Secret that may exist: the listener may not list Secrets.'),
+    .describe('All environment Secrets that may exist, because the listener is not allowed to list Secrets.'),
   keep_workloads: z
     .boolean()
     .optional()
-    .describe('True: only the custom resource goes; what was made for it stays, without an owner.'),
+    .describe('True: delete only the custom resource. Its objects stay, without an owner.'),
 });
 export const workItemSchema = z.discriminatedUnion('kind', [applyWorkSchema, purgeWorkSchema]);
 export type ApplyWork = z.infer<typeof applyWorkSchema>;
 export type PurgeWork = z.infer<typeof purgeWorkSchema>;
 export type WorkItem = z.infer<typeof workItemSchema>;
 
-/** Longest that the hub holds a request for work open, in seconds. */
+/** Maximum duration of a long poll for work, in seconds. */
 export const MAX_WAIT_SECONDS = 25;
-/** Most items of one answer. */
+/** Maximum number of items of a response. */
 export const MAX_WORK_ITEMS = 100;
 
 /**
- * `GET /v2/listeners/{id}/work?epoch=&wait_seconds=25&limit=100`: what is due, fair between tenants, long-polled.
- * An item that is not reported on (`applied`, `refused`, `purged`) comes again after a while.
+ * `GET /v2/listeners/{id}/work?epoch=&wait_seconds=25&limit=100`: long poll for due items, fair between tenants. An item
+ * without a report (`applied`, `refused`, `purged`) is sent again after a timeout.
  */
 export const workQuerySchema = z.object({
   epoch: z.coerce.number().int().min(0),

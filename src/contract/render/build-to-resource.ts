@@ -2,10 +2,10 @@ import type { Deployment, Revision } from '../../domain/deployment/deployment.ts
 import type { BuildSpec } from '../resource/build.ts';
 import { formerBuildName } from '../resource/names.ts';
 
-/** The build of a git_host revision that has no image yet. */
+/** Input for the build of a git_host revision without an image. */
 export interface BuildInput {
   readonly revision: Revision;
-  /** Where the image goes: registry/path, without tag and digest. */
+  /** Repository of the image: registry/path, without tag and digest. */
   readonly repository: string;
 }
 
@@ -13,8 +13,8 @@ const given = <Name extends string>(name: Name, value: string | null) =>
   (value === null ? {} : { [name]: value }) as { [N in Name]?: string };
 
 /**
- * What a deployment asks to have built; null: nothing, or its record does not say from what. It does not need what is
- * switched off: a build goes on. On its way out nothing is built.
+ * The requested build of a deployment. null: none, or the record has no repository. A build continues while the deployment
+ * is switched off, but not while it is being deleted.
  */
 export function toBuildSpec(deployment: Deployment, input: BuildInput | null | undefined): BuildSpec | null {
   const { repo_url: repoUrl, install_command, build_command } = deployment.sourceConfig;
@@ -32,7 +32,7 @@ export function toBuildSpec(deployment: Deployment, input: BuildInput | null | u
     ...given('installCommand', install_command),
     ...given('buildCommand', build_command),
     repository,
-    // Operators of this version accept buildName too: the next version writes that one.
+    // Operators of this version accept buildName too. The next version will write it.
     secretName: formerBuildName({ namespace: deployment.namespace, name: deployment.appName }, revision.id),
   };
 }

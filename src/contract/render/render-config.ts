@@ -1,52 +1,52 @@
 import { z } from 'zod';
 import { HOSTING_MODES } from '../../domain/deployment/source.ts';
 
-/** What an OTLP endpoint may speak, in OpenTelemetry's words. */
+/** Protocols of an OTLP endpoint, as OpenTelemetry names them. */
 export const OTLP_PROTOCOLS = ['http/protobuf', 'http/json', 'grpc'] as const;
 
 /**
- * How a cluster's operator renders workloads: everything that is not in the custom resource but shapes the objects.
- * The operator's own configuration; the listener reports it with its lease, so that the API's dry run renders the same.
- * Fields of a later version are passed over.
+ * How the operator of a cluster renders workloads: all inputs besides the custom resource. It is the configuration of the
+ * operator. The listener reports it with its lease, so that the dry run of the API renders the same objects. Fields of later
+ * versions are ignored.
  */
 export const renderConfigSchema = z.object({
   hosting: z.enum(HOSTING_MODES),
-  /** Pod Security level that every pod must meet. cloud: restricted; self_hosted: baseline. */
+  /** Pod Security level of every pod. cloud: restricted; self_hosted: baseline. */
   podSecurity: z.enum(['privileged', 'baseline', 'restricted']),
   databaseImage: z.string(),
   cacheImage: z.string(),
   /**
-   * Registry of the platform; null or absent: not known, and in cloud each image of a tenant is pulled whenever a container starts.
+   * Registry of the platform. null or absent: not known. In cloud mode, images of tenants are then pulled whenever a container starts.
    */
   registry: z.string().nullable().optional(),
-  /** HTTP path for the api probes; null: TCP. */
+  /** HTTP path of the probes of the api component. null: TCP probes. */
   healthPath: z.string().nullable(),
-  /** Seconds until a rollout that does not finish has failed. */
+  /** Deadline of a rollout, in seconds. */
   progressDeadlineSeconds: z.int().min(1),
-  /** Seconds that a pod of a component must have been ready to count as available; absent: 0. */
+  /** Seconds that a pod must be ready before it counts as available. Absent: 0. */
   minReadySeconds: z.int().min(0).optional(),
   routing: z.object({
     mode: z.enum(['none', 'ingress', 'gateway']),
     /** IngressClass, or `namespace/name` of the Gateway. */
     className: z.string().nullable(),
-    /** cert-manager ClusterIssuer for TLS; null: no certificate is asked for. */
+    /** cert-manager ClusterIssuer for TLS. null: no certificate is requested. */
     tlsIssuer: z.string().nullable(),
   }),
-  /** OTLP endpoint for the pods; null: the platform has none. */
+  /** OTLP endpoint for the pods. null: none. */
   otlpEndpoint: z.string().nullable(),
-  /** What that endpoint speaks; absent: http/protobuf. */
+  /** Protocol of that endpoint. Absent: http/protobuf. */
   otlpProtocol: z.enum(OTLP_PROTOCOLS).optional(),
-  /** Secret in the namespace of the pods that holds the headers for that endpoint; null or absent: none is sent. */
+  /** Secret in the namespace of the pods with the headers for that endpoint. null or absent: no headers are sent. */
   otlpHeadersSecret: z.string().nullable().optional(),
-  /** Whether a default-deny NetworkPolicy is made for each app. */
+  /** Whether each app gets a default-deny NetworkPolicy. */
   networkIsolation: z.boolean(),
-  /** Networks that isolated apps do not reach, beside private ones; absent: none. */
+  /** Networks that isolated apps cannot reach, in addition to private ones. Absent: none. */
   closedNetworks: z.array(z.string()).optional(),
-  /** Networks of a cloud provider's own services that isolated apps do reach; absent: none. */
+  /** Networks of services of the cloud provider that isolated apps can reach. Absent: none. */
   openNetworks: z.array(z.string()).optional(),
-  /** Namespace in which tenants' Dockerfiles run, which reaches no isolated app; absent: not known. */
+  /** Namespace of builds. Dockerfiles of tenants run there, so it cannot reach isolated apps. Absent: not known. */
   buildNamespace: z.string().optional(),
-  /** StorageClass of database volumes; null: the cluster's default. */
+  /** StorageClass of database volumes. null: the default of the cluster. */
   storageClass: z.string().nullable(),
   /** `major.minor` of the cluster, e.g. `1.36`. */
   kubernetesVersion: z.string(),

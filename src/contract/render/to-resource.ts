@@ -23,34 +23,34 @@ import {
 import { envSecretName, LABELS, MANAGED_BY, pullSecretName } from '../resource/names.ts';
 import { type BuildInput, toBuildSpec } from './build-to-resource.ts';
 
-/** Everything of the hub's record that the custom resource says. No secret value is among it. */
+/** The parts of the hub's record that the custom resource contains. No secret values. */
 export interface ResourceInput {
   readonly deployment: Deployment;
-  /** The wanted revision; null: there is none yet, and nothing is run. */
+  /** The desired revision. null: none yet, so nothing runs. */
   readonly revision: Revision | null;
-  /** The revision that serves, where it is another one. */
+  /** The active revision, if it differs from the desired one. */
   readonly active?: { readonly id: string; readonly number: number } | null;
-  /** Names of the wanted revision's secrets. */
+  /** Names of the secrets of the desired revision. */
   readonly secretNames: readonly string[];
-  /** Name of the tracing project; null: the pods are told none. */
+  /** Name of the tracing project. null: none. */
   readonly tracingProject: string | null;
   /**
-   * The deployment's repository in the registry of the platform, which the cluster pulls from with credentials of the
-   * hub; absent or null: there is no such registry.
+   * Repository of the deployment in the registry of the platform. The cluster pulls from it with credentials from the hub.
+   * Absent or null: there is no such registry.
    */
   readonly repository?: string | null;
-  /** What is to be built; absent or null: nothing. */
+  /** The requested build. Absent or null: none. */
   readonly build?: BuildInput | null;
 }
 
-/** Secrets of these names bring the tenant's own data services; Berth then runs none. */
+/** Secrets with these names provide data services of the tenant. Berth then runs none. */
 export const EXTERNAL_DATABASE_SECRET = 'DATABASE_URI_CUSTOM';
 export const EXTERNAL_CACHE_SECRET = 'CACHE_URI_CUSTOM';
 
 type Resources = NonNullable<ManagedDeploymentSpec['database']['resources']>;
 type Components = ManagedDeploymentSpec['components'];
 
-/** The cache's data may fill this part of its memory; the rest is buffers, connections, fragmentation. */
+/** Fraction of the memory of the cache that data can fill. The rest is for buffers, connections and fragmentation. */
 const CACHE_DATA_SHARE = 0.75;
 
 /** Cores as a quantity of exact millicores: 0.25 → `250m`, 2 → `2`. */
@@ -122,10 +122,10 @@ function revisionSpec({
   };
 }
 
-/** Longest texts that the custom resource takes. */
+/** Maximum lengths of texts in the custom resource. */
 const [MAX_REASON, MAX_MESSAGE] = [64, 4096];
 
-/** A revision that has failed stays wanted; an operator that finds no status of it must not try it again first. */
+/** A failed revision stays the desired one. This tells an operator without its status not to retry it. */
 function failedSpec({ deployment, revision, active }: ResourceInput): Pick<ManagedDeploymentSpec, 'failed'> {
   if (revision?.status !== 'DEPLOY_FAILED') return {};
   const reason = (revision.reason ?? 'RolloutFailed').slice(0, MAX_REASON);
@@ -135,7 +135,7 @@ function failedSpec({ deployment, revision, active }: ResourceInput): Pick<Manag
   return { failed: { reason, message, ...serving, observedGeneration } };
 }
 
-/** No times that move: a deletion that is asked for again changes neither. */
+/** Both times are fixed: a repeated deletion request changes neither. */
 function deletionSpec({
   deleteRequestedAt,
   purgeAfter,
@@ -186,8 +186,8 @@ function givenMap<Name extends string>(name: Name, map: Record<string, string>) 
 }
 
 /**
- * Secrets to pull with: those that were asked for, and the one of the deployment's repository where the image is of it.
- * Pods of other images, as of before there was such a repository, are not replaced for one that they have no use for.
+ * Pull Secrets: the requested ones, and that of the deployment's repository if the image is in it. Pods with other images do
+ * not get it, because they do not need it and would be replaced.
  */
 function pullSecrets(effective: EffectiveResourceSpec, input: ResourceInput): { name: string }[] {
   const { deployment, revision, repository = null } = input;
@@ -230,9 +230,9 @@ function tracingSpec(
 }
 
 /**
- * The custom resource that says what the hub wants of a deployment. Pure: the same record gives the same resource,
- * member for member. A revision without an image (not built yet) runs data services only. Within the grace of a deletion
- * nothing is run and everything is kept.
+ * The custom resource with the desired state of a deployment. Pure: the same record gives an equal resource. A revision
+ * without an image (not built yet) runs data services only. During the grace period of a deletion, nothing runs and
+ * everything is kept.
  */
 export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
   const { deployment, revision, secretNames, tracingProject } = input;
@@ -274,7 +274,7 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       database: databaseSpec(effective, secretNames),
       cache: cacheSpec(effective, secretNames),
       podTemplate: podTemplateSpec(effective, input),
-      // The host is free for others as soon as its route is seen to be gone (hub/store/deployments/host-reservations.ts).
+      // Others can use the host when its route is observed to be deleted (hub/store/deployments/host-reservations.ts).
       routing: url === null || deleting ? {} : { url },
       tracing: tracingSpec(tracingProject, secretNames),
     },

@@ -3,17 +3,17 @@ import { BUILD_PHASES, BUILD_STEP_NAMES, commitShaSchema } from '../../domain/bu
 import { anyRepositoryUrlSchema } from '../../domain/net/https-url.ts';
 
 /**
- * Builds in the contract between hub and cluster: `spec.build` says what is to be built, `status.build` how far it is.
- * It stands beside `spec.revision`, which goes on running meanwhile (the first build: which has no image yet). Once it is
- * built the hub makes its revision the wanted one, with the image pinned to its digest.
+ * Builds in the contract between hub and cluster: `spec.build` is the requested build, `status.build` its progress. Meanwhile
+ * `spec.revision` keeps running (in the first build, it has no image yet). When the build has succeeded, the hub makes its
+ * revision the desired one, with the image pinned to its digest.
  */
 
 const text = (max: number) => z.string().min(1).max(max);
 
-/** What is to be built. No credential: these stand in the Secret `secretName` of the namespace of builds. */
+/** The requested build. It contains no credentials. They are in the Secret `secretName` in the namespace of builds. */
 export const buildSpecSchema = z
   .strictObject({
-    revisionId: text(64).describe('Id of the revision that is to have the image.'),
+    revisionId: text(64).describe('Id of the revision that the image is built for.'),
     number: z.int().min(1).describe('Its number.'),
     repoUrl: anyRepositoryUrlSchema.describe('https URL of the repository.'),
     ref: text(255)
@@ -22,65 +22,69 @@ export const buildSpecSchema = z
     commit: commitShaSchema
       .optional()
       .describe(
-        'The commit to build, where a push named it. Absent: the newest of ref when the build starts.',
+        'The commit to build, from a push event. Absent: the newest commit of ref when the build starts.',
       ),
     configPath: text(1024).describe('workflow_config_path: file that describes the application.'),
-    installCommand: text(4096).optional().describe('Replaces the installation of dependencies.'),
-    buildCommand: text(4096).optional().describe('Runs after it.'),
-    repository: text(512).describe('Where the image goes: registry/path, without tag and digest.'),
+    installCommand: text(4096)
+      .optional()
+      .describe('Command that installs the dependencies, instead of the default one.'),
+    buildCommand: text(4096)
+      .optional()
+      .describe('Command that runs after the installation of the dependencies.'),
+    repository: text(512).describe('Repository of the image: registry/path, without tag and digest.'),
     secretName: text(253).describe(
       'Secret with the credentials for git host and registry, in the namespace of builds.',
     ),
   })
-  .describe('The image that is to be built; absent once it is, or when nothing is to be.');
+  .describe('The requested build. Absent when it has succeeded, or when there is nothing to build.');
 export type BuildSpec = z.infer<typeof buildSpecSchema>;
 
 /**
- * What the steps of a build leave for one another, below the directory that they share (`--workspace`).
- * `source` leaves `context`, `dockerfile` and `commit`; `image` leaves `metadata`; `result` reads the last two.
+ * Files with which the steps of a build pass data to each other, in the shared directory (`--workspace`). `source` writes
+ * `context`, `dockerfile` and `commit`. `image` writes `metadata`. `result` reads the last two.
  */
 export const BUILD_FILES = {
-  /** Directory: what the Dockerfile may COPY from. */
+  /** Directory: the build context. */
   context: 'context',
-  /** Directory that holds the file `Dockerfile`, the repository's or a generated one. */
+  /** Directory with the `Dockerfile`, from the repository or generated. */
   dockerfile: 'dockerfile',
-  /** The full id of the commit, in a line. */
+  /** File with the full id of the commit. */
   commit: 'commit',
-  /** What BuildKit says of the image (`--metadata-file`): `containerimage.digest`. */
+  /** Metadata of BuildKit (`--metadata-file`): `containerimage.digest`. */
   metadata: 'metadata.json',
 } as const;
 
-/** Arguments of the steps, `--flag=value`, by which they are told places in their containers; no tenant writes into these. */
+/** Flags of the steps, `--flag=value`, with paths in their containers. Tenants cannot set them. */
 export const PLACE_FLAGS = ['--workspace', '--credentials', '--local', '--metadata-file'] as const;
 
-/** Keys of the Secret that a build gets. */
+/** Keys of the Secret of a build. */
 export const BUILD_SECRET_KEYS = {
-  /** User name for the git host; absent: the repository is read without credentials. */
+  /** User name for the git host. Absent: no credentials. */
   gitUsername: 'git-username',
   /** Token for the git host. */
   gitToken: 'git-token',
-  /** Credentials for the registry, as docker has them in config.json. */
+  /** Credentials for the registry, in the format of config.json of docker. */
   dockerConfig: 'config.json',
 } as const;
 
-/** What the last step of a build writes to its termination message, as JSON. */
+/** Termination message of the last step of a build, as JSON. */
 export const buildResultSchema = z.strictObject({
   commit: commitShaSchema,
   digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
 });
 export type BuildResult = z.infer<typeof buildResultSchema>;
 
-/** What a step that fails writes to its termination message, as JSON; no secret in it. */
+/** Termination message of a failed step, as JSON, without secrets. */
 export const buildFailureSchema = z.strictObject({
-  reason: text(64).describe('Of BUILD_FAILURES (domain/build.ts); those that may pass are tried again.'),
-  message: text(3000).describe('What to do about it, with the last lines where they help.'),
+  reason: text(64).describe('One of BUILD_FAILURES (domain/builds/build.ts). Transient ones are retried.'),
+  message: text(3000).describe('Message with the next step, and with the last lines of output if they help.'),
 });
 export type BuildFailure = z.infer<typeof buildFailureSchema>;
 
-/** Characters. */
+/** Maximum length in characters. */
 export const MAX_BUILD_MESSAGE = 4096;
 
-/** The build that the spec asks for, as last observed. */
+/** The last observed state of the requested build. */
 export const buildStatusSchema = z
   .object({
     revisionId: z.string().max(64).optional().describe('Id of the revision.'),
@@ -91,16 +95,14 @@ export const buildStatusSchema = z
       .int()
       .min(1)
       .optional()
-      .describe(
-        'Which attempt it is: what failed through no fault of the source is tried again, a few times.',
-      ),
-    job: z.string().max(253).optional().describe('Its Job in the namespace of builds.'),
+      .describe('Number of the attempt. Failures that the source does not cause are retried a few times.'),
+    job: z.string().max(253).optional().describe('Name of its Job in the namespace of builds.'),
     startedAt: z.string().max(40).optional().describe('When the Job began.'),
     finishedAt: z.string().max(40).optional().describe('Time of the final status.'),
-    image: text(1024).optional().describe('What was built, pinned to its digest.'),
+    image: text(1024).optional().describe('The built image, pinned to its digest.'),
     commit: commitShaSchema.optional(),
-    reason: z.string().max(64).optional().describe('Why, as one word.'),
+    reason: z.string().max(64).optional().describe('Reason, as one word.'),
     message: z.string().max(MAX_BUILD_MESSAGE).optional().describe('Message with the details.'),
   })
-  .describe('The build that the spec asks for.');
+  .describe('State of the requested build.');
 export type BuildStatus = z.infer<typeof buildStatusSchema>;

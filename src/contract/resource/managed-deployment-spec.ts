@@ -32,10 +32,10 @@ const revisionSchema = z
   })
   .describe('The desired revision.');
 
-/** Told only where it holds, so that a resource is written again for nothing else. */
+/** Present only if it applies, so that other resources are not rewritten. */
 const failedSchema = z
   .strictObject({
-    reason: z.string().max(64).describe('Why, as one word.'),
+    reason: z.string().max(64).describe('Reason, as one word.'),
     message: z.string().max(4096).describe('Message with the details.'),
     activeRevision: z
       .strictObject({
@@ -56,7 +56,7 @@ const failedSchema = z
 
 const time = z.string().max(40);
 
-/** Told only where it holds, like `failed`. */
+/** Present only if it applies, like `failed`. */
 const deletionSchema = z
   .strictObject({
     requestedAt: time.describe('When the deletion was requested.'),
@@ -66,7 +66,7 @@ const deletionSchema = z
   })
   .describe('Set while the deployment is being deleted.');
 
-/** `spec` of a ManagedDeployment: what is wanted. Written by the listener, or by hand where there is no record. */
+/** `spec` of a ManagedDeployment: the desired state. The listener writes it, or a user without a hub. */
 export const managedDeploymentSpecSchema = z
   .strictObject({
     deploymentId: z

@@ -4,10 +4,10 @@ import { culpritSchema } from '../../domain/conditions/failure-source.ts';
 import { buildStatusSchema } from './build.ts';
 import { imageString } from './managed-deployment-parts.ts';
 
-/** Most hosts that a status lists: Berth makes two route objects with one host each at most. */
+/** Maximum number of hosts in a status. Berth creates at most two route objects with one host each. */
 export const MAX_ROUTE_HOSTS = 64;
 
-/** One component as last observed. Pod counts; terminating pods don't count. */
+/** Last observed pod counts of a component, without terminating pods. */
 export const componentStatusSchema = z.strictObject({
   name: z.string().max(32).describe('api, queue, orchestrator or executor.'),
   wanted: z.int().describe('Desired pods.'),
@@ -24,7 +24,7 @@ const statusRevision = {
 
 const failureSchema = z.strictObject({
   ...statusRevision,
-  reason: z.string().max(64).describe('Why, as one word.'),
+  reason: z.string().max(64).describe('Reason, as one word.'),
   message: z.string().max(4096).describe('Message that names the source of the failure.'),
   culprit: culpritSchema.optional().describe('Source of the failure.'),
   templates: z
@@ -45,7 +45,7 @@ const failureSchema = z.strictObject({
     .describe('ControllerRevision that was active when it failed. Another one is a later change.'),
 });
 
-/** Most symptoms that a status lists. */
+/** Maximum number of symptoms in a status. */
 export const MAX_SYMPTOMS = 16;
 
 const symptomSchema = z.strictObject({
@@ -64,7 +64,7 @@ const symptomSchema = z.strictObject({
 });
 export type RecordedSymptom = z.infer<typeof symptomSchema>;
 
-/** `status` of a ManagedDeployment: what was observed. Only the operator writes it. */
+/** `status` of a ManagedDeployment: the observed state. Only the operator writes it. */
 export const managedDeploymentStatusSchema = z
   .strictObject({
     observedGeneration: z.int().optional().describe('The metadata.generation that this status describes.'),

@@ -1,7 +1,7 @@
 import type { ManagedDeploymentSpec } from './managed-deployment-spec.ts';
 import type { ManagedDeploymentStatus } from './managed-deployment-status.ts';
 
-// The one door to the resource: its spec, its status and their parts stand in files beside it.
+// The entry point of the resource. Its spec, its status and their parts are in separate files.
 export { type ManagedDeploymentSpec, managedDeploymentSpecSchema } from './managed-deployment-spec.ts';
 export {
   type ComponentStatus,
@@ -12,7 +12,7 @@ export {
   type RecordedSymptom,
 } from './managed-deployment-status.ts';
 
-/** API coordinates of the custom resource: the one contract between control plane and data plane. */
+/** API coordinates of the custom resource, the contract between control plane and data plane. */
 export const MANAGED_DEPLOYMENT = {
   group: 'berth.dev',
   version: 'v1alpha1',
@@ -23,10 +23,10 @@ export const MANAGED_DEPLOYMENT = {
   shortName: 'mdep',
 } as const;
 
-/** Longest metadata.name: the longest suffix (`-orchestrator`) still leaves a label value of at most 63 characters. */
+/** Maximum length of metadata.name. With the longest suffix (`-orchestrator`) it still fits into a label value (63 characters). */
 export const MAX_APP_NAME = 49;
 
-/** Object metadata as far as Berth reads it. */
+/** The fields of object metadata that Berth reads. */
 export interface ResourceMetadata {
   name: string;
   namespace: string;
@@ -40,7 +40,7 @@ export interface ResourceMetadata {
   finalizers?: string[];
 }
 
-/** The custom resource, as read from the cluster (status may be absent) or built by the listener (no uid yet). */
+/** The custom resource, as read from the cluster (possibly without status) or created by the listener (without uid). */
 export interface ManagedDeployment {
   apiVersion: typeof MANAGED_DEPLOYMENT.apiVersion;
   kind: typeof MANAGED_DEPLOYMENT.kind;

@@ -1,6 +1,6 @@
 import { contentHash, nameHash } from '../../domain/core/hash.ts';
 
-/** Labels, annotations and names on which control plane and data plane agree. */
+/** Labels, annotations and names that control plane and data plane share. */
 export const LABELS = {
   deploymentId: 'berth.dev/deployment-id',
   tenantId: 'berth.dev/tenant-id',
@@ -11,53 +11,53 @@ export const LABELS = {
   partOf: 'app.kubernetes.io/part-of',
   managedBy: 'app.kubernetes.io/managed-by',
   version: 'app.kubernetes.io/version',
-  /** On what a build needs in the namespace of builds: the namespace of its ManagedDeployment. */
+  /** On the objects of a build in the namespace of builds: the namespace of its ManagedDeployment. */
   namespace: 'berth.dev/namespace',
-  /** On the listener's record of a name (`identitySecretName`): one of IDENTITY_STATES. */
+  /** On the Secret in which the listener records the owner of a name (`identitySecretName`): one of IDENTITY_STATES. */
   identity: 'berth.dev/identity',
 } as const;
 
 /**
- * What the listener records of a name in a namespace. `claimed`: the name belongs to the hub's deployment of that id.
- * `left`: that deployment left Berth with keep_workloads.
+ * State of a name in a namespace, as the listener records it. `claimed`: the name belongs to the deployment of the hub with
+ * the recorded id. `left`: that deployment was deleted with keep_workloads.
  */
 export const IDENTITY_STATES = ['claimed', 'left'] as const;
 export type IdentityState = (typeof IDENTITY_STATES)[number];
 
-/** The node of a local builder (`berth builder`): its label, and the taint that keeps other pods away. */
+/** Label of the Node of a local builder (`berth builder`), and the taint that keeps other pods away. */
 export const NODE_OF_BUILDS = {
   label: 'berth.dev/builder',
   taint: { key: 'berth.dev/builder', value: 'true', effect: 'NoSchedule' },
 } as const;
 
-/** Value of `app.kubernetes.io/managed-by` on everything that Berth made: its mark of ownership. */
+/** Value of `app.kubernetes.io/managed-by` on every object that Berth created. */
 export const MANAGED_BY = 'berth';
 
 export const ANNOTATIONS = {
   /** On the custom resource: "true" stops the operator from touching its workloads. */
   paused: 'berth.dev/paused',
-  /** On an owned object: hash of what was applied last. */
+  /** On an owned object: hash of the last applied configuration. */
   appliedHash: 'berth.dev/applied-hash',
   /** On the custom resource: hash of the spec that the listener applied. */
   specHash: 'berth.dev/spec-hash',
-  /** On the custom resource: its host was changed, and a certificate of the former one may still be there. */
+  /** On the custom resource: its host was changed, and the certificate of the former host may still exist. */
   formerHost: 'berth.dev/former-host',
-  /** On stored templates: the revision that was active when they were made, as in the custom resource's status. */
+  /** On stored templates: the revision that was active when they were created, as in the status of the custom resource. */
   formerRevision: 'berth.dev/former-revision',
   /** On stored templates: hash of the `spec.podTemplate` that they were rendered from. */
   askedPods: 'berth.dev/asked-pods',
-  /** On the workloads of database and cache: the pod template as it was rendered, and what it was rendered from. */
+  /** On the workloads of database and cache: the rendered pod template and its inputs. */
   podTemplate: 'berth.dev/pod-template',
-  /** On the Job of a build and its pod: which attempt it is, counted from 1. */
+  /** On the Job of a build and its pod: the number of the attempt, counted from 1. */
   buildAttempt: 'berth.dev/build-attempt',
-  /** On the database volume: the image that its data was made with. */
+  /** On the database volume: the image that created its data. */
   databaseImage: 'berth.dev/database-image',
 } as const;
 
 /** Field managers of server-side apply. */
 export const FIELD_MANAGERS = {
   operator: 'berth-operator',
-  /** Owns `spec.replicas` alone, so that an autoscaler can take it over without a reset to 1. */
+  /** Owns only `spec.replicas`, so that an autoscaler can take it over without a reset to 1. */
   replicas: 'berth-replicas',
   listener: 'berth-listener',
 } as const;
@@ -65,8 +65,8 @@ export const FIELD_MANAGERS = {
 const SLUG_LENGTH = 40;
 
 /**
- * Base name of all objects of a deployment: readable slug of its name + last 8 hex digits of its id.
- * The ids are UUID v7, whose end is random: two deployments of one name do not collide.
+ * Base name of all objects of a deployment: a slug of its name and the last 8 hex digits of its id. The ids are UUID v7 with
+ * a random end, so two deployments of the same name do not collide.
  */
 export function appName(name: string, id: string): string {
   const slug = name
@@ -80,21 +80,21 @@ export function appName(name: string, id: string): string {
 }
 
 /**
- * What follows the name of a hub's deployment in the names of its objects: components and data services, Secrets, stored
- * templates with their attempts. A name that the hub gives ends in 8 hex digits, so a number has fewer than 8 digits.
+ * Matches names of objects of a deployment of the hub: its name with the suffix of a component, a data service, a Secret, or
+ * stored templates with their attempt. The name ends in 8 hex digits, so a number in the suffix has fewer than 8 digits.
  */
 const OBJECT_OF_HUB =
   /^(.+-[0-9a-f]{8})-(api|queue|orchestrator|executor|db|db-copy|cache|tls|pull|identity|secrets|env(-\d{1,7})?|\d{1,7}(-\d{1,7})?)$/;
 
-/** Name of the hub's deployment that may have an object of this name; null: the hub gives no such name to an object. */
+/** Name of the deployment of the hub that may have an object of this name. null: none can. */
 export function hubNameOfObject(name: string): string | null {
   return OBJECT_OF_HUB.exec(name)?.[1] ?? null;
 }
 
-/** Name of the Lease that the operators of a cluster share, in Berth's own namespace. */
+/** Name of the Lease of the operators of a cluster, in the namespace of Berth. */
 export const OPERATOR_LEASE = 'berth-operator';
 
-/** Name of the immutable Secret that holds the environment of one revision. */
+/** Name of the immutable Secret with the environment of a revision. */
 export function envSecretName(app: string, revisionNumber: number): string {
   return `${app}-env-${revisionNumber}`;
 }
@@ -112,38 +112,38 @@ function buildSlug(name: string, length: number): string {
 }
 
 /**
- * Name of what one build needs in the namespace of builds, which all deployments share: its Secret and the Job of its
- * first attempt. The name decides which Secret the pods of a build mount, and a custom resource may carry any revision
- * id, so the name holds 128 bits of a hash of the place and the revision.
+ * Name of the Secret and of the first Job of a build in the namespace of builds, which all deployments share. The name
+ * decides which Secret the pods of a build mount, and a custom resource can contain any revision id. So the name contains
+ * 128 bits of a hash of the place and the revision.
  */
 export function buildName({ namespace, name }: Place, revisionId: string): string {
   return `${buildSlug(name, BUILD_SLUG_LENGTH)}-${nameHash([namespace, name, revisionId])}`;
 }
 
 /**
- * The name that earlier versions gave a build, with 64 bits. The hub still writes it into the custom resource, since an
- * operator of the version before accepts no other one. It identifies the build; no Secret is mounted because of it.
+ * The name of a build in earlier versions, with 64 bits. The hub still writes it into the custom resource, because operators
+ * of the previous version accept no other one. It identifies the build, but decides about no mounted Secret.
  */
 export function formerBuildName({ namespace, name }: Place, revisionId: string): string {
   return `${buildSlug(name, FORMER_BUILD_SLUG_LENGTH)}-${contentHash([namespace, name, revisionId])}`;
 }
 
-/** Job of one attempt of a build. */
+/** Name of the Job of one attempt of a build. */
 export function buildJobName(name: string, attempt: number): string {
   return attempt === 1 ? name : `${name}-${attempt}`;
 }
 
-/** Name of the Secret with which the cluster pulls a deployment's images from the registry of the platform. */
+/** Name of the pull Secret of a deployment for the registry of the platform. */
 export function pullSecretName(app: string): string {
   return `${app}-pull`;
 }
 
-/** Name of the Secret without data in which the listener records whose a name is; see decision 0061. */
+/** Name of the Secret without data in which the listener records the owner of a name (decision 0061). */
 export function identitySecretName(app: string): string {
   return `${app}-identity`;
 }
 
-/** Namespace of a tenant in cloud mode: one per tenant, made by the listener. */
+/** Namespace of a tenant in cloud mode. The listener creates it. */
 export function tenantNamespace(tenantId: string): string {
   return `berth-${tenantId}`;
 }

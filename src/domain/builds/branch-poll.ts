@@ -1,73 +1,73 @@
-import type { BranchWatch, LookVerdict } from './branch-watch.ts';
+import type { BranchWatch, PollVerdict } from './branch-watch.ts';
 import type { GitHostFailure } from './git-host.ts';
 
-/** When a branch is looked at next, and what of it is told. Pure. */
+/** When a tracked branch is polled next, and which results are written to the history. Pure. */
 
-/** Why a look did not find the newest commit. */
-export type LookFailure = GitHostFailure | 'no_branch' | 'no_token';
+/** Why a poll did not find the newest commit. */
+export type BranchPollFailure = GitHostFailure | 'no_branch' | 'no_token';
 
-/** A host that is away is looked at this seldom at most, in seconds; more seldom only if all are. */
+/** Longest interval of polls after failures, in seconds. It is longer only if the configured interval is. */
 const MAX_WAIT_SECONDS = 3600;
-/** A failure that is gone the next time is told nobody. */
-const TOLD_AFTER = 2;
+/** Consecutive failures after which a failure is reported, so that a single failure is not. */
+const REPORT_AFTER = 2;
 const JITTER = 0.1;
 
 /**
- * Until the next look, in seconds: the interval, doubled with each failure, give or take a tenth so that looks spread out.
- * @param failures in a row, this one included; 0: it succeeded
+ * Seconds until the next poll: the interval, doubled with each failure, with a jitter of 10 % to spread polls.
+ * @param failures consecutive failures, including this one. 0: the poll succeeded
  * @param random in [0, 1)
  */
-export function nextLookSeconds(everySeconds: number, failures: number, random: number): number {
-  const most = Math.max(everySeconds, MAX_WAIT_SECONDS);
-  const wait = Math.min(most, everySeconds * 2 ** Math.min(failures, 30));
+export function nextPollSeconds(everySeconds: number, failures: number, random: number): number {
+  const longest = Math.max(everySeconds, MAX_WAIT_SECONDS);
+  const wait = Math.min(longest, everySeconds * 2 ** Math.min(failures, 30));
   return wait * (1 - JITTER + 2 * JITTER * random);
 }
 
-/** What is kept of a look, and whether the history is to tell of it. */
-export interface Looked {
+/** The result of a poll: the state to store, and whether to report a change. */
+export interface BranchPollResult {
   readonly watch: BranchWatch;
-  /** `failed`: for the first time, or otherwise than before. `readable`: after a failure that was told. */
-  readonly tell: 'failed' | 'readable' | null;
+  /** `failed`: a new failure, or another one than before. `readable`: success after a reported failure. */
+  readonly report: 'failed' | 'readable' | null;
 }
 
-/** A branch that is looked at only because a push was not sure is given up after so many failures. */
-const MOST_SOON_FAILURES = 5;
+/** Failures after which polling stops for a branch that is polled only because the order of its pushes is uncertain. */
+const MAX_SOON_FAILURES = 5;
 
-/** After a look that failed. */
-export function afterFailure(watch: BranchWatch, failure: LookFailure): Looked {
+/** The result of a failed poll. */
+export function afterFailure(watch: BranchWatch, failure: BranchPollFailure): BranchPollResult {
   const failures = watch.failures + 1;
-  const isNews = failures >= TOLD_AFTER && watch.told !== failure;
-  const soon = watch.soon === true && failures < MOST_SOON_FAILURES;
+  const isNews = failures >= REPORT_AFTER && watch.told !== failure;
+  const soon = watch.soon === true && failures < MAX_SOON_FAILURES;
   return {
     watch: { ...watch, failures, told: isNews ? failure : watch.told, soon },
-    tell: isNews ? 'failed' : null,
+    report: isNews ? 'failed' : null,
   };
 }
 
-/** What is known of the branch when the head that was seen has been judged. */
-export function afterVerdict(watch: BranchWatch, head: string, verdict: LookVerdict): BranchWatch {
+/** The state of the branch after the verdict on the polled head. */
+export function afterVerdict(watch: BranchWatch, head: string, verdict: PollVerdict): BranchWatch {
   if (verdict === 'again') return { ...watch, soon: true, doubted: head };
   if (verdict === 'wait') return { ...watch, soon: true, doubted: null };
   return { ...watch, commit: head, deleted: false, soon: false, doubted: null };
 }
 
-/** After a look that found a commit; what is done about it is another matter. */
-export function afterSuccess(watch: BranchWatch): Looked {
+/** The result of a successful poll. The verdict on the commit is separate. */
+export function afterSuccess(watch: BranchWatch): BranchPollResult {
   return {
     watch: { ...watch, failures: 0, told: null },
-    tell: watch.told === null ? null : 'readable',
+    report: watch.told === null ? null : 'readable',
   };
 }
 
-/** What a failure means to whoever reads the history: no word of the host's, nothing of the token. */
-export const LOOK_FAILURES: Readonly<Record<LookFailure, string>> = {
+/** Messages of failures for the history. They contain no text of the host and nothing of the token. */
+export const POLL_FAILURES: Readonly<Record<BranchPollFailure, string>> = {
   refused: 'the git host refuses the token of the integration; PATCH the integration with another one',
-  limited: 'the git host lets no more requests of this token pass for now',
+  limited: 'the git host limits the rate of requests with this token',
   missing: 'the git host has no such repository, or the token may not read it',
   private_address: 'the git host is at a private address, which this installation does not call',
   timeout: 'the git host did not answer in time',
   unavailable: 'the git host cannot be reached or answers with an error',
-  unreadable: 'what the git host answers is not what a git server answers',
+  unreadable: 'the response of the git host is not that of a git server',
   no_token: 'the token of the integration cannot be read; PATCH the integration with it again',
   no_branch: 'the repository has no such branch',
 };

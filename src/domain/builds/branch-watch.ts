@@ -1,40 +1,40 @@
-import type { LookFailure } from './branch-poll.ts';
+import type { BranchPollFailure } from './branch-poll.ts';
 
 /**
- * What a push, or a look at the branch, means for a deployment that is built on push. Pure; git hosts promise neither
- * that each push is told once nor that pushes are told in their order.
+ * What a push, or a poll of the branch, means for a deployment with build_on_push. Pure. Git hosts may deliver push events
+ * repeatedly, out of order, or not at all.
  */
 
-/** `deployments.branch_watch`: what is known of the tracked branch. */
+/** `deployments.branch_watch`: the known state of the tracked branch. */
 export interface BranchWatch {
-  /** Its name without refs/heads/; '': the default one, not seen yet. If another one is tracked now, the rest means nothing. */
+  /** Name without refs/heads/. '': the default branch, not polled yet. If another branch is tracked now, all other fields are invalid. */
   readonly branch: string;
-  /** Its newest commit, as far as is known; null: unknown. */
+  /** Its newest known commit. null: unknown. */
   readonly commit: string | null;
-  /** Pushes that were told: the commit before and the one after, oldest first. */
+  /** Reported pushes: the commits before and after, oldest first. */
   readonly pushes: readonly (readonly [before: string, after: string])[];
-  /** Looks at the branch that failed, one after the other. */
+  /** Consecutive failed polls. */
   readonly failures: number;
-  /** The failure that stands in the history; null: none, or it is over. */
-  readonly told: LookFailure | null;
-  /** It was told to be deleted, and nothing of a later one of its name is known. */
+  /** The failure that was reported in the history. null: none, or it is over. */
+  readonly told: BranchPollFailure | null;
+  /** A push event reported its deletion, and no later branch of this name is known. */
   readonly deleted?: boolean;
-  /** What is told of it is not sure: it is to be looked at, also where branches are not looked at otherwise. */
+  /** The push events are inconclusive, so the branch is polled even if polling is disabled. */
   readonly soon?: boolean;
-  /** Seen once, though pushes tell that it is not the newest any more: built if it is seen again. */
+  /** A polled commit that is not the newest according to push events. It is built if the next poll finds it again. */
   readonly doubted?: string | null;
 }
 
-/** A push to a branch, as told. */
+/** A push to a branch, from a push event. */
 export interface Push {
   readonly branch: string;
-  /** Commit before it; null: the branch is new. */
+  /** Commit before the push. null: the branch is new. */
   readonly before: string | null;
-  /** Commit after it. */
+  /** Commit after the push. */
   readonly after: string;
 }
 
-/** Of a burst, all must be remembered for their order to come out. */
+/** All pushes of a burst must be stored to determine their order. */
 const MAX_PUSHES = 64;
 
 const nothingKnown = (branch: string): BranchWatch => ({
@@ -45,14 +45,14 @@ const nothingKnown = (branch: string): BranchWatch => ({
   told: null,
 });
 
-/** What is known of a branch. */
+/** The known state of a branch. */
 export function watchOf(watch: BranchWatch | null, branch: string): BranchWatch {
   if (watch?.branch === branch) return watch;
   // The default branch, before its name was known.
   return watch?.branch === '' ? { ...watch, branch } : nothingKnown(branch);
 }
 
-/** The branch that a repo_ref names; `default`: the repository's; null: it names a tag or something else. */
+/** The branch that a repo_ref names. `default`: the default branch. null: it names a tag or something else. */
 export function trackedBranch(repoRef: string | null): { readonly name: string } | 'default' | null {
   if (repoRef === null) return 'default';
   const name = repoRef.replace(/^refs\/heads\//, '');
@@ -60,8 +60,8 @@ export function trackedBranch(repoRef: string | null): { readonly name: string }
 }
 
 /**
- * Where the pushes lead that followed a commit.
- * @returns null: back to where they began, so that their order says nothing
+ * The commit at the end of the chain of pushes that starts at a commit.
+ * @returns null: the chain is a cycle, so it does not determine an order
  */
 function endOf(pushes: BranchWatch['pushes'], start: string): string | null {
   const next = new Map(pushes);
@@ -75,26 +75,26 @@ function endOf(pushes: BranchWatch['pushes'], start: string): string | null {
   return commit;
 }
 
-/** What a push leads to. */
+/** The effect of a push. */
 export interface Pushed {
   readonly watch: BranchWatch;
-  /** The newest commit of the branch, as far as the pushes tell. */
+  /** The newest commit of the branch according to the pushes. */
   readonly head: string;
-  /** False: the pushes do not tell the order; the branch is to be looked at soon. */
+  /** False: the pushes do not determine the order, so the branch is polled soon. */
   readonly sure: boolean;
 }
 
-/** A branch that is new is at its first commit, whatever was told of a former one of its name. */
+/** A new branch starts at its first commit. Earlier pushes to a deleted branch of the same name do not matter. */
 function afterCreation({ branch, after }: Push): Pushed {
   return { watch: { ...nothingKnown(branch), commit: after, soon: true }, head: after, sure: false };
 }
 
-/** Whether the known commit was seen, and no push told of it: what was told before is older than it. */
+/** Whether the known commit comes from a poll and not from a push. Earlier pushes are then older than it. */
 const wasSeen = ({ commit, pushes }: BranchWatch) => !pushes.some(([, after]) => after === commit);
 
 /**
- * Takes a push into account. A push that comes after one that followed it changes nothing, though the branch may have
- * been forced back as well: it is not sure. One that fits nowhere is taken for the newest.
+ * Applies a push. A push that arrives after its successor changes nothing, but is inconclusive, because it may also be a
+ * force push back to an older commit. A push that does not connect to known pushes counts as the newest.
  */
 export function afterPush(known: BranchWatch | null, push: Push): Pushed {
   const watch = watchOf(known, push.branch);
@@ -111,7 +111,7 @@ export function afterPush(known: BranchWatch | null, push: Push): Pushed {
   return { watch: { ...watch, pushes, commit: head, soon, deleted: false, doubted: null }, head, sure };
 }
 
-/** The branch is gone; a later one of its name begins anew. Not sure: it may be there again already. */
+/** Applies a deletion. A later branch of the same name starts from scratch. It may exist already, so the branch is polled soon. */
 export function afterDeletion(
   known: BranchWatch | null,
   { branch, before }: { readonly branch: string; readonly before: string | null },
@@ -121,21 +121,21 @@ export function afterDeletion(
   return { watch: { ...nothingKnown(branch), deleted: true, soon: !sure }, sure };
 }
 
-/** What is known of the latest revision, for the decision whether a commit is to be built. */
+/** Facts about the latest revision that decide whether a commit is built. */
 export interface LatestRevision {
-  /** null: it is built from the newest commit, which one is not known yet (or it failed before). */
+  /** null: it is built from the newest commit, which is not known yet (or it failed before it was known). */
   readonly commit: string | null;
-  /** Its build waits or runs. */
+  /** Its build is waiting or running. */
   readonly building: boolean;
 }
 
-/** `build`: a new revision. `known`: it is what runs, or is built. `wait`: the running build will say what it is of. */
+/** `build`: create a revision. `known`: a revision has this commit already. `wait`: the running build will report its commit. */
 export type CommitVerdict = 'build' | 'known' | 'wait';
 
-/** `again`: it is older than what was told, as far as is known; one more look tells whether the git host lags. */
-export type LookVerdict = CommitVerdict | 'again';
+/** `again`: it seems older than the pushes, so another poll checks whether the git host lags. */
+export type PollVerdict = CommitVerdict | 'again';
 
-/** What becomes of the head that pushes led to. */
+/** The verdict on the head that pushes lead to. */
 export function pushVerdict(
   known: BranchWatch | null,
   pushed: Pushed,
@@ -146,7 +146,7 @@ export function pushVerdict(
   return commit === pushed.head ? 'known' : 'build';
 }
 
-/** Whether pushes that were told lead from a commit to the known one. */
+/** Whether reported pushes lead from a commit to the known one. */
 function isPassed({ pushes, commit }: BranchWatch, seen: string): boolean {
   const next = new Map(pushes);
   const passed = new Set<string>();
@@ -156,20 +156,20 @@ function isPassed({ pushes, commit }: BranchWatch, seen: string): boolean {
 }
 
 /**
- * What becomes of the head that was seen when the branch was looked at.
- * @param everBuilt some revision of the deployment was made of this commit: at the first look, whoever went back to an
- *   earlier revision is not overruled
+ * The verdict on the head that a poll found.
+ * @param everBuilt a revision of the deployment has this commit. The first poll then does not build it, because the user may
+ *   have rolled back to an earlier revision
  */
-export function lookVerdict(
+export function pollVerdict(
   watch: BranchWatch,
   head: string,
   latest: LatestRevision,
   everBuilt: boolean,
-): LookVerdict {
+): PollVerdict {
   if (watch.commit === head) return 'known';
   if (watch.doubted !== head && isPassed(watch, head)) return 'again';
   if (latest.commit === head) return 'known';
-  // A branch that was made again is no rollback.
+  // A recreated branch is not a rollback.
   if (watch.commit === null && everBuilt && watch.deleted !== true) return 'known';
   return latest.commit === null && latest.building ? 'wait' : 'build';
 }

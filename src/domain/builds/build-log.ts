@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BUILD_STEP_NAMES } from './build.ts';
 
-/** The logs of builds: what is kept of each, and how its pieces are put together. Pure. */
+/** Build logs: how much is stored, and how chunks are appended. Pure. */
 
 /** One line of a build's log. */
 export const buildLogLineSchema = z.strictObject({
@@ -15,38 +15,38 @@ export const buildLogLineSchema = z.strictObject({
 });
 export type BuildLogLine = z.infer<typeof buildLogLineSchema>;
 
-/** Kept of one revision's builds, all attempts together: lines, and their texts' bytes. */
+/** Maximum stored size of the log of a revision over all attempts: lines, and bytes of their texts. */
 export const KEPT_LOG = { lines: 10_000, bytes: 2 * 1024 * 1024 } as const;
-/** The newest builds of a deployment whose logs are kept. */
+/** Number of newest builds of a deployment whose logs are kept. */
 export const KEPT_BUILD_LOGS = 20;
 
-/** Stands where the rest was left out. */
+/** The line that replaces the rest of a truncated log. */
 export const LEFT_OUT = `… the rest of this log is left out: ${KEPT_LOG.lines} lines or ${KEPT_LOG.bytes / 1024 / 1024} MiB are kept of a build`;
 
-/** Lines of one attempt, beginning with `firstLine` of it (the first of all is 0). */
+/** Consecutive lines of one attempt, from number `firstLine` (counted from 0). */
 export interface LogPiece {
   readonly attempt: number;
   readonly firstLine: number;
   readonly lines: readonly Omit<BuildLogLine, 'attempt'>[];
 }
 
-/** What is kept of a revision's log already. */
+/** The part of the log of a revision that is stored already. */
 export interface KeptLog {
   readonly lines: number;
-  /** Of the texts, about. */
+  /** Approximate size of the texts. */
   readonly bytes: number;
-  /** The latest attempt of which there is a line; null: there is none. */
+  /** The latest attempt with a stored line. null: none. */
   readonly attempt: number | null;
-  /** Lines of attempts before that one. */
+  /** Number of lines of earlier attempts. */
   readonly linesBefore: number;
 }
 
 export interface TakenPiece {
-  /** To be added behind what is kept. */
+  /** Lines to append. */
   readonly added: readonly BuildLogLine[];
-  /** The line of this attempt that comes next. */
+  /** Number of the next expected line of this attempt. */
   readonly nextLine: number;
-  /** No line of this attempt is wanted any more. */
+  /** No more lines of this attempt are accepted. */
   readonly full: boolean;
 }
 
@@ -54,8 +54,8 @@ const isFull = ({ lines, bytes }: { lines: number; bytes: number }) =>
   lines >= KEPT_LOG.lines || bytes >= KEPT_LOG.bytes;
 
 /**
- * What a piece adds. Lines that are kept already are passed over, so a piece that is sent again adds nothing; of one that
- * would leave a gap nothing is taken; of an attempt before the latest one neither.
+ * The lines that a chunk adds. Stored lines are skipped, so a repeated chunk adds nothing. A chunk after a gap, or of an
+ * earlier attempt, adds nothing either.
  */
 export function takePiece(kept: KeptLog, piece: LogPiece): TakenPiece {
   const isLatest = kept.attempt === piece.attempt;
@@ -77,13 +77,13 @@ export function takePiece(kept: KeptLog, piece: LogPiece): TakenPiece {
   return { added, nextLine: nextLine + added.length, full };
 }
 
-/** After a build has had its last word: so long the end of its log may take to come. */
+/** How long the end of the log may be delayed after the build reached a final phase. */
 const STRAGGLERS_MS = 60_000;
 
 /**
- * Whether nothing comes after what is kept.
- * @param build how the build is; null: none was begun
- * @param ended the log has told its end
+ * Whether the stored log is complete.
+ * @param build state of the build. null: none was started
+ * @param ended the listener has reported the end of the log
  */
 export function isComplete(
   build: { readonly phase: string; readonly finished_at?: string | undefined } | null,

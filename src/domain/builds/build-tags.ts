@@ -1,12 +1,12 @@
-/** Tags of what builds push: by them the registry knows what is in use, for revisions run by digest. */
+/** Tags of pushed images. Revisions run by digest, so the tags show the registry which images are in use. */
 
-/** The layers that the next build of the deployment starts from. */
+/** Tag of the layer cache for the next build of the deployment. */
 export const CACHE_TAG = 'buildcache';
 
-/** Of the image that was built for a revision. */
+/** Tag of the image of a revision. */
 export const revisionTag = (number: number): string => `rev-${number}`;
 
-/** Number of the revision that a tag is of; null: it is of none. */
+/** Number of the revision that a tag belongs to. null: none. */
 export function taggedRevision(tag: string): number | null {
   const [, number] = /^rev-([1-9]\d{0,9})$/.exec(tag) ?? [];
   return number === undefined ? null : Number(number);

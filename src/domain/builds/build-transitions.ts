@@ -9,19 +9,19 @@ import type { Step } from '../revision/revision-transitions.ts';
 import type { RevisionStatus } from '../revision/states.ts';
 import { buildFailureReason, type RevisionBuild } from './build.ts';
 
-/** Which way a revision goes when its build was looked at, and what is kept of the build. */
+/** State transitions of revisions from observed builds, and the stored state of builds. */
 
 const BEFORE_BUILT: readonly RevisionStatus[] = ['AWAITING_BUILD', 'BUILDING'];
 
-/** Whether the image of a revision is still to be built. */
+/** Whether the image of a revision is not built yet. */
 export const isToBuild = ({ status }: Pick<RevisionFacts, 'status'>) => BEFORE_BUILT.includes(status);
 
-/** The revision whose build the report tells of, if it is still to be built: late and repeated reports say nothing new. */
+/** The revision of the reported build, if its image is not built yet. Late and repeated reports have no effect. */
 function builtRevision(
   facts: DeploymentFacts,
   build: BuildReport | null | undefined,
 ): RevisionFacts | undefined {
-  // Within the grace of its deletion nothing of it is built; restored, it is built anew.
+  // During the grace period of a deletion nothing is built. After a restore, the build starts again.
   if (!build || facts.deleting) return undefined;
   return facts.revisions.find((revision) => revision.id === build.revisionId && isToBuild(revision));
 }
@@ -36,8 +36,8 @@ function stepOf(revision: RevisionFacts, build: BuildReport): Step[] {
     case 'Succeeded': {
       if (image === undefined || commit === undefined) return [];
       const built = { image, commit };
-      const told = `its image was built from commit ${commit}.`;
-      return [{ revision, to: 'QUEUED', reason: 'ImageBuilt', message: told, built }];
+      const message = `its image was built from commit ${commit}.`;
+      return [{ revision, to: 'QUEUED', reason: 'ImageBuilt', message, built }];
     }
     case 'Failed': {
       const reason = buildFailureReason(build.reason ?? '');
@@ -47,14 +47,14 @@ function stepOf(revision: RevisionFacts, build: BuildReport): Step[] {
   }
 }
 
-/** Every move that the report of a build asks for. The newest build wins: older ones of the deployment are ended. */
+/** All steps from the report of a build. The newest build wins: older builds of the deployment end. */
 export function buildSteps(facts: DeploymentFacts, { build }: ObservedReport): Step[] {
   const revision = builtRevision(facts, build);
   if (!build || revision === undefined) return [];
   return [...stepOf(revision, build), ...supersededBuilds(facts, revision)];
 }
 
-/** Builds of older revisions, ended by what is said of a newer one. */
+/** Steps that end builds of older revisions because a newer one was reported. */
 export function supersededBuilds(facts: DeploymentFacts, newer: RevisionFacts): Step[] {
   return facts.revisions
     .filter((other) => isToBuild(other) && other.number < newer.number)
@@ -62,7 +62,7 @@ export function supersededBuilds(facts: DeploymentFacts, newer: RevisionFacts): 
       revision,
       to: 'SKIPPED',
       reason: 'Superseded',
-      message: 'a newer revision came before it was built.',
+      message: 'a newer revision replaced it before it was built.',
     }));
 }
 
@@ -76,9 +76,9 @@ function keptOf({ phase, step, startedAt, finishedAt }: BuildReport): RevisionBu
 }
 
 /**
- * The revisions with what is known of their builds.
- * @param before as they were before the report moved them
- * @param after as it moved them
+ * The revisions with the state of their builds.
+ * @param before the revisions before the report
+ * @param after the revisions after its steps
  */
 export function withBuilds(
   before: DeploymentFacts,
@@ -87,7 +87,7 @@ export function withBuilds(
 ): RevisionFacts[] {
   const built = builtRevision(before, build);
   return after.map((revision) => {
-    // Ended before its last word: nobody will hear it.
+    // It ended before a final phase was reported, and none will be.
     if (revision.status === 'SKIPPED' && revision.build) return { ...revision, build: null };
     if (!build || revision.id !== built?.id) return revision;
     const kept = keptOf(build);

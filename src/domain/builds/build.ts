@@ -1,22 +1,23 @@
 import { z } from 'zod';
 import type { Reason } from '../conditions/conditions.ts';
 
-/** Builds of git_host revisions: what the operator tells of one, and what the hub keeps of it. */
+/** Builds of git_host revisions: what the operator reports, and what the hub stores. */
 
-/** `Waiting`: for its turn. `Running`: its Job is there. `Succeeded`, `Failed`: its last word. */
+/** `Waiting`: in the queue. `Running`: its Job exists. `Succeeded` and `Failed` are final. */
 export const BUILD_PHASES = ['Waiting', 'Running', 'Succeeded', 'Failed'] as const;
 export type BuildPhase = (typeof BUILD_PHASES)[number];
 
-/** Steps of a build, in order; each is a container of the Job, named so. */
+/** Steps of a build, in order. Each is a container of the Job with this name. */
 export const BUILD_STEPS = {
-  source: 'Clones the repository, reads the configuration and writes the Dockerfile where there is none.',
+  source:
+    'Clones the repository, reads the configuration, and generates the Dockerfile if the repository has none.',
   image: 'Builds the image and pushes it to the registry of the platform.',
-  result: 'Tells the digest and the commit.',
+  result: 'Reports the digest and the commit.',
 } as const;
 export type BuildStep = keyof typeof BUILD_STEPS;
 export const BUILD_STEP_NAMES = Object.keys(BUILD_STEPS) as [BuildStep, ...BuildStep[]];
 
-/** Reasons of a build that has failed. */
+/** Reasons of failed builds. */
 export const BUILD_FAILURES = [
   'BuildFailed',
   'BuildConfigInvalid',
@@ -32,14 +33,14 @@ export const BUILD_FAILURES = [
 ] as const satisfies readonly Reason[];
 export type BuildFailureReason = (typeof BUILD_FAILURES)[number];
 
-/** Through no fault of the source, and may be over a moment later: tried again a few times before it counts. */
+/** Transient failures that the source does not cause. They are retried a few times before the build fails. */
 export const PASSING_FAILURES: readonly BuildFailureReason[] = [
   'GitHostUnavailable',
   'RegistryUnavailable',
   'BuildLost',
 ];
 
-/** `reason` if it is one of a failed build, else that the build has failed. */
+/** `reason` if it is a reason of failed builds, otherwise `BuildFailed`. */
 export function buildFailureReason(reason: string): BuildFailureReason {
   return BUILD_FAILURES.find((known) => known === reason) ?? 'BuildFailed';
 }
@@ -51,7 +52,7 @@ export const commitShaSchema = z
   .regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/)
   .describe('Commit id, 40 or 64 hexadecimal digits.');
 
-/** How the build of a revision went; `revisions.build` and part of the API's Revision. */
+/** State of the build of a revision: `revisions.build`, and part of the Revision of the API. */
 export const revisionBuildSchema = z.strictObject({
   phase: z.enum(BUILD_PHASES).describe('Phase of the build.'),
   step: z.enum(BUILD_STEP_NAMES).optional().describe('The step that is running or failed.'),

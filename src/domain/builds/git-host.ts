@@ -1,44 +1,44 @@
 import { isPublicHost } from '../net/https-url.ts';
 
-/** What the control plane asks of a tenant's git host; the room git-host does it. */
+/** The interface of the control plane to the git hosts of tenants. hub/git-host implements it. */
 
 export const GIT_PROVIDERS = ['github', 'gitlab', 'git'] as const;
 export type GitProvider = (typeof GIT_PROVIDERS)[number];
 
-/** Providers with an API that lists repositories; of any other git server, nothing but its protocol is known. */
+/** Providers with an API that lists repositories. Other git servers are accessed by the git protocol only. */
 export const LISTING_PROVIDERS = ['github', 'gitlab'] as const satisfies readonly GitProvider[];
 export type ListingProvider = (typeof LISTING_PROVIDERS)[number];
 
-/** Whose repositories to list, and where. */
+/** Git host and credentials for a list of repositories. */
 export interface GitAccess {
   readonly provider: ListingProvider;
-  /** https URL of the git host, without a slash at its end. */
+  /** https URL of the git host, without a trailing slash. */
   readonly hostUrl: string;
   readonly token: string;
 }
 
-/** A repository that the token may read. */
+/** A repository that the token can read. */
 export interface GitRepository {
   /** With its owner or group, such as `shop/web`. */
   readonly fullName: string;
-  /** https URL to clone: a deployment's repo_url. */
+  /** https URL to clone, as in repo_url of a deployment. */
   readonly url: string;
   /** null: the repository is empty. */
   readonly defaultBranch: string | null;
-  /** null: the host does not say. */
+  /** null: the host does not report it. */
   readonly isPrivate: boolean | null;
 }
 
-/** A repository that is read by git itself, and the credentials for it. */
+/** A repository that is read by the git protocol, with credentials. */
 export interface RepositoryAccess {
   readonly provider: GitProvider;
   /** https URL to clone. */
   readonly repoUrl: string;
-  /** null: it is read without credentials. */
+  /** null: no credentials. */
   readonly token: string | null;
 }
 
-/** User name that goes with a token, where git asks for both. Hosts look at the token alone, but want some name. */
+/** User name for basic authentication with a token. Hosts check only the token, but require a name. */
 export function gitUsername(provider: GitProvider): string {
   return USERNAMES[provider];
 }
@@ -57,8 +57,9 @@ export interface BranchHead {
 }
 
 /**
- * Why a git host gave no answer: `refused` the token, `limited` the rate, `missing` the repository (or hidden from the token), `private_address` (not called at all),
- * `timeout`, `unavailable` (no connection, an error, a redirect) or `unreadable` (not what its API answers).
+ * Why a call to a git host failed. `refused`: the token was rejected. `limited`: rate limit. `missing`: no such repository, or
+ * the token cannot read it. `private_address`: not called. `timeout`. `unavailable`: no connection, an error or a redirect.
+ * `unreadable`: not a valid response.
  */
 export type GitHostFailure =
   | 'refused'
@@ -69,7 +70,7 @@ export type GitHostFailure =
   | 'unavailable'
   | 'unreadable';
 
-/** Holds no text of the host and nothing of the token. */
+/** A failed call. It contains no text of the host and nothing of the token. */
 export class GitHostError extends Error {
   readonly failure: GitHostFailure;
   constructor(failure: GitHostFailure, detail: string) {
@@ -79,12 +80,12 @@ export class GitHostError extends Error {
   }
 }
 
-/** The port to git hosts. */
+/** Client of git hosts. */
 export interface GitHost {
-  /** Hosts on private and loopback addresses may be called. */
+  /** Whether hosts with private and loopback addresses may be called. */
   readonly allowsPrivate: boolean;
   /**
-   * Repositories that the token may read, in an order that stays.
+   * Repositories that the token can read, in a stable order.
    * @throws GitHostError
    */
   listRepositories(
@@ -92,8 +93,8 @@ export interface GitHost {
     page: { readonly limit: number; readonly offset: number },
   ): Promise<readonly GitRepository[]>;
   /**
-   * The newest commits of branches of one repository, in their order; null: there is no such branch.
-   * @param branches null: the default branch
+   * The newest commits of branches of a repository, in the order of `branches`. null: the branch does not exist.
+   * @param branches an entry null: the default branch
    * @throws GitHostError
    */
   branchHeads(
@@ -102,10 +103,10 @@ export interface GitHost {
   ): Promise<readonly (BranchHead | null)[]>;
 }
 
-/** Whether the host of a URL is public by its name or address alone; what a name resolves to is seen when it is called. */
+/** Whether the host of a URL is public by its name or address. Resolved addresses are checked when it is called. */
 export const isPublicUrl = (url: string): boolean => isPublicHost(new URL(url).hostname);
 
-/** Whether a repository is on the host of an integration, below its path: its token must go nowhere else. */
+/** Whether a repository is on the host of an integration, below its path. The token must not be sent elsewhere. */
 export function isOnHost(repositoryUrl: string, hostUrl: string): boolean {
   const [repository, host] = [new URL(repositoryUrl), new URL(hostUrl)];
   const path = host.pathname.replace(/\/$/, '');

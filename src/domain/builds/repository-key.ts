@@ -1,6 +1,6 @@
-/** What repositories are told apart by, however their URLs are written. */
+/** Keys that identify repositories independently of the spelling of their URLs. */
 
-/** `git@host:shop/web.git`, which is no URL. */
+/** `git@host:shop/web.git`, which is not a URL. */
 const SCP_FORM = /^(?:[^@/:]+@)?([^@/:]+):(?!\/\/)(.+)$/;
 
 function decoded(path: string): string {
@@ -21,8 +21,8 @@ function parts(url: string): { host: string; path: string } | null {
 }
 
 /**
- * Host and path of a repository in one form: the same for https, ssh and `git@host:…`, with or without `.git`, slashes
- * at the end, a port or capital letters (GitHub, GitLab and Gitea make no difference between these). null: no such URL.
+ * Host and path of a repository in normal form. It is equal for https, ssh and `git@host:…`, with or without `.git`, trailing
+ * slashes, a port or capital letters, as on GitHub, GitLab and Gitea. null: not such a URL.
  */
 export function repositoryKey(url: string): string | null {
   const found = parts(url.trim());

@@ -4,19 +4,19 @@ import type { Push } from './branch-watch.ts';
 import { commitShaSchema } from './build.ts';
 import { repositoryKey } from './repository-key.ts';
 
-/** What a delivery of a webhook says. Of the payload, only what is used is read. */
+/** Parses webhook deliveries. Only the used fields of a payload are read. */
 
 /** A push to a branch, or its deletion. */
 export interface BranchEvent {
-  /** `repositoryKey` of each URL that the git host has for the repository. */
+  /** `repositoryKey` of each URL of the repository on the git host. */
   readonly repositories: ReadonlySet<string>;
-  /** null: not told. */
+  /** null: not in the payload. */
   readonly defaultBranch: string | null;
   /** `after` null: the branch was deleted. */
   readonly push: Omit<Push, 'after'> & { readonly after: string | null };
 }
 
-/** `ignored`: nothing that concerns a branch, such as a ping or the push of a tag. */
+/** `ignored`: an event that does not concern a branch, such as a ping or the push of a tag. */
 export type WebhookEvent =
   | { readonly kind: 'ignored'; readonly name: string }
   | ({ readonly kind: 'branch' } & BranchEvent);
@@ -29,8 +29,8 @@ const url = z.string().max(MAX_URL).nullish();
 const branchName = line(MAX_BRANCH).min(1);
 
 /**
- * Where GitHub, GitLab and Gitea say which repository it is. Only what the host makes itself: `homepage` is free text at
- * GitHub, by which one repository could speak for another.
+ * Fields in which GitHub, GitLab and Gitea identify the repository. Only fields that the host generates: `homepage` is free
+ * text on GitHub, so one repository could impersonate another.
  */
 const repositorySchema = z
   .object({
@@ -50,12 +50,12 @@ const pushSchema = z.object({
   project: repositorySchema,
 });
 
-/** No commit: before the first one, or after the last. */
+/** The null commit: before the creation of a branch, or after its deletion. */
 const isNone = (commit: string) => /^0+$/.test(commit);
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A word for the kind of event; `push` for a push, of a tag too. */
+/** Kind of the event. `push` for every push, including tags. */
 function nameOf(headers: Headers, payload: object): string {
   const github = headers['x-github-event'];
   if (typeof github === 'string') return github;
@@ -84,9 +84,9 @@ function branchEvent(payload: z.infer<typeof pushSchema>): WebhookEvent {
 const MAX_NAME = 64;
 
 /**
- * What a delivery says.
- * @param payload JSON, parsed
- * @returns the issues where it calls itself a push and is none
+ * Parses a delivery.
+ * @param payload parsed JSON
+ * @returns the issues if it claims to be a push but is not a valid one
  */
 export function readEvent(headers: Headers, payload: object): WebhookEvent | z.ZodError {
   const name = nameOf(headers, payload);

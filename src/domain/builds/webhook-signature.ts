@@ -2,16 +2,16 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { GitProvider } from './git-host.ts';
 
 /**
- * Whether a delivery of a webhook is from whom it says, and what it is told apart by.
+ * Authenticates webhook deliveries and detects repeated ones.
  *
- * One secret serves every form: GitHub (and Gitea, Forgejo) signs the body with it, GitLab sends it as it is in
- * X-Gitlab-Token or, as its signing token, signs id, time and body with it (standardwebhooks.com).
+ * One secret works for all schemes. GitHub (and Gitea, Forgejo) signs the body with it. GitLab sends it in X-Gitlab-Token, or
+ * signs id, time and body with it as a signing token (standardwebhooks.com).
  */
 
 export interface Delivery {
-  /** By names in lower case. */
+  /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** As it came, byte for byte. */
+  /** The raw body. */
   readonly body: Buffer;
 }
 
@@ -22,10 +22,10 @@ const TOKEN = 'x-gitlab-token';
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** Of a signature that carries its time: an older one may be a repetition that is not remembered any more. */
+/** Maximum age of a signature with a timestamp. An older delivery could repeat one whose key is not stored any more. */
 const MAX_AGE_MS = 3 * 86_400_000;
 
-/** A new secret: 256 random bits in the form that GitLab wants for a signing token. */
+/** A new secret: 256 random bits in the form of a GitLab signing token. */
 export function newWebhookSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
@@ -37,11 +37,11 @@ function header({ headers }: Delivery, name: string): string | null {
 
 const digest = (data: string | Buffer) => createHash('sha256').update(data).digest();
 
-/** In a time that says nothing of where they differ, nor of how long the secret is. */
+/** Compares in constant time, independent of the length of the secret. */
 const same = (given: string | Buffer, expected: string | Buffer) =>
   timingSafeEqual(digest(given), digest(expected));
 
-/** `sha256=` and the HMAC of the body, hexadecimal. */
+/** The signature is `sha256=` and the HMAC of the body in hexadecimal. */
 function signedAsByGithub(delivery: Delivery, secret: string): boolean {
   const expected = createHmac('sha256', secret).update(delivery.body).digest('hex');
   return same(header(delivery, HUB) ?? '', `sha256=${expected}`);
@@ -51,7 +51,7 @@ function isRecent(seconds: string, now: Date): boolean {
   return /^\d{1,12}$/.test(seconds) && Math.abs(now.getTime() - Number(seconds) * 1000) <= MAX_AGE_MS;
 }
 
-/** `v1,` and the HMAC of `id.time.body` in base64; several stand side by side while a key changes. */
+/** The signature is `v1,` and the HMAC of `id.time.body` in base64. During a key rotation there are several. */
 function signedAsStandard(delivery: Delivery, secret: string, now: Date): boolean {
   const [id, time, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
     header(delivery, `webhook-${name}`),
@@ -70,7 +70,7 @@ function signedAsByGitlab(delivery: Delivery, secret: string, now: Date): boolea
 const FORMS: Readonly<Record<GitProvider, (delivery: Delivery, secret: string, now: Date) => boolean>> = {
   github: signedAsByGithub,
   gitlab: signedAsByGitlab,
-  // Whatever runs there follows the one or the other.
+  // Other git servers use one of the two schemes.
   git: (delivery, secret, now) =>
     header(delivery, HUB) === null
       ? signedAsByGitlab(delivery, secret, now)
@@ -82,7 +82,7 @@ type Headers = Delivery['headers'];
 const has = (headers: Headers, names: readonly string[]) =>
   names.some((name) => header({ headers, body: Buffer.alloc(0) }, name) !== null);
 
-/** What deliveries are judged by. */
+/** Headers that authenticate a delivery, by provider. */
 const JUDGED_BY: Readonly<Record<GitProvider, readonly string[]>> = {
   github: [HUB],
   gitlab: [STANDARD, TOKEN],
@@ -90,25 +90,25 @@ const JUDGED_BY: Readonly<Record<GitProvider, readonly string[]>> = {
 };
 
 /**
- * What the headers of a delivery show, whoever it is for: `signed`: only its body tells whether it knows the secret;
- * `token`: the headers alone tell; null: it knows none.
+ * The authentication scheme that the headers of a delivery show. `signed`: checked against the body. `token`: checked against
+ * the headers alone. null: none.
  */
 export function shownBy(headers: Headers): 'signed' | 'token' | null {
   if (has(headers, [HUB, STANDARD])) return 'signed';
   return has(headers, [TOKEN]) ? 'token' : null;
 }
 
-/** Whether the headers show what deliveries of the provider are judged by. */
+/** Whether the headers contain an authentication header of the provider. */
 export function mayKnow(provider: GitProvider, headers: Headers): boolean {
   return has(headers, JUDGED_BY[provider]);
 }
 
-/** Nobody has it: where no secret is known, the same is done with this one. */
-const NOBODYS = newWebhookSecret();
+/** A secret that no sender has. It is checked if there is no secret, so that the response takes the same time. */
+const DUMMY_SECRET = newWebhookSecret();
 
 /**
- * Whether a delivery knows one of the secrets.
- * @param secrets none: it does not, which takes as long to say
+ * Whether a delivery is authenticated by one of the secrets.
+ * @param secrets if empty: false, in the same time
  */
 export function isAuthentic(
   provider: GitProvider,
@@ -116,7 +116,7 @@ export function isAuthentic(
   secrets: readonly string[],
   now: Date,
 ): boolean {
-  const tried = secrets.length === 0 ? [NOBODYS] : secrets;
+  const tried = secrets.length === 0 ? [DUMMY_SECRET] : secrets;
   return tried.map((secret) => FORMS[provider](delivery, secret, now)).includes(true);
 }
 
@@ -124,9 +124,9 @@ const ID = /^[\x21-\x7e]{1,200}$/;
 const IDS = ['webhook-id', 'x-github-delivery', 'idempotency-key', 'x-gitlab-event-uuid'];
 
 /**
- * What a delivery is told apart by; one that has any of them in common with an earlier one is a repetition. A signature
- * of the body alone does not cover the id: there, the body counts as well. Where nothing is signed, the id counts with
- * the body: GitLab gives what one event set off the id of that event.
+ * Keys that identify a delivery. If it shares one with an earlier delivery, it is a repetition. A signature of the body alone
+ * does not cover the id, so the body is a key too. Without a signature, the key is the id together with the body, because
+ * GitLab uses the id of one event for all deliveries that the event causes.
  */
 export function deliveryKeys(delivery: Delivery): string[] {
   const given = IDS.map((name) => header(delivery, name)).find((id) => id !== null && ID.test(id));

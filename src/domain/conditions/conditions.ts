@@ -16,7 +16,7 @@ export const CONDITION_TYPES = {
 } as const;
 export type ConditionType = keyof typeof CONDITION_TYPES;
 
-/** Every reason a condition, an event or a revision may carry, with what it means. The list is closed: add here first, then its remedy (remedies.ts). */
+/** Every reason of a condition, an event or a revision, with its meaning. The list is closed: add a reason here first, then its remedy (remedies.ts). */
 export const REASONS = {
   // data services
   DatabaseAvailable: 'The database pod is ready.',
@@ -157,7 +157,7 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 export const REASON_NAMES = Object.keys(REASONS) as [Reason, ...Reason[]];
 
-/** One condition, in the Kubernetes form; `observedGeneration` is the generation of the custom resource it speaks of. */
+/** A condition in the Kubernetes form. `observedGeneration` is the generation of the custom resource that it describes. */
 export const conditionSchema = z.object({
   type: z.string().max(64).describe('Type of the condition.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('Status of the condition.'),
@@ -195,7 +195,7 @@ export const TROUBLES: readonly Reason[] = [
 const TROUBLED: ReadonlySet<string> = new Set(TROUBLES);
 
 /** Conditions whose reasons are reported. If two have the same reason, the first one counts. */
-const TELLING: readonly string[] = [
+const REPORTED_TYPES: readonly string[] = [
   'Ready',
   'DatabaseReady',
   'CacheReady',
@@ -207,7 +207,7 @@ const isTroubleOf = (reason: string) => reason === ('FieldsChangedByCluster' sat
 
 /** Conditions that report a problem, each reason once. */
 export function troublesOf(conditions: readonly Condition[]): Condition[] {
-  return TELLING.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
+  return REPORTED_TYPES.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
     .filter(({ status, reason }) => (status === 'False' || isTroubleOf(reason)) && TROUBLED.has(reason))
     .filter(({ reason }, index, all) => all.findIndex((other) => other.reason === reason) === index);
 }

@@ -16,14 +16,14 @@ import { culpritCause, inPlaceCause, symptomCauses } from './explain-failure-sou
 import { listenerCause } from './explain-listener.ts';
 import { remedyOf } from './remedies.ts';
 
-/** The chain of causes of explain.ts: from the revision's state down to the smallest thing that is known. */
+/** The chain of causes of explain.ts, from the state of the revision to the most specific known cause. */
 
 function revisionCause({ revision, listener, deployment }: ExplainFacts): Cause {
   const { number, status, reason, message, updatedAt } = revision;
   const [words, fallback] = STATUS_WORDS[status];
   const name = `Revision ${number} ${words}`;
   if (status === 'UNKNOWN') {
-    // What is stored of it speaks of the time before.
+    // Its stored reason describes the time before.
     const unobserved =
       listener.status === 'CLUSTER_UNREACHABLE'
         ? 'ClusterUnreachable'
@@ -43,7 +43,7 @@ const nameOf = ({ id, number }: RevisionName): CauseObject => ({
   id,
 });
 
-/** The newer revision that stands in the way of this one. */
+/** The newer revision that replaced this one. */
 function successorCause({ successor }: ExplainFacts, reason: Reason): Cause[] {
   if (successor === null) return [];
   const { number, status, createdAt } = successor;
@@ -65,7 +65,7 @@ function overtakenCause({ active, revision }: ExplainFacts): Cause[] {
   ];
 }
 
-/** From the general to the particular. */
+/** Condition types from general to specific. */
 const SPECIFIC = [
   'Ready',
   'Paused',
@@ -77,31 +77,31 @@ const SPECIFIC = [
   'DatabaseReady',
 ];
 
-/** That something was rolled back says less than why, whichever condition tells it. */
+/** Specificity of a condition. A rollback is less specific than its cause. */
 function particularity({ type, reason }: Condition): number {
   return reason === 'RolledBack' ? -1 : SPECIFIC.indexOf(type);
 }
 
-function isTelling({ status, reason, type }: Condition): boolean {
+function isRelevant({ status, reason, type }: Condition): boolean {
   const remedy = remedyOf(reason);
   if (remedy === null) return status !== 'True' && type !== 'Progressing';
   return remedy.kind === 'act' || remedy.kind === 'wait';
 }
 
-/** A refusal is the hub's own note, not what the operator saw: it speaks of no generation of the custom resource. */
+/** Whether the hub itself recorded the rejection of a work item. Such a condition has no generation of the custom resource. */
 const isRefusal = ({ type, observedGeneration }: Condition) =>
   type === 'Ready' && observedGeneration === undefined;
 
-/** Of a revision that serves while a newer one is wanted: the other conditions speak of the newer one. */
+/** Conditions about the active revision while a newer one is desired. All others are about the newer one. */
 const OF_THE_ACTIVE = new Set(['Serving', 'DatabaseReady', 'CacheReady', 'Paused', 'RouteReady']);
 
 const isWanted = ({ revision, deployment }: ExplainFacts) => revision.id === deployment.latestRevisionId;
 
-/** The cluster has what is wanted. It may have been seen with an item that is made anew, or was refused, after that. */
+/** The cluster has the desired generation. The work item may have changed, or been rejected, after that. */
 const isBrought = ({ deployment: { generation, acknowledgedGeneration, observation } }: ExplainFacts) =>
   acknowledgedGeneration >= generation || observation?.generation === generation;
 
-/** All that a build is held by: its image's own condition, of the newest one alone, a pause, or a refusal of the item. */
+/** Conditions that can block a build: ImageReady (only of the newest revision), a pause, or a rejected work item. */
 const holdsBuild =
   (facts: ExplainFacts) =>
   (condition: Condition): boolean =>
@@ -109,7 +109,7 @@ const holdsBuild =
     (condition.type === 'ImageReady' && isWanted(facts)) ||
     isRefusal(condition);
 
-/** Conditions that say why it is not further, the most particular one of each reason. */
+/** Conditions that explain why the revision does not progress, the most specific one of each reason. */
 function conditionCauses(
   facts: ExplainFacts,
   current: boolean,
@@ -117,17 +117,17 @@ function conditionCauses(
 ): Cause[] {
   const { conditions, updatedAt } = facts.deployment;
   const isActive = facts.active?.id === facts.revision.id;
-  const told = conditions
+  const relevant = conditions
     .filter(concerns)
-    // Until the listener has brought the generation to the cluster, the others speak of what was wanted before.
+    // Until the listener has applied the generation, other conditions describe the previous desired state.
     .filter((condition) => isActive || isBrought(facts) || isRefusal(condition))
-    // Serving speaks of the active revision, SwitchedOff is told of the whole deployment.
+    // Serving is about the active revision. SwitchedOff is reported for the whole deployment.
     .filter(({ type, reason }) => (isActive || type !== 'Serving') && reason !== 'SwitchedOff')
     .filter(({ type }) => !isActive || isWanted(facts) || OF_THE_ACTIVE.has(type))
-    .filter(isTelling)
+    .filter(isRelevant)
     .toSorted((a, b) => particularity(a) - particularity(b));
-  return told
-    .filter(({ reason }, index) => told.findLastIndex((other) => other.reason === reason) === index)
+  return relevant
+    .filter(({ reason }, index) => relevant.findLastIndex((other) => other.reason === reason) === index)
     .map(({ type, reason, message, status, lastTransitionTime }) =>
       link({
         level: 'condition',
@@ -145,12 +145,12 @@ type DeletionFacts = Pick<ExplainFacts, 'now'> & {
   readonly deployment: Pick<ExplainFacts['deployment'], 'deleteRequestedAt' | 'purgeAfter'>;
 };
 
-/** Its deletion was requested, and the grace is over: it is being removed from its cluster. */
+/** Its deletion was requested, and the grace period is over. */
 function isPurging({ now, deployment: { deleteRequestedAt, purgeAfter } }: DeletionFacts): boolean {
   return deleteRequestedAt !== null && (purgeAfter === null || purgeAfter <= now);
 }
 
-/** What blocks the removal. */
+/** What blocks the deletion. */
 function holdCause({ deployment: { conditions, updatedAt } }: ExplainFacts, current: boolean): Cause[] {
   const note = deletionNote(conditions);
   if (note === undefined) return [];
@@ -176,10 +176,10 @@ function offCause({ deployment }: ExplainFacts): Cause[] {
   return [link({ level: 'deployment', reason: 'SwitchedOff', message, at: deployment.updatedAt })];
 }
 
-/** What is wanted and what the cluster was seen with. */
+/** The difference between the desired and the observed generation. */
 function generationCause(facts: ExplainFacts): Cause[] {
   const { deployment, active, revision } = facts;
-  // What else is wanted is told of the newer revision.
+  // The explanation of the newer revision contains the desired state.
   if (active?.id === revision.id && !isWanted(facts)) return [];
   const { generation, observation, updatedAt: at } = deployment;
   const seen = observation === null ? 'without it' : `with generation ${observation.generation}`;
@@ -194,22 +194,22 @@ function generationCause(facts: ExplainFacts): Cause[] {
 }
 
 /** Until this is fixed, no other change reaches the cluster, so it comes last, as the root. */
-function putOffCause({ deployment: { putOff = null, updatedAt: at } }: ExplainFacts): Cause[] {
-  if (putOff === null) return [];
-  const { reason, message } = putOff;
+function workBlockedCause({ deployment: { workBlocked = null, updatedAt: at } }: ExplainFacts): Cause[] {
+  if (workBlocked === null) return [];
+  const { reason, message } = workBlocked;
   return [
     link({ level: 'deployment', reason, message: `It cannot be sent to the listener: ${message}`, at }),
   ];
 }
 
-/** One that is not observed was being built where its stored reason says so. */
+/** Whether the revision is not built yet. For an unobserved one, its stored reason shows it. */
 const isToBuild = ({ revision: { status, reason } }: ExplainFacts) =>
   status === 'AWAITING_BUILD' || status === 'BUILDING' || (status === 'UNKNOWN' && reason === 'Building');
 
-/** Why one that is under way, or that serves, is where it is. */
+/** Causes for a revision that is in progress or active. */
 function liveCauses(facts: ExplainFacts): Cause[] {
   const { revision } = facts;
-  // What was wanted and seen before the removal says nothing of it.
+  // States from before the deletion do not explain it.
   if (isPurging(facts)) {
     const unobserved = listenerCause(facts);
     return [...deletionCause(facts), ...unobserved, ...holdCause(facts, unobserved.length === 0)];
@@ -217,10 +217,10 @@ function liveCauses(facts: ExplainFacts): Cause[] {
   const overtaken =
     !isTerminal(revision.status) && !isWanted(facts) ? successorCause(facts, 'Superseded') : [];
   const listener = listenerCause(facts);
-  // It is built in the cluster of its deployment, but waits for nothing of what runs there.
+  // A build runs in the cluster of its deployment, but does not depend on the workloads there.
   if (isToBuild(facts)) {
     const held = conditionCauses(facts, listener.length === 0, holdsBuild(facts));
-    return [...deletionCause(facts), ...overtaken, ...listener, ...held, ...putOffCause(facts)];
+    return [...deletionCause(facts), ...overtaken, ...listener, ...held, ...workBlockedCause(facts)];
   }
   return [
     ...deletionCause(facts),
@@ -232,11 +232,11 @@ function liveCauses(facts: ExplainFacts): Cause[] {
     ...inPlaceCause(facts, listener.length === 0),
     ...symptomCauses(facts, listener.length === 0),
     ...culpritCause(facts),
-    ...putOffCause(facts),
+    ...workBlockedCause(facts),
   ];
 }
 
-/** The chain: the first says where the revision is, each that follows is nearer to the cause. */
+/** The chain of causes: the first is the state of the revision, each following one is more specific. */
 export function causesOf(facts: ExplainFacts): Cause[] {
   const { revision, active } = facts;
   const first = revisionCause(facts);

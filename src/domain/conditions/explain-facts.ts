@@ -1,13 +1,13 @@
 import type { Observation } from '../deployment/deployment.ts';
 import type { ListenerStatus, RevisionStatus } from '../revision/states.ts';
 import type { Condition, Reason } from './conditions.ts';
-import type { Culprit, ToldFailure } from './failure-source.ts';
+import type { Culprit, ReportedFailure } from './failure-source.ts';
 import type { Remedy } from './remedies.ts';
 import type { ReportedSymptom } from './symptoms.ts';
 
-/** What explain.ts looks at and what it answers with. */
+/** Input and output types of explain.ts. */
 
-/** A revision as another one is explained by it. */
+/** A revision in the explanation of another one. */
 export interface RevisionName {
   readonly id: string;
   readonly number: number;
@@ -15,14 +15,14 @@ export interface RevisionName {
   readonly createdAt: Date;
 }
 
-/** Why a due record makes no item: as the history tells it, and what explains its revisions. */
-export interface PutOff {
+/** Why the hub cannot create the work item of a due deployment, for the history and for explain. */
+export interface WorkBlocked {
   readonly reason: Reason;
   /** Ends with a full stop. */
   readonly message: string;
 }
 
-/** All that is looked at; of one moment. */
+/** The input, read at one point in time. */
 export interface ExplainFacts {
   readonly now: Date;
   readonly revision: RevisionName & {
@@ -33,29 +33,29 @@ export interface ExplainFacts {
   };
   readonly deployment: {
     readonly generation: number;
-    /** The generation that the listener has brought to the cluster; 0: none. */
+    /** The generation that the listener has applied to the cluster. 0: none. */
     readonly acknowledgedGeneration: number;
     readonly updatedAt: Date;
     readonly deleteRequestedAt: Date | null;
-    /** End of the deletion's grace; null: it is wanted. */
+    /** End of the grace period of the deletion. null: it is not being deleted. */
     readonly purgeAfter: Date | null;
     /** max_scale is 0. */
     readonly switchedOff: boolean;
     readonly latestRevisionId: string | null;
-    /** As last reported, uncorrected. */
+    /** The last reported conditions, unchanged. */
     readonly conditions: readonly Condition[];
-    /** A change of the active revision in place that failed and was turned back; null: the last one did not. */
-    readonly inPlaceFailure: ToldFailure | null;
-    /** What is wrong with running pods outside of a rollout, as last reported; absent: nothing is. */
+    /** A change in place of the active revision that failed and was rolled back. null: the last one did not fail. */
+    readonly inPlaceFailure: ReportedFailure | null;
+    /** The last reported symptoms of running pods outside of a rollout. Absent: none. */
     readonly symptoms?: readonly ReportedSymptom[];
     readonly observation: Pick<Observation, 'generation' | 'observedAt'> | null;
     /**
-     * Why a listener that is connected does not look at it: it cannot read the namespace, or has not told yet what it found
-     * since it was away. Absent or null: it does.
+     * Why a connected listener does not observe the deployment: it cannot read the namespace (`unseen`), or has not reported its
+     * inventory after a reconnect (`returning`). Absent or null: it does.
      */
     readonly unwatched?: 'unseen' | 'returning' | null;
-    /** Why what is wanted cannot be handed to the listener as it is stored. Absent or null: it can. */
-    readonly putOff?: PutOff | null;
+    /** Why no work item can be created from the stored deployment. Absent or null: it can. */
+    readonly workBlocked?: WorkBlocked | null;
   };
   readonly listener: {
     readonly status: ListenerStatus;
@@ -63,13 +63,13 @@ export interface ExplainFacts {
     readonly lastSeenAt: Date | null;
     readonly createdAt: Date;
   };
-  /** The revision that runs now, or ran when last seen; null: none yet. */
+  /** The active revision according to the last report. null: none yet. */
   readonly active: RevisionName | null;
-  /** The first newer revision that was not itself skipped; null: there is none newer. */
+  /** The next newer revision that was not skipped. null: none. */
   readonly successor: RevisionName | null;
 }
 
-/** What a cause is about, where that is one thing. */
+/** The object that a cause is about. */
 export interface CauseObject extends Culprit {
   readonly id?: string;
 }
@@ -77,35 +77,35 @@ export interface CauseObject extends Culprit {
 /** One link of the chain. */
 export interface Cause {
   readonly level: 'revision' | 'deployment' | 'listener' | 'condition' | 'object';
-  /** Type of the condition; null: it is about none. */
+  /** Type of the condition. null: none. */
   readonly condition: string | null;
   readonly object: CauseObject | null;
   /** Of REASONS; of a custom resource written by hand: any word. */
   readonly reason: string;
   readonly message: string;
   readonly at: Date;
-  /** False: so it was when last seen; the cluster is not observed now. */
+  /** False: it is the last known state, because the cluster is not observed now. */
   readonly current: boolean;
-  /** What to do about it; absent: what its reason says (remedies.ts). */
+  /** The remedy. Absent: that of the reason (remedies.ts). */
   readonly remedy?: Remedy;
 }
 
-/** Whether somebody looks at the deployment now. */
+/** Whether the deployment is observed now. */
 export const isCurrent = ({ deployment, listener }: ExplainFacts): boolean =>
   listener.status === 'CONNECTED' && (deployment.unwatched ?? null) === null;
 
 type Link = Pick<Cause, 'level' | 'reason' | 'message' | 'at'> & Partial<Cause>;
 
-/** A link of the chain that is about no condition and no object, and true now, unless it says so. */
+/** A cause. By default it is current, without condition and object. */
 export const link = (cause: Link): Cause => ({ condition: null, object: null, current: true, ...cause });
 
-/** `text` as a time, where it is one. */
+/** Parses a time. Returns the fallback if the text is not a time. */
 export function timeOf(text: string, fallback: Date): Date {
   const time = new Date(text);
   return Number.isNaN(time.getTime()) ? fallback : time;
 }
 
-/** What each state means, after "Revision N", and its reason where the revision carries none. */
+/** Phrase for each status, after "Revision N", and the default reason. */
 export const STATUS_WORDS: Readonly<Record<RevisionStatus, readonly [words: string, reason: Reason]>> = {
   CREATING: ['is being created', 'Reconciling'],
   CREATE_FAILED: ['could not be created', 'RolloutFailed'],
@@ -129,21 +129,21 @@ const UNITS = [
   ['second', 1],
 ] as const;
 
-/** `95 seconds`, `3 hours`: whole units, of which there are at least two where possible. */
+/** A duration such as `95 seconds` or `3 hours`: in the largest unit with a count of at least two. */
 export function duration(seconds: number): string {
   const [unit, size] = UNITS.find(([, each]) => seconds >= 2 * each) ?? ['second', 1];
   const count = Math.max(0, Math.floor(seconds / size));
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
-/** Whole seconds from `then` until `now`, never negative: clocks may differ. */
+/** Whole seconds from `then` to `now`, never negative, because clocks may differ. */
 export function ageSeconds(now: Date, then: Date): number {
   return Math.max(0, Math.floor((now.getTime() - then.getTime()) / 1000));
 }
 
 /**
- * When what is known of the cluster was last true for sure; null: nothing is known. A listener that is heard of while
- * its cluster does not answer adds no knowledge: then it is as old as the last report.
+ * The time of the last confirmed state of the cluster. null: none. A connected listener whose cluster does not respond
+ * confirms nothing, so it is then the time of the last report.
  */
 export function knownAt(facts: ExplainFacts): Date | null {
   const { listener, deployment } = facts;

@@ -2,7 +2,7 @@ import { type Cause, type ExplainFacts, link, STATUS_WORDS, timeOf } from './exp
 import type { Culprit } from './failure-source.ts';
 import { symptomRemedyOf } from './symptom-remedies.ts';
 
-/** The last links of the chain: the one thing that made a rollout fail. */
+/** The last causes of the chain: the source of a failed rollout. */
 
 /** A culprit as a sentence, part by part. */
 function describeCulprit(culprit: Culprit): string {
@@ -19,17 +19,17 @@ function describeCulprit(culprit: Culprit): string {
   return words.length === 0 ? 'No details are known.' : words.join(': ');
 }
 
-/** What made the revision fail. */
+/** The source of the failure of the revision. */
 export function culpritCause({ revision }: ExplainFacts): Cause[] {
-  const { culprit, reason: told, status, updatedAt } = revision;
+  const { culprit, reason: reported, status, updatedAt } = revision;
   if (culprit === null) return [];
-  const reason = told ?? STATUS_WORDS[status][1];
+  const reason = reported ?? STATUS_WORDS[status][1];
   return [
     link({ level: 'object', object: culprit, reason, message: describeCulprit(culprit), at: updatedAt }),
   ];
 }
 
-/** What was changed of the active revision and did not come up: the revision itself has not failed. */
+/** A failed change in place of the active revision. The revision itself has not failed. */
 export function inPlaceCause({ revision, active, deployment }: ExplainFacts, current: boolean): Cause[] {
   const { inPlaceFailure: failure, conditions, updatedAt } = deployment;
   if (failure === null || active?.id !== revision.id) return [];
@@ -51,13 +51,13 @@ export function inPlaceCause({ revision, active, deployment }: ExplainFacts, cur
 const isOfService = ({ component }: { component: string }) =>
   component === 'database' || component === 'cache';
 
-/** What is wrong with running pods of the active revision, and with database and cache. */
+/** Symptoms of running pods of the active revision, and of database and cache. */
 export function symptomCauses({ revision, active, deployment }: ExplainFacts, current: boolean): Cause[] {
   if (active?.id !== revision.id) return [];
   return (
     (deployment.symptoms ?? [])
       .filter(({ quiet }) => quiet !== true)
-      // An app without its database fails because of that, so that comes last, as what is nearest to the cause.
+      // Symptoms of data services come last, as the root cause: an app fails without its database.
       .toSorted((a, b) => Number(isOfService(a)) - Number(isOfService(b)))
       .map((symptom) => {
         const { reason, message, culprit = null, since } = symptom;

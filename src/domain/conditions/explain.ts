@@ -10,31 +10,31 @@ import {
 import { type Remedy, remedyOf } from './remedies.ts';
 import { causeText, type Problem, remedyFor } from './remedy-for.ts';
 
-/** Why a revision is where it is, and what to do about it: a pure function of what the hub knows. */
+/** Explains the state of a revision and recommends a remedy. A pure function of the facts in the hub. */
 
-/** Whether the app answers from this revision; `unknown`: it did when last seen, and nobody can look now. */
+/** Whether this revision serves. `unknown`: it served when last observed, and the cluster is not observed now. */
 export const SERVES = ['yes', 'no', 'unknown'] as const;
 export type Serves = (typeof SERVES)[number];
 
 export interface Explanation {
   readonly serves: Serves;
-  /** The whole in a sentence or two. */
+  /** Summary in one or two sentences. */
   readonly summary: string;
-  /** The first says where the revision is, each that follows is nearer to the cause. */
+  /** The first is the state of the revision, each following one is more specific. */
   readonly causes: readonly Cause[];
-  /** null: nothing is to be done. `act`: somebody has to; `wait`: it goes on by itself. */
+  /** null: no action needed. `act`: a person has to act. `wait`: it continues without intervention. */
   readonly remedy: { readonly kind: 'act' | 'wait'; readonly reason: string; readonly text: string } | null;
   readonly knowledge: {
     /** The cluster is observed now. */
     readonly current: boolean;
-    /** When what is known of the cluster was last true for sure; null: nothing is known. */
+    /** The time of the last confirmed state of the cluster. null: none. */
     readonly at: Date | null;
-    /** Its age. */
+    /** Age of that state. */
     readonly ageSeconds: number | null;
   };
 }
 
-/** Of the active revision: what Serving says, if somebody looks. While it is being deleted, pods go at any moment. */
+/** For the active revision: the condition Serving, if it is observed. During a deletion, pods can end at any time. */
 function servesOf(facts: ExplainFacts): Serves {
   const { revision, active, deployment } = facts;
   if (active?.id !== revision.id) return 'no';
@@ -46,31 +46,31 @@ function servesOf(facts: ExplainFacts): Serves {
 
 const remedyOfCause = (cause: Cause) => cause.remedy ?? remedyOf(cause.reason);
 
-/** The cause to begin with: the last that somebody can do something about, else the last that is waited for. */
+/** The root cause: the last one that a person can act on, otherwise the last one to wait for. */
 function rootOf(causes: readonly Cause[]): Cause | undefined {
   const current = causes.filter((cause) => cause.current);
   const kind = (wanted: 'act' | 'wait') => current.findLast((cause) => remedyOfCause(cause)?.kind === wanted);
   return kind('act') ?? kind('wait');
 }
 
-/** A cause as far as its remedy depends on it. */
+/** The parts of a cause that its remedy depends on. */
 function problemOf({ reason, message, condition, object }: Cause): Problem {
   const { component, field, container, container_kind: containerKind } = object ?? {};
   return { reason, message, condition, component, field, container, containerKind };
 }
 
-/** What to do about it, by the words of the cluster where these tell the cause. */
+/** The remedy of the root cause, by the message of the cluster if it shows the cause. */
 function remedyOfRoot(root: Cause): Remedy | null {
   const { remedy } = root;
   if (remedy === undefined) return remedyFor(problemOf(root));
   const found = root.reason === 'CrashLoop' ? null : causeText(problemOf(root));
   if (found === null || !('text' in remedy)) return remedy;
-  // The general text speaks of a lack of room, which is wrong for a volume.
+  // The general remedy is about missing capacity, which is wrong for a volume.
   const isWhole = root.reason === 'Unschedulable' || root.reason === 'MountFailed';
   return { kind: remedy.kind, text: isWhole ? found : `${found} ${remedy.text}` };
 }
 
-/** Messages of the cluster end as they like. */
+/** Adds a full stop, because messages of the cluster may lack one. */
 const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 function summaryOf({ revision, active }: ExplainFacts, serves: Serves, root: Cause | undefined): string {
@@ -91,11 +91,11 @@ function summaryOf({ revision, active }: ExplainFacts, serves: Serves, root: Cau
   return `${name} ${STATUS_WORDS[status][0]}.${because} ${other}`;
 }
 
-/** Why the revision is where it is. */
+/** Explains the state of the revision. */
 export function explain(facts: ExplainFacts): Explanation {
   const causes = causesOf(facts);
   const serves = servesOf(facts);
-  // A revision of the past that was deployed once wants nothing done.
+  // A former revision that was deployed needs no action.
   const past = facts.revision.status === 'DEPLOYED' && facts.active?.id !== facts.revision.id;
   const root = past ? undefined : rootOf(causes);
   const remedy = root === undefined ? null : remedyOfRoot(root);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What made a rollout fail: the smallest thing that can be named. Part of the custom resource's status and of reports. */
+/** The source of a failed rollout, as specific as possible. Part of the status of the custom resource and of reports. */
 export const culpritSchema = z.object({
   component: z
     .string()
@@ -28,11 +28,11 @@ export const culpritSchema = z.object({
 });
 export type Culprit = z.infer<typeof culpritSchema>;
 
-/** A failure as the operator tells it. */
-export interface ToldFailure {
-  /** Of REASONS; of a custom resource written by hand: any word. */
+/** A failure as the operator reports it. */
+export interface ReportedFailure {
+  /** One of REASONS. In a custom resource written by hand, any text. */
   readonly reason: string;
-  /** A sentence that begins with the culprit. */
+  /** A sentence that begins with the source of the failure. */
   readonly message: string;
   /** Absent: not known. */
   readonly culprit?: Culprit | undefined;

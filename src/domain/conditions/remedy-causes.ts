@@ -67,7 +67,7 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
     text: 'The nodes run their maximum number of pods. Use fewer pods ({scale}), or ask the administrator of the cluster for more nodes.',
   },
   {
-    // Extended resources: a GPU, say.
+    // Extended resources, such as GPUs.
     said: /Insufficient [a-z0-9.-]+\/[a-z0-9.-]+/i,
     text: 'No node has enough of the resource that the message names. Remove it from the containers that request it (sidecars, init_containers), or ask the administrator of the cluster for nodes that have it.',
   },
@@ -153,7 +153,7 @@ const PULL_FAILED: readonly CauseOfReason[] = [
     text: 'The disk of the node is full. The administrator of the cluster has to free space. A smaller image helps too.',
   },
   {
-    // Docker Hub says the same of an image that is not there and of one that is private.
+    // Docker Hub sends the same message for missing and for private images.
     said: /repository does not exist or may require|insufficient_scope|pull access denied/i,
     text: 'The image does not exist under this name, or is private. Check the name, and check that source_config.resource_spec.image_pull_secrets names a Secret with credentials that can pull it.',
   },

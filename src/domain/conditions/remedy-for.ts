@@ -4,25 +4,25 @@ import type { Culprit } from './failure-source.ts';
 import { AGAIN, type Remedy, remedyOf } from './remedies.ts';
 import { CAUSES_OF_REASONS } from './remedy-causes.ts';
 
-/** What went wrong, as far as a remedy depends on it. */
+/** The parts of a problem that its remedy depends on. */
 export interface Problem {
   readonly reason: string;
-  /** As the cluster, or the operator, says it. */
+  /** Message of the cluster or the operator. */
   readonly message: string;
-  /** The condition that says so; null: none. */
+  /** The condition that reports it. null: none. */
   readonly condition?: string | null;
-  /** The component that it is about, as a culprit names it. */
+  /** The affected component. */
   readonly component?: string | undefined;
-  /** The field that leads there; absent: not known. */
+  /** The field that causes it. Absent: not known. */
   readonly field?: string | undefined;
-  /** The container that it is about, as a culprit names it; absent: the message may name it. */
+  /** The affected container. Absent: the message may name it. */
   readonly container?: string | undefined;
   readonly containerKind?: Culprit['container_kind'] | undefined;
 }
 
 const SPEC = 'source_config.resource_spec';
 
-/** Sizes of the container that the message is about. */
+/** Fields with the sizes of the affected container. */
 interface SizeFields {
   readonly cpu: string;
   readonly cpuLimit: string;
@@ -62,7 +62,7 @@ function sizeFields({ condition, component, message }: Problem): SizeFields {
 
 const NAMED_CONTAINER = /\bcontainer ([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)(?: \((app|init|sidecar)\))?/g;
 
-/** The container of the culprit, or the last one that the text names. */
+/** The container of the problem, or the last one that the text names. */
 function containerOf(problem: Problem, text: string): Pick<Problem, 'container' | 'containerKind'> {
   if (problem.container !== undefined) return problem;
   const [, container, kind] = [...text.matchAll(NAMED_CONTAINER)].at(-1) ?? [];
@@ -70,13 +70,13 @@ function containerOf(problem: Problem, text: string): Pick<Problem, 'container' 
   return { container, containerKind: containerKind as Problem['containerKind'] };
 }
 
-/** Init containers and sidecars have sizes of their own; a native sidecar is an init container of the contract. */
+/** Init containers and sidecars have their own sizes. In the API, a native sidecar is an init container. */
 const CONTAINER_LISTS = {
   init: ['init_containers', ''],
   sidecar: ['sidecars', '; a native sidecar is in init_containers[…]'],
 } as const;
 
-/** The fields of the sizes. @param text what names the container, where the problem does not */
+/** The fields of the sizes. @param text text that names the container, if the problem does not */
 function containerSizes(problem: Problem, text: string): SizeFields {
   const sizes = sizeFields(problem);
   const { container, containerKind } = containerOf(problem, text);
@@ -94,17 +94,17 @@ function containerSizes(problem: Problem, text: string): SizeFields {
   };
 }
 
-/** The field that limits the memory of what the problem is about. */
+/** The field with the memory limit of the affected container. */
 export function memoryLimitField(problem: Problem): string {
   return `${SPEC}.${containerSizes(problem, problem.message).memoryLimit}`;
 }
 
-/** As the operator ends a message: see symptoms.ts. */
+/** End of a message of the operator, see symptoms.ts. */
 const NAMED_FIELD = /named by (source_config\.[\w.[\]]{1,500}(?:, source_config\.[\w.[\]]{1,500}){0,8})/;
 
 /**
- * What to do about a problem, by its cause where the message tells it and otherwise by its reason. Null: the reason is not of
- * the closed list (a custom resource written by hand).
+ * The remedy of a problem: of its cause if the message shows it, otherwise of its reason. null: the reason is not in the closed
+ * list (a custom resource written by hand).
  */
 export function remedyFor(problem: Problem): Remedy | null {
   const remedy = remedyOf(problem.reason);
@@ -114,7 +114,7 @@ export function remedyFor(problem: Problem): Remedy | null {
   return { kind: remedy.kind, text: remedy.text.includes(AGAIN) ? `${found} ${AGAIN}` : found };
 }
 
-/** What to do about the cause, where the message tells one; null: it does not, or the reason has one cause only. */
+/** The remedy of the cause that the message shows. null: it shows none, or the reason has only one cause. */
 export function causeText(problem: Problem): string | null {
   const { reason } = problem;
   if (!Object.hasOwn(CAUSES_OF_REASONS, reason)) return null;
@@ -122,18 +122,18 @@ export function causeText(problem: Problem): string | null {
   const message = reason === 'ImagePullFailed' ? withoutNames(problem.message) : problem.message;
   const found = causes.filter(({ said }) => said.test(message));
   const all = found.length > 0 || otherwise === undefined ? found : [otherwise];
-  // Of a registry and of a container the first that applies is the cause; a scheduler and a quota list several.
+  // For a registry or a container, the first match is the cause. A scheduler or a quota lists several.
   const listed = LISTING.has(reason) ? all : all.slice(0, 1);
   const applying = listed.filter(({ said }) => said.test(message));
   if (applying.length === 0) return null;
   const isDatabase = sizeFields(problem) === DATABASE;
   const texts = applying.map((each) => (isDatabase ? each.ofDatabase : undefined) ?? each.text);
-  // Of a message about several pods, the part that tells of this cause.
+  // In a message about several pods, the part about this cause.
   const at = Math.min(...applying.map(({ said }) => message.search(said)));
   return filledIn([...texts, ...(end === undefined ? [] : [end])].join(' '), problem, message.slice(0, at));
 }
 
-/** The name of an image may hold any of the words. */
+/** Removes names, because the name of an image may contain any of the words. */
 const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
 
 const LISTING: ReadonlySet<string> = new Set(['Unschedulable', 'QuotaExceeded']);

@@ -10,16 +10,16 @@ export interface ReportedSymptom {
   readonly message: string;
   /** Absent: not known. */
   readonly culprit?: Culprit | undefined;
-  /** When it was first seen. */
+  /** When it was first observed. */
   readonly since: string;
-  /** It is not seen now, while the component has not recovered for certain. */
+  /** It is not observed now, but the recovery of the component is not certain. */
   readonly quiet?: boolean | undefined;
 }
 
 type Key = Pick<ReportedSymptom, 'component' | 'reason'>;
 const isSame = (a: Key, b: Key) => a.component === b.component && a.reason === b.reason;
 
-/** Symptoms that came up, and those that are gone. The same one on another pod is no change. */
+/** New symptoms and those that are over. The same symptom on another pod is not a change. */
 export function symptomDifference<Symptom extends Key>(
   before: readonly Symptom[],
   after: readonly Symptom[],
@@ -29,7 +29,7 @@ export function symptomDifference<Symptom extends Key>(
   return { started: without(after, before), ended: without(before, after) };
 }
 
-/** That a symptom is over, as events say it. */
+/** Message of the event that a symptom is over. */
 export function recoveryMessage({ component, reason }: Key): string {
   return `${component}: ${reason} is over`;
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { nameSchema } from './name.ts';
 
-/** Rules of API keys, alike for the API and `berth keys create`. */
+/** Rules of API keys, for the API and `berth keys create`. */
 
-/** What a key may do. */
+/** Scopes of a key. */
 export const SCOPES = [
   'deployments:read',
   'deployments:write',
@@ -15,10 +15,10 @@ export type Scope = (typeof SCOPES)[number];
 
 export const apiKeyNameSchema = nameSchema.describe('Purpose of the key.');
 
-/** ISO 8601 with a time zone. That it lies ahead is for whoever knows the time: `isExpired`. */
+/** ISO 8601 with a time zone. The caller checks with `isExpired` that it is in the future. */
 export const expiresAtSchema = z.iso.datetime({ offset: true }).describe('Expiry time. null: never.');
 
-/** Whether a key that ends at `expiresAt` (null: never) has ended. */
+/** Whether a key with this expiry (null: never) has expired. */
 export function isExpired(expiresAt: Date | null, now: Date): boolean {
   return expiresAt !== null && expiresAt.getTime() <= now.getTime();
 }

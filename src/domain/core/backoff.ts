@@ -5,12 +5,12 @@ export interface BackoffOptions {
   capMs: number;
 }
 
-/** Longest wait that an answer may ask for: it may come from whatever stands before the server, and clocks differ. */
-const MOST_RETRY_AFTER_MS = 60_000;
+/** Longest accepted Retry-After. The value may come from a proxy, and clocks may differ. */
+const MAX_RETRY_AFTER_MS = 60_000;
 
-/** What an answer asks for with Retry-After, in milliseconds, as far as that is waited for. */
+/** The Retry-After of a response in milliseconds, up to the limit. */
 export function boundedRetryAfter(asked: number | undefined): number | undefined {
-  return asked === undefined ? undefined : Math.min(asked, MOST_RETRY_AFTER_MS);
+  return asked === undefined ? undefined : Math.min(asked, MAX_RETRY_AFTER_MS);
 }
 
 /**

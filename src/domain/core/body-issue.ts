@@ -1,8 +1,8 @@
-/** Why a request body is refused: one field, one reason. */
+/** Why a request body is rejected: one field with one reason. */
 export interface BodyIssue {
   /** Path below the body. */
   readonly loc: readonly (string | number)[];
-  /** A sentence for people. Holds no value of a secret. */
+  /** A message for people, without values of secrets. */
   readonly msg: string;
   /** Name of the broken rule. */
   readonly type: string;

@@ -1,4 +1,4 @@
-/** Order of two texts by their code units, the same on every machine; an absent one is as an empty one. */
+/** Compares two texts by code units, independent of the locale. undefined counts as empty. */
 export function compareText(a = '', b = ''): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 
-/** JSON with sorted keys: equal content gives equal text, whatever the order of keys. `undefined` members vanish. */
+/** JSON with sorted keys: equal content gives equal text. `undefined` members are omitted. */
 export function canonicalJson(value: unknown): string {
-  // A replacer would be called for each member, at twice the cost: a look hashes all that a deployment wants.
+  // A replacer would take twice the time, and each reconcile hashes all desired objects of a deployment.
   return JSON.stringify(sorted(value));
 }
 
-/** The value itself where its keys are in order, else a copy: most parts of what is hashed are in order, and a copy costs. */
+/** The value itself if its keys are sorted, otherwise a sorted copy. Most values are sorted, so most copies are avoided. */
 function sorted(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return sortedItems(value);
@@ -19,7 +19,7 @@ function sorted(value: unknown): unknown {
   if (isInOrder && inside.every((member, at) => member === members[keys[at] ?? ''])) return value;
   const copy: Record<string, unknown> = {};
   for (const [at, key] of keys.entries()) {
-    // An assignment to this one would set the prototype.
+    // An assignment to this key would set the prototype.
     if (key === '__proto__') Object.defineProperty(copy, key, { value: inside[at], enumerable: true });
     else copy[key] = inside[at];
   }
@@ -31,25 +31,24 @@ function sortedItems(items: readonly unknown[]): readonly unknown[] {
   return inside.every((item, at) => item === items[at]) ? items : inside;
 }
 
-/** Content hash (64 hex digits) of any JSON value; independent of key order. Nobody finds two values that have the same. */
+/** Content hash (64 hex digits) of a JSON value, independent of key order. Collision-resistant. */
 export function fullHash(value: unknown): string {
   return sha256(canonicalJson(value));
 }
 
-/** Hash (32 hex digits) for names that permit something: 128 bits, so that finding a value with a given name is infeasible. */
+/** Hash (32 hex digits) for names that grant access: with 128 bits, finding a value for a given name is infeasible. */
 export function nameHash(value: unknown): string {
   return fullHash(value).slice(0, 32);
 }
 
 /**
- * Short content hash (16 hex digits). For telling changes: who can choose both values can make them have the same, so
- * nothing is permitted by it.
+ * Short content hash (16 hex digits) for change detection. It is not collision-resistant, so it must not grant access.
  */
 export function contentHash(value: unknown): string {
   return textHash(canonicalJson(value));
 }
 
-/** The same of the canonical JSON of a value. */
+/** The same hash of the canonical JSON of a value. */
 export function textHash(canonical: string): string {
   return sha256(canonical).slice(0, 16);
 }

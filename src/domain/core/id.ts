@@ -3,21 +3,21 @@ import { randomFillSync } from 'node:crypto';
 /** A UUID in its canonical text form, of any version. */
 export const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** When a UUID v7 was made, in ms since 1970, by the clock of who made it; null: it is none. */
+/** Creation time of a UUID v7 in ms since 1970, by the clock of its creator. null: not a UUID v7. */
 export function timeOfUuidv7(id: string): number | null {
   return UUID_PATTERN.test(id) && id[14] === '7'
     ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
     : null;
 }
 
-/** The least UUID v7 of a time, in ms since 1970: every one that was made then or later is not less. */
+/** The smallest UUID v7 of a time in ms since 1970. UUIDs that are created at that time or later are not smaller. */
 export function uuidv7At(time: number): string {
   const digits = Math.max(0, Math.floor(time)).toString(16).padStart(12, '0');
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000000`;
 }
 
 const COUNTER_MAX = 0xfff;
-/** 16 digits an id, made for many at a time. */
+/** Random hex digits per id. They are generated for many ids at a time. */
 const RANDOM_DIGITS = 16;
 const bytes = Buffer.alloc((RANDOM_DIGITS / 2) * 128);
 
@@ -42,7 +42,7 @@ function setTime(millisecond: number): void {
   timeDigits = `${time.slice(0, 8)}-${time.slice(8)}-7`;
 }
 
-/** By the two bits that are random of a digit whose others say that this is RFC 9562's kind of UUID. */
+/** The variant digit of RFC 9562, by its two random bits. */
 const VARIANT = '89ab';
 
 /**
@@ -54,7 +54,7 @@ export function uuidv7(now: number = Date.now()): string {
   const start = Number.parseInt(tail.slice(0, 4), 16);
   if (now > lastMillisecond) {
     setTime(now);
-    // Half of the counter's range stays free for ids of the same millisecond.
+    // Half of the range of the counter stays free for ids of the same millisecond.
     counter = start & (COUNTER_MAX >> 1);
   } else if (counter < COUNTER_MAX) {
     counter += 1;

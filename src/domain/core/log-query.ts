@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { COMPONENTS } from '../resource-spec/resource-spec.ts';
 
-/** Whose logs there are: of the components of the app, and of the data services that Berth runs for it. */
+/** Sources of logs: the components of the app, and the data services that Berth runs. */
 export const LOGGED_COMPONENTS = [...COMPONENTS, 'database', 'cache'] as const;
 export type LoggedComponent = (typeof LOGGED_COMPONENTS)[number];
 
-/** Which lines of a deployment's logs somebody asks for. */
+/** A query for log lines of a deployment. */
 export const logQuerySchema = z.strictObject({
   component: z.enum(LOGGED_COMPONENTS).optional().describe('Only of this component. Absent: of all.'),
   revision_id: z.uuid().optional().describe('Only of pods of this revision. Absent: of all.'),
@@ -16,14 +16,14 @@ export const logQuerySchema = z.strictObject({
 });
 export type LogQuery = z.infer<typeof logQuerySchema>;
 
-/** What listeners learned since there are logs; one of before does not say that it knows it. */
+/** Query features that earlier listeners do not support. A listener reports the features that it supports. */
 export const LOG_ABILITIES = ['previous'] as const;
 export type LogAbility = (typeof LOG_ABILITIES)[number];
 
-/** What a listener must know to read for a query; null: nothing but what all know. */
+/** The feature that a query needs. null: none. */
 export const neededFor = ({ previous }: LogQuery): LogAbility | null => (previous ? 'previous' : null);
 
-/** One line of a workload's log. */
+/** A line of the log of a workload. */
 export const logLineSchema = z.strictObject({
   at: z
     .string()

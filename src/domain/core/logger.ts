@@ -1,6 +1,6 @@
-/** The part of a pino logger that the rooms use; any implementation with these four methods serves. */
+/** The methods of a pino logger that the modules use. */
 export interface Logger {
-  /** Whether such lines are written at all, for who puts together what costs; absent: they are. */
+  /** Whether lines of this level are written, to avoid the cost of expensive fields. Absent: they are. */
   isLevelEnabled?(level: 'debug' | 'info'): boolean;
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -8,7 +8,7 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** A logger whose every line has these fields too; a line's own win. */
+/** A logger that adds these fields to every line. Fields of the line take precedence. */
 export function withFields(logger: Logger, fields: object): Logger {
   return {
     debug: (more, message) => logger.debug({ ...fields, ...more }, message),

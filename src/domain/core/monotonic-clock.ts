@@ -1,12 +1,12 @@
-/** Time that passes, as a dependency, so that tests can turn the hands. */
+/** A monotonic clock, as a dependency, so that tests can control it. */
 export interface MonotonicClock {
-  /** Milliseconds that never go back; only differences mean something. */
+  /** Monotonic milliseconds. Only differences are meaningful. */
   now(): number;
-  /** Calls back after `ms`, or after the longest time of a timer (24 days): look at the time again. Returns the function that cancels it. */
+  /** Calls back after `ms`, or after the longest possible timer (24 days), so check the time. Returns the function that cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** A timer of more fires at once. */
+/** The longest possible timer. A longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const monotonicClock: MonotonicClock = {

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { line } from '../kubernetes/text.ts';
 
-/** Names that people give and that are unique among others: two that look the same are the same. */
+/** Unique names that people choose. Names that look equal are equal. */
 
 const MAX_NAME = 128;
 
 /**
- * Controls, line separators, what turns the direction of text, and what nobody sees (zero-width spaces, soft hyphens,
- * fillers, the blank of Braille): with these, two names of one look would be two deployments.
+ * Control characters, line separators, bidirectional controls, and invisible characters (zero-width spaces, soft hyphens,
+ * fillers, the Braille blank). With these, two deployments could have names that look equal.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /**
- * Joiners and variation selectors where they change what is seen: within emoji and keycaps, behind ideographs, and in
- * scripts that are written with joiners (behind a mark of such a script, such as a virama, and in Arabic). Marks that any
- * script may use, such as accents, join nothing.
+ * Joiners and variation selectors where they are visible: in emoji and keycaps, after ideographs, and in scripts that use
+ * joiners (after a mark of such a script, such as a virama, and in Arabic). Marks of all scripts, such as accents, do not
+ * count.
  */
 const SEEN = new RegExp(
   [
@@ -28,26 +28,26 @@ const SEEN = new RegExp(
   'gu',
 );
 
-/** Spaces of any width; no-break spaces among them. */
+/** Spaces of any width, including no-break spaces. */
 const SPACES = /\p{Zs}/gu;
-/** The same characters, one by one, for lookups in stored names. */
+/** The same characters as a list, for lookups in stored names. */
 export const SPACE_CHARACTERS =
   ' \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000';
 const OUTER_SPACES = /^ +| +$/g;
 
-/** The one form of a name: composed characters (NFC), plain spaces, none of them around it. */
+/** The normal form of a name: NFC, plain spaces, and no spaces around it. */
 export function normalizedName(name: string): string {
   return name.normalize('NFC').replace(SPACES, ' ').replace(OUTER_SPACES, '');
 }
 
-/** Parts of names, for a search: spaces around it belong to it. */
+/** Spellings of a part of a name, for a search. Spaces around it are significant. */
 export function partSpellingsOf(part: string): string[] {
   return [...new Set([part.normalize('NFC').replace(SPACES, ' '), part, part.normalize('NFD')])];
 }
 
 /**
- * A name, in its one form. At most 128 code points, as the document's maxLength counts. Asked of new names alone: those
- * stored stay.
+ * A name in normal form, of at most 128 code points (as maxLength of OpenAPI counts). It applies to new names. Stored names
+ * do not change.
  */
 export const nameSchema = z.preprocess(
   (name) => (typeof name === 'string' ? normalizedName(name) : name),
@@ -60,5 +60,5 @@ export const nameSchema = z.preprocess(
     ),
 );
 
-/** For descriptions of fields. */
+/** Sentence for descriptions of fields. */
 export const NAME_FORM = 'Spaces around it are dropped, and it is stored in the Unicode form NFC.';

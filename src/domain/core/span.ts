@@ -1,34 +1,34 @@
 import { createHash } from 'node:crypto';
 
-/** What was done for a change, told as spans of a trace. */
+/** Spans of the trace of a change. */
 
-/** One change of what is wanted: every role knows both of what it works on. */
+/** A change of the desired state. Every role knows both values. */
 export interface ChangeRef {
   readonly deploymentId: string;
-  /** The hub's. */
+  /** The generation in the hub. */
   readonly generation: number;
 }
 
 export interface SpanReport {
   readonly name: string;
   readonly change: ChangeRef;
-  /** Of OpenTelemetry's names or beginning with `berth.`; those that are undefined are left out. Never a secret. */
+  /** Attributes with OpenTelemetry names or the prefix `berth.`. undefined values are omitted. Never secrets. */
   readonly attributes: Readonly<Record<string, string | number | undefined>>;
   /** Milliseconds since the epoch. */
   readonly beganAt: number;
   readonly endedAt: number;
-  /** Why it failed; absent: it did not. */
+  /** Error message. Absent: success. */
   readonly error?: string | undefined;
-  /** W3C traceparent of who asked for it: linked, where it is one. */
+  /** W3C traceparent of the request that caused it, for a link. */
   readonly causedBy?: string | undefined;
 }
 
-/** Takes a span that is over. Quick, and throws nothing. */
-export type TellSpan = (span: SpanReport) => void;
+/** Records a finished span. It is fast and never throws. */
+export type RecordSpan = (span: SpanReport) => void;
 
 /**
- * The trace that all spans of a change are in, as 32 hexadecimal digits. Made of the change itself: nothing has to be
- * carried from role to role, and no write is needed for it.
+ * The trace id of a change, as 32 hexadecimal digits. It is derived from the change itself, so it need not be passed between
+ * roles or stored.
  */
 export function traceIdOf({ deploymentId, generation }: ChangeRef): string {
   return createHash('sha256').update(`${deploymentId}/${generation}`).digest('hex').slice(0, 32);

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** How many things beside deployments a tenant may keep: rows that cost nothing in a cluster, but must end somewhere. */
+/** Limits of the objects of a tenant besides deployments. They are only rows in the database, but need a limit. */
 
 const most = (what: string) =>
   z.int().min(0).max(1_000_000).describe(`Maximum number of ${what} of a tenant.`);
 
-/** The policy's entry tenant_counts. */
+/** The entry tenant_counts of the policy. */
 export const tenantCountsSchema = z.strictObject({
   tag_keys: most('tag keys'),
   tag_values: most('values of all tag keys'),
@@ -22,10 +22,10 @@ export const tenantCountsSchema = z.strictObject({
 });
 export type TenantCounts = z.infer<typeof tenantCountsSchema>;
 
-/** What is counted when one more is made. */
+/** Objects that are counted before another one is created. */
 export type CountedThing = Exclude<keyof TenantCounts, 'revision_secrets'>;
 
-/** The defaults: room for a whole company, and for one of many tenants. */
+/** The defaults: for a whole company, and for one of many tenants. */
 export const SELF_HOSTED_COUNTS: TenantCounts = {
   tag_keys: 1000,
   tag_values: 20_000,

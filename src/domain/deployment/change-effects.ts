@@ -2,12 +2,12 @@ import { effectiveSpec, isOff } from '../resource-spec/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../resource-spec/effective-spec-schema.ts';
 import type { SourceConfig } from './deployment.ts';
 
-/** What a change of source_config does to data services: sentences for whoever made it. */
+/** Effects of a change of source_config on data services, as sentences for the user. */
 
 const DATABASE_FIELDS = ['db_cpu', 'db_cpu_limit', 'db_memory_mb', 'db_memory_limit_mb'] as const;
 const CACHE_FIELDS = ['cache_cpu', 'cache_cpu_limit', 'cache_memory_mb'] as const;
 
-/** Data services that the tenant brings, and that Berth does not run. */
+/** Data services of the tenant, which Berth does not run. */
 export interface ExternalServices {
   readonly database: boolean;
   readonly cache: boolean;
@@ -15,7 +15,7 @@ export interface ExternalServices {
 
 type Field = keyof EffectiveResourceSpec;
 
-/** The effective spec before the change, after it, and what the change alone gives: under the policy as stored before. */
+/** The effective spec before and after the change, and that of the change alone, with the policy values stored before. */
 interface Outcome {
   readonly from: EffectiveResourceSpec;
   readonly to: EffectiveResourceSpec;
@@ -36,13 +36,13 @@ function differences(fields: readonly Field[], outcome: Outcome): string[] {
     );
 }
 
-/** The entry of the policy that gives another number of connections than the one that was stored before. */
+/** The policy entry that changes the stored number of connections. */
 const connectionEntry = (before: SourceConfig, after: SourceConfig): string =>
   before.default_ceilings?.min_db_connections === after.default_ceilings?.min_db_connections
     ? 'caps.db_connections'
     : 'database.min_connections';
 
-/** Connections that were not sent follow from the scales, or from the policy, and restart the database too. */
+/** Connections that are not specified are derived from the scales or the policy. A change restarts the database too. */
 function connectionEffect(before: SourceConfig, after: SourceConfig, outcome: Outcome): string[] {
   const field = 'db_max_connections';
   if (!isChanged(field, outcome)) return [];
@@ -64,7 +64,7 @@ const effectiveOf = ({
   default_ceilings: ceilings,
 }: SourceConfig) => effectiveSpec(spec ?? {}, type, ceilings);
 
-/** Which data services a change restarts, and why; nothing while the deployment is switched off. */
+/** Which data services a change restarts, and why. Empty while the deployment is switched off. */
 export function changeEffects(
   before: SourceConfig,
   after: SourceConfig,

@@ -1,26 +1,26 @@
 import type { BuildPhase, BuildStep, RevisionBuild } from '../builds/build.ts';
 import type { Condition, Reason } from '../conditions/conditions.ts';
-import type { Culprit, ToldFailure } from '../conditions/failure-source.ts';
+import type { Culprit, ReportedFailure } from '../conditions/failure-source.ts';
 import type { ReportedSymptom } from '../conditions/symptoms.ts';
 import type { RevisionStatus } from '../revision/states.ts';
 import type { Observation } from './deployment.ts';
 
-/** What a listener reports of one deployment, and what of its record that concerns. Vocabulary of report-outcome.ts. */
+/** Reports of a listener about a deployment, and the parts of its record that they can change. Types of report-outcome.ts. */
 
 export interface RevisionRef {
   readonly id: string;
   readonly number: number;
 }
 
-export interface FailedRef extends RevisionRef, ToldFailure {}
+export interface FailedRef extends RevisionRef, ReportedFailure {}
 
 export interface AppliedReport {
   readonly kind: 'applied';
   readonly deploymentId: string;
   readonly generation: number;
-  /** Of the item that was applied; absent: an earlier listener does not tell. */
+  /** Version of the applied work item. Absent: the listener is of an earlier version. */
   readonly workVersion?: number | undefined;
-  /** Numbers of revisions whose environments are not in the cluster any more. */
+  /** Numbers of revisions whose environments do not exist in the cluster any more. */
   readonly goneEnvironments: readonly number[];
 }
 
@@ -31,15 +31,15 @@ export interface RefusedReport {
   readonly reason: string;
   readonly message: string;
   readonly retryable: boolean;
-  /** The listener keeps the item and tries again by itself; this only says what it waits for. */
+  /** The listener keeps the item and retries it. The report only says what it waits for. */
   readonly waiting?: boolean;
 }
 
-/** The build that the cluster is asked for, as last observed (contract/resource/build.ts). */
+/** The last observed state of the requested build (contract/resource/build.ts). */
 export interface BuildReport {
   readonly revisionId: string;
   readonly phase: BuildPhase;
-  /** The step that runs, or that failed. */
+  /** The running or failed step. */
   readonly step?: BuildStep | undefined;
   readonly startedAt?: string | undefined;
   readonly finishedAt?: string | undefined;
@@ -50,14 +50,14 @@ export interface BuildReport {
   readonly message?: string | undefined;
 }
 
-/** Which hosts still have a route object. */
+/** Hosts that still have a route object. */
 export interface RoutesReport {
-  /** That the operator went by when it saw this. */
+  /** The generation that the operator used for this observation. */
   readonly generation: number;
   readonly hosts: readonly string[];
 }
 
-/** Which image a revision runs. */
+/** The image of a revision. */
 export interface ImageReport {
   readonly revisionId: string;
   /** Pinned to its digest. */
@@ -73,20 +73,20 @@ export interface ObservedReport {
   readonly conditions: readonly Condition[];
   readonly off: boolean;
   readonly url: string | null;
-  /** Absent or null: an earlier operator does not tell. */
+  /** Absent or null: the operator is of an earlier version. */
   readonly routes?: RoutesReport | null;
   readonly active: RevisionRef | null;
   readonly rollout: RevisionRef | null;
   readonly failed: FailedRef | null;
-  /** Of the active revision: what was changed of it did not come up, and was turned back. */
-  readonly inPlaceFailure: ToldFailure | null;
-  /** What is wrong with running pods outside of a rollout; absent: nothing is, or an earlier operator does not tell. */
+  /** A change in place of the active revision that failed and was rolled back. */
+  readonly inPlaceFailure: ReportedFailure | null;
+  /** Symptoms of running pods outside of a rollout. Absent: none, or the operator is of an earlier version. */
   readonly symptoms?: readonly ReportedSymptom[];
   /** Capacity of the database's volume in Gi; absent or null: what is wanted, or not known. */
   readonly volumeGi?: number | null;
-  /** Absent or null: none is asked for. */
+  /** Absent or null: no build is requested. */
   readonly build?: BuildReport | null;
-  /** Images by their digests, as far as revisions were resolved to them; absent: none is known. */
+  /** Resolved images of revisions. Absent: none is known. */
   readonly images?: readonly ImageReport[];
 }
 
@@ -101,45 +101,45 @@ export interface RevisionFacts {
   readonly id: string;
   readonly number: number;
   readonly status: RevisionStatus;
-  /** It was seen to roll; absent: never. */
+  /** Its rollout was observed. Absent: never. */
   readonly started?: boolean;
-  /** What is known of its build; absent or null: nothing. */
+  /** Known state of its build. Absent or null: none. */
   readonly build?: RevisionBuild | null;
 }
 
-/** The record as far as a report can change it. */
+/** The parts of the record that a report can change. */
 export interface DeploymentFacts {
   readonly appName: string;
   readonly namespace: string;
-  /** The loss of its listener was written to the history, and not yet its return. */
+  /** The history contains the loss of its listener, but not its return yet. */
   readonly listenerLost?: boolean;
   readonly deleting: boolean;
-  /** It is wanted off: max_scale is 0; absent: it is not, or nobody knows. */
+  /** Desired to be off: max_scale is 0. Absent: no, or not known. */
   readonly switchedOff?: boolean;
-  /** How long the deletion's grace still lasts; null: nothing is being deleted, or it is over and the purge is due. */
+  /** Remaining grace period of the deletion. null: it is not being deleted, or the grace period is over and the purge is due. */
   readonly purgeInMs: number | null;
   readonly generation: number;
   readonly acknowledgedGeneration: number;
-  /** How often the present generation was handed out. */
+  /** How often the current generation was handed out. */
   readonly attempts: number;
-  /** Of its work item as it is now; absent: any one is the latest. */
+  /** Version of its current work item. Absent: every version counts as current. */
   readonly workVersion?: number | undefined;
   readonly hasRunnableRevision: boolean;
-  /** A revision has run or could have, whatever becomes of those that are under way; absent: none. */
+  /** A finished revision ran or could have run, independent of those in progress. Absent: none. */
   readonly hasSettledRevision?: boolean;
   readonly active: RevisionRef | null;
-  /** A change of the active revision in place that failed; null: the last one did not. */
-  readonly inPlaceFailure: ToldFailure | null;
-  /** What is wrong with running pods, as last reported; absent: nothing is. */
+  /** A failed change in place of the active revision. null: the last one did not fail. */
+  readonly inPlaceFailure: ReportedFailure | null;
+  /** The last reported symptoms of running pods. Absent: none. */
   readonly symptoms?: readonly ReportedSymptom[];
   /** Capacity of the database's volume in Gi; absent or null: what is wanted, or not known. */
   readonly volumeGi?: number | null;
-  /** The revision that work items of the present generation say; null: none. */
+  /** The revision in work items of the current generation. null: none. */
   readonly wantedRevisionId: string | null;
   readonly observation: Observation | null;
-  /** Conditions as shown; those of the observation, or of a refusal after it. */
+  /** The shown conditions: those of the observation, or of a later rejection. */
   readonly conditions: readonly Condition[];
-  /** The revisions that are not terminal, and those that the report names. */
+  /** The revisions that are not terminal, and those in the report. */
   readonly revisions: readonly RevisionFacts[];
 }
 
@@ -150,9 +150,9 @@ export interface OutcomeMove {
   readonly to: RevisionStatus;
   readonly reason: Reason;
   readonly message: string;
-  /** What made it fail; absent: nothing did, or it is not known. */
+  /** Source of its failure. Absent: it did not fail, or the source is not known. */
   readonly culprit?: Culprit | undefined;
-  /** What its build made; absent: this is not the end of one. */
+  /** Result of its build. Absent: no build ended. */
   readonly built?: BuiltImage | undefined;
 }
 
@@ -169,16 +169,16 @@ export interface OutcomeEvent {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** What a report changes. */
+/** The effects of a report. */
 export interface ReportOutcome {
-  /** The record afterwards. */
+  /** The record after the report. */
   readonly facts: DeploymentFacts;
   readonly moves: readonly OutcomeMove[];
   readonly events: readonly OutcomeEvent[];
-  /** When the work item comes again, in milliseconds from now; null: as it was. */
+  /** When the work item is due again, in milliseconds from now. null: unchanged. */
   readonly retryAfterMs: number | null;
-  /** The cluster is clean of a deployment to be deleted: its record goes. */
+  /** The cluster has no objects of the deleted deployment any more, so its record is deleted. */
   readonly remove: boolean;
-  /** Why nothing was taken from the report; null: it was taken. */
+  /** Why the report was ignored. null: it was accepted. */
   readonly ignored: string | null;
 }

@@ -1,8 +1,8 @@
 import type { Condition, Reason } from '../conditions/conditions.ts';
 
-/** What keeps an object from being deleted. The vocabulary that operator, listener and hub share. */
+/** What blocks the deletion of an object. Operator, listener and hub share these types. */
 
-/** Reasons of a deletion that does not come to its end. Each has a remedy. */
+/** Reasons of a blocked deletion. Each has a remedy. */
 export const HOLD_REASONS = [
   'FinalizerBlocks',
   'VolumeInUse',
@@ -28,7 +28,7 @@ export interface DeletionHold {
   readonly message: string;
 }
 
-/** Finalizers that Kubernetes itself sets and removes. A finalizer of anybody else blocks until that one removes it. */
+/** Finalizers that Kubernetes itself sets and removes. Any other finalizer blocks until its controller removes it. */
 const OF_KUBERNETES: ReadonlySet<string> = new Set([
   'foregroundDeletion',
   'orphan',
@@ -59,7 +59,7 @@ export function foreignFinalizers({ metadata: { finalizers = [] } }: Pick<Deleta
 const listed = (finalizers: readonly string[]) =>
   `${finalizers.length === 1 ? 'the finalizer' : 'the finalizers'} ${finalizers.join(', ')}`;
 
-/** That finalizers keep an object which is being deleted; null: none does, or it is not being deleted. */
+/** Finalizers that block the deletion of an object. null: none, or it is not being deleted. */
 export function finalizerHold(object: Deletable): DeletionHold | null {
   const { kind, metadata } = object;
   const finalizers = foreignFinalizers(object);
@@ -68,7 +68,7 @@ export function finalizerHold(object: Deletable): DeletionHold | null {
   return { reason: 'FinalizerBlocks', message };
 }
 
-/** How long after the end of its grace period a pod counts as one that does not end. */
+/** Time after its grace period when a pod counts as stuck. */
 export const POD_OVERDUE_MS = 15_000;
 
 /** Since when a pod should have ended, in ms since the epoch; null: it is not being deleted. Its deletionTimestamp is the end of its grace period. */
@@ -77,7 +77,7 @@ export function podOverdueAt({ metadata }: Pick<Deletable, 'metadata'>): number 
   return Number.isNaN(due) ? null : due + POD_OVERDUE_MS;
 }
 
-/** That a pod does not end although its grace period is over; null: it is not so. */
+/** A pod that does not end after its grace period. null: it does not block. */
 export function podHold(
   pod: Deletable & { readonly node?: string | undefined },
   now: Date,
@@ -97,7 +97,7 @@ export function podHold(
 
 const SHOWN = 3;
 
-/** Several holds as one: the reason of the first, and what the first few say. undefined: there is none. */
+/** Combines holds: the reason of the first, and the messages of the first few. undefined: none. */
 export function combinedHold(holds: readonly DeletionHold[]): DeletionHold | undefined {
   const [first] = holds;
   if (first === undefined) return undefined;
@@ -130,7 +130,7 @@ export function withoutDeletionNote(conditions: readonly Condition[]): Condition
   return conditions.filter(({ type }) => type !== NOTE);
 }
 
-/** Conditions with this note in place of a former one. It keeps its time while it says the same. */
+/** Replaces the note in the conditions. The time stays while the note is equal. */
 export function withDeletionNote(
   conditions: readonly Condition[],
   { reason, message }: { readonly reason: Reason; readonly message: string },

@@ -1,6 +1,6 @@
 /** Message of a deployment whose deletion was requested, in the API and on the custom resource. */
 
-/** A sentence for people. Times are ISO 8601. If they are equal, there is no grace period. */
+/** Creates the message. Times are ISO 8601. If they are equal, there is no grace period. */
 export function deletionMessage(requestedAt: string, restorableUntil: string): string {
   const asked = `deletion was requested at ${requestedAt}`;
   return Date.parse(restorableUntil) > Date.parse(requestedAt)

@@ -11,21 +11,21 @@ import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { isReservedEnvName } from './reserved.ts';
 import { deploymentTypeSchema, sourceSchema } from './source.ts';
 
-/** The bodies of `POST` and `PATCH /v2/deployments`: shape of each field alone. Unknown fields are refused. */
+/** The bodies of `POST` and `PATCH /v2/deployments`: the schema of each field. Unknown fields are rejected. */
 
 const MAX_COMMAND = 4096;
 const MAX_PATH = 1024;
 const MAX_REF = 255;
 const MAX_SECRETS = 1000;
-/** Linux takes no environment string above 128 KiB (MAX_ARG_STRLEN), name and `=` included. */
+/** Linux rejects environment strings above 128 KiB (MAX_ARG_STRLEN), including name and `=`. */
 const MAX_SECRET_BYTES = 131_072 - 1024;
-/** Below Kubernetes' 1 MiB a Secret. */
+/** Below the limit of Kubernetes, 1 MiB per Secret. */
 const MAX_SECRETS_BYTES = 768 * 1024;
 
-/** A UUID of any version; lower case behind this. */
+/** A UUID of any version, converted to lower case. */
 export const uuidSchema = z.guid('must be a UUID').toLowerCase();
 
-/** As `git check-ref-format` wants it, or a commit; no leading '-', so that it never reads as an option. */
+/** Invalid refs: by the rules of `git check-ref-format`, and with a leading '-', which could be read as an option. */
 const BAD_REF = /^[-/.]|[\s~^:?*[\\]|\.\.|@\{|\/\/|\/\.|[/.]$|\.lock(\/|$)|^@$/;
 const repoRefSchema = line(MAX_REF)
   .min(1)
@@ -79,7 +79,7 @@ const revisionConfigShape = {
   image_uri: imageUriSchema.nullish().describe('Image to run. external_image and internal_image.'),
 };
 
-/** Null may be echoed; only the server sets it. */
+/** Only the server sets repo_commit_sha. Clients can send null. */
 const createRevisionConfigSchema = z
   .strictObject({
     ...revisionConfigShape,
@@ -101,9 +101,9 @@ const patchRevisionConfigSchema = z
   })
   .describe('Configuration whose change creates a new revision.');
 
-// Kubernetes < 1.34 silently leaves out a variable whose name is another.
+// Kubernetes before 1.34 silently omits variables with other names.
 const SECRET_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
-/** Names that no JavaScript map can carry along safely; `.` and `..…` are no keys of a Kubernetes Secret. */
+/** `__proto__` is not safe as a key in JavaScript, and `.` and `..…` are not valid keys of a Kubernetes Secret. */
 const IMPOSSIBLE_NAME = /^(__proto__|\.|\.\..*)$/;
 
 const secretNameSchema = z
@@ -126,7 +126,7 @@ const secretValueSchema = z
   .refine((value) => !value.includes('\u0000'), 'must not contain NUL')
   .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
 
-/** The whole list of secrets. */
+/** The complete list of secrets. */
 export const secretsBodySchema = z
   .array(
     z
@@ -151,7 +151,7 @@ export const secretsBodySchema = z
   })
   .describe('The complete list of secrets. They become environment variables of the app container.');
 
-/** Body of `POST /v2/deployments`. null is the same as absent, also for fields that the source refuses. */
+/** Body of `POST /v2/deployments`. null is the same as absent, also for fields that the source does not allow. */
 export const createBodySchema = z
   .strictObject({
     name: nameSchema.describe(
@@ -165,7 +165,7 @@ export const createBodySchema = z
   .describe('The deployment to create.');
 export type CreateBody = z.infer<typeof createBodySchema>;
 
-/** Body of `PATCH /v2/deployments/{id}`. What is absent stays; see patch.ts for null. */
+/** Body of `PATCH /v2/deployments/{id}`. Absent fields do not change. For null, see patch.ts. */
 export const patchBodySchema = z
   .strictObject({
     source_config: sourceConfigBodySchema.nullish(),
@@ -175,12 +175,12 @@ export const patchBodySchema = z
   .describe('The changes.');
 export type PatchBody = z.infer<typeof patchBodySchema>;
 
-/** A resource_spec without what is unset: absent and null mean the same in it. */
+/** A resource_spec without unset fields (absent or null). */
 export function compactSpec(spec: ResourceSpec): ResourceSpec {
   return Object.fromEntries(Object.entries(spec).filter(([, value]) => value != null));
 }
 
-/** source_config as stored: what is not given is null. */
+/** source_config as stored: unset fields are null. */
 export function toSourceConfig(body: SourceConfigBody): SourceConfig {
   return {
     integration_id: body.integration_id ?? null,

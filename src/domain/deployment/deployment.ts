@@ -4,10 +4,10 @@ import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { RevisionStatus } from '../revision/states.ts';
 import type { DeploymentType, Source } from './source.ts';
 
-/** Where a deployment goes that names no namespace, through a listener that has no list of its own. */
+/** Default namespace, if neither the deployment nor its listener specifies one. */
 export const FALLBACK_NAMESPACE = 'default';
 
-/** source_config as stored: every field present, unset is null. Names are the contract's (seed). */
+/** source_config as stored: every field is present, and unset fields are null. The names are those of the API. */
 export interface SourceConfig {
   integration_id: string | null;
   repo_url: string | null;
@@ -19,7 +19,7 @@ export interface SourceConfig {
   listener_config: { cluster_namespace: string | null } | null;
   install_command: string | null;
   build_command: string | null;
-  /** Set by the server, not shown: what the policy then left defaults. Absent: it bends none. */
+  /** Set by the server and not shown: the limits of defaults from the policy at the time of the change. Absent: no limits. */
   default_ceilings?: Ceilings | undefined;
 }
 
@@ -31,33 +31,33 @@ export interface SourceRevisionConfig {
   repo_commit_sha: string | null;
 }
 
-/** A secret of a revision: an environment variable of the app container. Values never leave store, api and listener. */
+/** A secret of a revision: an environment variable of the app container. Values stay within store, api and listener. */
 export interface Secret {
   name: string;
   value: string;
 }
 
-/** What the cluster last reported of a deployment. */
+/** The last reported state of a deployment. */
 export interface Observation {
-  /** The hub's generation that the operator had seen. */
+  /** The generation of the hub that the operator observed. */
   generation: number;
   conditions: Condition[];
   url: string | null;
-  /** Everything switched off, seen so. */
+  /** All pods were observed to be switched off. */
   off: boolean;
   /** Database and cache ready (or external). */
   dataReady: boolean;
   observedAt: Date;
 }
 
-/** A deployment as the hub keeps it. */
+/** A deployment as the hub stores it. */
 export interface Deployment {
   id: string;
   tenantId: string;
   name: string;
   source: Source;
   sourceConfig: SourceConfig;
-  /** Raised by each change of what is wanted; starts at 1. */
+  /** Incremented by each change of the desired state. Starts at 1. */
   generation: number;
   /** Base name of all Kubernetes objects, fixed at creation (see workloads/names.ts). */
   appName: string;
@@ -69,9 +69,9 @@ export interface Deployment {
   activeRevisionId: string | null;
   createdAt: Date;
   updatedAt: Date;
-  /** When deletion was asked for; null while it is wanted. */
+  /** When the deletion was requested. null: it is not being deleted. */
   deleteRequestedAt: Date | null;
-  /** End of the deletion's grace: until then it can be restored. null while it is wanted. */
+  /** End of the grace period, until which it can be restored. null: it is not being deleted. */
   purgeAfter: Date | null;
   observation: Observation | null;
 }
@@ -86,7 +86,7 @@ export interface Revision {
   reason: string | null;
   message: string | null;
   sourceRevisionConfig: SourceRevisionConfig;
-  /** Digest-pinned image, where it could be resolved or was built. */
+  /** The image with its digest, if it was resolved or built. */
   resolvedImage: string | null;
   createdAt: Date;
   updatedAt: Date;

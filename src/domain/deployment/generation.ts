@@ -1,5 +1,5 @@
 /**
- * Generations of the hub are below this. A custom resource with a higher one was changed by another account: the hub does
- * not follow it, and the listener overwrites it. Both keep to this one bound, or such a resource would stay for good.
+ * Upper bound of generations of the hub. A custom resource with a higher one was changed by another account: the hub ignores
+ * it, and the listener overwrites it. Both must use the same bound, or such a resource would never be corrected.
  */
 export const MAX_GENERATION = 2_000_000_000;

@@ -6,8 +6,8 @@ import { compactSpec, type PatchBody, type SourceConfigBody, toSourceConfig } fr
 import type { Source } from './source.ts';
 
 /**
- * What a PATCH makes of a deployment. Pure; decides nothing about rules across fields (source-rules.ts, spec-rules.ts,
- * policy-rules.ts), which look at `next`.
+ * Applies a PATCH to a deployment. Pure. Rules across fields are checked separately on `next` (source-rules.ts, spec-rules.ts,
+ * policy-rules.ts).
  */
 
 export interface Configs {
@@ -15,33 +15,33 @@ export interface Configs {
   readonly sourceRevisionConfig: SourceRevisionConfig;
 }
 
-/** A deployment as far as a PATCH concerns it. */
+/** The parts of a deployment that a PATCH needs. */
 export interface PatchTarget extends Configs {
   readonly source: Source;
   readonly secrets: readonly Secret[];
-  /** Where it runs, whether or not it was asked for. */
+  /** Its listener, whether or not the client chose it. */
   readonly listenerId: string;
   readonly namespace: string;
-  /** URL that the server gives it; null: none. */
+  /** URL that the server assigns. null: none. */
   readonly serverUrl: string | null;
 }
 
 export interface Patched {
-  /** The whole of what is wanted from now on. */
+  /** The complete new desired state. */
   readonly next: Configs & { readonly secrets: readonly Secret[] };
-  /** What was sent and differs from what is stored; the rest null. For rules on what may be sent. */
+  /** The sent values that differ from the stored ones. All others are null. For rules about sent values. */
   readonly asked: Configs;
-  /** Paths of what differs, without values: `source_config.resource_spec.cpu`. Empty: nothing is to be written. */
+  /** Paths of changed fields, without values: `source_config.resource_spec.cpu`. Empty: nothing to write. */
   readonly changed: readonly string[];
-  /** The change makes a new revision. */
+  /** The change creates a new revision. */
   readonly newRevision: boolean;
-  /** Values that only the server sets, other than the current ones: a 422. */
+  /** Changes of values that only the server sets: a 422. */
   readonly shapeIssues: readonly BodyIssue[];
-  /** Immutable fields with another value, required ones cleared, masks of unknown secrets: a 400. */
+  /** Changed immutable fields, cleared required fields, and masks of unknown secrets: a 400. */
   readonly issues: readonly BodyIssue[];
 }
 
-/** JSON equality; the order of keys means nothing, undefined is absent. */
+/** JSON equality, independent of key order. undefined is the same as absent. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right)) {
@@ -57,8 +57,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Merges resource_spec by field: absent keeps, null clears, lists and maps are replaced whole. db_storage_gi is kept by
- * null, since a volume does not shrink; so is all of it when resource_spec itself is null.
+ * Merges resource_spec by field. Absent keeps a value, null clears it, and lists and maps are replaced. null keeps
+ * db_storage_gi, because a volume does not shrink. If resource_spec itself is null, db_storage_gi is kept too.
  */
 function mergeSpec(stored: ResourceSpec | null, sent: ResourceSpec | null): ResourceSpec | null {
   const size = stored?.db_storage_gi;
@@ -76,7 +76,7 @@ function immutableIssue(field: readonly string[]): BodyIssue {
   return { loc: ['source_config', ...field], msg: 'cannot be changed', type: 'immutable' };
 }
 
-/** source_config with the listener that serves the deployment, also where none was asked for. */
+/** source_config with the listener of the deployment, also if the client did not choose it. */
 function withListener({ sourceConfig, listenerId }: PatchTarget): SourceConfig {
   return { ...sourceConfig, listener_id: sourceConfig.listener_id ?? listenerId };
 }
@@ -92,13 +92,13 @@ function immutableIssues(target: PatchTarget, sent: SourceConfigBody): BodyIssue
     : [...issues, immutableIssue(['listener_config', 'cluster_namespace'])];
 }
 
-/** null takes back a URL of the client's own; the one that the server gives is not cleared by a client. */
+/** null removes a URL of the client. A client cannot clear the URL of the server. */
 function mergeUrl(
   { source, sourceConfig: { custom_url: stored }, serverUrl }: PatchTarget,
   sent: string | null | undefined,
 ): string | null {
   if (sent === undefined || source === 'git_host') return stored;
-  // An answer without a URL, sent back, changes nothing.
+  // A response without a URL that is sent back changes nothing.
   return sent ?? (stored === null ? null : serverUrl);
 }
 
@@ -123,7 +123,7 @@ function mergeRevisionConfig(target: PatchTarget, sent: RevisionBody): SourceRev
   const { sourceRevisionConfig: stored, source } = target;
   const merged = { ...stored };
   for (const field of REVISION_FIELDS) {
-    // A built image is the server's to set.
+    // Only the server sets a built image.
     if (sent[field] === undefined || (field === 'image_uri' && source === 'git_host')) continue;
     merged[field] = sent[field];
   }
@@ -188,12 +188,12 @@ function clearedImage(target: PatchTarget, next: SourceRevisionConfig): BodyIssu
   ];
 }
 
-/** What makes a revision is there: internal_image may still wait for its first image. */
+/** Whether a revision can be created. internal_image may not have its first image yet. */
 function canHaveRevision(source: Source, config: SourceRevisionConfig): boolean {
   return source !== 'internal_image' || config.image_uri !== null;
 }
 
-/** Applies a PATCH body of right shape. Applying the same one again, or an answer sent back, changes nothing. */
+/** Applies a valid PATCH body. Applying it again, or sending a response back, changes nothing. */
 export function applyPatch(target: PatchTarget, patch: PatchBody): Patched {
   const config = patch.source_config ?? {};
   const revisionConfig = patch.source_revision_config ?? {};

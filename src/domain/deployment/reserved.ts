@@ -1,6 +1,6 @@
-/** Names that Berth keeps for itself. One place, so that the API refuses exactly what the builders set. */
+/** Reserved names, in one place, so that the API rejects exactly the names that the renderer sets. */
 
-/** Environment variables that Berth sets in the app container: no secret may have such a name. */
+/** Environment variables that Berth sets in the app container. Secrets cannot have these names. */
 export const RESERVED_ENV_NAMES = [
   'COMPONENT',
   'PORT',
@@ -14,7 +14,7 @@ export const RESERVED_ENV_NAMES = [
   'TRACING_PROJECT',
 ] as const;
 
-/** Environment variables that Berth sets in the app container unless a secret of the deployment has the name. */
+/** Environment variables that Berth sets in the app container, unless a secret has the name. */
 export const TRACING_ENV_NAMES = [
   'OTEL_SERVICE_NAME',
   'OTEL_RESOURCE_ATTRIBUTES',
@@ -25,7 +25,7 @@ export const TRACING_ENV_NAMES = [
 
 const ENV_NAMES: ReadonlySet<string> = new Set(RESERVED_ENV_NAMES);
 
-/** Whether Berth sets this environment variable in the app container itself. */
+/** Whether Berth sets this environment variable in the app container. */
 export function isReservedEnvName(name: string): boolean {
   return ENV_NAMES.has(name);
 }
@@ -33,7 +33,7 @@ export function isReservedEnvName(name: string): boolean {
 /** Name of the main container of every app pod. */
 export const APP_CONTAINER_NAME = 'app';
 
-/** Prefix of the names of volumes that Berth adds itself. */
+/** Prefix of the names of volumes that Berth adds. */
 export const RESERVED_VOLUME_PREFIX = 'berth-';
 
 const RESERVED_DOMAIN = 'berth.dev';
@@ -42,7 +42,7 @@ const RESERVED_KEYS: ReadonlySet<string> = new Set([
   ...['name', 'instance', 'component', 'part-of', 'managed-by', 'version'].map(
     (part) => `app.kubernetes.io/${part}`,
   ),
-  // Written by the Deployment controller and the kubelet, or read by the API server as something else than metadata.
+  // Keys that the Deployment controller and the kubelet write, or that the API server interprets.
   'pod-template-hash',
   'controller-revision-hash',
   'kubectl.kubernetes.io/last-applied-configuration',
@@ -57,12 +57,12 @@ const RESERVED_PREFIXES: ReadonlySet<string> = new Set([
   'container.apparmor.security.beta.kubernetes.io',
 ]);
 
-/** Whether a label or annotation key is kept for Berth, or for parts of Kubernetes that a client must not imitate. */
+/** Whether a label or annotation key is reserved for Berth, or for parts of Kubernetes that a client must not imitate. */
 export function isReservedMetadataKey(key: string): boolean {
   const lower = key.toLowerCase();
   const [prefix = ''] = lower.includes('/') ? lower.split('/') : [];
   if (prefix === RESERVED_DOMAIN || prefix.endsWith(`.${RESERVED_DOMAIN}`)) return true;
-  // kubernetes.io/config.*: how the kubelet marks pods that come from files.
+  // kubernetes.io/config.*: the kubelet marks static pods with these.
   if (lower.startsWith('kubernetes.io/config.')) return true;
   return RESERVED_PREFIXES.has(prefix) || RESERVED_KEYS.has(lower);
 }

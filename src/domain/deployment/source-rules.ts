@@ -4,27 +4,27 @@ import { imageRepository, isOfRepository, isUnderRegistry } from '../net/image-r
 import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import type { HostingMode, Source } from './source.ts';
 
-/** What each source requires and refuses, as an ordered list of named checks. A broken one is a 400. */
+/** Required and forbidden fields of each source, as an ordered list of named checks. A violation is a 400. */
 
 export interface SourceRuleInput {
   readonly source: Source;
-  /** What the body asks for; null: nothing, or what is stored already. */
+  /** The requested values. null: not sent, or equal to the stored ones. */
   readonly asked: {
     readonly sourceConfig: SourceConfig;
     readonly sourceRevisionConfig: SourceRevisionConfig;
   };
-  /** What would be stored. */
+  /** The values to store. */
   readonly next: { readonly sourceConfig: SourceConfig; readonly sourceRevisionConfig: SourceRevisionConfig };
-  /** The deployment is to be made, not changed. */
+  /** True for a creation, false for a change. */
   readonly creating: boolean;
   readonly hosting: HostingMode;
-  /** The platform's own registry; null: none, and internal images may be anywhere. */
+  /** The registry of the platform. null: none, and internal images may be in any registry. */
   readonly registry: string | null;
-  /** false: what a repository holds could not be built here; absent: it could. */
+  /** false: this platform cannot build images. Absent: it can. */
   readonly builds?: boolean;
   /**
-   * Whose repository of that registry is the only one that its cluster can pull from, because the hub says who may
-   * (docs/registry.md); absent or null: the registry does not ask the hub.
+   * The owner of the only repository in that registry that its cluster can pull from, because the hub authorizes access
+   * (docs/registry.md). Absent or null: the hub does not authorize access to the registry.
    */
   readonly owner?: { readonly tenantId: string; readonly appName: string } | null;
 }
@@ -50,7 +50,7 @@ const ONLY_GIT: readonly Field[] = [
   ['source_revision_config', 'workflow_config_path'],
 ];
 
-/** The contract's table of sources. */
+/** The rules of each source. */
 export const SOURCE_TRAITS: Readonly<Record<Source, SourceTraits>> = {
   git_host: {
     hosting: ['cloud'],
@@ -91,7 +91,7 @@ function wrongHosting({ source, hosting, creating }: SourceRuleInput): Violation
   ];
 }
 
-/** Accepted, it would wait for ever. */
+/** Rejects git_host where nothing can build it, because it would wait forever. */
 function notBuilt({ source, hosting, creating, builds = true }: SourceRuleInput): Violation[] {
   if (!creating || builds || source !== 'git_host' || hosting !== 'cloud') return [];
   const msg =
@@ -109,13 +109,13 @@ function refused({ source, asked }: SourceRuleInput): Violation[] {
   return SOURCE_TRAITS[source].refused
     .filter((field) => {
       const value = fieldOf(asked, field);
-      // build_on_push: false is fine everywhere.
+      // build_on_push: false is valid for every source.
       return value !== null && value !== false;
     })
     .map((field) => ({ loc: field, msg: `must not be set for ${source}` }));
 }
 
-/** What is pushed to as a branch is named `main` or `refs/heads/main`: what names no branch is never built on push. */
+/** Whether a ref cannot be a branch (`main` or `refs/heads/main`), so that pushes never trigger a build. */
 function isNoBranch(ref: string): boolean {
   if (commitShaSchema.safeParse(ref).success || /^(?:heads|tags|remotes)\//.test(ref)) return true;
   return ref.startsWith('refs/') && !ref.startsWith('refs/heads/');
@@ -125,7 +125,7 @@ function tagBuiltOnPush({ next }: Pick<SourceRuleInput, 'next'>): Violation[] {
   const ref = next.sourceRevisionConfig.repo_ref;
   if (next.sourceConfig.build_on_push !== true || ref === null || !isNoBranch(ref)) return [];
   const msg =
-    'needs a branch, and source_revision_config.repo_ref names none: give NAME or refs/heads/NAME (nobody pushes to a tag or a commit)';
+    'needs a branch, but source_revision_config.repo_ref does not name one: use NAME or refs/heads/NAME, not a tag or a commit';
   return [{ loc: ['source_config', 'build_on_push'], msg }];
 }
 
@@ -138,7 +138,7 @@ function foreignRegistry({ source, asked, registry }: SourceRuleInput): Violatio
 
 const IMAGE_URI = ['source_revision_config', 'image_uri'] as const;
 
-/** Every image that a body names, with where. Containers of a list that is asked for are all judged. */
+/** Every image in a body, with its path. All containers of a sent list are checked. */
 function namedImages({ source, asked }: SourceRuleInput): { image: string; loc: Violation['loc'] }[] {
   const { image_uri: uri } = asked.sourceRevisionConfig;
   const spec = asked.sourceConfig.resource_spec;
@@ -150,7 +150,7 @@ function namedImages({ source, asked }: SourceRuleInput): { image: string; loc: 
   return [...(uri === null || source === 'git_host' ? [] : [{ image: uri, loc: IMAGE_URI }]), ...containers];
 }
 
-/** What is said of an image under a registry that asks the hub. @param own repository of the deployment; null: none */
+/** Message about an image in another repository of the registry. @param own repository of the deployment; null: none */
 function foreignMessage(own: string | null, { creating, registry }: SourceRuleInput): string {
   if (own === null)
     return `must not be under the platform's registry, ${registry}: a deployment of this source has no repository there`;
@@ -160,8 +160,8 @@ function foreignMessage(own: string | null, { creating, registry }: SourceRuleIn
 }
 
 /**
- * Where the hub says who may pull, only images of the deployment's own repository can be: another one would at best come
- * from what a node still has of it, past the registry. Before it is made a deployment has no repository.
+ * If the hub authorizes pulls, only images of the deployment's own repository are allowed: an image of another one could run
+ * only from the cache of a node, without authorization. A deployment has no repository before it is created.
  */
 function foreignRepository(input: SourceRuleInput): Violation[] {
   const { source, registry, owner = null, creating } = input;
@@ -197,10 +197,10 @@ export const SOURCE_RULES: readonly SourceRule[] = [
 const broken = <Input>({ name, check }: SourceRule<Input>, input: Input): BodyIssue[] =>
   check(input).map((violation) => ({ ...violation, type: name }));
 
-/** Every rule of its source that a body breaks. */
+/** Every rule of its source that a body violates. */
 export const sourceIssues = (input: SourceRuleInput): BodyIssue[] =>
   SOURCE_RULES.flatMap((rule) => broken(rule, input));
 
-/** The rule that a repeated revision may break beside the source_config of now: its repo_ref is the wanted one again. */
+/** The rule that a repeated revision can violate with the current source_config, because its repo_ref becomes the desired one again. */
 export const repeatIssues = (next: SourceRuleInput['next']): BodyIssue[] =>
   broken(TAG_BUILT_ON_PUSH, { next });

@@ -1,14 +1,14 @@
 import type { Reason } from '../conditions/conditions.ts';
 
 /**
- * Fields that a cluster can refuse, or never finish, although the API accepts them; with the way back. Every field of
- * resource_spec is in one row. docs/lifecycle.md shows the table.
+ * Fields that a cluster can reject or never complete although the API accepts them, with the recovery. Every field of
+ * resource_spec is in one row. docs/lifecycle.md contains the table.
  */
-export interface WayBack {
-  /** Below source_config.resource_spec where they name nothing else. */
+export interface FieldRecovery {
+  /** Below source_config.resource_spec, unless they name another path. */
   readonly fields: readonly string[];
   readonly refused: string;
-  /** What is reported; empty: nothing, since nothing is refused. */
+  /** Reported reasons. Empty: none, because nothing is rejected. */
   readonly reasons: readonly Reason[];
   readonly back: string;
 }
@@ -18,7 +18,7 @@ const BEFORE = 'PATCH the value before, or any other.';
 const sizes = (prefix: string) =>
   ['cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb'].map((name) => `${prefix}${name}`);
 
-export const WAYS_BACK: readonly WayBack[] = [
+export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
   {
     fields: ['db_storage_gi'],
     refused:

@@ -15,9 +15,9 @@ const argumentsSchema = z.array(text(MAX_ARGUMENT_LENGTH)).max(MAX_ARGUMENTS);
 
 /**
  * An init container or sidecar.
- * `restartPolicy: Always` makes it a native sidecar; OnFailure and Never need Kubernetes ≥ 1.35, which only the
- * cluster's listener knows. The variables that Berth sets are reserved in the app container alone: in these
- * containers `env` may hold any name.
+ * `restartPolicy: Always` makes it a native sidecar. OnFailure and Never need Kubernetes 1.35 or newer, and only the listener
+ * knows the version. Variables that Berth sets are reserved only in the app container: `env` of these containers may contain
+ * any name.
  */
 export const containerSchema = z
   .strictObject({
@@ -67,24 +67,24 @@ export const containerSchema = z
   .describe('A container beside or before the app container.');
 export type Container = z.infer<typeof containerSchema>;
 
-/** Started before the init containers after it, it runs beside the app. */
+/** Whether an init container starts before the following ones and keeps running with the app. */
 export const isNativeSidecar = ({ restartPolicy }: Pick<Container, 'restartPolicy'>): boolean =>
   restartPolicy === 'Always';
 
-/** Sidecars that run beside the app from its start. */
+/** Sidecars that start together with the app. */
 export const ordinary = (sidecars: readonly Container[]): Container[] =>
   sidecars.filter((container) => !isNativeSidecar(container));
 
-/** What is started before the app, in order. Native sidecars come first: they run while the init containers do. */
+/** Containers that start before the app, in order. Native sidecars come first, so that they run during the init containers. */
 export const startOrder = (sidecars: readonly Container[], inits: readonly Container[]): Container[] => [
   ...sidecars.filter(isNativeSidecar),
   ...inits,
 ];
 
-/** Most init containers, and most sidecars. */
+/** Maximum number of init containers, and of sidecars. */
 export const MAX_CONTAINERS = 20;
 
-/** A list of containers: no name twice. */
+/** A list of containers with unique names. */
 export const containersSchema = z
   .array(containerSchema)
   .max(MAX_CONTAINERS)

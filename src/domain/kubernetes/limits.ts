@@ -3,9 +3,8 @@ import { parseQuantity } from './quantity.ts';
 import type { Volume } from './volume.ts';
 
 /**
- * Limits of 0. The kubelet reads a limit of 0 cores or bytes, and a sizeLimit of 0, as no limit at all, while quotas count
- * nothing for it. So no limit may be 0, in whatever spelling. A request of 0 reserves nothing, and 0 of an extended resource
- * is no device, which is what they say.
+ * Limits of 0. The kubelet reads a limit of 0 cores or bytes, and a sizeLimit of 0, as no limit, and quotas do not count it. So
+ * limits of 0 are rejected in every spelling. A request of 0, and 0 of an extended resource (no device), are valid.
  */
 export const ZERO_LIMIT = 'must be more than 0: Kubernetes reads 0 as no limit; leave it out for the default';
 

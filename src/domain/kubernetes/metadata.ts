@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isLabelValue, isQualifiedName } from './names.ts';
 import { byteLength, text } from './text.ts';
 
-/** Kubernetes' bound on all annotations of an object together is 256 KiB; what Berth adds needs a little of it. */
+/** Maximum total size of annotations. Kubernetes allows 256 KiB, and Berth adds some annotations. */
 export const MAX_ANNOTATIONS_BYTES = 240 * 1024;
 const MAX_ENTRIES = 256;
 /** 253 for the prefix, '/', 63 for the name. */
@@ -11,7 +11,7 @@ const MAX_KEY_LENGTH = 317;
 const KEY_MESSAGE =
   "must be '[prefix/]name': a DNS subdomain as prefix, a name of at most 63 letters, digits, '-', '_' or '.'";
 
-/** Labels as the API server takes them. */
+/** Labels that the API server accepts. */
 export const labelsSchema = z
   .record(z.string().max(MAX_KEY_LENGTH), z.string().max(63))
   .superRefine((labels, ctx) => {
@@ -34,7 +34,7 @@ export const labelsSchema = z
   .meta({ freeForm: true });
 export type Labels = z.infer<typeof labelsSchema>;
 
-/** Annotations as the API server takes them. */
+/** Annotations that the API server accepts. */
 export const annotationsSchema = z
   .record(z.string().max(MAX_KEY_LENGTH), text(MAX_ANNOTATIONS_BYTES))
   .superRefine((annotations, ctx) => {

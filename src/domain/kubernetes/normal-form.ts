@@ -4,23 +4,23 @@ import { normalCores, normalQuantity } from './normal-quantity.ts';
 import { VOLUME_KINDS } from './volume.ts';
 
 /**
- * The normal form of pods: two descriptions have the same form exactly when the API server and the kubelet make the same
- * pods of them. Defaults that are written out, empty lists and maps, null, and the spelling of quantities are left out of
- * it. The order of lists stays: containers, variables, arguments and mounts may depend on it.
+ * The normal form of pods. Two descriptions have an equal form exactly if the API server and the kubelet create the same pods
+ * from them. It omits explicit defaults, empty lists and maps, and null, and normalizes quantities. The order of lists stays,
+ * because containers, variables, arguments and mounts may depend on it.
  *
- * It holds as little as possible, so that most of what people write is in normal form as it stands. It is for comparing
- * only: what is applied is what was written.
+ * It contains as little as possible, so that most written descriptions are in normal form already. It is only for comparisons:
+ * the written description is applied.
  * Source of the defaults: k8s.io/kubernetes pkg/apis/core/v1/defaults.go and the API reference, Kubernetes 1.36.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
-/** The normal form of a value; undefined: the same as an absent field. */
+/** Returns the normal form of a value. undefined: equal to an absent field. */
 type Normal = (value: unknown) => unknown;
 
 const isFields = (value: unknown): value is Fields =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
-/** An object with the form of each field; fields without a rule stay. Empty, it still says something. */
+/** An object with normalized fields. Fields without a rule do not change. An empty object is not the same as an absent one. */
 const fieldsOf =
   (rules: Readonly<Record<string, Normal>>): Normal =>
   (value) => {
@@ -34,7 +34,7 @@ const fieldsOf =
     return form;
   };
 
-/** An empty object, list or map is an absent one. */
+/** An empty object, list or map is equal to an absent one. */
 const unlessEmpty =
   (rule: Normal): Normal =>
   (value) => {
@@ -51,7 +51,7 @@ const except =
   (value) =>
     value === standard || value === null ? undefined : value;
 
-/** Strings by name: a value may be anything, the empty string included. */
+/** A map of strings. Values may be empty strings. */
 const map = unlessEmpty((value) => value ?? undefined);
 const quantities = unlessEmpty((value) =>
   isFields(value)
@@ -67,7 +67,7 @@ const unlessFalse = except(false);
 const unlessBlank = except('');
 const unlessZero = except(0);
 
-/** A request that equals its limit is the default of a request. */
+/** A request that is equal to its limit is the default. */
 const RESOURCES = unlessEmpty((value) => {
   const form = fieldsOf({ limits: quantities, requests: quantities })(value);
   if (!isFields(form) || !isFields(form['requests'])) return form;
@@ -93,7 +93,7 @@ const VALUE_FROM = fieldsOf({
   secretKeyRef: OPTIONAL_REF,
 });
 
-/** An entry without a value may ask for the app's: there no value is not an empty one. */
+/** An entry without a value can request the value of the app, so for these names no value differs from an empty value. */
 const variable =
   (isRendered: boolean): Normal =>
   (value) => {
@@ -115,7 +115,7 @@ const MOUNT = fieldsOf({
 
 const SYS_ADMIN = ['SYS_ADMIN', 'CAP_SYS_ADMIN'];
 
-/** Berth fills in `allowPrivilegeEscalation: false` and `drop: [ALL]` (workloads/objects/security.ts): these are defaults too. */
+/** `allowPrivilegeEscalation: false` and `drop: [ALL]` are defaults too, because Berth adds them (workloads/objects/security.ts). */
 const SECURITY = unlessEmpty((value) => {
   const form = fieldsOf({
     privileged: unlessFalse,
@@ -156,7 +156,7 @@ const PORT = fieldsOf({
   hostPort: unlessZero,
 });
 
-/** When the API server has an image pulled whose container does not say. */
+/** The default pull policy of the API server for an image. */
 export function pullsByDefault(image: unknown): string | undefined {
   const parsed = typeof image === 'string' ? parseImageReference(image) : null;
   if (parsed === null) return undefined;
@@ -222,7 +222,7 @@ const SOURCES = fieldsOf({
   csi: fieldsOf({ readOnly: unlessFalse, fsType: unlessBlank, volumeAttributes: map }),
 });
 
-/** A volume that names no source is an empty directory. */
+/** A volume without a source is an empty directory. */
 const VOLUME: Normal = (value) => {
   const form = SOURCES(value) as Fields;
   return VOLUME_KINDS.some((kind) => form[kind] !== undefined) ||
@@ -231,7 +231,7 @@ const VOLUME: Normal = (value) => {
     : { ...form, emptyDir: {} };
 };
 
-/** What the pod template of a custom resource says (`spec.podTemplate`), in normal form. */
+/** `spec.podTemplate` of a custom resource in normal form. */
 export const normalPodTemplate = fieldsOf({
   labels: map,
   annotations: map,
@@ -243,7 +243,7 @@ export const normalPodTemplate = fieldsOf({
   sidecars: listOf(container(false)),
 });
 
-/** Requests and limits of a container, in normal form; undefined: none. */
+/** Requests and limits of a container in normal form. undefined: none. */
 export const normalResources: Normal = RESOURCES;
 
 const POD_SPEC = fieldsOf({
@@ -266,7 +266,7 @@ const POD_SPEC = fieldsOf({
   serviceAccount: () => undefined,
 });
 
-/** A rendered pod template (`spec.template` of a workload), in normal form. */
+/** A rendered pod template (`spec.template` of a workload) in normal form. */
 export const normalTemplate = fieldsOf({
   metadata: unlessEmpty(fieldsOf({ labels: map, annotations: map, creationTimestamp: () => undefined })),
   spec: POD_SPEC,

@@ -6,9 +6,9 @@ import { z } from 'zod';
  */
 
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,3})?$/;
-/** Longer ones are legal in Kubernetes but nobody's number. */
+/** Maximum length. Kubernetes accepts longer ones, but no one needs them. */
 export const MAX_QUANTITY_LENGTH = 64;
-/** The smallest unit that Kubernetes keeps: 10^-9. */
+/** Digits of the smallest unit of Kubernetes quantities: 10^-9. */
 const NANO_DIGITS = 9;
 
 const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
@@ -32,7 +32,7 @@ const BINARY_EXPONENTS: Readonly<Record<string, bigint>> = {
   Ei: 60n,
 };
 
-/** An exact amount in billionths of the unit (a core, a byte, a piece). */
+/** An exact amount in billionths of the unit (core, byte, piece). */
 export type NanoAmount = bigint;
 
 export const NANO_PER_UNIT: NanoAmount = 10n ** BigInt(NANO_DIGITS);
@@ -52,8 +52,8 @@ function scaleToNano(digits: bigint, fractionDigits: number, suffix: string): bi
 }
 
 /**
- * Parses a quantity ("250m", "1.5Gi", "2e3"). Finer than 10^-9 is rounded away from zero, as Kubernetes does.
- * @returns the amount in billionths of the unit, or null if `value` is no quantity
+ * Parses a quantity ("250m", "1.5Gi", "2e3"). Amounts finer than 10^-9 are rounded away from zero, as in Kubernetes.
+ * @returns the amount in billionths of the unit, or null if `value` is not a quantity
  */
 export function parseQuantity(value: string): NanoAmount | null {
   if (value.length > MAX_QUANTITY_LENGTH) return null;
@@ -67,13 +67,13 @@ export function parseQuantity(value: string): NanoAmount | null {
 
 /**
  * Compares two valid quantities by amount.
- * @returns negative, zero or positive, as Array.prototype.sort wants it
- * @throws TypeError if one is no quantity
+ * @returns negative, zero or positive, as for Array.prototype.sort
+ * @throws TypeError if one is not a quantity
  */
 export function compareQuantities(left: string, right: string): number {
   const a = parseQuantity(left);
   const b = parseQuantity(right);
-  if (a === null || b === null) throw new TypeError('failed to compare quantities: one of them is none');
+  if (a === null || b === null) throw new TypeError('failed to compare quantities: one of them is not valid');
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
@@ -81,8 +81,7 @@ export function compareQuantities(left: string, right: string): number {
 const NANO_PER_MILLI: NanoAmount = NANO_PER_UNIT / 1000n;
 
 /**
- * Cores without the rounding error of binary fractions ("0.30000000000000004", a billionth above 300m); any other text as
- * it is.
+ * Cores without the rounding error of binary fractions ("0.30000000000000004", slightly above 300m). Other text is unchanged.
  */
 export function withoutCoreNoise(cores: string): string {
   const nano = parseQuantity(cores) ?? 0n;
@@ -90,7 +89,7 @@ export function withoutCoreNoise(cores: string): string {
   return milli > 0n && nano - milli * NANO_PER_MILLI === 1n ? `${milli}m` : cores;
 }
 
-/** Cores in whole thousandths. Finer ones are rounded up, as the API server does in pod templates, but for float noise. */
+/** Cores in whole millicores, rounded up after removal of rounding errors, as the API server does in pod templates. */
 export function wholeMillicores(cores: string): string {
   const exact = withoutCoreNoise(cores);
   const nano = parseQuantity(exact);

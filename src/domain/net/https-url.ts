@@ -1,16 +1,16 @@
 import { line } from '../kubernetes/text.ts';
 import { isPublicAddress } from './networks.ts';
 
-/** URLs that tenants may give: https, no credentials in them. */
+/** URLs from tenants: https without credentials. */
 
 const MAX_URL_LENGTH = 2048;
 const MAX_HOST_LENGTH = 253;
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const PATH = /^(\/[A-Za-z0-9._~-]+)*\/?$/;
 
-/** Names that mean something else on each machine and in each cluster. */
+/** Suffixes of names that each machine or cluster resolves differently. */
 const LOCAL_SUFFIXES = ['localhost', 'svc', 'cluster.local'];
-/** Names that mean something else in each network, beside those. */
+/** The same, and suffixes that each network resolves differently. */
 const PRIVATE_SUFFIXES = [...LOCAL_SUFFIXES, 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
 
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
@@ -29,7 +29,7 @@ function isUnder(host: string, suffixes: readonly string[]): boolean {
   return suffixes.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
 }
 
-/** Whether a URL's host is a public DNS name or a public address. What a name resolves to is not looked at. */
+/** Whether the host of a URL is a public DNS name or a public address. Names are not resolved. */
 export function isPublicHost(host: string): boolean {
   if (host.startsWith('[')) return isPublicAddress(host.slice(1, -1));
   return IPV4.test(host) ? isPublicAddress(host) : isDnsName(host) && !isUnder(host, PRIVATE_SUFFIXES);
@@ -69,7 +69,7 @@ function urlSchema(checks: readonly Check[]) {
     });
 }
 
-/** URL under which an app is reached from outside: it becomes the host and path of a route. */
+/** External URL of an app: host and path of its route. */
 export const appUrlSchema = urlSchema([
   https,
   noCredentials,
@@ -80,7 +80,7 @@ export const appUrlSchema = urlSchema([
   plainPath,
 ]);
 
-/** URL of a route in a custom resource: as `appUrlSchema`, but the domain of a platform may be anything. */
+/** URL of a route in a custom resource: as `appUrlSchema`, with any domain. */
 export const routeUrlSchema = urlSchema([
   https,
   noCredentials,
@@ -91,11 +91,11 @@ export const routeUrlSchema = urlSchema([
   plainPath,
 ]);
 
-/** As `repositoryUrlSchema`, for installations whose git hosts may be private: whether they may is looked at where that is known. */
+/** As `repositoryUrlSchema`, but hosts may be private. Whether the installation allows that is checked elsewhere. */
 export const anyRepositoryUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, noQuery]);
 
 /** URL of a repository to clone. */
 export const repositoryUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, publicHost, noQuery]);
 
-/** URL of a git host, with the path below which it lies, if any. Whether it may be private is the installation's matter. */
+/** URL of a git host, optionally with a path. Whether it may be private is checked elsewhere. */
 export const gitHostUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, noQuery, plainPath]);

@@ -1,31 +1,31 @@
 import { imageSchema, parseImageReference } from '../kubernetes/image.ts';
 
-/** What the API reads out of an image_uri; the grammar is in kubernetes/image.ts. */
+/** Parts of an image_uri that the API needs. The grammar is in kubernetes/image.ts. */
 
 /** image_uri as sent: `[registry/]name[:tag][@digest]`. */
 export const imageUriSchema = imageSchema;
 
-/** The tag of an image; null: it has none, or there is no image. */
+/** The tag of an image. null: no tag, or no image. */
 export function imageVersion(image: string | null): string | null {
   return image === null ? null : (parseImageReference(image)?.tag ?? null);
 }
 
-/** The image itself where it is pinned to a digest: there is nothing left to resolve. */
+/** The image itself if it is pinned to a digest, so that it need not be resolved. */
 export function pinnedImage(image: string | null): string | null {
   return image !== null && parseImageReference(image)?.digest != null ? image : null;
 }
 
-/** A registry as image references begin with it: without scheme, without a slash at its end. */
+/** A registry in the form of image references: without scheme and trailing slash. */
 const registryName = (registry: string) => registry.replace(/^https?:\/\//, '').replace(/\/+$/, '');
 
-/** The same for each way to write it: hosts have no capital letters, and registries are at port 443 unless one is named. */
+/** The normal form: the host in lower case, without the default port 443. */
 function canonical(name: string): string {
   const [host = '', ...path] = name.split('/');
   return path.length === 0 ? name : [host.toLowerCase().replace(/:443$/, ''), ...path].join('/');
 }
 
 /**
- * Whether an image lies under a registry.
+ * Whether an image is in a registry.
  * @param registry host, with or without a path: `registry.example.com`, `registry.example.com/apps`
  */
 export function isUnderRegistry(image: string, registry: string): boolean {
@@ -33,16 +33,16 @@ export function isUnderRegistry(image: string, registry: string): boolean {
   return canonical(name).startsWith(canonical(`${registryName(registry)}/`));
 }
 
-/** Host of a registry, with its port if it has one: what `docker login` takes. */
+/** Host of a registry with its port, if any, as for `docker login`. */
 export function registryHost(registry: string): string {
   return registryName(registry).split('/', 1)[0] ?? '';
 }
 
 /**
- * The repository of a deployment in the registry of the platform: what is pushed for it or built from its source goes
- * there, and nothing else is pulled for it.
+ * The repository of a deployment in the registry of the platform. Its pushed and built images are there, and the deployment
+ * can pull only from it.
  * @param registry as for isUnderRegistry
- * @returns registry/path, without tag and digest. It never changes: id of the tenant and appName never do.
+ * @returns registry/path, without tag and digest. It never changes, because the id of the tenant and appName do not
  */
 export function imageRepository(
   registry: string,
@@ -51,12 +51,12 @@ export function imageRepository(
   return `${registryName(registry)}/${tenantId}/${appName}`;
 }
 
-/** A repository without the registry's host: what the registry itself calls it. */
+/** A repository without the host: its name in the registry. */
 export function repositoryPath(repository: string): string {
   return repository.slice(repository.indexOf('/') + 1);
 }
 
-/** Whether an image is one of this very repository. */
+/** Whether an image is in exactly this repository. */
 export function isOfRepository(image: string, repository: string): boolean {
   return canonical(parseImageReference(image)?.name ?? '') === canonical(repository);
 }

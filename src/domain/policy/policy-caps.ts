@@ -11,8 +11,8 @@ import type { Caps } from './policy.ts';
 import type { PodView, PolicyView, Violation } from './policy-view.ts';
 
 /**
- * The policy's caps, held against what a deployment would run with: defaults included. A default that follows from a
- * sent value bends to the cap (effective-spec.ts); where the sent value itself is above it, that is the field to name.
+ * Checks the caps of the policy against the effective spec, including defaults. A default that is derived from a sent value is
+ * limited by the cap (effective-spec.ts). If the sent value itself is above it, the issue names that field.
  */
 
 const MEBI = 2n ** 20n;
@@ -47,7 +47,7 @@ const spec = (...path: (string | number)[]) => ['source_config', 'resource_spec'
 
 type Follows = readonly (readonly [ResourceSpecField, readonly ResourceSpecField[]])[];
 
-/** What an unset field of a component follows from, nearest first; the queue's from the main component's, too. */
+/** The fields that an unset field of a component is derived from, nearest first. Those of the queue are derived from api too. */
 function componentFollows(component: Component): Follows {
   const { scale, cpu, cpuLimit, memory, memoryLimit } = COMPONENT_FIELDS[component];
   const main = COMPONENT_FIELDS.api;
@@ -69,7 +69,7 @@ const FOLLOWS: ReadonlyMap<ResourceSpecField, readonly ResourceSpecField[]> = ne
   ['db_memory_limit_mb', ['db_memory_mb']],
 ]);
 
-/** Connections follow from the scales: of those that were sent, the largest. */
+/** The largest sent scale, from which connections are derived. */
 function largestSentScale(sent: ResourceSpec): ResourceSpecField | null {
   const scales = COMPONENTS.flatMap((component) => {
     const { scale } = COMPONENT_FIELDS[component];
@@ -79,13 +79,13 @@ function largestSentScale(sent: ResourceSpec): ResourceSpecField | null {
   return scales.find((field) => sent[field] === most) ?? null;
 }
 
-/** The sent field that makes an unset one too large; null: none does, the plain default is. */
+/** The sent field that makes a derived one too large. null: none, the default itself is too large. */
 function culprit(sent: ResourceSpec, field: ResourceSpecField, cap: number): ResourceSpecField | null {
   if (field === 'db_max_connections') return largestSentScale(sent);
   return (FOLLOWS.get(field) ?? []).find((source) => Number(sent[source] ?? 0) > cap) ?? null;
 }
 
-/** A volume does not shrink: the size that it has is not held against a cap of later. */
+/** The largest allowed size of the volume. A volume cannot shrink, so its current size is allowed even if the cap was lowered. */
 function largestVolume({ stored, keptVolumeGi, caps }: PolicyView): number {
   if (stored === undefined) return caps.storage_gi;
   const { db_storage_gi: asked } = effectiveSpec(stored.resource_spec ?? {}, stored.deployment_type);
@@ -110,11 +110,11 @@ function fieldCaps(view: PolicyView): Violation[] {
 function units(quantity: string, unit: bigint): number {
   const nano = parseQuantity(quantity) ?? 0n;
   const whole = unit * NANO_PER_UNIT;
-  // Rounded up: what is above a cap by less than a thousandth is above it.
+  // Rounded up, so that a value slightly above a cap is still above it.
   return Number((nano * 1000n + whole - 1n) / whole) / 1000;
 }
 
-/** What is capped of a container: its unit and how a cap is told. */
+/** Capped resources of a container, with their units and the suffix for messages. */
 const CONTAINER_CAPS = [
   { resource: 'cpu', cap: 'cpu', unit: 1n, suffix: ' cores' },
   { resource: 'memory', cap: 'memory_mb', unit: MEBI, suffix: 'Mi' },
@@ -136,7 +136,7 @@ function containerCaps({ spec: sent, caps }: PodView): Violation[] {
   );
 }
 
-/** Memory holds what is in an emptyDir of that medium; any other fills the node's disk. */
+/** Caps of emptyDir volumes: of memory for the medium Memory, otherwise of ephemeral storage. */
 function volumeCaps({ spec: sent, caps }: PodView): Violation[] {
   return (sent.volumes ?? []).flatMap(({ emptyDir }, index) => {
     const { medium = '', sizeLimit } = emptyDir ?? {};

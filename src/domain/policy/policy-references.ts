@@ -4,8 +4,8 @@ import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { PodView, Violation } from './policy-view.ts';
 
 /**
- * References to objects that Berth made for another deployment: its database's credentials, its environment, the
- * credentials for its images, its volume. Their names end in `-<8 hex digits of the id>-<what>`; whatever looks so and is not one's own is refused.
+ * Rejects references to objects of other deployments: database credentials, environment, pull Secret and volume. Their names
+ * end in `-<8 hex digits of the id>-<suffix>`. Every such name that does not belong to the deployment itself is rejected.
  */
 const GENERATED_SECRET = /-[0-9a-f]{8}-(db|db-copy|tls|pull|env-\d+)$/;
 const GENERATED_PART = /-(db|db-copy|tls|pull|env-\d+)$/;
@@ -55,7 +55,7 @@ function inContainer(container: Container, loc: (string | number)[]): Reference[
   ];
 }
 
-/** Every Secret and volume claim that a spec names, with the place. */
+/** Every Secret and volume claim that a spec references, with the path. */
 export function references(spec: ResourceSpec): Reference[] {
   return [
     ...(spec.image_pull_secrets ?? []).flatMap(({ name }, index) =>
@@ -68,18 +68,18 @@ export function references(spec: ResourceSpec): Reference[] {
   ];
 }
 
-/** Name of the deployment that Berth would give an object of this name; null: Berth gives no such name. */
+/** Name of the deployment that an object with this name would belong to. null: not a name of Berth. */
 export function generatedFor(name: string): string | null {
   const app = name.replace(GENERATED_PART, '');
   return app === name || app === '' ? null : app;
 }
 
-/** Whether Berth made the Secret of this name, as far as that can be told, and for another deployment than this one. */
+/** Whether a Secret of this name belongs to another deployment, judging by the name. */
 export function isSecretOfAnother(name: string, appName: string): boolean {
   return GENERATED_SECRET.test(name) && name.replace(GENERATED_PART, '') !== appName;
 }
 
-/** Every reference to an object that Berth made for another deployment, and to any database volume. */
+/** Every reference to an object of another deployment, and to any database volume. */
 export function generatedObjectIssues({ spec, appName }: PodView): Violation[] {
   return references(spec)
     .filter(({ name, kind }) =>

@@ -4,14 +4,14 @@ import { CONTAINER_DEFAULTS, type DefaultedResource } from '../resource-spec/con
 import { matchesAny, type Policy } from './policy.ts';
 import type { PodView, Violation } from './policy-view.ts';
 
-/** Which resources the tenant's own containers and volumes may name. */
+/** Rules for resources of the init containers, sidecars and volumes of a tenant. */
 
 const spec = (...path: (string | number)[]) => ['source_config', 'resource_spec', ...path];
 
 const DEFAULTED = Object.keys(CONTAINER_DEFAULTS.limits) as DefaultedResource[];
 const isDefaulted = (name: string) => (DEFAULTED as string[]).includes(name);
 
-/** Devices and huge pages: few on a node, and not given out again while a container has them. */
+/** Devices and huge pages, which are scarce and exclusively allocated. */
 function extendedIssues({ resources }: Container, loc: (string | number)[], allowed: readonly string[]) {
   return (['requests', 'limits'] as const).flatMap((part) =>
     Object.keys(resources?.[part] ?? {})
@@ -23,7 +23,7 @@ function extendedIssues({ resources }: Container, loc: (string | number)[], allo
   );
 }
 
-/** Kubernetes refuses a pod whose request is above the limit that the cluster fills in. */
+/** Rejects requests above the default limit of the cluster, because Kubernetes rejects such pods. */
 function limitIssues({ resources }: Container, loc: (string | number)[]): Violation[] {
   return DEFAULTED.flatMap((name) => {
     const { [name]: request } = resources?.requests ?? {};

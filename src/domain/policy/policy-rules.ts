@@ -11,7 +11,7 @@ import { generatedObjectIssues } from './policy-references.ts';
 import { resourceIssues } from './policy-resources.ts';
 import type { PodView, PolicyInput, PolicyView, Violation } from './policy-view.ts';
 
-/** What the policy refuses of a body, as an ordered list of named checks. A broken one is a 400 that names the field. */
+/** The policy checks of a body, as an ordered list of named checks. A violation is a 400 that names the field. */
 
 const SPEC = ['source_config', 'resource_spec'] as const;
 const inSpec = (...path: (string | number)[]) => [...SPEC, ...path];
@@ -49,7 +49,7 @@ function serviceAccount({ spec }: PodView, policy: Policy): Violation[] {
   ];
 }
 
-/** Every token of a ServiceAccount that a volume asks for. */
+/** Every ServiceAccount token that a volume requests. */
 function tokens({ spec }: PodView) {
   return (spec.volumes ?? []).flatMap((volume, index) =>
     (volume.projected?.sources ?? []).flatMap(({ serviceAccountToken: token }, at) => {
@@ -81,7 +81,7 @@ function isRefusedKey(key: string, { refused_domains, refused_keys, allowed_keys
     refused_domains
       .map((refused) => refused.toLowerCase())
       .some((refused) =>
-        // Runtimes act on keys without a slash, too: io.katacontainers.config.…
+        // Container runtimes also read keys without a slash, such as io.katacontainers.config.…
         refused === '*'
           ? domain !== '' || key.includes('.')
           : domain === refused || domain.endsWith(`.${refused}`),
@@ -148,11 +148,11 @@ function environments({ spec, caps }: PodView): Violation[] {
 interface PolicyRule<View> {
   readonly name: string;
   readonly check: (view: View, policy: Policy) => Violation[];
-  /** No policy allows what this rule refuses. */
+  /** No policy can allow what this rule rejects. */
   readonly always?: true;
 }
 
-/** What pods may be: these hold for a custom resource that nobody sent through the API, too. */
+/** Rules for pods. They also apply to custom resources that were not created by the API. */
 const POD_RULES: readonly PolicyRule<PodView>[] = [
   { name: 'policy_pod_security', check: podSecurity },
   { name: 'policy_volume_kind', check: volumeKinds },
@@ -174,13 +174,13 @@ export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
 
 /** A violation of pods. */
 export interface PodViolation extends Violation {
-  /** Another policy may allow it. */
+  /** Another policy could allow it. */
   readonly byPolicy: boolean;
 }
 
 /**
- * What the policy refuses of the pods of a spec, each with its path below the body. What hangs on more than the spec
- * (numbers of pods, the deployment_type whose caps hold, the URL that the server sets) is the API's alone.
+ * Policy violations of the pods of a spec, with paths below the body. Rules that depend on more than the spec (numbers of pods,
+ * caps of the deployment_type, the URL of the server) are checked only by the API.
  */
 export function podPolicyViolations(spec: ResourceSpec, appName: string, policy: Policy): PodViolation[] {
   const view = { spec, appName, caps: largestCaps(policy) };
@@ -192,17 +192,17 @@ export function podPolicyViolations(spec: ResourceSpec, appName: string, policy:
   ];
 }
 
-/** Everything that the policy refuses of what would be stored. One field may break several rules; the first is told. */
+/** All policy violations of the values to store. If a field violates several rules, only the first is reported. */
 export function policyViolations(input: PolicyInput, policy: Policy): BodyIssue[] {
   const { resource_spec: spec, deployment_type: type } = input.sourceConfig;
   const caps = capsFor(policy, type);
   const effective = effectiveSpec(spec ?? {}, type, caps);
   const view: PolicyView = { ...input, spec: spec ?? {}, effective, caps };
-  const told = new Set<string>();
+  const reportedPaths = new Set<string>();
   return POLICY_RULES.flatMap(({ name, check }) =>
     check(view, policy).map((violation) => ({ ...violation, type: name })),
   ).filter(({ loc }) => {
     const path = JSON.stringify(loc);
-    return !told.has(path) && told.add(path);
+    return !reportedPaths.has(path) && reportedPaths.add(path);
   });
 }

@@ -4,33 +4,33 @@ import type { EffectiveResourceSpec } from '../resource-spec/effective-spec-sche
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { Caps } from './policy.ts';
 
-/** What the policy's rules look at. */
+/** Input of the policy rules. */
 export interface PolicyInput {
   /** As it would be stored. */
   readonly sourceConfig: SourceConfig;
   /**
-   * As it is stored, where the deployment is there already: of what its tenant cannot take back, which are a URL that the
-   * server gave and the size of a volume, only what differs from it is judged. Absent: it is to be made.
+   * The stored values of an existing deployment. Values that a tenant cannot revert (the URL of the server and the size of the
+   * volume) are checked only if they change. Absent: the deployment is being created.
    */
   readonly stored?: SourceConfig;
   /**
-   * Where the stored database is the tenant's own, and is not to be from now on: the volume that is kept of the time before,
-   * GiB; 0: there is none. Absent: the stored size is that of the volume.
+   * Set if a deployment switches from a database of the tenant back to one of Berth: size of the volume that was kept, in GiB;
+   * 0: none. Absent: the stored size is that of the volume.
    */
   readonly keptVolumeGi?: number;
-  /** As it would be stored: what is measured is its count and size. */
+  /** The secrets to store. Their number and size are checked. */
   readonly secrets: readonly Secret[];
-  /** Base name of the deployment's own objects. */
+  /** Base name of the objects of the deployment. */
   readonly appName: string;
-  /** URL that the server itself gives the deployment, allowed whatever the policy says; null: none. */
+  /** URL that the server assigns, which is always allowed. null: none. */
   readonly serverUrl: string | null;
-  /** Host of this API itself; null: not known. */
+  /** Host of this API. null: not known. */
   readonly ownHost: string | null;
-  /** Hosts of the other parts of the platform: registry, tracing and so on; absent: none is known. */
+  /** Hosts of the other parts of the platform, such as registry and tracing. Absent: none is known. */
   readonly platformHosts?: readonly string[];
 }
 
-/** What the rules of pods look at. */
+/** Input of the rules for pods. */
 export interface PodView {
   readonly spec: ResourceSpec;
   /** Base name of the deployment's own objects. */
@@ -38,7 +38,7 @@ export interface PodView {
   readonly caps: Caps;
 }
 
-/** A PolicyInput with what several checks need. */
+/** A PolicyInput with derived values that several checks need. */
 export interface PolicyView extends PolicyInput {
   readonly spec: ResourceSpec;
   readonly effective: EffectiveResourceSpec;

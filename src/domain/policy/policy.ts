@@ -6,14 +6,14 @@ import { RESOURCE_LIMITS, withoutFloatNoise } from '../resource-spec/resource-sp
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from './tenant-quotas.ts';
 
 /**
- * The policy: what a platform team lets its clients configure. A YAML file (BERTH_POLICY) changes single entries of
- * the hosting mode's default; what it means for a request is in policy-rules.ts.
+ * The policy: what clients may configure. A YAML file (BERTH_POLICY) changes single entries of the default of the hosting mode.
+ * policy-rules.ts applies it to requests.
  */
 
 const patterns = z.array(z.string().min(1).max(253)).max(1000);
 const amount = (most: number) => z.int().min(0).max(most);
 
-/** Bodies are held in memory as a whole while they are read and checked. */
+/** Upper bound of body sizes, because bodies are held in memory completely. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 const capsShape = {
@@ -108,11 +108,11 @@ const policyShape = {
     .describe('Maximum size of a request body in bytes, except for requests of listeners.'),
 };
 
-/** A whole policy, every entry given. */
+/** A complete policy. */
 export const policySchema = z.strictObject(policyShape);
 export type Policy = z.infer<typeof policySchema>;
 
-/** The file of BERTH_POLICY: any part of a policy; the rest is the hosting mode's default. Lists are replaced whole. */
+/** The file of BERTH_POLICY: any part of a policy. Other entries have the default of the hosting mode. Lists are replaced. */
 export const policyFileSchema = z
   .strictObject({
     pod_security: policyShape.pod_security.optional(),
@@ -133,7 +133,7 @@ export const policyFileSchema = z
   .describe('What clients may configure.');
 export type PolicyFile = z.infer<typeof policyFileSchema>;
 
-/** Beside the one that Berth runs in, whatever it is called: see hub/api/deployments/deployment-placement.ts. */
+/** Reserved namespaces, in addition to that of Berth itself: see hub/api/deployments/deployment-placement.ts. */
 const SYSTEM_NAMESPACES = ['kube-*', 'berth-system', 'berth-builds'];
 
 const SELF_HOSTED: Policy = {
@@ -171,9 +171,9 @@ const CLOUD: Policy = {
   resources: { allowed_extended: [], default_limits: true },
   service_accounts: { allowed: [], refused: [] },
   service_account_token_audiences: [],
-  // Whoever reads a key of a domain acts on it, or may tomorrow: meshes, injectors, networks, cloud identities, autoscalers.
+  // Controllers act on keys of their domains: meshes, injectors, networks, cloud identities, autoscalers.
   metadata: { refused_domains: ['*'], refused_keys: ['aadpodidbinding'], allowed_keys: [] },
-  // The server's to set: a host of one's choice would be a stranger's under the platform's own domain.
+  // Only the server sets it. With a free choice, a tenant could use hosts of other tenants under the domain of the platform.
   custom_url: { allowed_hosts: [], refused_hosts: [] },
   namespaces: { refused: ['*'] },
   database: { min_connections: 0 },
@@ -199,7 +199,7 @@ const CLOUD: Policy = {
   body_bytes: 512 * 1024,
 };
 
-/** The policy of each hosting mode where no file says otherwise. */
+/** The default policy of each hosting mode. */
 export const DEFAULT_POLICIES: Readonly<Record<HostingMode, Policy>> = {
   self_hosted: SELF_HOSTED,
   cloud: CLOUD,
@@ -207,13 +207,13 @@ export const DEFAULT_POLICIES: Readonly<Record<HostingMode, Policy>> = {
 
 type CapsByType = Policy['caps_by_type'];
 
-/** Cap by cap: a file that changes one of a type leaves the others of that type as they are. */
+/** Merges single caps: a file that changes one cap of a type does not change its other caps. */
 function mergeCapsByType(base: CapsByType, changes: CapsByType = {}): CapsByType {
   const types = DEPLOYMENT_TYPES.filter((type) => base[type] !== undefined || changes[type] !== undefined);
   return Object.fromEntries(types.map((type) => [type, { ...base[type], ...changes[type] }]));
 }
 
-/** The hosting mode's default with the entries of a file in place of its own. */
+/** The default of the hosting mode with the entries of a file. */
 export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Policy {
   const base = DEFAULT_POLICIES[hosting];
   return {
@@ -235,30 +235,30 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
   };
 }
 
-/** The caps of a deployment_type; null: of one without. */
+/** The caps of a deployment_type. null: no type. */
 export function capsFor(policy: Policy, type: DeploymentType | null): Caps {
   return { ...policy.caps, ...(type === null ? {} : policy.caps_by_type[type]) };
 }
 
-/** Of each cap the largest that any deployment may have: for where the deployment_type is not known. */
+/** The largest value of each cap over all types, for callers that do not know the deployment_type. */
 export function largestCaps(policy: Policy): Caps {
   const all = [policy.caps, ...DEPLOYMENT_TYPES.map((type) => capsFor(policy, type))];
   const caps = Object.keys(policy.caps) as (keyof Caps)[];
   return Object.fromEntries(caps.map((cap) => [cap, Math.max(...all.map((each) => each[cap]))])) as Caps;
 }
 
-/** Whether a text matches one of the patterns; `*` stands for any characters. */
+/** Whether a text matches one of the patterns. `*` matches any characters. */
 export function matchesAny(text: string, wanted: readonly string[]): boolean {
   return wanted.some((pattern) => matches(text, pattern));
 }
 
-/** The same for names whose case says nothing. */
+/** The same for case-insensitive names. */
 export function matchesAnyCase(text: string, wanted: readonly string[]): boolean {
   const lower = text.toLowerCase();
   return wanted.some((pattern) => matches(lower, pattern.toLowerCase()));
 }
 
-/** Each part at the first place where it fits: no pattern, however many stars it has, is tried twice at one place. */
+/** Matches each part at its first position, without backtracking, so patterns with many stars are fast. */
 function matches(text: string, pattern: string): boolean {
   const [head = '', ...parts] = pattern.split('*');
   const tail = parts.pop();

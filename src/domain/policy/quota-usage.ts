@@ -11,35 +11,35 @@ import {
   milliCpu,
   type ResourceSpecField,
 } from '../resource-spec/resource-spec.ts';
-import { mostInCluster, type TenantQuota, type TenantQuotas } from './tenant-quotas.ts';
+import { maxInCluster, type TenantQuota, type TenantQuotas } from './tenant-quotas.ts';
 
-/** What a deployment counts for in its tenant's quotas, and whether a change fits into them. */
+/** Usage of tenant quotas by deployments, and checks of changes against them. */
 
-/** Requests at full scale, without the surplus of a rolling update. */
+/** Requests at full scale, without the surge of a rolling update. */
 export interface QuotaUsage {
   readonly cpuM: number;
   readonly memoryMb: number;
   readonly storageGi: number;
 }
 
-/** A tenant's usage. What is being deleted counts for its volume alone, until that is gone. */
+/** Usage of a tenant. A deployment that is being deleted counts only with its volume, until that is deleted. */
 export interface TenantUsage extends QuotaUsage {
-  /** Not being deleted. */
+  /** Number of deployments that are not being deleted. */
   readonly deployments: number;
   readonly beingDeleted: number;
 }
 
-/** Which data services are the tenant's own (DATABASE_URI_CUSTOM, CACHE_URI_CUSTOM), and so count for nothing. */
+/** Data services of the tenant (DATABASE_URI_CUSTOM, CACHE_URI_CUSTOM), which do not count. */
 export interface ExternalServices {
   readonly database: boolean;
   readonly cache: boolean;
-  /** Of a volume that was made while the database was ours: it stays with the deployment. Absent: there is none. GiB. */
+  /** Size in GiB of a volume from the time when Berth ran the database. It stays with the deployment. Absent: none. */
   readonly keptVolumeGi?: number;
 }
 
 type Resource = 'cpu' | 'memory';
 
-/** Pods of one kind: how many there are at full scale, and what each of them requests. */
+/** Pods of one kind: their number at full scale, and the requests of each. */
 interface Part {
   readonly name: string;
   readonly pods: number;
@@ -47,11 +47,11 @@ interface Part {
   readonly cpu: number;
   /** MiB. */
   readonly memory: number;
-  /** The fields that size it. */
+  /** The fields that determine the requests. */
   readonly fields: Readonly<Record<Resource, ResourceSpecField>>;
 }
 
-/** Everything that a deployment counts for, part by part. */
+/** The usage of a deployment, by part. */
 export interface Demand {
   readonly parts: readonly Part[];
   readonly storageGi: number;
@@ -63,8 +63,8 @@ const UNITS: Readonly<Record<Resource, bigint>> = {
 };
 
 /**
- * What a container requests, in billionths. Kubernetes takes a limit without a request for both; one that names neither
- * has what tenants' namespaces give it.
+ * The request of a container, in billionths. In Kubernetes, a limit without a request sets both. A container without both gets
+ * the defaults of the namespaces of tenants.
  */
 function requested({ resources }: Container, resource: Resource): bigint {
   const named = resources?.requests?.[resource] ?? resources?.limits?.[resource];
@@ -76,9 +76,8 @@ const largest = (amounts: readonly bigint[]) =>
   amounts.reduce((most, each) => (each > most ? each : most), 0n);
 
 /**
- * What a pod of the app requests, rounded up to a millicore or MiB, as the scheduler counts it: all containers that run
- * beside each other, or what an init container needs beside the native sidecars that were started before it, whichever
- * is more.
+ * The request of an app pod, rounded up to a millicore or MiB, as the scheduler computes it: the larger of the sum of all
+ * concurrent containers, and of each init container with the native sidecars that start before it.
  */
 function podRequest(effective: EffectiveResourceSpec, own: number, resource: Resource): number {
   const unit = UNITS[resource];
@@ -118,7 +117,7 @@ function dataPart(
   return { name, pods: 1, cpu: milliCpu(effective[fields.cpu]), memory: effective[fields.memory], fields };
 }
 
-/** What a deployment counts for. Switched off, it is its database's volume alone. */
+/** The usage of a deployment. While it is switched off, only its database volume counts. */
 export function demandOf(sourceConfig: SourceConfig, external: ExternalServices): Demand {
   const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings } = sourceConfig;
   const effective = effectiveSpec(spec ?? {}, type, ceilings);
@@ -142,10 +141,10 @@ export function usageOf(demand: Demand): QuotaUsage {
   return { cpuM: total(demand, 'cpu'), memoryMb: total(demand, 'memory'), storageGi: demand.storageGi };
 }
 
-/** An amount as quotas state it: cores, MiB, GiB. */
+/** An amount in the unit of the quota: cores, MiB, GiB. */
 const shown = (amount: number, quota: TenantQuota) => (quota === 'cpu' ? amount / 1000 : amount);
 
-/** The field of the part that takes most, and the sum, part by part: "api 4 × 0.5, database 1". */
+/** The field of the largest part, and the sum by part: "api 4 × 0.5, database 1". */
 function terms(demand: Demand, resource: Resource, quota: TenantQuota) {
   const parts = demand.parts.toSorted((a, b) => b.pods * b[resource] - a.pods * a[resource]);
   const text = parts.map((part) => {
@@ -158,7 +157,7 @@ function terms(demand: Demand, resource: Resource, quota: TenantQuota) {
 interface Row {
   readonly quota: TenantQuota;
   readonly unit: string;
-  /** The bound that follows from the quota; absent: the quota itself. */
+  /** The bound that is derived from the quota. Absent: the quota itself. */
   readonly bound?: (quota: number) => number;
   readonly amount: (usage: TenantUsage) => number;
   readonly blame: (demand: Demand) => { readonly loc: readonly string[]; readonly text: string };
@@ -183,10 +182,10 @@ const ROWS: readonly Row[] = [
     blame: () => ({ loc: [], text: '' }),
   },
   {
-    // What is made and deleted in turn must not pile up in the cluster.
+    // Deployments that are created and deleted repeatedly must not accumulate in the cluster.
     quota: 'deployments',
     unit: 'deployments, with those that are still being deleted',
-    bound: mostInCluster,
+    bound: maxInCluster,
     amount: ({ deployments, beingDeleted }) => deployments + beingDeleted,
     blame: () => ({ loc: [], text: '' }),
   },
@@ -207,14 +206,14 @@ const ROWS: readonly Row[] = [
 
 export interface QuotaQuestion {
   readonly quotas: TenantQuotas;
-  /** Of the tenant's other deployments. */
+  /** Usage of the other deployments of the tenant. */
   readonly others: TenantUsage;
-  /** What this deployment counts for now; all 0 for one that is not there yet. */
+  /** Current usage of this deployment. 0 for a new one. */
   readonly before: TenantUsage;
   readonly demand: Demand;
 }
 
-/** Why a change does not fit into the quotas, with the arithmetic. What it lowers, or leaves as it is, always fits. */
+/** Why a change exceeds the quotas, with the calculation. Lowered or unchanged usage is always allowed. */
 export function quotaIssues({ quotas, others, before, demand }: QuotaQuestion): BodyIssue[] {
   const after: TenantUsage = { deployments: 1, beingDeleted: 0, ...usageOf(demand) };
   return ROWS.flatMap(({ quota, unit, bound = identity, amount, blame }) => {

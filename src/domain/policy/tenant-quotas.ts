@@ -5,7 +5,7 @@ import { withoutFloatNoise } from '../resource-spec/resource-spec.ts';
 
 const most = (max: number) => z.number().min(0).max(max).nullable();
 
-/** What all deployments of a tenant may use together, by what their effective resource_spec asks for at most. */
+/** Limits for all deployments of a tenant together, based on the maximum requests of their effective resource_spec. */
 export const tenantQuotasSchema = z.strictObject({
   deployments: z
     .int()
@@ -31,23 +31,23 @@ export const tenantQuotasSchema = z.strictObject({
 export type TenantQuotas = z.infer<typeof tenantQuotasSchema>;
 export type TenantQuota = keyof TenantQuotas;
 
-/** What is set for one tenant; an entry that is absent is the policy's. */
+/** Values for one tenant. Absent entries are those of the policy. */
 export const tenantQuotaChangesSchema = tenantQuotasSchema.partial();
 
-/** Deployments that may be on their way out beside any quota; more where the quota is larger. */
-const LEAST_ON_THEIR_WAY_OUT = 10;
+/** Minimum number of deployments that may be in deletion in addition to the quota. */
+const MIN_BEING_DELETED = 10;
 
-/** Most deployments of a tenant with this quota of them that something may be in the cluster of. */
-export function mostInCluster(deployments: number): number {
-  return deployments + Math.max(deployments, LEAST_ON_THEIR_WAY_OUT);
+/** Maximum number of deployments of a tenant with objects in the cluster, for this quota. */
+export function maxInCluster(deployments: number): number {
+  return deployments + Math.max(deployments, MIN_BEING_DELETED);
 }
 
-/** The quotas in force for a tenant: its own entries in place of the policy's. */
+/** The effective quotas of a tenant: its own entries override those of the policy. */
 export function quotasInForce(policy: TenantQuotas, own: Partial<TenantQuotas>): TenantQuotas {
   return { ...policy, ...own };
 }
 
-/** Whether any of them limits anything. */
+/** Whether any quota has a limit. */
 export function isLimited(quotas: Partial<TenantQuotas>): boolean {
   return Object.values(quotas).some((quota) => quota !== null);
 }

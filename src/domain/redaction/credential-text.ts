@@ -1,7 +1,7 @@
-/** Credentials that are known by their form, whoever's they are. */
+/** Credentials that are recognized by their form. */
 
 const MASK = '***';
-/** What the registry of the platform is called with (hub/registry/credential.ts). */
+/** Credentials for the registry of the platform (hub/registry/credential.ts). */
 const REGISTRY = /berth-registry\.[\w-]+\.[\w-]+/g;
 /** `scheme://user:password@`. */
 const PASSWORD = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s:/?#@]{0,256}:)[^\s@/]{1,1024}@/gi;

@@ -1,4 +1,4 @@
-import type { ToldFailure } from '../conditions/failure-source.ts';
+import type { ReportedFailure } from '../conditions/failure-source.ts';
 import type { ClusterReport } from '../deployment/cluster-report.ts';
 import { CUT, FormIndex, MOST_PLACES, SHORTEST, Steps } from './form-index.ts';
 
@@ -160,7 +160,7 @@ export function withTexts(report: ClusterReport, masked: (text: string) => strin
   };
 }
 
-function maskedFailure<Failure extends ToldFailure>(
+function maskedFailure<Failure extends ReportedFailure>(
   failure: Failure,
   masked: (text: string) => string,
 ): Failure {

@@ -1,22 +1,22 @@
 import type { BodyIssue } from '../core/body-issue.ts';
 import type { Secret } from '../deployment/deployment.ts';
 
-/** What is shown instead of the value of a secret. Sent back for an existing name, it keeps the stored value. */
+/** Shown instead of the value of a secret. If it is sent back for an existing name, the stored value is kept. */
 export const SECRET_MASK = '**********';
 
-/** The same list with every value masked. */
+/** The list with every value masked. */
 export function maskSecrets(secrets: readonly Secret[]): Secret[] {
   return secrets.map(({ name }) => ({ name, value: SECRET_MASK }));
 }
 
-/** Whether two lists give the same environment: order means nothing. */
+/** Whether two lists define the same environment, independent of order. */
 export function sameSecrets(left: readonly Secret[], right: readonly Secret[]): boolean {
   if (left.length !== right.length) return false;
   const values = new Map(left.map(({ name, value }) => [name, value]));
   return right.every(({ name, value }) => values.get(name) === value);
 }
 
-/** A sent list with the stored values in place of masks; a mask for a name that is not stored is an issue. */
+/** Replaces masks in a sent list by the stored values. A mask for an unknown name is an issue. */
 export function unmaskSecrets(
   stored: readonly Secret[],
   sent: readonly Secret[],

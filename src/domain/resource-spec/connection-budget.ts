@@ -1,19 +1,19 @@
 /**
- * How the database's connections are shared out: every pod gets a pool so that all pods together, a rolling update's
- * surplus included, stay below max_connections with some left for the operator and for people.
+ * Divides the database connections between pods. All pools together, including the surge of a rolling update, stay below
+ * max_connections, with a reserve for the operator and for people.
  */
 
-/** Rolling updates run a quarter more pods than wanted. */
+/** Rolling updates run up to a quarter more pods. */
 const SURGE = 1.25;
-/** Connections that no pod may take: superuser, probes, migrations by hand. */
+/** Reserved connections: superuser, probes, manual migrations. */
 export const RESERVED_CONNECTIONS = 10;
-/** max_connections where none was sent: at least this, and in steps of this, so that small changes of scale restart no database. */
+/** Minimum and step of derived max_connections, so that small changes of scale do not restart the database. */
 const CONNECTIONS_STEP = 100;
-/** Connections a pod gets where the database is sized to fit. */
+/** Pool size of a pod for derived max_connections. */
 const USUAL_POOL = 10;
-/** More helps no pod. */
+/** Maximum pool size. */
 const LARGEST_POOL = 100;
-/** Beyond this the pools shrink before max_connections grows. */
+/** Above this, pools shrink before max_connections grows. */
 const COMFORTABLE_CONNECTIONS = 1000;
 
 export interface ConnectionBudget {
@@ -25,17 +25,17 @@ export interface ConnectionBudget {
   poolSize: number;
 }
 
-/** Pods that components of these largest scales run during a rolling update. */
+/** Number of pods during a rolling update, for these maximum scales. */
 export function podsWithSurge(maxScales: readonly number[]): number {
   return maxScales.reduce((sum, scale) => sum + Math.ceil(scale * SURGE), 0);
 }
 
-/** The smallest max_connections at which every one of `pods` gets one connection. */
+/** The smallest max_connections with one connection for each pod. */
 export function fewestConnections(pods: number): number {
   return pods + RESERVED_CONNECTIONS + 1;
 }
 
-/** As many as are comfortable, but no more than the ceiling unless the pods cannot do with fewer. */
+/** Derives max_connections. It exceeds the ceiling only if the pods need more. */
 function derivedConnections(pods: number, ceiling: number, floor: number): number {
   const comfortable = Math.min(pods * USUAL_POOL + RESERVED_CONNECTIONS + 1, COMFORTABLE_CONNECTIONS);
   const needed = Math.max(comfortable, fewestConnections(pods));
@@ -44,12 +44,12 @@ function derivedConnections(pods: number, ceiling: number, floor: number): numbe
 }
 
 /**
- * Shares out the connections.
- * @param maxScales most pods of each component that exists (executor 1; all 0 while switched off)
- * @param sent db_max_connections as sent; null: derived from the scales. One that `connectionShortage` refuses still
- *   gives a pool of 1.
- * @param ceiling what derived connections do not exceed where every pod still gets one
- * @param floor what derived connections do not fall below, up to the ceiling: room to scale without a restart
+ * Divides the connections.
+ * @param maxScales maximum number of pods of each existing component (executor 1; all 0 while switched off)
+ * @param sent db_max_connections as sent; null: derived from the scales. A value that `connectionShortage` rejects still gives
+ *   a pool of 1
+ * @param ceiling maximum of derived connections, if every pod still gets one
+ * @param floor minimum of derived connections, up to the ceiling, to allow scaling without a restart
  */
 export function connectionBudget(
   maxScales: readonly number[],
@@ -64,7 +64,7 @@ export function connectionBudget(
   return { pods, maxConnections, poolSize };
 }
 
-/** Why `sent` connections are too few for these components, with the arithmetic; null if they are enough. */
+/** Why `sent` connections are too few for these components, with the calculation. null: they are enough. */
 export function connectionShortage(components: ReadonlyMap<string, number>, sent: number): string | null {
   const pods = podsWithSurge([...components.values()]);
   const needed = fewestConnections(pods);

@@ -12,7 +12,7 @@ import {
   type ResourceSpec,
 } from './resource-spec.ts';
 
-/** What a deployment runs with: resource_spec with every default filled in. Defaults bend to what was sent. */
+/** The effective resource_spec of a deployment, with all defaults. Defaults adapt to sent values. */
 
 interface Scale {
   min: number;
@@ -51,34 +51,34 @@ const DATABASE_DEFAULTS = { cpu: twice(1), memory: twice(1024) };
 
 type Sent<T> = T | null | undefined;
 
-/** What a value that follows from a sent one is bent to: twice a request, or connections for all pods, go no higher. */
+/** Upper limits of values that are derived from sent ones, such as limits of twice the request, and connections for all pods. */
 export interface Ceilings extends Pick<Caps, 'cpu' | 'memory_mb' | 'db_connections'> {
-  /** Of fields in whole cores. Absent: `cpu`, also where that is a fraction, as what was stored without it runs. */
+  /** Limit for fields in whole cores. Absent: `cpu`, even if it is a fraction, as for specs that were stored without it. */
   whole_cpu?: number | undefined;
-  /** Connections that a database takes at least, where none were sent. Absent: what the scales need. */
+  /** Minimum of derived connections. Absent: as many as the scales need. */
   min_db_connections?: number | undefined;
 }
 
-/** Where no policy says less. */
+/** Limits without a policy. */
 const NO_CEILINGS: Ceilings = {
   cpu: RESOURCE_LIMITS.cpu,
   memory_mb: RESOURCE_LIMITS.memoryMb,
   db_connections: RESOURCE_LIMITS.dbConnections,
 };
 
-/** Whether they are no lower than what a field may be: the same comes of any spec without them. */
+/** Whether the limits have no effect on any valid spec. */
 export const bendNothing = ({ cpu, memory_mb, db_connections, min_db_connections }: Ceilings): boolean =>
   min_db_connections === undefined &&
   cpu >= NO_CEILINGS.cpu &&
   memory_mb >= NO_CEILINGS.memory_mb &&
   db_connections >= NO_CEILINGS.db_connections;
 
-/** Components whose cores are whole numbers in the contract; those of the database are, too. */
+/** Components with whole cores in the API. The database has whole cores too. */
 const WHOLE_CORES: ReadonlySet<Component> = new Set(['orchestrator', 'executor']);
 
 const wholeCpu = ({ cpu, whole_cpu: whole }: Ceilings): number => whole ?? cpu;
 
-/** min ≤ max, min 0 only at max 0: a component that is on runs at least one pod. */
+/** Ensures min ≤ max, and min ≥ 1 unless max is 0: a component that is on runs at least one pod. */
 function bendScale(min: Sent<number>, max: Sent<number>, defaults: Scale): Scale {
   const most = max ?? Math.max(defaults.max, min ?? 0);
   const fewest = Math.max(1, min ?? defaults.min);
@@ -91,7 +91,7 @@ function bendSize(request: Sent<number>, limit: Sent<number>, defaults: Size, ce
   return { request: requested, limit: limit ?? Math.max(requested, Math.min(2 * requested, ceiling)) };
 }
 
-/** Cores, computed in whole millicores: binary fractions never show. */
+/** Cores, computed in whole millicores to avoid rounding errors. */
 function bendCpu(request: Sent<number>, limit: Sent<number>, defaults: Size, ceiling: number): Size {
   const milli = (value: Sent<number>) => (value == null ? null : milliCpu(value));
   const size = bendSize(
@@ -148,7 +148,7 @@ export function isOff(spec: Pick<ResourceSpec, 'max_scale'>): boolean {
   return spec.max_scale === 0;
 }
 
-/** Most pods of each component that exists; 0 all through while the deployment is switched off. */
+/** Maximum number of pods of each existing component. All 0 while the deployment is switched off. */
 function maxScales(components: Components, off: boolean): Map<Component, number> {
   const scales = new Map<Component, number>();
   for (const name of COMPONENTS) {
@@ -158,7 +158,7 @@ function maxScales(components: Components, off: boolean): Map<Component, number>
   return scales;
 }
 
-/** Most pods of each component of a spec, defaults filled in: what the database must bear. */
+/** Maximum number of pods of each component of a spec, with defaults. The database must support them. */
 export function largestScales(spec: ResourceSpec, type: DeploymentType | null): Map<Component, number> {
   return maxScales(effectiveComponents(spec, TYPE_DEFAULTS[type ?? 'dev'], NO_CEILINGS), isOff(spec));
 }
@@ -263,10 +263,10 @@ function placement(spec: ResourceSpec) {
 
 /**
  * Fills in every default.
- * @param spec resource_spec as stored: its stored values do not contradict each other (spec-rules.ts)
+ * @param spec resource_spec as stored, without contradictions (spec-rules.ts)
  * @param type deployment_type; null: the sizes of `dev`
- * @param ceilings what the policy left the spec when it was stored (`SourceConfig.default_ceilings`), never what it
- *   says today: a stored record means the same whatever becomes of the policy. Bound only what follows from sent values
+ * @param ceilings limits of the policy at the time of the change (`SourceConfig.default_ceilings`), not those of the current
+ *   policy, so that a policy change does not affect stored specs. They limit only values that are derived from sent ones
  */
 export function effectiveSpec(
   spec: ResourceSpec,
@@ -288,7 +288,7 @@ export function hasComponent(effective: EffectiveResourceSpec, component: Compon
   return effective[COMPONENT_FIELDS[component].cpu] !== null;
 }
 
-/** Pods of a component: 0 and 0 while it, or the whole deployment, is off or it does not exist; executor 1 and 1. */
+/** Scale of a component: 0 and 0 if it does not exist or is off, or the deployment is off; 1 and 1 for the executor. */
 export function componentScale(effective: EffectiveResourceSpec, component: Component): Scale {
   if (isOff(effective) || !hasComponent(effective, component)) return { min: 0, max: 0 };
   const { scale } = COMPONENT_FIELDS[component];

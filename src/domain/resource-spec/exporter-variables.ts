@@ -1,8 +1,8 @@
 import { RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from '../deployment/reserved.ts';
 
 /**
- * Variables that say where an app's telemetry goes and who can read it on the way. With one of them of a tenant's own, the
- * headers of the platform, which are credentials, could reach an endpoint that is not the platform's.
+ * Variables that determine where telemetry is sent and who can read it in transit. If a tenant sets one of them, the headers of
+ * the platform, which are credentials, could reach an endpoint of the tenant.
  */
 
 const ENDPOINTS = 'OTEL_EXPORTER_OTLP_(?:[A-Z]+_)?ENDPOINT';
@@ -14,14 +14,14 @@ const TRUST = [
 ].join('|');
 const PROXIES = '(?:HTTP|HTTPS|ALL|GRPC)_PROXY|(?:http|https|all|grpc)_proxy';
 
-/** The names, as one regular expression that RE2 takes too. */
+/** The names as a regular expression that RE2 supports too. */
 export const EXPORTER_VARIABLE = new RegExp(`^(?:${ENDPOINTS}|${UNENCRYPTED}|${TRUST}|${PROXIES})$`);
 
 const SET_BY_BERTH: ReadonlySet<unknown> = new Set([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES]);
 
 /**
- * Whether the app container may have a variable of this name that a container of the user's can ask for: by an entry
- * without a value, which is therefore not the same as an empty value.
+ * Whether an init container or sidecar can request a variable of this name from the app container, by an entry without a value.
+ * For these names, no value is not the same as an empty value.
  */
 export function mayComeFromApp(name: unknown): boolean {
   return SET_BY_BERTH.has(name) || (typeof name === 'string' && EXPORTER_VARIABLE.test(name));
@@ -32,25 +32,25 @@ const INSECURE = new RegExp(`^(?:${UNENCRYPTED})$`);
 const OWN_TRUST = new RegExp(`^(?:${TRUST})$`);
 const PROXY = new RegExp(`^(?:${PROXIES})$`);
 
-/** Those of a list of names that the custom resource has to name beside the ones of OpenTelemetry that it names already. */
+/** The exporter variables in a list of names that the custom resource must list, in addition to OpenTelemetry variables. */
 export function exporterVariables(names: readonly string[]): string[] {
   const known: readonly string[] = TRACING_ENV_NAMES;
   const found = names.filter((name) => EXPORTER_VARIABLE.test(name) && !known.includes(name)).toSorted();
-  return found.length <= MAX_EXPORTER_VARIABLES ? found : mostSpecific(found);
+  return found.length <= MAX_EXPORTER_VARIABLES ? found : mostRelevant(found);
 }
 
-/** Most names that the custom resource holds; each is an entry in every pod template too. */
+/** Maximum number of names in the custom resource. Each is an entry in every pod template too. */
 export const MAX_EXPORTER_VARIABLES = 64;
 
-/** What exporters read today: some 40. Others name kinds of telemetry that do not exist. */
+/** About 40 names that exporters read. Other names are of kinds of telemetry that do not exist. */
 const IN_USE =
   /^(?!OTEL_)|^OTEL_EXPORTER_OTLP_(?:(?:TRACES|METRICS|LOGS|PROFILES)_)?(?:ENDPOINT|INSECURE|(?:CLIENT_)?CERTIFICATE|CLIENT_KEY)$/;
 
 /**
- * As many as fit: those that exporters read, one of each kind, which is enough to decide about the platform's headers, and
- * some of the others.
+ * Selects names up to the maximum: those that exporters read, one of each kind (enough to decide about the headers of the
+ * platform), and some of the others.
  */
-function mostSpecific(found: readonly string[]): string[] {
+function mostRelevant(found: readonly string[]): string[] {
   const ofEachKind = [ENDPOINT, INSECURE, OWN_TRUST].flatMap(
     (kind) => found.find((name) => kind.test(name)) ?? [],
   );
@@ -58,14 +58,14 @@ function mostSpecific(found: readonly string[]): string[] {
   return [...order].slice(0, MAX_EXPORTER_VARIABLES).toSorted();
 }
 
-/** Whether one of these variables is an endpoint: then the platform's endpoint, protocol and headers are not set. */
+/** Whether one of these variables is an endpoint. Then endpoint, protocol and headers of the platform are not set. */
 export function hasOwnEndpoint(names: readonly string[]): boolean {
   return names.some((name) => ENDPOINT.test(name));
 }
 
 /**
- * Whether headers that are sent to the platform's endpoint could be read on the way by what these variables name: without
- * TLS, or by a proxy that sees the headers, because the endpoint has no TLS or the app trusts other authorities.
+ * Whether these variables could expose headers to the endpoint of the platform: by disabling TLS, or by a proxy that can read
+ * them, because the endpoint has no TLS or the app trusts other authorities.
  */
 export function exposesHeaders(names: readonly string[], endpoint: string): boolean {
   if (names.some((name) => INSECURE.test(name))) return true;
@@ -75,10 +75,10 @@ export function exposesHeaders(names: readonly string[], endpoint: string): bool
 
 const SIGNALS = ['TRACES', 'METRICS', 'LOGS'] as const;
 
-/** Endpoint of one kind of telemetry, which wins over OTEL_EXPORTER_OTLP_ENDPOINT. */
+/** Endpoint of one kind of telemetry, which takes precedence over OTEL_EXPORTER_OTLP_ENDPOINT. */
 export type SignalEndpoint = `OTEL_EXPORTER_OTLP_${(typeof SIGNALS)[number]}_ENDPOINT`;
 
-/** The platform's endpoint of each kind of telemetry, as OpenTelemetry derives it from the one of all. */
+/** The endpoint of each kind of telemetry, as OpenTelemetry derives it from the general one. */
 export function signalEndpoints(endpoint: string, protocol: string): readonly [SignalEndpoint, string][] {
   const base = endpoint.replace(/\/+$/, '');
   return SIGNALS.map((signal) => [

@@ -1,6 +1,6 @@
 /**
- * Sizes of the database's volume that were in effect before the one of now, so that they are accepted again until the
- * cluster has reported a larger volume. The hub keeps them: a report may come late, or not at all.
+ * Previous sizes of the database volume, which are accepted again until the cluster reports a larger volume. The hub stores
+ * them, because a report may arrive late or never.
  */
 
 /** A size that was in effect. */
@@ -13,7 +13,7 @@ export interface FormerSize {
 }
 
 /** What is known of the volume. */
-export interface SizesKnown {
+export interface KnownSizes {
   /** The size in effect now, in Gi. */
   readonly sizeGi: number;
   /** Ordered by generation. */
@@ -25,18 +25,18 @@ export interface SizesKnown {
 }
 
 /** Most sizes that are kept. */
-const MOST = 16;
+const MAX_FORMER_SIZES = 16;
 
 /**
  * Capacity of the volume in Gi. A report of an earlier listener has it only where it is not the size in effect. Before the
  * first report it is the first size: no cluster has grown a volume by itself.
  */
-export function knownCapacity({ sizeGi, former, observedGeneration, capacityGi }: SizesKnown): number {
+export function knownCapacity({ sizeGi, former, observedGeneration, capacityGi }: KnownSizes): number {
   return capacityGi ?? former.find(({ until }) => until > observedGeneration)?.gi ?? sizeGi;
 }
 
 /** Former sizes that are accepted again although they are below the capacity: the volume has not grown since. */
-export function acceptedAgain(known: SizesKnown): readonly FormerSize[] {
+export function acceptedAgain(known: KnownSizes): readonly FormerSize[] {
   const capacity = knownCapacity(known);
   return known.former.filter(
     ({ gi, capacityGi }) => gi < capacity && capacityGi !== null && capacityGi >= capacity,
@@ -44,7 +44,7 @@ export function acceptedAgain(known: SizesKnown): readonly FormerSize[] {
 }
 
 /** The former sizes after the size has changed. `generation` is the first one with the new size. */
-export function withFormerSize(known: SizesKnown, generation: number): FormerSize[] {
+export function withFormerSize(known: KnownSizes, generation: number): FormerSize[] {
   const { sizeGi, former, observedGeneration, capacityGi } = known;
   const isReported = observedGeneration > 0 || capacityGi !== null;
   const latest = { until: generation, gi: sizeGi, capacityGi: isReported ? knownCapacity(known) : null };
@@ -56,7 +56,7 @@ export function withFormerSize(known: SizesKnown, generation: number): FormerSiz
 /** Drops the oldest but one: the first is that of the last report, and the last ones are what a user returns to. */
 function merged(sizes: readonly FormerSize[]): FormerSize[] {
   const [first, second, third, ...rest] = sizes;
-  if (sizes.length <= MOST || first === undefined || second === undefined || third === undefined)
+  if (sizes.length <= MAX_FORMER_SIZES || first === undefined || second === undefined || third === undefined)
     return [...sizes];
   // The larger of two: a late report of either of them then stands for no less than the volume has.
   const both = { until: third.until, gi: Math.max(second.gi, third.gi), capacityGi: null };

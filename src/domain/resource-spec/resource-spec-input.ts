@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { milliCpu, RESOURCE_SPEC_FIELDS, resourceSpecSchema, withoutFloatNoise } from './resource-spec.ts';
 
 /**
- * resource_spec as clients write it. Liberties that are put into one form here so that nothing behind has to know them:
- * null is absent anywhere inside containers, volumes and mounts (typed clients send every member), a quantity may be a
- * JSON number (both as the Kubernetes API server takes them), and cores may carry the rounding error of binary
- * fractions (0.1 + 0.2 is 0.30000000000000004).
+ * Normalizes resource_spec from clients, so that other code need not handle these variants: null means absent anywhere inside
+ * containers, volumes and mounts (typed clients send every member), quantities may be JSON numbers (the Kubernetes API server
+ * accepts both too), and cores may have the rounding error of binary fractions (0.1 + 0.2 is 0.30000000000000004).
  */
 
 export const NESTED_FIELDS: ReadonlySet<string> = new Set([
@@ -21,7 +20,7 @@ export const QUANTITIES: ReadonlySet<string> = new Set(['sizeLimit', 'divisor'])
 const CORE_FIELDS: ReadonlySet<string> = new Set(
   RESOURCE_SPEC_FIELDS.filter((field) => /(^|_)cpu(_limit)?$/.test(field)),
 );
-/** Deeper than any shape of the schema; what lies below is left for it to refuse. */
+/** Maximum depth of normalization, deeper than the schema, which rejects deeper values. */
 const MAX_DEPTH = 16;
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -63,7 +62,7 @@ function normalize(value: unknown, key: string, depth: number): unknown {
   );
 }
 
-/** The one form of what a client sent; anything that is no object is returned as it is. */
+/** The normal form of a sent value. A value that is not an object is returned unchanged. */
 export function normalizeResourceSpec(input: unknown): unknown {
   if (!isObject(input)) return input;
   return Object.fromEntries(

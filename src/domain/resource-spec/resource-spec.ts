@@ -8,8 +8,8 @@ import { refuseDuplicates } from '../kubernetes/unique.ts';
 import { volumeMountsSchema, volumesSchema } from '../kubernetes/volume.ts';
 
 /**
- * The one schema of resource_spec: shape and hard limits of each field alone. What concerns several fields is in
- * spec-rules.ts, defaults in effective-spec.ts, what a platform team may narrow in the policy.
+ * The schema of resource_spec: types and hard limits of single fields. Rules across fields are in spec-rules.ts, defaults in
+ * effective-spec.ts, and stricter limits of a platform in the policy.
  */
 
 /** Hard upper limits; a policy's caps are lower. */
@@ -70,7 +70,7 @@ function refuseAppName(containers: readonly { name: string }[], ctx: IssueSink):
   }
 }
 
-/** Not a rule of the containers' own schema: a custom resource stored with such a limit must stay readable. */
+/** Not part of the schema of containers, because a custom resource that was stored with such a limit must stay readable. */
 function refuseZeroLimits(found: readonly ZeroLimit[], ctx: IssueSink): void {
   for (const { path, message } of found) ctx.addIssue({ code: 'custom', path, message });
 }
@@ -205,7 +205,7 @@ export type ResourceSpecField = keyof ResourceSpec;
 /** All fields of resource_spec, in the order of the contract. */
 export const RESOURCE_SPEC_FIELDS = Object.keys(resourceSpecSchema.shape) as ResourceSpecField[];
 
-/** The parts of a deployment that run the app's image; each is one Kubernetes Deployment. */
+/** The parts of a deployment that run the image of the app. Each is a Kubernetes Deployment. */
 export const COMPONENTS = ['api', 'queue', 'orchestrator', 'executor'] as const;
 export type Component = (typeof COMPONENTS)[number];
 
@@ -268,7 +268,7 @@ export function componentFields(component: Component): readonly ResourceSpecFiel
   return FIELDS[component];
 }
 
-/** Whether a component is part of the deployment: api always, another once any of its fields is given. */
+/** Whether a component is part of the deployment: api always, others if any of their fields is set. */
 export function componentExists(spec: ResourceSpec, component: Component): boolean {
   return component === 'api' || componentFields(component).some((field) => spec[field] != null);
 }

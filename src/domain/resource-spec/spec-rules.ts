@@ -12,15 +12,14 @@ import {
 } from './resource-spec.ts';
 
 /**
- * Rules across the fields of a resource_spec whose shape is right, as an ordered list of named checks. They are applied
- * to what would be stored (after a PATCH was merged), so only *stored* values can contradict each other. A broken rule
- * is a 400.
+ * Rules across the fields of a valid resource_spec, as an ordered list of named checks. They are applied to the values to store
+ * (after the merge of a PATCH). A violation is a 400.
  */
 
 export interface SpecRuleInput {
   spec: ResourceSpec;
   deploymentType: DeploymentType | null;
-  /** The secrets hold DATABASE_URI_CUSTOM: no database of ours, no connection budget. */
+  /** The secrets contain DATABASE_URI_CUSTOM, so Berth runs no database and there is no connection budget. */
   customDatabase: boolean;
 }
 
@@ -40,8 +39,8 @@ interface SpecRule {
 }
 
 /**
- * Largest resource_spec, as JSON. It is kept in the custom resource once and in a ControllerRevision once for each
- * component; etcd takes 1.5 MiB an object.
+ * Maximum size of resource_spec as JSON. The custom resource contains it once, and a ControllerRevision once for each
+ * component. etcd accepts 1.5 MiB per object.
  */
 export const MAX_SPEC_BYTES = 256 * 1024;
 
@@ -51,7 +50,7 @@ function minAboveMax({ spec }: SpecRuleInput): Violation[] {
     if (!fields) return [];
     const min = spec[fields.min];
     const max = spec[fields.max];
-    // A max of 0 switches off, whatever min says.
+    // A max of 0 switches off, whatever min is.
     if (min == null || max == null || max === 0 || min <= max) return [];
     return [{ loc: [fields.min], msg: `${fields.min} ${min} must not be more than ${fields.max} ${max}` }];
   });
@@ -102,7 +101,7 @@ function connectionsTooFew({ spec, deploymentType, customDatabase }: SpecRuleInp
   return shortage === null ? [] : [{ loc: ['db_max_connections'], msg: shortage }];
 }
 
-/** Names within one list are the schema's matter; one pod holds both lists. */
+/** Names must be unique over both lists, because they are in one pod. The schema checks each list. */
 function containerNameTwice({ spec }: SpecRuleInput): Violation[] {
   const initNames = new Set((spec.init_containers ?? []).map((container) => container.name));
   return (spec.sidecars ?? []).flatMap((container, index) =>
@@ -190,7 +189,7 @@ function referencesInEnv(spec: ResourceSpec): ContainerReference[] {
   );
 }
 
-/** The API server does not look; the kubelet then cannot start the pod. */
+/** Rejects unknown containers, because the API server does not check them and the kubelet could not start the pod. */
 function unknownContainer({ spec }: SpecRuleInput): Violation[] {
   const lists = CONTAINER_LISTS.flatMap((list) => spec[list] ?? []);
   const names = new Set([APP_CONTAINER_NAME, ...lists.map((container) => container.name)]);

@@ -4,15 +4,15 @@ import { acceptedAgain, type FormerSize, knownCapacity, withFormerSize } from '.
 import type { ResourceSpec } from './resource-spec.ts';
 import type { SpecIssue } from './spec-rules.ts';
 
-/** How the size of the database's volume may change. */
+/** Rules for changes of the size of the database volume. */
 
-/** What is known of the database's volume when a change is judged. */
+/** Known facts about the database volume when a change is checked. */
 export interface KnownVolume {
-  /** Its capacity in Gi, rounded up, as last reported; null: it is what was asked for, or is not known. */
+  /** The last reported capacity in Gi, rounded up. null: equal to the requested size, or not known. */
   readonly capacityGi?: number | null;
-  /** Where the database is the tenant's own: the volume that is kept of the time before, 0: none; null: it is ours. */
+  /** With a database of the tenant: size of the volume that was kept, 0: none. null: Berth runs the database. */
   readonly keptGi?: number | null;
-  /** Its expansion is not finished, so the capacity is less than was asked for, even if the listener does not report it. */
+  /** Its expansion is not finished, so the capacity is below the requested size, even if the listener does not report it. */
   readonly expanding?: boolean;
   /** Sizes that were in effect before. */
   readonly former?: readonly FormerSize[];

@@ -3,14 +3,14 @@ import type { DeploymentFacts, OutcomeEvent, RefusedReport } from '../deployment
 import { deletionNote, withDeletionNote } from '../deployment/deletion-hold.ts';
 import { reasonOr } from './revision-transitions.ts';
 
-/** The part of report-outcome.ts that is about deployments which are being removed. */
+/** The part of report-outcome.ts for deployments that are being deleted. */
 
-/** Its deletion was requested, and the grace is over. */
+/** Its deletion was requested, and the grace period is over. */
 export function isPurging({ deleting, purgeInMs }: Pick<DeploymentFacts, 'deleting' | 'purgeInMs'>): boolean {
   return deleting && purgeInMs === null;
 }
 
-/** What a purge waits for is noted; the history has an event for each new reason. */
+/** Records what blocks a purge. Each new reason causes an event. */
 export function whatBlocks(
   { conditions }: Pick<DeploymentFacts, 'conditions'>,
   report: RefusedReport,
@@ -31,7 +31,7 @@ export function whatBlocks(
   };
 }
 
-/** Reported conditions, with the note of what blocks the purge: that is known from elsewhere than the custom resource. */
+/** Reported conditions with the note of what blocks the purge, which does not come from the custom resource. */
 export function withFormerNote(
   { conditions }: Pick<DeploymentFacts, 'conditions'>,
   reported: readonly Condition[],

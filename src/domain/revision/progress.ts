@@ -5,12 +5,12 @@ import type { DeploymentFacts, OutcomeMove, RevisionFacts } from '../deployment/
 import { statusOf } from './report-outcome.ts';
 import type { RevisionStatus } from './states.ts';
 
-/** How long rollouts and builds took, and how they ended: measured when the hub hears of their end. */
+/** Durations and results of rollouts and builds, measured when their end is reported to the hub. */
 
 export type ProgressMeasure =
-  /** The first time of a deployment that it was READY, since the request for its revision. */
+  /** Time from the request for the first revision until the deployment was READY for the first time. */
   | { readonly kind: 'ready'; readonly seconds: number }
-  /** The end of a revision's way, since it was made. `built`: its image was built on that way. */
+  /** Time from the creation of a revision to its terminal status. `built`: its image was built in this time. */
   | {
       readonly kind: 'rollout';
       readonly result: RolloutResult;
@@ -18,7 +18,7 @@ export type ProgressMeasure =
       readonly built: boolean;
       readonly seconds: number;
     }
-  /** The last word of a build. `seconds`: since its Job began; null: it never did. */
+  /** End of a build. `seconds`: since the start of its Job; null: it did not start. */
   | {
       readonly kind: 'build';
       readonly result: 'succeeded' | 'failed';
@@ -34,7 +34,7 @@ const RESULTS = {
 } as const satisfies Partial<Record<RevisionStatus, string>>;
 export type RolloutResult = (typeof RESULTS)[keyof typeof RESULTS];
 
-/** Every end of a rollout that the operator brings about, by result; of a resource that others write, any reason. */
+/** Reasons of rollout ends of the operator, by result. A resource written by others can have any reason. */
 export const ROLLOUT_ENDS: Readonly<Record<RolloutResult, readonly Reason[]>> = {
   deployed: ['RolloutComplete'],
   failed: [
@@ -58,7 +58,7 @@ export const ROLLOUT_ENDS: Readonly<Record<RolloutResult, readonly Reason[]>> = 
   skipped: ['Superseded'],
 };
 
-/** Every end of a build, by result. */
+/** Reasons of build ends, by result. */
 export const BUILD_ENDS = {
   succeeded: ['ImageBuilt'],
   failed: BUILD_FAILURES,
@@ -96,7 +96,7 @@ function buildMeasure(move: OutcomeMove, revision: RevisionFacts | undefined): P
   ];
 }
 
-/** Of the revision that it waited with: it is READY when its data services are, mostly before that one runs. */
+/** Measured for the revision in progress. A deployment is READY when its data services are, usually before the revision runs. */
 function readyMeasure(before: DeploymentFacts, after: DeploymentFacts, now: Date): ProgressMeasure[] {
   const comes = statusOf(before) === 'AWAITING_DATABASE' && statusOf(after) === 'READY';
   if (!comes || before.active !== null) return [];
@@ -104,7 +104,7 @@ function readyMeasure(before: DeploymentFacts, after: DeploymentFacts, now: Date
   return made.length === 0 ? [] : [{ kind: 'ready', seconds: since(Math.min(...made), now) }];
 }
 
-/** What the reports of a deployment have ended. @param after with the moves that led there */
+/** Measures from the reports of a deployment. @param after the record with the transitions */
 export function progressOf(
   before: DeploymentFacts,
   after: DeploymentFacts,

@@ -1,6 +1,6 @@
 import { buildSteps, isToBuild, supersededBuilds, withBuilds } from '../builds/build-transitions.ts';
 import { type Condition, isDataReady, type Reason, troublesOf } from '../conditions/conditions.ts';
-import type { ToldFailure } from '../conditions/failure-source.ts';
+import type { ReportedFailure } from '../conditions/failure-source.ts';
 import { recoveryMessage, symptomDifference } from '../conditions/symptoms.ts';
 import { canonicalJson } from '../core/hash.ts';
 import type {
@@ -19,20 +19,20 @@ import { activeAfter, move, observedSteps, reasonOr, type Step } from './revisio
 import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './states.ts';
 
 /**
- * What a report of a listener changes in the record: the one place where revisions move because of the cluster and
- * where active_revision_id is decided. Pure; the same report again changes nothing.
+ * The effects of a listener's report on the record. Only this code changes the status of revisions because of the cluster, and
+ * decides about active_revision_id. Pure and idempotent: a repeated report changes nothing.
  */
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
-/** Only a change of the deployment can help; still looked at now and then, should the cluster's rules change. */
-const REFUSED_FOR_GOOD_MS = 600_000;
+/** Retry interval after a permanent rejection. Only a change of the deployment helps, unless the rules of the cluster change. */
+const PERMANENT_REJECTION_MS = 600_000;
 
 function unchanged(facts: DeploymentFacts, ignored: string | null = null): ReportOutcome {
   return { facts, moves: [], events: [], retryAfterMs: null, remove: false, ignored };
 }
 
-/** Deployment.status as the history has it: whoever reports is alive, but his return may not have been written yet. */
+/** Deployment.status for the history. The reporting listener is connected, even if its return is not in the history yet. */
 export function statusOf(facts: DeploymentFacts): DeploymentStatus {
   return deploymentStatus({
     deleting: facts.deleting,
@@ -44,7 +44,7 @@ export function statusOf(facts: DeploymentFacts): DeploymentStatus {
   });
 }
 
-/** Why the status is what an observation has made it. */
+/** The reason of a status after an observation. */
 function statusReason(
   to: DeploymentStatus,
   { conditions, hasRunnableRevision }: DeploymentFacts,
@@ -79,23 +79,23 @@ function statusEvents(
   return [{ revisionId: null, reason, message: `Status is ${to}, it was ${from}.`, details: { from, to } }];
 }
 
-/** Whether what was applied is what goes with the item now: it may have been made anew since. */
+/** Whether the applied work item is the current one. The item may have changed since. */
 const isOfLatestItem = ({ workVersion }: DeploymentFacts, report: AppliedReport) =>
   report.workVersion === undefined || report.workVersion === (workVersion ?? report.workVersion);
-const MADE_ANEW = 'its item was made anew since';
+const REQUEUED = 'its work item has changed since';
 
-/** Suspended for the grace of its deletion. Not acknowledged: the item comes again as a purge when that is over. */
+/** Suspended for the grace period of its deletion. The item is not acknowledged: it is due again as a purge after that. */
 function suspended(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.purgeInMs === null || report.generation !== facts.generation) {
-    return unchanged(facts, 'deletion was asked for');
+    return unchanged(facts, 'deletion was requested');
   }
-  if (!isOfLatestItem(facts, report)) return unchanged(facts, MADE_ANEW);
+  if (!isOfLatestItem(facts, report)) return unchanged(facts, REQUEUED);
   return { ...unchanged({ ...facts, attempts: 0 }), retryAfterMs: facts.purgeInMs };
 }
 
 function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.deleting) return suspended(facts, report);
-  // What was applied belongs to a generation that exists; anything else cannot acknowledge future changes.
+  // A report with a generation that does not exist must not acknowledge future changes.
   const latest = isOfLatestItem(facts, report) ? facts.generation : facts.generation - 1;
   const acknowledgedGeneration = Math.max(facts.acknowledgedGeneration, Math.min(report.generation, latest));
   const attempts = acknowledgedGeneration === facts.generation ? 0 : facts.attempts;
@@ -118,7 +118,7 @@ function withReady(facts: DeploymentFacts, report: RefusedReport, now: Date): De
   return { ...facts, conditions: [...others, refused] };
 }
 
-/** Whether a revision is left that runs, or could come to. */
+/** Whether a revision remains that runs or can run. */
 function isRunnable({
   active,
   hasSettledRevision = false,
@@ -135,16 +135,17 @@ function isRunnable({
 const CANNOT_RUN: readonly RevisionStatus[] = ['BUILD_FAILED', 'CREATE_FAILED', 'SKIPPED'];
 
 function waiting(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
-  if (!isPurging(facts)) return unchanged(facts, 'nothing of it is being removed');
+  if (!isPurging(facts)) return unchanged(facts, 'it is not being deleted');
   const { conditions, events } = whatBlocks(facts, report, now);
   return { ...unchanged({ ...facts, conditions }), events };
 }
 
 function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
-  if (report.generation !== facts.generation) return unchanged(facts, 'it speaks of an older generation');
+  if (report.generation !== facts.generation)
+    return unchanged(facts, 'the report is about an older generation');
   if (report.waiting === true) return waiting(facts, report, now);
   const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
-  const again = report.retryable ? backoff : REFUSED_FOR_GOOD_MS;
+  const again = report.retryable ? backoff : PERMANENT_REJECTION_MS;
   const retryAfterMs = Math.min(again, facts.purgeInMs ?? again);
   const reason = reasonOr(report.reason, 'ApplyRefused');
   const wanted = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
@@ -160,46 +161,46 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
         return revision === toBuild ? [failed, ...supersededBuilds(facts, revision)] : [failed];
       }),
   );
-  const wantsAnew = moved.moves.some(endsBuild);
+  const needsRequeue = moved.moves.some(endsBuild);
   const after = {
     ...moved.facts,
-    // The same item may have been applied before it was refused: what it asks for now is not done.
+    // The same item may have been applied before it was rejected, so its acknowledgement is withdrawn.
     acknowledgedGeneration: Math.min(facts.acknowledgedGeneration, facts.generation - 1),
     hasRunnableRevision: isRunnable(moved.facts),
-    ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
+    ...(needsRequeue ? { generation: facts.generation + 1, attempts: 0 } : {}),
   };
-  const told: OutcomeEvent = {
+  const rejection: OutcomeEvent = {
     revisionId: null,
     reason,
-    message: `The cluster refused generation ${report.generation}: ${report.message}`,
+    message: `The cluster rejected generation ${report.generation}: ${report.message}`,
     details: { retryable: report.retryable },
   };
-  // Told once a generation, not with each attempt.
+  // One event per generation, not per attempt.
   const events = [...moved.events, ...statusEvents(facts, after, moved.moves)];
   return {
     facts: after,
     moves: moved.moves,
-    events: facts.attempts <= 1 ? [told, ...events] : events,
-    retryAfterMs: wantsAnew ? 0 : retryAfterMs,
+    events: facts.attempts <= 1 ? [rejection, ...events] : events,
+    retryAfterMs: needsRequeue ? 0 : retryAfterMs,
     remove: false,
     ignored: null,
   };
 }
 
-/** The hub knows no such generation: it was restored from a backup, or somebody raised the number by hand. */
-export const GENERATION_AHEAD = 'it speaks of a generation that does not exist';
+/** The generation does not exist: the hub was restored from a backup, or a user changed the number by hand. */
+export const GENERATION_AHEAD = 'the report is about a generation that does not exist';
 
 function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | null {
   if (report.name !== facts.appName || report.namespace !== facts.namespace) {
-    return 'it was seen in another place';
+    return 'the resource has another name or namespace';
   }
   if (report.specGeneration > facts.generation) return GENERATION_AHEAD;
-  if (report.specGeneration < (facts.observation?.generation ?? 0)) return 'a later one was observed before';
+  if (report.specGeneration < (facts.observation?.generation ?? 0)) return 'a newer generation is known';
   return null;
 }
 
-/** Of the revision that is active here: of any other one it says nothing. */
-function inPlaceAfter(active: RevisionRef | null, report: ObservedReport): ToldFailure | null {
+/** The failed change in place, if the report is about the active revision. */
+function inPlaceAfter(active: RevisionRef | null, report: ObservedReport): ReportedFailure | null {
   return active !== null && report.active?.id === active.id ? report.inPlaceFailure : null;
 }
 
@@ -219,14 +220,14 @@ function inPlaceEvents(
   ];
 }
 
-/** Symptoms of running pods: a row when one comes up, and one when its component has recovered. */
+/** Events for symptoms of running pods: one when a symptom begins, and one when its component has recovered. */
 function symptomEvents(
   { symptoms: before = [], deleting, switchedOff = false }: DeploymentFacts,
   { symptoms: after = [] }: DeploymentFacts,
   report: ObservedReport,
 ): OutcomeEvent[] {
   const { started, ended } = symptomDifference(before, after);
-  // A rollout replaces the pods, and its end says what came of it. What is switched off or not observed proves nothing.
+  // A rollout replaces the pods and reports its own result. Pods that are off or not observed do not prove a recovery.
   const isRunningSeen =
     report.rollout === null &&
     !report.off &&
@@ -249,17 +250,17 @@ function symptomEvents(
   ];
 }
 
-/** Trouble that was not there before. What failed for it says so itself, and symptoms of running pods have their own rows. */
+/** Events for new problems. Failed revisions and symptoms of running pods have their own events. */
 function troubleEvents(
   before: DeploymentFacts,
   after: DeploymentFacts,
   report: ObservedReport,
-  told: readonly OutcomeEvent[],
+  otherEvents: readonly OutcomeEvent[],
 ): OutcomeEvent[] {
   const { failed, inPlaceFailure } = report;
   const reported = [...troublesOf(before.conditions), ...(before.symptoms ?? []), ...(after.symptoms ?? [])];
   const failures = [failed, inPlaceFailure].filter((failure) => failure !== null);
-  const known = new Set<string>([...reported, ...failures, ...told].map(({ reason }) => reason));
+  const known = new Set<string>([...reported, ...failures, ...otherEvents].map(({ reason }) => reason));
   return troublesOf(after.conditions)
     .filter(({ reason }) => !known.has(reason))
     .map(({ type, status, reason, message }) => ({
@@ -270,14 +271,14 @@ function troubleEvents(
     }));
 }
 
-/** A build has had its last word: what is wanted of the cluster is another. */
+/** The end of a build changes the desired state of the cluster. */
 const endsBuild = ({ built, to }: OutcomeMove) => built !== undefined || to === 'BUILD_FAILED';
 
 function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): ReportOutcome {
   const ignored = whyIgnored(facts, report);
   if (ignored !== null) return unchanged(facts, ignored);
   const moved = move(facts, [...buildSteps(facts, report), ...observedSteps(facts, report)]);
-  const wantsAnew = moved.moves.some(endsBuild);
+  const needsRequeue = moved.moves.some(endsBuild);
   const active = activeAfter(facts, report);
   const inPlaceFailure = inPlaceAfter(active, report);
   const after: DeploymentFacts = {
@@ -288,7 +289,7 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
     volumeGi: report.volumeGi ?? null,
     hasRunnableRevision: isRunnable({ ...moved.facts, active }),
     revisions: withBuilds(facts, moved.facts.revisions, report),
-    ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
+    ...(needsRequeue ? { generation: facts.generation + 1, attempts: 0 } : {}),
     conditions: withFormerNote(facts, report.conditions),
     observation: {
       generation: report.specGeneration,
@@ -299,24 +300,24 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
       observedAt: now,
     },
   };
-  const told = [...moved.events, ...inPlaceEvents(facts, after), ...symptomEvents(facts, after, report)];
+  const ownEvents = [...moved.events, ...inPlaceEvents(facts, after), ...symptomEvents(facts, after, report)];
   const events = [
-    ...told,
-    ...troubleEvents(facts, after, report, told),
+    ...ownEvents,
+    ...troubleEvents(facts, after, report, ownEvents),
     ...statusEvents(facts, after, moved.moves),
   ];
-  const retryAfterMs = wantsAnew ? 0 : null;
+  const retryAfterMs = needsRequeue ? 0 : null;
   return { facts: after, moves: moved.moves, events, retryAfterMs, remove: false, ignored: null };
 }
 
-/** Purged although it is wanted, or may still be restored: it has to be applied again. */
+/** Purged although it is not being deleted, or can still be restored: it must be applied again. */
 function purged(facts: DeploymentFacts): ReportOutcome {
   if (facts.deleting && facts.purgeInMs === null) return { ...unchanged(facts), remove: true };
   const acknowledgedGeneration = Math.min(facts.acknowledgedGeneration, facts.generation - 1);
   return { ...unchanged({ ...facts, acknowledgedGeneration, attempts: 0 }), retryAfterMs: 0 };
 }
 
-/** What `report` changes in the record `facts` at the time `now`. */
+/** The effects of `report` on the record `facts` at the time `now`. */
 export function reportOutcome(facts: DeploymentFacts, report: ClusterReport, now: Date): ReportOutcome {
   switch (report.kind) {
     case 'applied':

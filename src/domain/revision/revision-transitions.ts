@@ -11,26 +11,26 @@ import type {
 } from '../deployment/cluster-report.ts';
 import { canMove, isTerminal, type RevisionStatus, SEEN_IN_CLUSTER } from './states.ts';
 
-/** Which way revisions go when the cluster was looked at. */
+/** Transitions of revisions from observations of the cluster. */
 
-/** `reason` if it is of the closed list, else `fallback`. */
+/** `reason` if it is in the closed list, otherwise `fallback`. */
 export function reasonOr(reason: string, fallback: Reason): Reason {
   return Object.hasOwn(REASONS, reason) ? (reason as Reason) : fallback;
 }
 
-/** A wish to move a revision. */
+/** A requested transition of a revision. */
 export interface Step {
   readonly revision: RevisionFacts;
   readonly to: RevisionStatus;
   readonly reason: Reason;
   readonly message: string;
-  /** What made it fail, where that is known. */
+  /** Source of its failure, if known. */
   readonly culprit?: Culprit | undefined;
-  /** What its build made. */
+  /** Result of its build. */
   readonly built?: BuiltImage | undefined;
 }
 
-/** The steps that the state machine allows, the first of each revision, with their events; the rest is left out. */
+/** Executes the first valid step of each revision, with its event. Other steps are omitted. */
 export function move(
   facts: DeploymentFacts,
   steps: readonly Step[],
@@ -65,21 +65,26 @@ export function move(
       revisionId: id,
       reason,
       message: `Revision ${number} is ${to}: ${message}`,
-      details: { from: told(facts, from), to, ...(culprit === undefined ? {} : { culprit }), ...built },
+      details: {
+        from: recordedStatus(facts, from),
+        to,
+        ...(culprit === undefined ? {} : { culprit }),
+        ...built,
+      },
     })),
   };
 }
 
-/** As the history has it, where the return of the listener is not written there yet. */
-const told = ({ listenerLost = false }: DeploymentFacts, status: RevisionStatus): RevisionStatus =>
+/** The status in the history, which may not contain the return of the listener yet. */
+const recordedStatus = ({ listenerLost = false }: DeploymentFacts, status: RevisionStatus): RevisionStatus =>
   listenerLost && SEEN_IN_CLUSTER.includes(status) ? 'UNKNOWN' : status;
 
-/** Known revisions only: somebody may have written any id into the custom resource. */
+/** Looks up a revision, because the custom resource may contain any id. */
 function known(facts: DeploymentFacts, ref: RevisionRef | null): RevisionFacts | undefined {
   return ref === null ? undefined : facts.revisions.find(({ id }) => id === ref.id);
 }
 
-/** What becomes of revisions older than the newest one that the operator works on. */
+/** Steps for revisions older than the newest one that the operator works on. */
 function overtaken(facts: DeploymentFacts, newest: number): Step[] {
   return facts.revisions
     .filter(({ number, status }) => number < newest && !isTerminal(status))
@@ -91,29 +96,29 @@ function overtaken(facts: DeploymentFacts, newest: number): Step[] {
             reason: 'Interrupted',
             message:
               revision.status === 'DEPLOYING'
-                ? 'a newer revision took over while it was rolling.'
-                : 'a newer revision took over; it had begun to roll before.',
+                ? 'a newer revision replaced it during its rollout.'
+                : 'a newer revision replaced it after its rollout had started.',
           }
         : {
             revision,
             to: 'SKIPPED',
             reason: 'Superseded',
-            message: 'a newer revision came before it started.',
+            message: 'a newer revision replaced it before it started.',
           },
     );
 }
 
-/** Where the newest revision stands that is neither rolling nor done. */
+/** Steps for the newest revision, if it is neither rolling out nor finished. */
 function waiting(facts: DeploymentFacts, report: ObservedReport): Step[] {
   const revision = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
   if (revision === undefined || report.rollout !== null) return [];
   const { status } = revision;
-  // Nothing runs any more of what was seen to roll, whichever generation is in effect: a refused volume holds it back.
-  // What was not seen to roll may be wanted on by now, unless it is known to be wanted off.
+  // An observed rollout has stopped if no pods run, whichever generation is in effect (a rejected volume delays the generation).
+  // A revision without an observed rollout may be switched on by now, unless it is known to be off.
   const isStopped = report.off && (status === 'DEPLOYING' || facts.switchedOff === true);
   if (report.specGeneration < facts.generation && !isStopped) return [];
   if (report.off) {
-    // A build goes on: it needs nothing that runs.
+    // A build continues, because it needs no running workloads.
     if (status !== 'AWAITING_DEPLOY' && status !== 'DEPLOYING') return [];
     return [
       {
@@ -130,13 +135,13 @@ function waiting(facts: DeploymentFacts, report: ObservedReport): Step[] {
           revision,
           to: 'AWAITING_DEPLOY',
           reason: 'AwaitingDataServices',
-          message: 'the cluster has it; it starts when database and cache are ready.',
+          message: 'it is in the cluster and starts when database and cache are ready.',
         },
       ]
     : [];
 }
 
-/** Every move that an observation asks for. */
+/** All steps from an observation. */
 export function observedSteps(facts: DeploymentFacts, report: ObservedReport): Step[] {
   const steps: Step[] = [];
   const active = known(facts, report.active);
@@ -180,7 +185,7 @@ export function observedSteps(facts: DeploymentFacts, report: ObservedReport): S
   ];
 }
 
-/** The active revision after an observation. Moves forward only: an older revision comes back as a new one of a higher number. */
+/** The active revision after an observation. Its number only increases: a rollback creates a new revision. */
 export function activeAfter(facts: DeploymentFacts, report: ObservedReport): RevisionRef | null {
   const seen = known(facts, report.active);
   if (seen === undefined || seen.number <= (facts.active?.number ?? 0)) return facts.active;

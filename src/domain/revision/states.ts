@@ -3,10 +3,10 @@ import type { Reason } from '../conditions/conditions.ts';
 
 /**
  * The state machines of deployments and revisions, as data.
- * Everything that moves a state asks `canMove`; docs and tests are made from these tables.
+ * Every change of a state is checked by `canMove`. Docs and tests are generated from these tables.
  */
 
-/** Deployment.status of the contract, in the order of precedence: the first that applies wins. */
+/** The values of Deployment.status, in order of precedence: the first that applies wins. */
 export const DEPLOYMENT_STATUSES = [
   'AWAITING_DELETE',
   'UNKNOWN',
@@ -33,7 +33,7 @@ export const REVISION_STATUSES = [
 ] as const;
 export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 
-/** Who moves a revision. */
+/** What causes a transition of a revision. */
 export const MOVERS = {
   build: 'The observed build of a git_host revision (build-steps.ts).',
   'hand-out': 'The hub, when it sends the work item to the listener (store/listener-work.ts).',
@@ -44,19 +44,19 @@ export const MOVERS = {
 } as const;
 export type Mover = keyof typeof MOVERS;
 
-/** One way from a state to another. */
+/** A transition from one state to another. */
 export interface RevisionTransition {
   readonly from: RevisionStatus;
   readonly to: RevisionStatus;
   readonly by: readonly Mover[];
-  /** Reasons that the event row may carry. */
+  /** Reasons that the event may have. */
   readonly reasons: readonly Reason[];
 }
 
-/** Reasons of a work item that the cluster does not take, whatever of it. */
+/** Reasons of a rejected work item. */
 const REFUSALS = ['ApplyRefused', 'NamespaceNotAllowed', 'Refused'] as const satisfies readonly Reason[];
 
-/** Reasons of a revision that the cluster did not bring up. */
+/** Reasons of a failed rollout. */
 const FAILURES = [
   'RolloutFailed',
   'RolloutDeadlineExceeded',
@@ -75,7 +75,7 @@ const FAILURES = [
   ...REFUSALS,
 ] as const satisfies readonly Reason[];
 
-function way(
+function transition(
   from: RevisionStatus,
   to: RevisionStatus,
   by: Mover | readonly Mover[],
@@ -84,58 +84,58 @@ function way(
   return { from, to, by: typeof by === 'string' ? [by] : by, reasons };
 }
 
-/** Every transition there is. What is not in here does not happen. */
-export const REVISION_WAYS: readonly RevisionTransition[] = [
-  way('CREATING', 'AWAITING_BUILD', 'build', ['AwaitingBuild']),
-  way('CREATING', 'QUEUED', ['build'], ['ImageResolved']),
-  way('CREATING', 'CREATE_FAILED', 'build', ['RecordInvalid']),
-  way('CREATING', 'SKIPPED', 'report', ['Superseded']),
-  way('AWAITING_BUILD', 'BUILDING', 'build', ['Building']),
+/** All valid transitions. */
+export const REVISION_TRANSITIONS: readonly RevisionTransition[] = [
+  transition('CREATING', 'AWAITING_BUILD', 'build', ['AwaitingBuild']),
+  transition('CREATING', 'QUEUED', ['build'], ['ImageResolved']),
+  transition('CREATING', 'CREATE_FAILED', 'build', ['RecordInvalid']),
+  transition('CREATING', 'SKIPPED', 'report', ['Superseded']),
+  transition('AWAITING_BUILD', 'BUILDING', 'build', ['Building']),
   // The start of the build was not reported in time.
-  way('AWAITING_BUILD', 'QUEUED', 'build', ['ImageBuilt']),
-  way('AWAITING_BUILD', 'BUILD_FAILED', ['build', 'report'], [...BUILD_FAILURES, ...REFUSALS]),
-  way('AWAITING_BUILD', 'SKIPPED', 'report', ['Superseded']),
-  way('BUILDING', 'QUEUED', 'build', ['ImageBuilt']),
-  way('BUILDING', 'BUILD_FAILED', ['build', 'report'], [...BUILD_FAILURES, ...REFUSALS]),
-  way('BUILDING', 'SKIPPED', 'report', ['Superseded']),
-  way('BUILDING', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
-  way('QUEUED', 'AWAITING_DEPLOY', ['hand-out', 'report'], ['Reconciling', 'AwaitingDataServices']),
-  way('QUEUED', 'DEPLOYING', 'report', ['RolloutInProgress']),
-  way('QUEUED', 'DEPLOYED', 'report', ['RolloutComplete']),
-  way('QUEUED', 'DEPLOY_FAILED', 'report', FAILURES),
-  way('QUEUED', 'SKIPPED', 'report', ['Superseded']),
-  // It had begun to roll before it was switched off.
-  way('QUEUED', 'INTERRUPTED', 'report', ['Interrupted']),
-  way('AWAITING_DEPLOY', 'DEPLOYING', 'report', ['RolloutInProgress']),
-  way('AWAITING_DEPLOY', 'DEPLOYED', 'report', ['RolloutComplete']),
-  way('AWAITING_DEPLOY', 'DEPLOY_FAILED', 'report', FAILURES),
-  way('AWAITING_DEPLOY', 'QUEUED', 'report', ['SwitchedOff']),
-  way('AWAITING_DEPLOY', 'SKIPPED', 'report', ['Superseded']),
-  way('AWAITING_DEPLOY', 'INTERRUPTED', 'report', ['Interrupted']),
-  way('AWAITING_DEPLOY', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
-  way('DEPLOYING', 'DEPLOYED', 'report', ['RolloutComplete']),
-  way('DEPLOYING', 'DEPLOY_FAILED', 'report', FAILURES),
-  way('DEPLOYING', 'INTERRUPTED', 'report', ['Interrupted']),
-  way('DEPLOYING', 'QUEUED', 'report', ['SwitchedOff']),
-  way('DEPLOYING', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
-  way('UNKNOWN', 'BUILDING', 'reading', ['ListenerReturned']),
-  way('UNKNOWN', 'AWAITING_DEPLOY', 'reading', ['ListenerReturned']),
-  way('UNKNOWN', 'DEPLOYING', 'reading', ['ListenerReturned']),
+  transition('AWAITING_BUILD', 'QUEUED', 'build', ['ImageBuilt']),
+  transition('AWAITING_BUILD', 'BUILD_FAILED', ['build', 'report'], [...BUILD_FAILURES, ...REFUSALS]),
+  transition('AWAITING_BUILD', 'SKIPPED', 'report', ['Superseded']),
+  transition('BUILDING', 'QUEUED', 'build', ['ImageBuilt']),
+  transition('BUILDING', 'BUILD_FAILED', ['build', 'report'], [...BUILD_FAILURES, ...REFUSALS]),
+  transition('BUILDING', 'SKIPPED', 'report', ['Superseded']),
+  transition('BUILDING', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
+  transition('QUEUED', 'AWAITING_DEPLOY', ['hand-out', 'report'], ['Reconciling', 'AwaitingDataServices']),
+  transition('QUEUED', 'DEPLOYING', 'report', ['RolloutInProgress']),
+  transition('QUEUED', 'DEPLOYED', 'report', ['RolloutComplete']),
+  transition('QUEUED', 'DEPLOY_FAILED', 'report', FAILURES),
+  transition('QUEUED', 'SKIPPED', 'report', ['Superseded']),
+  // Its rollout had started before it was switched off.
+  transition('QUEUED', 'INTERRUPTED', 'report', ['Interrupted']),
+  transition('AWAITING_DEPLOY', 'DEPLOYING', 'report', ['RolloutInProgress']),
+  transition('AWAITING_DEPLOY', 'DEPLOYED', 'report', ['RolloutComplete']),
+  transition('AWAITING_DEPLOY', 'DEPLOY_FAILED', 'report', FAILURES),
+  transition('AWAITING_DEPLOY', 'QUEUED', 'report', ['SwitchedOff']),
+  transition('AWAITING_DEPLOY', 'SKIPPED', 'report', ['Superseded']),
+  transition('AWAITING_DEPLOY', 'INTERRUPTED', 'report', ['Interrupted']),
+  transition('AWAITING_DEPLOY', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
+  transition('DEPLOYING', 'DEPLOYED', 'report', ['RolloutComplete']),
+  transition('DEPLOYING', 'DEPLOY_FAILED', 'report', FAILURES),
+  transition('DEPLOYING', 'INTERRUPTED', 'report', ['Interrupted']),
+  transition('DEPLOYING', 'QUEUED', 'report', ['SwitchedOff']),
+  transition('DEPLOYING', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
+  transition('UNKNOWN', 'BUILDING', 'reading', ['ListenerReturned']),
+  transition('UNKNOWN', 'AWAITING_DEPLOY', 'reading', ['ListenerReturned']),
+  transition('UNKNOWN', 'DEPLOYING', 'reading', ['ListenerReturned']),
 ];
 
 /**
  * Statuses that only the cluster reports. They are read as UNKNOWN while the cluster is not observed. AWAITING_BUILD and QUEUED
  * are known to the hub itself, even for a cluster that was never observed, because no start was reported.
  */
-export const SEEN_IN_CLUSTER: readonly RevisionStatus[] = REVISION_WAYS.filter(
+export const SEEN_IN_CLUSTER: readonly RevisionStatus[] = REVISION_TRANSITIONS.filter(
   ({ to }) => to === 'UNKNOWN',
 ).map(({ from }) => from);
 
-const WAYS_FROM = Map.groupBy(REVISION_WAYS, ({ from }) => from);
+const TRANSITIONS_FROM = Map.groupBy(REVISION_TRANSITIONS, ({ from }) => from);
 
-/** The states that may follow. */
+/** The possible next states. */
 export function followersOf(status: RevisionStatus): RevisionStatus[] {
-  return WAYS_FROM.get(status)?.map(({ to }) => to) ?? [];
+  return TRANSITIONS_FROM.get(status)?.map(({ to }) => to) ?? [];
 }
 
 /** What each state means. */
@@ -157,44 +157,44 @@ export const REVISION_MEANINGS: Readonly<Record<RevisionStatus, string>> = {
 
 /** A terminal revision never changes its state again. */
 export function isTerminal(status: RevisionStatus): boolean {
-  return !WAYS_FROM.has(status);
+  return !TRANSITIONS_FROM.has(status);
 }
 
 export const TERMINAL_STATUSES: readonly RevisionStatus[] = REVISION_STATUSES.filter(isTerminal);
 
-/** May a revision go from `from` to `to`? Staying is always allowed. */
+/** Whether a revision may go from `from` to `to`. Staying in a state is always allowed. */
 export function canMove(from: RevisionStatus, to: RevisionStatus): boolean {
   return from === to || followersOf(from).includes(to);
 }
 
-/** What the hub knows about a deployment when it derives the status; all from the record and the last observation. */
+/** The facts from which the hub derives the status: from the record and the last observation. */
 export interface StatusFacts {
-  /** Deletion was asked for. */
+  /** Deletion was requested. */
   readonly deleting: boolean;
-  /** There is a revision that could run (internal_image without image_uri has none). */
+  /** A revision exists that can run (internal_image without image_uri has none). */
   readonly hasRunnableRevision: boolean;
-  /** The listener holds a live lease, and sees the cluster and the deployment's namespace. */
+  /** The listener holds a valid lease and can read the cluster and the namespace of the deployment. */
   readonly watched: boolean;
-  /** Something of this deployment was reported at least once. */
+  /** The deployment was reported at least once. */
   readonly observed: boolean;
-  /** The cluster was last seen with everything of it switched off. */
+  /** According to the last report, all pods are switched off. */
   readonly observedOff: boolean;
-  /** Database and cache were last seen ready (or are external). */
+  /** According to the last report, database and cache are ready (or external). */
   readonly dataReady: boolean;
 }
 
-/** One line of the table of Deployment.status. */
+/** One row of the table of Deployment.status. */
 export interface StatusRule {
   readonly status: DeploymentStatus;
   readonly applies: (facts: StatusFacts) => boolean;
-  /** The same in words. */
+  /** The condition in words. */
   readonly when: string;
   readonly meaning: string;
-  /** Reasons that the event row may carry when a deployment comes to be so. */
+  /** Reasons that the event of a change to this status may have. */
   readonly reasons: readonly Reason[];
 }
 
-/** Deployment.status, in the order of precedence: the first that applies wins. */
+/** The rules of Deployment.status, in order of precedence: the first that applies wins. */
 export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
   {
     status: 'AWAITING_DELETE',
@@ -270,13 +270,13 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
 ];
 
 /**
- * Deployment.status from the facts. The store computes the same in SQL (the list filters by it);
- * a test holds the two against each other over all combinations.
+ * Derives Deployment.status from the facts. The store computes the same in SQL, because lists filter by it. A test compares
+ * the two for all combinations.
  */
 export function deploymentStatus(facts: StatusFacts): DeploymentStatus {
   return DEPLOYMENT_STATUS_RULES.find(({ applies }) => applies(facts))?.status ?? 'READY';
 }
 
-/** Whether a listener is there. All from its lease and what it said with it; the store computes it in SQL. */
+/** Statuses of a listener, derived from its lease and the data sent with it. The store computes them in SQL. */
 export const LISTENER_STATUSES = ['NEVER_SEEN', 'CONNECTED', 'CLUSTER_UNREACHABLE', 'LOST'] as const;
 export type ListenerStatus = (typeof LISTENER_STATUSES)[number];

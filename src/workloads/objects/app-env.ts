@@ -25,8 +25,7 @@ type EnvName = (typeof RESERVED_ENV_NAMES)[number] | TracingEnvName | SignalEndp
 type EnvVar = V1EnvVar & { name: EnvName };
 
 /**
- * Kubernetes expands `$(NAME)` and `$$` in values: every `$` of a text that is not ours is doubled, so that the
- * container sees the text itself.
+ * Escapes `$` as `$$`, because Kubernetes expands `$(NAME)` and `$$` in values. The container then gets the text unchanged.
  */
 function literal(text: string): string {
   return text.replaceAll('$', '$$$$');
@@ -40,7 +39,7 @@ function fromSecret(name: EnvName, secret: string, key: string): EnvVar[] {
   return [{ name, valueFrom: { secretKeyRef: { name: secret, key } } }];
 }
 
-/** Of an external service the URI is in the env Secret; without one (a resource by hand) the app sets it itself. */
+/** The URI of an external service is in the env Secret. Without an env Secret (resource applied by hand), the app sets it itself. */
 function fromEnvSecret(resource: ManagedDeployment, name: EnvName, key: string): EnvVar[] {
   const { envSecretName } = resource.spec.revision;
   return envSecretName === undefined ? [] : fromSecret(name, envSecretName, key);
@@ -62,7 +61,7 @@ function cacheEnv(resource: ManagedDeployment): EnvVar[] {
     : plain('CACHE_URI', cacheUri(resource));
 }
 
-/** Comma-separated key=value pairs; values percent-encoded, as OpenTelemetry's resource SDK reads them. */
+/** Comma-separated key=value pairs with percent-encoded values, as the OpenTelemetry SDK reads them. */
 function otelAttributes(resource: ManagedDeployment, component: Component, config: RenderConfig): string {
   const { spec, metadata } = resource;
   const attributes: Record<string, string | undefined> = {
@@ -74,7 +73,7 @@ function otelAttributes(resource: ManagedDeployment, component: Component, confi
     'berth.revision.id': revisionId(resource),
     'berth.tenant.id': spec.tenantId,
     'berth.tracing.project': spec.tracing.project,
-    // All components of a project are one service there.
+    // In the tracing backend, all components of a project are one service.
     ...(config.otlpEndpoint === null
       ? {}
       : { 'berth.component': component, 'berth.revision.number': String(spec.revision.number) }),
@@ -88,8 +87,9 @@ function otelAttributes(resource: ManagedDeployment, component: Component, confi
 const HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
 
 /**
- * The platform's endpoint and what belongs to it. Its headers are credentials: they are sent to no endpoint of the user's.
- * With them goes the endpoint of each kind of telemetry, which the image or an undeclared Secret could set otherwise.
+ * Variables of the OTLP endpoint of the platform. Its headers are credentials, so they must not be sent to an endpoint of the
+ * user. If they are set, the endpoint of each kind of telemetry is set too, which an image or an undeclared Secret could
+ * otherwise set.
  */
 function otlpEnv({ spec: { tracing } }: ManagedDeployment, config: RenderConfig): EnvVar[] {
   const { otlpEndpoint, otlpProtocol = 'http/protobuf', otlpHeadersSecret: secret } = config;
@@ -99,7 +99,7 @@ function otlpEnv({ spec: { tracing } }: ManagedDeployment, config: RenderConfig)
   return [
     ...plain('OTEL_EXPORTER_OTLP_ENDPOINT', otlpEndpoint),
     ...plain('OTEL_EXPORTER_OTLP_PROTOCOL', otlpProtocol),
-    // A namespace without that Secret costs traces, not the start of the app.
+    // In a namespace without that Secret, the app starts without traces.
     ...(sendsHeaders
       ? [
           ...signalEndpoints(otlpEndpoint, otlpProtocol).flatMap(([name, value]) => plain(name, value)),
@@ -112,7 +112,7 @@ function otlpEnv({ spec: { tracing } }: ManagedDeployment, config: RenderConfig)
   ];
 }
 
-/** OpenTelemetry's own variables; the user's win. With an endpoint of the platform, the project is the service. */
+/** OpenTelemetry variables. Those of the user take precedence. With an endpoint of the platform, the project is the service. */
 function tracingEnv(resource: ManagedDeployment, component: Component, config: RenderConfig): EnvVar[] {
   const { project, ownVariables = [], exporterVariables = [] } = resource.spec.tracing;
   const fallback = componentName(resource, component);
@@ -125,14 +125,14 @@ function tracingEnv(resource: ManagedDeployment, component: Component, config: R
       ...otlpEnv(resource, config),
     ].filter(({ name }) => !own.has(name)),
     ...ownVariables.flatMap((name) => fromEnvSecret(resource, name, name)),
-    // Named too, so that the templates of a revision tell which of them its secrets hold.
+    // Listed too, so that the templates of a revision show which of them its secrets contain.
     ...[...new Set(exporterVariables)]
       .filter((name) => !own.has(name))
       .flatMap((name) => fromEnvSecret(resource, name as EnvName, name)),
   ];
 }
 
-/** Environment of the app container: the image contract. Names are reserved but for OpenTelemetry's, where the user's win. */
+/** Environment of the app container. The names are reserved, except for OpenTelemetry variables, where those of the user win. */
 export function appEnv(resource: ManagedDeployment, component: Component, config: RenderConfig): EnvVar[] {
   const { spec, metadata } = resource;
   return [
@@ -149,7 +149,7 @@ export function appEnv(resource: ManagedDeployment, component: Component, config
   ];
 }
 
-/** Whether pods of these templates use a database and a cache that Berth runs for them. */
+/** Whether pods of these templates use a database and a cache that Berth runs. */
 export function ownServicesOf(
   resource: ManagedDeployment,
   templates: PodTemplates,
@@ -166,7 +166,7 @@ export function ownServicesOf(
   };
 }
 
-/** Connections to the database that each pod of these templates takes; null: they do not say. */
+/** Number of database connections of each pod of these templates. null: not known. */
 export function poolSizeOf(templates: PodTemplates): number | null {
   const variable = Object.values(templates)
     .flatMap((template) => template.spec?.containers ?? [])
@@ -177,9 +177,9 @@ export function poolSizeOf(templates: PodTemplates): number | null {
 }
 
 /**
- * Environment of a container of the user's. An entry that names one of the app container's variables and says neither
- * value nor valueFrom asks for the app's: so a migrating init container reaches the database, while a log shipper
- * beside it is not handed its credentials.
+ * Environment of an init container or sidecar. An entry with the name of a variable of the app container, and without value
+ * and valueFrom, gets the value of the app. So an init container with migrations reaches the database, and a log shipper does
+ * not get the credentials.
  */
 export function requestedEnv(env: readonly UserEnvVar[], app: readonly V1EnvVar[]): V1EnvVar[] {
   const asks = ({ value, valueFrom }: UserEnvVar) => value === undefined && valueFrom === undefined;
@@ -196,7 +196,7 @@ export function requestedEnv(env: readonly UserEnvVar[], app: readonly V1EnvVar[
   return [...all, ...missing];
 }
 
-/** The platform's endpoints, where the app has its headers too; null: it has not. */
+/** The endpoints of the platform, if the app has its headers too. null: it does not. */
 function platformExporter(app: readonly V1EnvVar[]): { endpoint: string; signals: V1EnvVar[] } | null {
   const endpoint = app.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT')?.value;
   const names: ReadonlySet<string> = new Set(signalEndpoints('', '').map(([name]) => name));

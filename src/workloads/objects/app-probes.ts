@@ -4,10 +4,10 @@ import { APP_PORT, PORT_NAMES } from '../addresses.ts';
 import { kubernetesAtLeast } from '../cluster-support.ts';
 
 const STARTUP_PERIOD_SECONDS = 2;
-/** Long enough for endpoints and routers to notice that the pod is going. */
+/** Delay of the shutdown, so that endpoints and routers notice that the pod is terminating. */
 const DRAIN_SECONDS = 5;
 
-/** The api container's port, probes and drain. Starting may take as long as a rollout may. */
+/** Port, probes and preStop hook of the api container. The startup may take as long as a rollout. */
 export function servingFields(config: RenderConfig): Partial<V1Container> {
   const check: V1Probe =
     config.healthPath === null
@@ -23,7 +23,7 @@ export function servingFields(config: RenderConfig): Partial<V1Container> {
     },
     readinessProbe: { ...probe, periodSeconds: 5, failureThreshold: 3 },
     livenessProbe: { ...probe, periodSeconds: 10, failureThreshold: 6 },
-    // sleep, never exec: an image need not hold a shell. Older clusters do not know it.
+    // sleep instead of exec, because an image may have no shell. Older clusters do not support it.
     ...(kubernetesAtLeast(config, 1, 30)
       ? { lifecycle: { preStop: { sleep: { seconds: DRAIN_SECONDS } } } }
       : {}),

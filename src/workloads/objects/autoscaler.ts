@@ -10,7 +10,7 @@ import { ownerReferences } from '../owner.ts';
 const TARGET_PERCENT = 75;
 
 /**
- * Utilization of the app container alone: a metric over all containers fails as soon as one sidecar has no request.
+ * Utilization of the app container only, because a metric over all containers fails if one sidecar has no request.
  */
 function metric(resource: 'cpu' | 'memory'): V2MetricSpec {
   return {
@@ -23,7 +23,7 @@ function metric(resource: 'cpu' | 'memory'): V2MetricSpec {
   };
 }
 
-/** The autoscaler of one component between `min` and `max` pods: up fast, down slowly. */
+/** The autoscaler of a component. It scales up fast and down slowly. */
 export function autoscaler(
   resource: ManagedDeployment,
   component: Component,

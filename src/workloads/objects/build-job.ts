@@ -18,22 +18,22 @@ import { deploymentId, labelValue } from '../labels.ts';
 import { app } from '../names.ts';
 import { OWN_CONTAINER_SECURITY } from './security.ts';
 
-/** The Job of one attempt of a build (docs/decisions/0027): three steps, one after another, on a volume that they share. */
+/** The Job of one attempt of a build (docs/decisions/0027): three consecutive steps with a shared volume. */
 
-/** `app.kubernetes.io/component` of what a build consists of. */
+/** Value of `app.kubernetes.io/component` for objects of a build. */
 export const BUILD_COMPONENT = 'build';
 
-/** The user that the image of rootless BuildKit is made for; the other steps write files that it must read. */
+/** The user of the image of rootless BuildKit. It must read the files of the other steps. */
 const USER = 1000;
 const WORKSPACE = '/workspace';
 const GIT_CREDENTIALS = '/credentials/git';
 const REGISTRY_CREDENTIALS = '/credentials/registry';
 /** Where rootless BuildKit keeps its layers. */
 const BUILDKIT_STATE = '/home/user/.local/share/buildkit';
-/** Between the request to end and the end: nothing of an unfinished build is worth waiting for. */
+/** Grace period of build pods. It is short, because an unfinished build has nothing to save. */
 const GRACE_SECONDS = 5;
 
-/** Labels of Job, pod and Secret of a build: by them they are found, and known to be ours. */
+/** Labels of Job, pod and Secret of a build. They identify the objects as those of Berth. */
 export function buildLabels(resource: ManagedDeployment, revisionId: string): Record<string, string> {
   const { tenantId } = resource.spec;
   return {
@@ -49,14 +49,13 @@ export function buildLabels(resource: ManagedDeployment, revisionId: string): Re
   };
 }
 
-/** Name of the Job of an attempt at the build that the resource asks for. */
+/** Name of the Job of an attempt of the requested build. */
 export function jobName(resource: ManagedDeployment, build: BuildSpec, attempt: number): string {
   return buildJobName(buildName(resource.metadata, build.revisionId), attempt);
 }
 
 /**
- * The Job of one attempt. Its pod fails at once when a step does: whether that is tried again is decided by the operator,
- * which makes another Job.
+ * The Job of one attempt. Its pod fails at once when a step fails. The operator decides about a retry, with another Job.
  */
 export function buildJob(
   resource: ManagedDeployment,
@@ -112,8 +111,8 @@ function podSpec(resource: ManagedDeployment, build: BuildSpec, config: BuildCon
 }
 
 /**
- * The credentials for the git host reach the first step alone, those for the registry the second.
- * @param secretName derived from the place and the revision; what the custom resource names is not mounted
+ * Only the first step gets the credentials for the git host, and only the second step those for the registry.
+ * @param secretName derived from the place and the revision. The Secret that the custom resource names is not mounted
  */
 function volumes(secretName: string, { workspace, caConfigMap }: BuildConfig): V1Volume[] {
   const { gitUsername, gitToken, dockerConfig } = BUILD_SECRET_KEYS;
@@ -124,7 +123,7 @@ function volumes(secretName: string, { workspace, caConfigMap }: BuildConfig): V
     { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
     {
       name: 'git',
-      // A public repository needs none.
+      // A public repository needs no credentials.
       secret: { secretName, items: items([gitUsername, gitToken]), optional: true, defaultMode: 0o440 },
     },
     { name: 'registry', secret: { secretName, items: items([dockerConfig]), defaultMode: 0o440 } },
@@ -139,7 +138,7 @@ const CA = '/certificates';
 const caMounts = ({ caConfigMap }: BuildConfig): V1VolumeMount[] =>
   caConfigMap === null ? [] : [{ name: 'ca', mountPath: CA, readOnly: true }];
 
-/** As programs in Go read them: BuildKit's authorities, beside those of its image, and its proxy. */
+/** Variables for Go programs: certificate authorities of BuildKit, in addition to those of its image, and its proxy. */
 function networkVariables({ caConfigMap, proxy }: BuildConfig): V1EnvVar[] {
   return [
     ...(caConfigMap === null ? [] : [{ name: 'SSL_CERT_DIR', value: `/etc/ssl/certs:${CA}` }]),
@@ -154,7 +153,7 @@ function proxyVariables(proxy: BuildConfig['proxy']): (readonly [name: string, v
   return [['HTTP_PROXY', url], ['HTTPS_PROXY', url], ...none];
 }
 
-/** Failures of a step end up in the pod's status: what it wrote for that, else its last lines. */
+/** A failed step puts its termination message into the status of the pod, or its last lines of output. */
 function step(name: BuildStep, container: Omit<V1Container, 'name'>): V1Container {
   return {
     name,
@@ -164,7 +163,7 @@ function step(name: BuildStep, container: Omit<V1Container, 'name'>): V1Containe
   };
 }
 
-/** Berth's own steps need little. */
+/** Resources of the steps that Berth implements. */
 const SMALL = {
   requests: { cpu: '100m', memory: '128Mi' },
   limits: { cpu: '1', memory: '1Gi' },
@@ -179,7 +178,7 @@ function sourceStep(build: BuildSpec, config: BuildConfig): V1Container {
   const { berthImage, sourceVariables, caConfigMap } = config;
   const ca: Record<string, string> = caConfigMap === null ? {} : { BERTH_BUILD_CA: `${CA}/ca.crt` };
   const { repoUrl, ref, commit, configPath, installCommand, buildCommand } = build;
-  // One argument each: a value that begins with a dash is no option.
+  // `--flag=value` as one argument, so that a value with a leading dash is not read as an option.
   const given = (flag: string, value: string | undefined) =>
     value === undefined ? [] : [`${flag}=${value}`];
   return step('source', {
@@ -211,12 +210,12 @@ function sourceStep(build: BuildSpec, config: BuildConfig): V1Container {
   });
 }
 
-/** Kubernetes expands `$(NAME)` in arguments; what tenants write stays as it is. */
+/** Escapes text of tenants, because Kubernetes expands `$(NAME)` in arguments. */
 function literally(text: string): string {
   return text.replaceAll('$', '$$$$');
 }
 
-/** What BuildKit calls an option: `key=value` pairs in CSV, so a value with a comma or quote stands in quotes. */
+/** A BuildKit option: `key=value` pairs in CSV, so a value with a comma or quote is quoted. */
 function option(fields: Readonly<Record<string, string>>): string {
   return Object.entries(fields)
     .map(([key, value]) => `${key}=${value}`)
@@ -224,7 +223,7 @@ function option(fields: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
-/** A daemon of several builds keeps `RUN --mount=type=cache` for all of them: by this each deployment has its own. */
+/** Gives each deployment its own `RUN --mount=type=cache`, which a shared daemon would otherwise share between builds. */
 function ownCacheMounts(resource: ManagedDeployment): string {
   return `--opt=build-arg:BUILDKIT_CACHE_MOUNT_NS=${deploymentId(resource)}`;
 }
@@ -238,7 +237,7 @@ function imageStep(
   const insecure: Record<string, string> = insecureRegistry ? { 'registry.insecure': 'true' } : {};
   const output = option({
     type: 'image',
-    // What has no tag is rubbish to a registry that collects it.
+    // The garbage collection of a registry removes untagged images.
     name: `${repository}:${revisionTag(number)}`,
     push: 'true',
     ...insecure,
@@ -251,7 +250,7 @@ function imageStep(
       '--progress=plain',
       '--frontend=dockerfile.v0',
       ownCacheMounts(resource),
-      // Of what Dockerfiles run; these leave nothing in the image, and nothing in what the cache is known by.
+      // For the commands of Dockerfiles. Proxy arguments change neither the image nor the cache key.
       ...proxyVariables(config.proxy).map(([name, value]) => `--opt=build-arg:${name}=${value}`),
       `--local=context=${WORKSPACE}/${BUILD_FILES.context}`,
       `--local=dockerfile=${WORKSPACE}/${BUILD_FILES.dockerfile}`,
@@ -277,8 +276,8 @@ function imageStep(
 }
 
 /**
- * Rootless BuildKit makes user and mount namespaces of its own: seccomp and AppArmor must let it, and newuidmap is
- * setuid. So it is refused at the level *baseline*.
+ * Rootless BuildKit creates user and mount namespaces, so seccomp and AppArmor must be unconfined, and newuidmap is setuid.
+ * The Pod Security level *baseline* therefore rejects it.
  */
 const ROOTLESS_BUILDKIT: V1SecurityContext = {
   runAsNonRoot: true,
@@ -287,13 +286,13 @@ const ROOTLESS_BUILDKIT: V1SecurityContext = {
   appArmorProfile: { type: 'Unconfined' },
 };
 
-/** Of buildctl-daemonless.sh. It waits 0.1 s for its daemon, then 20 ms longer each time: 42 s by 60 times, and 2 by its own ten. */
+/** Settings of buildctl-daemonless.sh. It waits 0.1 s for its daemon, then 20 ms longer each time: 42 s with 60 retries, and 2 s with its default of 10. */
 const OWN_DAEMON: V1EnvVar[] = [
   { name: 'BUILDKITD_FLAGS', value: '--oci-worker-no-process-sandbox' },
   { name: 'BUILDCTL_CONNECT_RETRIES_MAX', value: '60' },
 ];
 
-/** A cache that cannot be read or written makes a build slower, and nothing else. */
+/** Arguments of the layer cache. A cache that cannot be read or written only makes a build slower. */
 function cacheArguments(repository: string, isInsecure: boolean): string[] {
   const ref = `${repository}:${CACHE_TAG}`;
   const insecure: Record<string, string> = isInsecure ? { 'registry.insecure': 'true' } : {};

@@ -12,8 +12,8 @@ function stored({ cpu, ...rest }: Amounts): Record<string, string> {
 }
 
 /**
- * The member `resources` of a container, as the API server stores it: it keeps no finer cores than thousandths, and what
- * it stores otherwise than it was written would be written again and again. Nothing where none are given.
+ * The field `resources` of a container, in the form that the API server stores: CPU is rounded to millicores. A value that
+ * the API server changes would be applied again at every reconcile. Empty without resources.
  */
 export function containerResources(
   resources: { readonly requests?: Amounts | undefined; readonly limits?: Amounts | undefined } | undefined,

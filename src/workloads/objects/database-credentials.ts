@@ -5,7 +5,7 @@ import { metadata } from '../labels.ts';
 import { databaseName } from '../names.ts';
 import { ownerReferences, ownsData } from '../owner.ts';
 
-/** The credentials Secret without its data: for plans and dry runs, which never hold a secret value. */
+/** The credentials Secret without data, for plans and dry runs, which never contain secret values. */
 export function bareDatabaseCredentials(
   resource: ManagedDeployment,
   name: string = databaseName(resource),
@@ -18,16 +18,16 @@ export function bareDatabaseCredentials(
       ...(ownsData(resource) ? ownerReferences(resource) : {}),
     },
     type: 'Opaque',
-    // An edit would be a new password that no running pod knows.
+    // After an edit, running pods would not know the new password.
     immutable: true,
   };
 }
 
 /**
- * The credentials Secret of the deployment's database, with keys host, port, database, username, password and uri.
- * Create it, never re-apply it: the database takes over whatever password it holds (see database.ts).
- * @param password random, made by the caller
- * @param name of the Secret; the copy has another one
+ * The credentials Secret of the database, with the keys host, port, database, username, password and uri. It is created and
+ * never applied again, because the database adopts the password that it contains (see database.ts).
+ * @param password a random password from the caller
+ * @param name name of the Secret. The copy has another one
  */
 export function databaseCredentials(
   resource: ManagedDeployment,

@@ -8,8 +8,9 @@ import { databaseName } from '../names.ts';
 import { ownerReferences, ownsData } from '../owner.ts';
 
 /**
- * The database's volume claim. Created once, unowned unless volumePolicy is Delete; later only its size is raised.
- * @param image recorded on it: the data stays with the major version that made it, whatever the operator's default
+ * The volume claim of the database. It is created once, without an owner unless volumePolicy is Delete. Later, only its size
+ * is raised.
+ * @param image recorded on the claim, because the data needs the major version that created it, whatever the default is
  */
 export function databaseVolume(resource: ManagedDeployment, config: RenderConfig, image: string): KubeObject {
   const { storage } = resource.spec.database;

@@ -13,15 +13,15 @@ import { clusterService } from './service.ts';
 
 type PullConfig = Parameters<typeof databasePullPolicy>[1];
 
-/** User `postgres` of the official image (Debian) and of those made from it. */
+/** User `postgres` of the official image (Debian) and of images based on it. */
 const DATABASE_USER = 999;
 const PASSWORD_FILE = '/run/credentials/password';
 const MEBIBYTE_NANO = 2n ** 20n * 10n ** 9n;
-/** shared_buffers where no memory is named, and the least of it; PostgreSQL's own default is 128 MB. */
+/** Minimum of shared_buffers, and its value without a memory request. It is the default of PostgreSQL. */
 const DEFAULT_SHARED_BUFFERS_MIB = 128;
 const LEAST_SHARED_BUFFERS_MIB = 16;
 
-/** A quarter of the memory that is certain (the request), as PostgreSQL's manual advises. */
+/** A quarter of the memory request, as the manual of PostgreSQL recommends. */
 function sharedBuffersMib(resource: ManagedDeployment): number {
   const { requests, limits } = resource.spec.database.resources ?? {};
   const memory = requests?.memory ?? limits?.memory;
@@ -30,13 +30,13 @@ function sharedBuffersMib(resource: ManagedDeployment): number {
   return Math.max(LEAST_SHARED_BUFFERS_MIB, Number(amount / MEBIBYTE_NANO / 4n));
 }
 
-/** By TCP: while the image's entry point sets up a new data folder, its server listens on the socket only. */
+/** Checks TCP, because during the initialization of a data folder the server of the image listens only on the socket. */
 const PG_ISREADY = `pg_isready --quiet --host=127.0.0.1 --port=${DATABASE_PORT}`;
 
 /**
- * Ready means: takes connections, with the password of the Secret. The image sets the password only when it makes a
- * new data folder; were the Secret lost and made anew, old data would stay locked. So each new password is handed to
- * the role, over the local socket, before the pod counts as ready. It goes through standard input, never argv.
+ * Ready means that the database accepts connections with the password of the Secret. The image sets the password only when it
+ * creates a data folder, so a recreated Secret could not open existing data. The probe therefore sets each new password for
+ * the role over the local socket. It passes the password through standard input, never through argv.
  */
 const READY_SCRIPT = `set -eu
 ${PG_ISREADY}
@@ -49,7 +49,7 @@ SQL
 printf %s "$wanted" > /tmp/password-in-effect
 `;
 
-/** No answer at all (2) is dead; refusing while it recovers or shuts down (1) is not. */
+/** No response (2) fails the probe. Rejected connections during recovery or shutdown (1) do not. */
 const ALIVE_SCRIPT = `${PG_ISREADY}; [ $? -ne 2 ]`;
 
 function shell(script: string): Pick<V1Probe, 'exec' | 'timeoutSeconds'> {
@@ -63,7 +63,7 @@ function databaseContainer(resource: ManagedDeployment, image: string, config: P
     name: 'database',
     image,
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
-    // Through the image's entry point, which makes a new data folder where there is none.
+    // Runs the entry point of the image, which creates a data folder if there is none.
     args: [
       'postgres',
       '-c',
@@ -75,15 +75,15 @@ function databaseContainer(resource: ManagedDeployment, image: string, config: P
       { name: 'POSTGRES_USER', value: DATABASE_ROLE },
       { name: 'POSTGRES_DB', value: DATABASE_ROLE },
       { name: 'POSTGRES_PASSWORD_FILE', value: PASSWORD_FILE },
-      // Below the mount: the root of a volume may hold lost+found, and is not PostgreSQL's to own.
+      // A folder below the mount: the root of a volume may contain lost+found, and PostgreSQL cannot own it.
       { name: 'PGDATA', value: '/data/pgdata' },
     ],
     ports: [{ name: PORT_NAMES.database, containerPort: DATABASE_PORT, protocol: 'TCP' }],
-    // An hour: recovery after a crash must not be cut short.
+    // One hour, so that recovery after a crash is not interrupted.
     startupProbe: { ...shell(PG_ISREADY), periodSeconds: 2, failureThreshold: 1800 },
     readinessProbe: { ...shell(READY_SCRIPT), periodSeconds: 5, failureThreshold: 3 },
     livenessProbe: { ...shell(ALIVE_SCRIPT), periodSeconds: 10, failureThreshold: 6 },
-    // Fast: sessions end, the checkpoint is written. A plain SIGTERM would wait for every client to leave.
+    // A fast shutdown ends sessions and writes a checkpoint. SIGTERM would wait until all clients disconnect.
     lifecycle: { preStop: { exec: { command: ['pg_ctl', 'stop', '--mode=fast', '--no-wait'] } } },
     ...containerResources(resources),
     volumeMounts: [
@@ -107,14 +107,14 @@ function databaseVolumes(resource: ManagedDeployment): V1Volume[] {
     },
     { name: 'socket', emptyDir: {} },
     { name: 'tmp', emptyDir: {} },
-    // Parallel queries share memory here; the runtime's default of 64 MiB is too small for them.
+    // Shared memory of parallel queries. The default of the runtime, 64 MiB, is too small.
     { name: 'shared-memory', emptyDir: { medium: 'Memory' } },
   ];
 }
 
 /**
- * PostgreSQL, one pod. No volumeClaimTemplates: the volume is an object of its own, mounted by name, so that it can
- * grow and outlive the StatefulSet.
+ * PostgreSQL with one pod. It has no volumeClaimTemplates: the claim is a separate object, so that it can grow and outlive the
+ * StatefulSet.
  */
 export function databaseStatefulSet(
   resource: ManagedDeployment,
@@ -125,7 +125,7 @@ export function databaseStatefulSet(
   const spec: V1StatefulSetSpec = {
     serviceName: name,
     selector: { matchLabels: selectorLabels(resource, 'database') },
-    // Under OrderedReady a pod of a bad template stays Pending and the reverted one never comes.
+    // With OrderedReady, a pod of a faulty template would block the pod of the corrected one.
     podManagementPolicy: 'Parallel',
     updateStrategy: { type: 'RollingUpdate' },
     revisionHistoryLimit: 1,
@@ -139,7 +139,7 @@ export function databaseStatefulSet(
           runAsUser: DATABASE_USER,
           runAsGroup: DATABASE_USER,
           fsGroup: DATABASE_USER,
-          // Not at each start: PostgreSQL refuses a data folder that its group may enter.
+          // Not at each start, because PostgreSQL rejects a data folder with group access.
           fsGroupChangePolicy: 'OnRootMismatch',
           seccompProfile: { type: 'RuntimeDefault' },
         },
@@ -157,7 +157,7 @@ export function databaseStatefulSet(
   };
 }
 
-/** The database's address in the cluster. */
+/** The Service of the database. */
 export function databaseService(resource: ManagedDeployment): KubeObject {
   const name = PORT_NAMES.database;
   const port = { name, port: DATABASE_PORT, targetPort: name };

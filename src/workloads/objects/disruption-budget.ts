@@ -6,7 +6,7 @@ import { metadata, selectorLabels } from '../labels.ts';
 import { componentName } from '../names.ts';
 import { ownerReferences } from '../owner.ts';
 
-/** One pod of the component at a time may be evicted; broken ones always, or a node could never be drained. */
+/** Allows the eviction of one pod of the component at a time. Unhealthy pods can always be evicted, so that nodes can be drained. */
 export function disruptionBudget(resource: ManagedDeployment, component: Component): KubeObject {
   const spec: V1PodDisruptionBudgetSpec = {
     maxUnavailable: 1,

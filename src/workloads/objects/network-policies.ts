@@ -10,7 +10,7 @@ import { deploymentId, type LabelledComponent, labelValue, metadata, selectorLab
 import { app, cacheName, databaseName } from '../names.ts';
 import { ownerReferences } from '../owner.ts';
 
-/** Wire form: the client library's own type calls `from` `_from`. */
+/** JSON form. The type of the client library has `_from` instead of `from`. */
 interface NetworkPolicySpec {
   podSelector: V1LabelSelector;
   policyTypes: ('Ingress' | 'Egress')[];
@@ -29,15 +29,16 @@ interface Port {
 
 const tcp = (port: number): Port => ({ protocol: 'TCP', port });
 
-/** DNS, wherever a cluster has it: pods, a cache of the node, an address of its own. No other tenant's pods let it in. */
+/** DNS to any address, because it may be a pod, a node-local cache or a separate address. Pods of other tenants do not accept it. */
 const DNS: Port[] = [{ protocol: 'UDP', port: 53 }, tcp(53)];
-/** The same of pods that listen on no privileged port, as OpenShift's. */
+/** DNS pods that listen on an unprivileged port, as in OpenShift. */
 const DNS_OF_PODS: Port[] = [{ protocol: 'UDP', port: 5353 }, tcp(5353)];
 /**
- * Label of namespaces through which the platform's own addresses lead (to a policy, a load balancer's may be its pods'), with the ports
- * of those pods: not all, for a webhook of the controller's may listen on another one and believe whoever reaches it.
+ * Labels of the namespaces of ingress controllers, with the ports of their pods. The external address of an app leads to them:
+ * for a policy, the address of a load balancer may be that of its pods. Other ports stay closed, because a webhook of the
+ * controller may listen there and trust every client.
  */
-const WAYS_IN: readonly { readonly label: string; readonly ports: Port[] }[] = [
+const INGRESS_SOURCES: readonly { readonly label: string; readonly ports: Port[] }[] = [
   { label: 'true', ports: [tcp(80), tcp(443)] },
   { label: 'unprivileged', ports: [tcp(8000), tcp(8080), tcp(8443)] },
 ];
@@ -67,7 +68,7 @@ function policy(
   };
 }
 
-/** Only this app's pods reach a data service; isolated, it reaches nothing itself. */
+/** Only pods of this app can reach a data service. With isolation, it cannot reach anything itself. */
 function dataServicePolicy(
   resource: ManagedDeployment,
   config: RenderConfig,
@@ -92,16 +93,16 @@ export function cachePolicy(resource: ManagedDeployment, config: RenderConfig): 
   return dataServicePolicy(resource, config, service);
 }
 
-/** A collector that private addresses hide: of a Service, the pods of its namespace; of an IPv4 address, that one. */
+/** A collector with a private address: for a Service, the pods of its namespace; for an IPv4 address, that address. */
 function collectorPeer(host: string): Peer | null {
   if (/^\d+(\.\d+){3}$/.test(host)) return { ipBlock: { cidr: `${host}/32` } };
-  // `service.namespace` and `service.namespace.svc…`; of a public name of two labels no namespace comes.
+  // `service.namespace` and `service.namespace.svc…`. A public name with two labels matches no existing namespace.
   const [, namespace, svc] = host.split('.');
   if (namespace === undefined || (svc !== undefined && svc !== 'svc')) return null;
   return { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } };
 }
 
-/** The way to the collector, by its pods' port, which is to be the endpoint's. */
+/** Egress to the collector. The port of its pods must be that of the endpoint. */
 function collectorRules({ otlpEndpoint }: RenderConfig): { to: Peer[]; ports: Port[] }[] {
   const url = otlpEndpoint === null ? null : URL.parse(otlpEndpoint);
   const peer = url === null ? null : collectorPeer(url.hostname);
@@ -110,7 +111,7 @@ function collectorRules({ otlpEndpoint }: RenderConfig): { to: Peer[]; ports: Po
   return [{ to: [peer], ports: [tcp(url.port === '' ? standard : Number(url.port))] }];
 }
 
-/** Where the ingress controller lives is the platform's choice: any namespace that is no tenant's, nor of what tenants build. */
+/** The ingress controller may be in any namespace, except those of tenants and of builds. */
 function platformNamespaces({ buildNamespace }: RenderConfig): V1LabelSelector {
   const ofNoTenant = { key: LABELS.tenantId, operator: 'DoesNotExist' };
   if (buildNamespace === undefined) return { matchExpressions: [ofNoTenant] };
@@ -118,7 +119,7 @@ function platformNamespaces({ buildNamespace }: RenderConfig): V1LabelSelector {
   return { matchExpressions: [ofNoTenant, notOfBuilds] };
 }
 
-/** What an isolated app needs from a namespace that denies all: its own pods and services, DNS, the internet. */
+/** Rules for an isolated app in a default-deny namespace: its own pods and data services, DNS and the internet. */
 function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): NetworkPolicySpec {
   const own = { podSelector: appPods(resource) };
   return {
@@ -137,12 +138,12 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
       { to: [{ podSelector: podsOf(resource, 'cache') }], ports: [tcp(CACHE_PORT)] },
       { ports: DNS },
       { to: [{ namespaceSelector: {} }], ports: DNS_OF_PODS },
-      ...WAYS_IN.map(({ label, ports }) => ({
+      ...INGRESS_SOURCES.map(({ label, ports }) => ({
         to: [{ namespaceSelector: { matchLabels: { 'berth.dev/ingress': label } } }],
         ports,
       })),
       {
-        // The internet: not other tenants, nodes, metadata services.
+        // The internet, without other tenants, nodes and metadata services.
         to: publicNetworks(config.closedNetworks ?? [], config.openNetworks ?? []).map((ipBlock) => ({
           ipBlock,
         })),
@@ -152,7 +153,7 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
   };
 }
 
-/** The app pods' NetworkPolicy: only where apps are isolated; elsewhere the namespace's own rules hold. */
+/** The NetworkPolicy of the app pods, if apps are isolated. Otherwise the rules of the namespace apply. */
 export function appPolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
   return config.networkIsolation
     ? [policy(resource, app(resource), 'app', isolatedAppSpec(resource, config))]

@@ -21,10 +21,10 @@ import { containerResources } from './container-resources.ts';
 import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext } from './security.ts';
 
-/** Annotation that spares `kubectl logs` and `kubectl exec` the `-c app`. */
+/** Annotation with the default container of `kubectl logs` and `kubectl exec`. */
 export const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
 
-/** Seconds that a pod may take to end: api answers what it has begun, the others finish a task. */
+/** Termination grace periods in seconds: api finishes its requests, the others finish a task. */
 const GRACE_SECONDS: Readonly<Record<Component, number>> = {
   api: 60,
   queue: 180,
@@ -32,7 +32,7 @@ const GRACE_SECONDS: Readonly<Record<Component, number>> = {
   executor: 180,
 };
 
-/** Where pods of one component are spread. */
+/** Topology keys over which pods of a component are spread. */
 const SPREAD_KEYS = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'];
 
 function appContainer(
@@ -57,7 +57,7 @@ function appContainer(
   };
 }
 
-/** A container of the user's: every field as given; security, when to pull and the asked-for variables filled in. */
+/** An init container or sidecar, with its security context, pull policy and requested variables filled in. */
 function userContainer(container: Container, env: readonly V1EnvVar[], config: RenderConfig): V1Container {
   return {
     ...container,
@@ -71,7 +71,7 @@ function withSource(volume: Volume): V1Volume {
   return VOLUME_KINDS.some((kind) => volume[kind] !== undefined) ? volume : { ...volume, emptyDir: {} };
 }
 
-/** Even over nodes and zones, but never at the price of not running. */
+/** Spreads pods over nodes and zones if possible. */
 function spread(resource: ManagedDeployment, component: Component): V1TopologySpreadConstraint[] {
   return SPREAD_KEYS.map((topologyKey) => ({
     maxSkew: 1,
@@ -81,7 +81,7 @@ function spread(resource: ManagedDeployment, component: Component): V1TopologySp
   }));
 }
 
-/** A list as a member, if there is anything in it. */
+/** A list as a member of an object. Empty lists are omitted. */
 function some<Name extends string, Item>(name: Name, list: Item[] | undefined): { [N in Name]?: Item[] } {
   return (list === undefined || list.length === 0 ? {} : { [name]: list }) as { [N in Name]?: Item[] };
 }
@@ -134,8 +134,8 @@ function podTemplate(
 }
 
 /**
- * The pod template of each component that the resource has, for its wanted revision.
- * None while the revision has no image (it is not built yet).
+ * The pod template of each component of the resource, for its desired revision.
+ * Empty while the revision has no image (it is not built yet).
  */
 export function renderTemplates(resource: ManagedDeployment, config: RenderConfig): PodTemplates {
   const { image } = resource.spec.revision;

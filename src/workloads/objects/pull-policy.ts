@@ -5,8 +5,8 @@ import { parseImageReference } from '../../domain/kubernetes/image.ts';
 import { imageRepository, isOfRepository } from '../../domain/net/image-reference.ts';
 
 /**
- * When an image is pulled whose container does not say. The API server fills in the same for a new container, but to one
- * whose image changes it leaves what the former image was given: `app:latest` after `app:1` would never be pulled anew.
+ * The default pull policy of an image. The API server sets the same default for a new container, but keeps the policy when the
+ * image changes. Without this, `app:latest` after `app:1` would never be pulled again.
  */
 export function pullPolicy(image: string): 'Always' | 'IfNotPresent' {
   const { tag = null, digest = null } = parseImageReference(image) ?? {};
@@ -15,9 +15,9 @@ export function pullPolicy(image: string): 'Always' | 'IfNotPresent' {
 }
 
 /**
- * When an image is pulled that a tenant names. Between strangers each time: what is on a node already may have come with the
- * credentials of another one, and only the registry says who may have it.
- * @param asked what the tenant says of it
+ * The pull policy of an image of a tenant. In cloud mode it is Always: an image on a node may have been pulled with the
+ * credentials of another tenant, and only the registry can authorize the access.
+ * @param asked the policy that the tenant specified
  */
 export function givenPullPolicy(
   image: string,
@@ -28,8 +28,8 @@ export function givenPullPolicy(
 }
 
 /**
- * Whether the image is of the deployment's own repository in the registry of the platform. `spec.tenantId` is text that a
- * writer of custom resources chooses; the namespace is not. So the two must agree: the namespace of a tenant carries its id.
+ * Whether the image is in the deployment's own repository in the registry of the platform. A writer of custom resources
+ * chooses `spec.tenantId`, but not the namespace. So the namespace must be that of the tenant.
  */
 function isOfOwn(
   { metadata, spec }: ManagedDeployment,
@@ -45,8 +45,8 @@ function isOfOwn(
 type PullConfig = Pick<RenderConfig, 'hosting' | 'registry'>;
 
 /**
- * When the image of the app is pulled. One of the deployment's own repository that is named by its digest may be on a node, whoever
- * brought it there: a container that is started again must not wait for the registry, nor for the hub that it asks.
+ * The pull policy of the image of the app. An image by digest in the deployment's own repository may be used from the node.
+ * A restarted container then does not depend on the registry, nor on the hub that authorizes it.
  */
 export function appPullPolicy(
   resource: ManagedDeployment,
@@ -60,8 +60,8 @@ export function appPullPolicy(
 }
 
 /**
- * When the image of a database is pulled; undefined: as Kubernetes has it. Only a custom resource can name another image
- * than the platform's, so in cloud that is an image of a tenant's like any other.
+ * The pull policy of the image of a database. undefined: the default of Kubernetes. Only a custom resource can specify another
+ * image than that of the platform, so in cloud mode it is treated as an image of a tenant.
  */
 export function databasePullPolicy(
   image: string,

@@ -14,7 +14,7 @@ function routeMetadata(resource: ManagedDeployment): KubeMetadata {
   return { ...metadata(resource, app(resource), 'app'), ...ownerReferences(resource) };
 }
 
-/** The URL's path without a trailing slash: `/` for the whole host. */
+/** The path of the URL without a trailing slash. `/`: the whole host. */
 export function pathPrefix(url: URL): string {
   return url.pathname.replace(/\/+$/, '') || '/';
 }
@@ -27,7 +27,7 @@ function ingress(resource: ManagedDeployment, url: URL, config: RenderConfig): K
     rules: [
       { host: url.hostname, http: { paths: [{ path: pathPrefix(url), pathType: 'Prefix', backend }] } },
     ],
-    // Without an issuer the ingress controller answers with its own certificate.
+    // Without an issuer, the ingress controller uses its own certificate.
     tls: [{ hosts: [url.hostname], ...(tlsIssuer === null ? {} : { secretName: tlsSecretName(resource) }) }],
   };
   return {
@@ -41,7 +41,7 @@ function ingress(resource: ManagedDeployment, url: URL, config: RenderConfig): K
   };
 }
 
-/** A Gateway; without a namespace: one in that of the route. */
+/** A Gateway. Without a namespace: in the namespace of the route. */
 export interface ParentRef {
   readonly name: string;
   readonly namespace?: string;
@@ -53,7 +53,7 @@ export function gatewayRef({ routing }: RenderConfig): ParentRef {
   return second === undefined ? { name: first } : { namespace: first, name: second };
 }
 
-/** TLS ends at the Gateway, whose listener holds the certificate. */
+/** The Gateway terminates TLS, with the certificate of its listener. */
 function httpRoute(resource: ManagedDeployment, url: URL, config: RenderConfig): KubeObject {
   return {
     apiVersion: 'gateway.networking.k8s.io/v1',
@@ -72,13 +72,13 @@ function httpRoute(resource: ManagedDeployment, url: URL, config: RenderConfig):
   };
 }
 
-/** Kind of the objects that routes are; null: Berth makes none. */
+/** Kind of route objects. null: Berth creates none. */
 export function routeKind({ routing }: RenderConfig): 'Ingress' | 'HTTPRoute' | null {
   if (routing.mode === 'none') return null;
   return routing.mode === 'gateway' ? 'HTTPRoute' : 'Ingress';
 }
 
-/** Ingress or HTTPRoute from the app's URL to its Service; none where there is no URL or routing is not Berth's. */
+/** Ingress or HTTPRoute from the URL of the app to its Service. Empty without a URL, or if Berth does not create routes. */
 export function route(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
   const address = appUrl(resource, config);
   if (address === null || !URL.canParse(address)) return [];

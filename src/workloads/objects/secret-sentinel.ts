@@ -7,7 +7,7 @@ import type { KubeObject, PodTemplates } from '../desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata } from '../labels.ts';
 import { app } from '../names.ts';
 
-/** Label of a witness, and what tells it from stored templates. */
+/** Label of a sentinel, which distinguishes it from stored templates. */
 export const SENTINEL_LABEL = 'berth.dev/witness';
 
 export interface NamedSecret {
@@ -16,9 +16,9 @@ export interface NamedSecret {
 }
 
 /**
- * Nobody may watch Secrets: the right to would be one to read them all. So each deployment has a witness, an empty
- * ControllerRevision that is owned by its Secrets. When one of them is deleted the garbage collector takes its owner
- * reference off, or with the last one removes the witness, and that is seen at once.
+ * Berth does not watch Secrets, because that requires the right to read all of them. Instead, each deployment has a sentinel:
+ * an empty ControllerRevision that its Secrets own. When a Secret is deleted, the garbage collector removes its owner
+ * reference, or with the last one the sentinel. The operator observes this at once.
  */
 export function secretSentinel(resource: ManagedDeployment, secrets: readonly NamedSecret[]): KubeObject {
   const owners = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -37,7 +37,7 @@ export function secretSentinel(resource: ManagedDeployment, secrets: readonly Na
   };
 }
 
-/** Whether it is a witness, also one that is on its way out. */
+/** Whether an object is a sentinel, including one that is being deleted. */
 export function isSecretSentinel({
   kind,
   metadata: { labels },
@@ -48,7 +48,7 @@ export function isSecretSentinel({
   return kind === 'ControllerRevision' && labels?.[SENTINEL_LABEL] !== undefined;
 }
 
-/** Secrets that pods of these templates need and that only the listener can make: environments, and the one to pull with. */
+/** Secrets that pods of these templates need and only the listener can create: environments and the pull Secret. */
 export function listenerSecretsOf(resource: ManagedDeployment, templates: PodTemplates): string[] {
   const prefix = `${app(resource)}-env-`;
   const named = Object.values(templates)
@@ -61,7 +61,7 @@ export function listenerSecretsOf(resource: ManagedDeployment, templates: PodTem
   const pulls = Object.values(templates).some((template) =>
     template.spec?.imagePullSecrets?.some(({ name }) => name === pull),
   );
-  // Another deployment's is refused; whether there is one of that name is nobody's to ask.
+  // The Secret of another deployment is rejected elsewhere. Its existence must not be revealed here.
   const isOwn = envSecretName !== undefined && !isSecretOfAnother(envSecretName, app(resource));
   return [...new Set([...named, ...(isOwn ? [envSecretName] : []), ...(pulls ? [pull] : [])])];
 }

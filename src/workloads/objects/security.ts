@@ -1,10 +1,10 @@
 import type { V1PodSecurityContext, V1SecurityContext } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 
-/** Pod Security of the app's own containers, the user's included. */
+/** Pod Security level of app containers, including init containers and sidecars. */
 export type PodSecurity = RenderConfig['podSecurity'];
 
-/** Every pod: the runtime's seccomp filter, for all containers that name no other. */
+/** Security context of every pod: the seccomp profile of the runtime, for containers without their own. */
 export function podSecurityContext(level: PodSecurity): V1PodSecurityContext {
   return {
     seccompProfile: { type: 'RuntimeDefault' },
@@ -12,7 +12,7 @@ export function podSecurityContext(level: PodSecurity): V1PodSecurityContext {
   };
 }
 
-/** The set of Pod Security *restricted* and a read-only root, for the containers that Berth itself brings. */
+/** Security context of containers that Berth adds: Pod Security *restricted*, and a read-only root file system. */
 export const OWN_CONTAINER_SECURITY: V1SecurityContext = {
   allowPrivilegeEscalation: false,
   capabilities: { drop: ['ALL'] },
@@ -22,16 +22,16 @@ export const OWN_CONTAINER_SECURITY: V1SecurityContext = {
 
 const SYS_ADMIN = ['SYS_ADMIN', 'CAP_SYS_ADMIN'];
 
-/** Kubernetes refuses `allowPrivilegeEscalation: false` beside these: they are a privilege. */
+/** Whether the context needs privilege escalation. Kubernetes then rejects `allowPrivilegeEscalation: false`. */
 function needsEscalation(context: V1SecurityContext): boolean {
   const added = context.capabilities?.add ?? [];
   return context.privileged === true || SYS_ADMIN.some((capability) => added.includes(capability));
 }
 
 /**
- * A container's security context with absent fields filled in; what it says itself stays.
- * Always: no privilege escalation; all capabilities dropped unless it speaks of capabilities or is privileged.
- * At `restricted`: drop ALL beside what is added, too, and not as root.
+ * The security context of a container with defaults for absent fields. Always: no privilege escalation, and all capabilities
+ * dropped unless it sets capabilities or is privileged. At `restricted`: drop ALL even if capabilities are added, and run as
+ * non-root.
  */
 export function containerSecurity(
   level: PodSecurity,

@@ -5,8 +5,8 @@ import { app } from '../names.ts';
 import { ownerReferences } from '../owner.ts';
 
 /**
- * The app's own ServiceAccount, without rights and without a token; none where another one is named.
- * Templates stored before that was named may still need it.
+ * The ServiceAccount that Berth creates for the app, without rights and token. None if the spec names another one, unless
+ * stored templates still need it.
  */
 export function serviceAccount(resource: ManagedDeployment, templates: PodTemplates | null): KubeObject[] {
   const name = app(resource);

@@ -6,7 +6,7 @@ import { type LabelledComponent, metadata, selectorLabels } from '../labels.ts';
 import { app } from '../names.ts';
 import { ownerReferences } from '../owner.ts';
 
-/** A ClusterIP Service for the pods of one component. */
+/** A ClusterIP Service for the pods of a component. */
 export function clusterService(
   resource: ManagedDeployment,
   name: string,
@@ -27,7 +27,7 @@ export function clusterService(
   };
 }
 
-/** The app's stable address in the cluster: port 80 to the api component. */
+/** The Service of the app: port 80 of the api component. */
 export function appService(resource: ManagedDeployment): KubeObject {
   const port = { name: PORT_NAMES.app, port: SERVICE_PORT, targetPort: PORT_NAMES.app };
   return clusterService(resource, app(resource), 'app', 'api', port);

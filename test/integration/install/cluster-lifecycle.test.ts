@@ -28,7 +28,7 @@ describe('a cluster', () => {
   });
   afterAll(() => own.stop());
 
-  test('runs beside another one, all components healthy', async () => {
+  test('runs next to another cluster, with all components healthy', async () => {
     const components = await health(own.stateDir);
     expect(components.map(({ name, healthy }) => [name, healthy])).toEqual(
       startOrder.map((name) => [name, true]),
@@ -94,7 +94,7 @@ setInterval(() => {}, 1000);`;
     },
   );
 
-  test('a start on the remains of a broken cluster begins anew', async () => {
+  test('starts from scratch on the remains of a broken cluster', async () => {
     const parent = mkdtempSync(join(tmpdir(), 'berth-remains-'));
     onTestFinished(() => rmSync(parent, { recursive: true }));
     const stateDir = join(parent, 'state');

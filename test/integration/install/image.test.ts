@@ -116,7 +116,7 @@ async function output(child: ChildProcess): Promise<{ code: number | null; text:
   return { code, text };
 }
 
-it('is small, runs as nobody in particular, and says where its bill of materials is', async () => {
+it('is small, runs as an unprivileged user, and says where its bill of materials is', async () => {
   expect(config.User).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   expect(config.Entrypoint).toEqual(['node', '/app/src/main.js']);
   const sbom = JSON.parse(

@@ -125,7 +125,7 @@ async function barred(): Promise<void> {
   await kubectl('delete', 'mdep', 'taken');
 }
 
-test('a repository is built, changed, and built anew; a Job is in the way', async () => {
+test('builds a repository, and builds it again after a change, although a foreign Job has its name', async () => {
   const { id, latest_revision_id: first } = await berth.create(fromGit('web'));
   await built(id, first);
   await barred();
@@ -141,7 +141,7 @@ test('a repository is built, changed, and built anew; a Job is in the way', asyn
   expect(await builds.jobs()).toHaveLength(1);
 }, 240_000);
 
-test("somebody takes a label off the tenant's namespace: the next listener puts it back", async () => {
+test('the next listener restores a label that was removed from the namespace of a tenant', async () => {
   await listener.stop();
   const label = 'pod-security.kubernetes.io/warn';
   await kubectlAsAdmin(['label', 'namespace', workloads, `${label}-`]);

@@ -208,7 +208,7 @@ async function everything(): Promise<void> {
 
 test('a deployment has everything, goes wrong and goes', everything, 240_000);
 test('the data of a resource by hand is handed over', handedOver, 180_000);
-test("somebody else's objects bar its way", barred, 240_000);
+test('reports a conflict with objects that Berth did not create', barred, 240_000);
 
 test('every right is used, but for one that says where it is; nothing else is asked for', async () => {
   // Watches are told of when they end.

@@ -20,20 +20,20 @@ const failing = (...errors: Error[]) =>
 const waiting = (seconds: number, stopping = new AbortController().signal) => ({ seconds, logger, stopping });
 
 describe('the wait for the migration', () => {
-  test('ends when the database has it; what is waited for is told once', async () => {
+  test('ends when the database is migrated, and logs the reason of the wait once', async () => {
     const check = failing(empty(), empty(), older());
     await untilMigrated(check, waiting(60));
     expect(check).toHaveBeenCalledTimes(4);
     expect(info.mock.calls.map(([{ reason }]) => reason)).toEqual([empty().message, older().message]);
   });
 
-  test('is none where none is asked for: what is missing is told at once', async () => {
+  test('fails at once if no wait is configured', async () => {
     const check = failing(empty());
     await expect(untilMigrated(check, waiting(0))).rejects.toThrow('it is empty');
     expect(check).toHaveBeenCalledTimes(1);
   });
 
-  test('is none for a database of another version: no migration helps there', async () => {
+  test('fails at once for a database of another version, because no migration helps', async () => {
     const check = failing(new ForeignMigration('failed to use the database: another one'));
     await expect(untilMigrated(check, waiting(60))).rejects.toThrow('another one');
     expect(check).toHaveBeenCalledTimes(1);
@@ -53,7 +53,7 @@ describe('the wait for the migration', () => {
     await expect(ended).rejects.toThrow('it is empty');
   });
 
-  test('is none for what waiting does not mend', async () => {
+  test('fails at once if waiting does not help', async () => {
     const check = failing(new Error('a mistake of ours'));
     await expect(untilMigrated(check, waiting(60))).rejects.toThrow('a mistake of ours');
   });

@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-test('runs after its first wait, then at its pace, also after a failure, which is told', async () => {
+test('runs after its first delay, then at its interval, also after a failure, which is logged', async () => {
   const work = vi.fn(async () => undefined).mockRejectedValueOnce(new Error('no'));
   const end = repeat({ what: 'keep house', everyMs: 1_000, firstMs: 70, logger }, work);
   await vi.advanceTimersByTimeAsync(69);

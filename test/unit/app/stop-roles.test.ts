@@ -40,7 +40,7 @@ test('operator and listener stop at once, and the API has its whole time after t
   });
 });
 
-test('what does not end costs the API nothing, and is told', async () => {
+test('a role that does not stop does not delay the API, and is logged', async () => {
   const { told, ...rest } = await stopping(1, 50, 1);
   expect(told).toContain('api ends at 10');
   expect(rest).toEqual({ inTime: false, at: 10, errors: 1 });

@@ -6,7 +6,7 @@ const CLOUD = { BERTH_HOSTING: 'cloud' };
 describe('a BuildKit daemon of all builds', () => {
   const daemon = { ...CLOUD, BERTH_BUILD_BUILDKIT_HOST: 'tcp://buildkitd.builds:1234' };
 
-  test('is refused until somebody says that all tenants trust each other', () => {
+  test('is rejected unless a setting says that all tenants trust each other', () => {
     expect(() => loadConfig(daemon)).toThrow(ConfigError);
     expect(() => loadConfig(daemon)).toThrow(/BERTH_BUILD_BUILDKIT_HOST.*BERTH_BUILD_BUILDKIT_SHARED=true/);
     expect(() => loadConfig({ ...daemon, BERTH_BUILD_BUILDKIT_SHARED: 'false' })).toThrow(ConfigError);

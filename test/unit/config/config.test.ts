@@ -108,7 +108,7 @@ describe('the configuration', () => {
     }
   });
 
-  test('refuses a token that no header can carry, without a word of it', () => {
+  test('rejects a token that no header can contain, without quoting it', () => {
     const [problem = ''] = problemsOf({ BERTH_TRACING_TOKEN: 'hid den' });
     expect(problem).toContain('BERTH_TRACING_TOKEN: must consist of printable ASCII');
     expect(problem).not.toContain('hid den');
@@ -167,7 +167,7 @@ describe('the configuration', () => {
     }
   });
 
-  test('renders for strangers in cloud mode: restricted, isolated', () => {
+  test('renders restricted and isolated apps in cloud mode', () => {
     const cloud = loadConfig({ BERTH_HOSTING: 'cloud' }).rendering;
     const own = loadConfig({}).rendering;
     expect([cloud.podSecurity, cloud.networkIsolation]).toEqual(['restricted', true]);

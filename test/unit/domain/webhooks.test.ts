@@ -77,7 +77,7 @@ describe('a delivery is authentic', () => {
   });
 });
 
-describe('what deliveries are told apart by', () => {
+describe('the keys of deliveries', () => {
   const digest = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
   test.each([
     [{ 'x-github-delivery': 'a', ...hub(secret) }, ['a', digest]],

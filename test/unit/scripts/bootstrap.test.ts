@@ -131,7 +131,7 @@ describe('packages', () => {
     expect(calls()).toEqual(['ci', '']);
   });
 
-  test('that cannot be installed are an error that says what to look at', async () => {
+  test('that cannot be installed cause an error with the next step', async () => {
     executable(join(project, 'bin', 'npm'), '#!/bin/sh\necho "no network" >&2\nexit 7\n');
     const { code, stderr } = await run('hello.ts');
     expect(code).toBe(1);

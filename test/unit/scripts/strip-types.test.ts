@@ -39,7 +39,7 @@ test.each([
   expect(javascriptOf(source)).toBe(expected);
 });
 
-test('refuses what is more than types', () => {
+test('rejects syntax that is more than types', () => {
   expect(() => javascriptOf('enum A { B }')).toThrow(SyntaxError);
 });
 

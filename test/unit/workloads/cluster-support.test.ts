@@ -26,7 +26,7 @@ describe('an older cluster', () => {
   });
   const resource = resourceOf(request, SELF_HOSTED);
 
-  test('is told which restart policies it cannot do', () => {
+  test('reports restart policies that the cluster does not support', () => {
     expect(unsupportedByCluster(resource, on('1.34'))).toEqual([
       {
         path: ['sidecars', 0, 'restartPolicy'],
@@ -37,7 +37,7 @@ describe('an older cluster', () => {
     expect(unsupportedByCluster(resource, on('1.35'))).toEqual([]);
   });
 
-  test('is not looked at for what any cluster can do', () => {
+  test('is not checked for features that every cluster supports', () => {
     expect(asksForLater({})).toBe(false);
     expect(asksForLater({ sidecars: [{ ...helper, restartPolicy: 'Always' }, helper] })).toBe(false);
     expect(asksForLater({ init_containers: [{ ...helper, restartPolicy: 'OnFailure' }] })).toBe(true);

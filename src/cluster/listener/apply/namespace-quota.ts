@@ -1,4 +1,4 @@
-import { mostInCluster, type TenantQuotas } from '../../../domain/policy/tenant-quotas.ts';
+import { maxInCluster, type TenantQuotas } from '../../../domain/policy/tenant-quotas.ts';
 
 /**
  * The ResourceQuota of a tenant's namespace: a second line of defence behind the tenant's quotas, which the API
@@ -31,7 +31,7 @@ export function namespaceQuota({
   memory_mb,
   storage_gi,
 }: TenantQuotas): Record<string, string> {
-  const most = deployments === null ? null : mostInCluster(deployments);
+  const most = deployments === null ? null : maxInCluster(deployments);
   const entries: [string, string | null][] = [
     ['requests.cpu', cpu === null ? null : `${Math.ceil(cpu * 1000) * WITH_SURGE}m`],
     ['requests.memory', memory_mb === null ? null : `${Math.ceil(memory_mb) * WITH_SURGE}Mi`],

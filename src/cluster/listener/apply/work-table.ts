@@ -1,7 +1,7 @@
 import type { WorkItem } from '../../../contract/protocol/work-protocol.ts';
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { type Logger, withFields } from '../../../domain/core/logger.ts';
-import type { TellSpan } from '../../../domain/core/span.ts';
+import type { RecordSpan } from '../../../domain/core/span.ts';
 import type { DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
 import type { Clock } from '../../kube/client/clock.ts';
 import { keyOf } from '../../kube/client/object.ts';
@@ -19,7 +19,7 @@ export interface WorkTableOptions {
   deps: Omit<ApplyDeps & PurgeDeps, 'guard'>;
   outbox: Outbox;
   term: Term;
-  span?: TellSpan;
+  span?: RecordSpan;
   logger: Logger;
   clock: Clock;
   random: () => number;

@@ -4,7 +4,7 @@ import {
   type ManagedDeploymentStatus,
 } from '../../../contract/resource/managed-deployment.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
-import type { ToldFailure } from '../../../domain/conditions/failure-source.ts';
+import type { ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import { contentHash } from '../../../domain/core/hash.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import { finalizerHold } from '../../../domain/deployment/deletion-hold.ts';
@@ -56,7 +56,7 @@ function isInPlace({ failedRevision, activeRevision }: ManagedDeploymentStatus):
   return failedRevision?.id !== undefined && failedRevision.id === activeRevision?.id;
 }
 
-function failureOf({ reason, message, culprit }: ToldFailure) {
+function failureOf({ reason, message, culprit }: ReportedFailure) {
   return { reason, message, ...(culprit === undefined ? {} : { culprit }) };
 }
 

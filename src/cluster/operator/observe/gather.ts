@@ -4,7 +4,7 @@ import {
   managedDeploymentStatusSchema,
 } from '../../../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
-import { isDeeper, MOST_LEVELS } from '../../../domain/core/depth.ts';
+import { isDeeper, MAX_LEVELS } from '../../../domain/core/depth.ts';
 import { INPUTS_HASH_LABEL } from '../../../workloads/labels.ts';
 import { isSecretSentinel, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
 import { parseStoredTemplates, type StoredTemplates } from '../../../workloads/stored-templates.ts';
@@ -113,7 +113,7 @@ export function readResource(object: UntypedObject): ObservedResource | string {
 }
 
 function readSpec(object: UntypedObject): ObservedResource | string {
-  if (isDeeper(object['spec'], MOST_LEVELS)) return `spec: is nested more than ${MOST_LEVELS} levels deep`;
+  if (isDeeper(object['spec'], MAX_LEVELS)) return `spec: is nested more than ${MAX_LEVELS} levels deep`;
   const strictly = managedDeploymentSpecSchema.safeParse(object['spec']);
   const spec = strictly.success
     ? strictly

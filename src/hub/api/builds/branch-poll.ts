@@ -2,13 +2,13 @@ import {
   afterFailure,
   afterSuccess,
   afterVerdict,
-  LOOK_FAILURES,
-  type LookFailure,
-  nextLookSeconds,
+  type BranchPollFailure,
+  nextPollSeconds,
+  POLL_FAILURES,
 } from '../../../domain/builds/branch-poll.ts';
 import {
   type BranchWatch,
-  lookVerdict,
+  pollVerdict,
   trackedBranch,
   watchOf,
 } from '../../../domain/builds/branch-watch.ts';
@@ -29,7 +29,7 @@ import { reviseTo } from './pushed-revision.ts';
 /** Applies the result of polling the branch of one deployment, in one transaction. */
 
 /** The result of a poll: the newest commit, or the reason of the failure. */
-export type PollResult = { readonly head: BranchHead } | { readonly failure: LookFailure };
+export type PollResult = { readonly head: BranchHead } | { readonly failure: BranchPollFailure };
 
 export interface PollOptions {
   /** Interval of polls; 0: a branch is polled only after a push whose order was not clear. */
@@ -67,14 +67,14 @@ async function failed(
   transaction: Transaction,
   due: DueBranch,
   known: BranchWatch,
-  failure: LookFailure,
+  failure: BranchPollFailure,
   { everySeconds, random }: PollOptions,
 ): Promise<void> {
   const looked = afterFailure(known, failure);
-  const wait = nextLookSeconds(everySeconds || SOON_EVERY_SECONDS, looked.watch.failures, random());
+  const wait = nextPollSeconds(everySeconds || SOON_EVERY_SECONDS, looked.watch.failures, random());
   await writeBranchWatch(transaction, due.tenantId, due.id, looked.watch, wait);
-  if (looked.tell !== 'failed') return;
-  const message = `The branch ${known.branch === '' ? '(the default branch)' : known.branch} could not be polled: ${LOOK_FAILURES[failure]}.`;
+  if (looked.report !== 'failed') return;
+  const message = `The branch ${known.branch === '' ? '(the default branch)' : known.branch} could not be polled: ${POLL_FAILURES[failure]}.`;
   await tell(transaction, due, { reason: 'BranchUnreadable', message, details: { failure } });
 }
 
@@ -88,12 +88,12 @@ async function succeeded(
   const { tenantId, id } = due;
   const { latest } = await readBranchState(transaction, tenantId, id);
   const everBuilt = await wasBuilt(transaction, tenantId, id, head.commit);
-  const verdict = lookVerdict(known, head.commit, latest, everBuilt);
+  const verdict = pollVerdict(known, head.commit, latest, everBuilt);
   const looked = afterSuccess(known);
   const watch = afterVerdict(looked.watch, head.commit, verdict);
-  const next = nextLookSeconds(everySeconds || SOON_EVERY_SECONDS, 0, random());
+  const next = nextPollSeconds(everySeconds || SOON_EVERY_SECONDS, 0, random());
   await writeBranchWatch(transaction, tenantId, id, watch, verdict === 'again' ? AGAIN_SECONDS : next);
-  if (looked.tell === 'readable') {
+  if (looked.report === 'readable') {
     const message = `The branch ${head.branch} can be polled again.`;
     await tell(transaction, due, { reason: 'BranchReadable', message, details: {} });
   }

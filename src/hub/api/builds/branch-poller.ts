@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nextLookSeconds } from '../../../domain/builds/branch-poll.ts';
+import { nextPollSeconds } from '../../../domain/builds/branch-poll.ts';
 import { trackedBranch, watchOf } from '../../../domain/builds/branch-watch.ts';
 import {
   type BranchHead,
@@ -117,7 +117,7 @@ async function pollRepository(
   const [one] = unchanged;
   if (one !== undefined) {
     // All branches of a repository get the same failure, so they stay in one group.
-    const wait = nextLookSeconds(options.everySeconds, 0, options.random());
+    const wait = nextPollSeconds(options.everySeconds, 0, options.random());
     const ids = unchanged.map(({ each }) => each.id);
     await deps.database.platform.transaction((transaction) =>
       scheduleNextPoll(transaction, { ids, claimedUntil: one.each.claimedUntil, inSeconds: wait }),

@@ -1,6 +1,6 @@
 import type { GitHost } from '../../../domain/builds/git-host.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
-import type { TellSpan } from '../../../domain/core/span.ts';
+import type { RecordSpan } from '../../../domain/core/span.ts';
 import type { HostingMode } from '../../../domain/deployment/source.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
 import type { KnownRoom } from '../../../domain/scheduling/known-room.ts';
@@ -74,7 +74,7 @@ export interface ApiDeps {
   /** Receives measurements; absent: none are made. */
   readonly observer?: ApiObserver;
   /** Receives spans of changes; absent: none are made. */
-  readonly span?: TellSpan;
+  readonly span?: RecordSpan;
 }
 
 /**

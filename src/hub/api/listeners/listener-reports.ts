@@ -1,5 +1,5 @@
 import type { InventoryRequest, ObservedReport, Report } from '../../../contract/protocol/report-protocol.ts';
-import type { Culprit, ToldFailure } from '../../../domain/conditions/failure-source.ts';
+import type { Culprit, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { BuildReport, ClusterReport } from '../../../domain/deployment/cluster-report.ts';
 import type { InventoryEntry } from '../../store/listeners/listener-inventory.ts';
 
@@ -10,7 +10,7 @@ export function clean(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
 
-function cleanFailure<Failure extends ToldFailure>(failure: Failure): Failure {
+function cleanFailure<Failure extends ReportedFailure>(failure: Failure): Failure {
   const { message, culprit } = failure;
   return {
     ...failure,

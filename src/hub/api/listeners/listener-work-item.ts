@@ -5,7 +5,7 @@ import type { BuildSpec } from '../../../contract/resource/build.ts';
 import { managedDeploymentSpecSchema } from '../../../contract/resource/managed-deployment.ts';
 import { envSecretName, pullSecretName, tenantNamespace } from '../../../contract/resource/names.ts';
 import { REASONS } from '../../../domain/conditions/conditions.ts';
-import type { PutOff } from '../../../domain/conditions/explain-facts.ts';
+import type { WorkBlocked } from '../../../domain/conditions/explain-facts.ts';
 import { contentHash } from '../../../domain/core/hash.ts';
 import type { Revision, Secret } from '../../../domain/deployment/deployment.ts';
 import { imageRepository } from '../../../domain/net/image-reference.ts';
@@ -205,7 +205,7 @@ export function toWorkItem(rendering: Rendering, due: DueWork): WorkItem {
 }
 
 /** Describes an error of `toWorkItem`. The text of the error itself may quote the record. */
-export function whyNotRendered(error: unknown): PutOff {
+export function whyNotRendered(error: unknown): WorkBlocked {
   if (error instanceof TokenUnreadable) return { reason: 'TokenUnreadable', message: error.message };
   const reason = error instanceof SecretBoxError ? 'SecretsUnreadable' : 'RecordInvalid';
   return { reason, message: REASONS[reason] };

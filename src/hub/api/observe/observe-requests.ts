@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { TellSpan } from '../../../domain/core/span.ts';
+import type { RecordSpan } from '../../../domain/core/span.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { isOfCluster } from '../core/errors.ts';
 import { changeSubject, noteSubjects } from './change-subject.ts';
@@ -102,7 +102,7 @@ function countRequests(observer: ApiObserver): OnRequestEnd {
 }
 
 /** The first span of a change: its request. */
-function traceChanges(span: TellSpan): OnRequestEnd {
+function traceChanges(span: RecordSpan): OnRequestEnd {
   return (request, reply, { ms }) => {
     const { deploymentId, generation, revisionId } = changeSubject(request);
     if (deploymentId === undefined || generation === undefined) return;

@@ -1,4 +1,4 @@
-import type { LookFailure } from '../../../domain/builds/branch-poll.ts';
+import type { BranchPollFailure } from '../../../domain/builds/branch-poll.ts';
 import type { ProgressMeasure } from '../../../domain/revision/progress.ts';
 
 /** Receives the measurements of the API. Every method is fast and does not throw. */
@@ -29,7 +29,7 @@ export interface ApiObserver {
   /** An authenticated webhook delivery. */
   delivered(result: 'taken' | 'repeated' | 'ignored'): void;
   /** A poll of a branch. */
-  looked(result: 'seen' | LookFailure): void;
+  looked(result: 'seen' | BranchPollFailure): void;
 }
 
 /** Discards all measurements. */

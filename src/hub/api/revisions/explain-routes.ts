@@ -176,9 +176,9 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
           const { revision, active, deployment } = found;
           // A revision with a final status waits for no work.
           const isLive = !isTerminal(revision.status) || revision.id === active?.id;
-          const putOff = isLive ? await whyWorkBlocked(deps, transaction, deploymentId) : null;
+          const workBlocked = isLive ? await whyWorkBlocked(deps, transaction, deploymentId) : null;
           const effects = await readLastEffects(transaction, tenantId, deploymentId);
-          return { facts: { ...found, deployment: { ...deployment, putOff } }, effects };
+          return { facts: { ...found, deployment: { ...deployment, workBlocked } }, effects };
         },
         { byIndex: true },
       );

@@ -1,5 +1,5 @@
 import { REASONS } from '../../../domain/conditions/conditions.ts';
-import type { PutOff } from '../../../domain/conditions/explain-facts.ts';
+import type { WorkBlocked } from '../../../domain/conditions/explain-facts.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import { loadWork } from '../../store/listeners/listener-work-rows.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
@@ -13,7 +13,7 @@ export async function whyWorkBlocked(
   deps: Parameters<typeof itemRendering>[0],
   transaction: Transaction,
   deploymentId: string,
-): Promise<PutOff | null> {
+): Promise<WorkBlocked | null> {
   const [due] = await loadWork(transaction, [deploymentId]);
   if (due === undefined) return null;
   try {

@@ -1,5 +1,5 @@
 import type { ExplainFacts, RevisionName } from '../../../domain/conditions/explain-facts.ts';
-import type { Culprit, ToldFailure } from '../../../domain/conditions/failure-source.ts';
+import type { Culprit, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
 import type { RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
@@ -22,7 +22,7 @@ interface RelatedRow {
   created_at: Date;
   culprit: Culprit | null;
   /** Of the deployment. */
-  in_place_failure: ToldFailure | null;
+  in_place_failure: ReportedFailure | null;
   /** Of the deployment. */
   symptoms: ReportedSymptom[] | null;
   role: 'self' | 'active' | 'successor';

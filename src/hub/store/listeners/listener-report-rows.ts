@@ -1,6 +1,6 @@
 import type { RevisionBuild } from '../../../domain/builds/build.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
-import type { ToldFailure } from '../../../domain/conditions/failure-source.ts';
+import type { ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type {
@@ -40,7 +40,7 @@ interface FactsRow {
   observed_off: boolean;
   data_ready: boolean;
   observed_at: Date | null;
-  in_place_failure: ToldFailure | null;
+  in_place_failure: ReportedFailure | null;
   symptoms: ReportedSymptom[] | null;
   volume_gi: number | null;
 }

@@ -1,4 +1,4 @@
-import type { PutOff } from '../../../domain/conditions/explain-facts.ts';
+import type { WorkBlocked } from '../../../domain/conditions/explain-facts.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 import { appendEvents, type NewEvent } from '../core/events.ts';
@@ -24,7 +24,7 @@ export type HandOut<Item> =
   /** The response is full. The item stays due. */
   | { kind: 'later' }
   /** The item cannot be rendered now and is due again later. The history records the reason once. */
-  | ({ kind: 'failed' } & PutOff);
+  | ({ kind: 'failed' } & WorkBlocked);
 
 /** Seconds after which an item without a report is handed out again. `next_attempt_at` is set to that time. */
 const REDELIVER_SECONDS = 60;

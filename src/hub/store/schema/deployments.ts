@@ -1,7 +1,7 @@
 import type { BranchWatch } from '../../../domain/builds/branch-watch.ts';
 import type { RevisionBuild } from '../../../domain/builds/build.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
-import type { Culprit, ToldFailure } from '../../../domain/conditions/failure-source.ts';
+import type { Culprit, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import type { DeploymentType, Source } from '../../../domain/deployment/source.ts';
@@ -130,7 +130,7 @@ export const deployments = pgTable(
     /**
      * The last change in place failed and was rolled back, while its revision stays DEPLOYED; null: it did not fail.
      */
-    inPlaceFailure: jsonb('in_place_failure').$type<ToldFailure>(),
+    inPlaceFailure: jsonb('in_place_failure').$type<ReportedFailure>(),
     /** The last observed problem of running pods outside of rollouts; null: none. */
     symptoms: jsonb().$type<ReportedSymptom[]>(),
     /**

@@ -61,7 +61,7 @@ test.each(['canary\n5521', 'canary 5521', 'canary\u20ac5521', 'canary5521\r'])(
   },
 );
 
-test('a request that cannot be sent is tried once, and its headers are not told', async () => {
+test('tries a request that cannot be sent only once, and does not print its headers', async () => {
   const sent = vi.spyOn(globalThis, 'fetch');
   const client = createClient({ url: 'http://127.0.0.1:1', apiKey: 'canary\n5521', tenantId: null });
   const problem = await client.call('listDeployments').catch((error: Error) => error);

@@ -36,7 +36,7 @@ async function all(lines: AsyncIterable<unknown>): Promise<unknown[]> {
 }
 
 describe('following', () => {
-  test('goes on where an answer broke off, or asks to be asked again; ends with its end', async () => {
+  test('continues where a response was cut off or asks for another request, and ends at the end of the log', async () => {
     const answers = [
       [{ text: 'a' }, { text: 'b' }],
       [{ text: 'c' }, { end: 'The time is up: ask again.' }],
@@ -51,7 +51,7 @@ describe('following', () => {
     expect(asked).toEqual([0, 2, 3]);
   });
 
-  test('tells why nothing comes after the last line', async () => {
+  test('prints why the log ends', async () => {
     const notes: string[] = [];
     const lines = followed({ ...context(), note: (text) => void notes.push(text) }, async function* () {
       yield { end: 'The cluster does not answer.' };

@@ -25,13 +25,13 @@ test('a name that looks like an id is found', async () => {
   expect(await findDeployment(client, LIKE_AN_ID, true)).toMatchObject({ id: 'a' });
 });
 
-test('an id is found, and what is neither is told', async () => {
+test('finds an id, and reports an argument that is neither id nor name', async () => {
   const client = clientOf([{ id: LIKE_AN_ID, name: 'shop' }]);
   expect(await findDeployment(client, LIKE_AN_ID, true)).toMatchObject({ name: 'shop' });
   await expect(findDeployment(client, 'other', true)).rejects.toThrow('404: there is no deployment "other"');
 });
 
-test('what is the id of one and the name of another is refused', async () => {
+test('rejects an argument that is the id of one deployment and the name of another', async () => {
   const client = clientOf([
     { id: LIKE_AN_ID, name: 'shop' },
     { id: 'b', name: LIKE_AN_ID },

@@ -60,6 +60,6 @@ test('an error is one line, also of an option without its value', () => {
   }
 });
 
-test('--help is answered beside any known option', () => {
+test('--help works together with any known option', () => {
   expect(readWords(['revisions', 'list', '--wait', '--help']).values.help).toBe(true);
 });

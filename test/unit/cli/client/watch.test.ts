@@ -61,7 +61,7 @@ test.each(['RolledBack', 'RolloutFailed'])(
   },
 );
 
-test('one whose first build has failed is not UNUSED as wanted', async () => {
+test('a deployment whose first build failed has not reached its desired state', async () => {
   const unused = { status: 'UNUSED', active_revision_id: null } as const;
   const built = contextOf([deployment(unused, 'None', 'False')], 'BUILD_FAILED');
   expect(await watch(built.context, 'a', 60)).toMatchObject({

@@ -4,13 +4,13 @@ import {
   afterFailure,
   afterSuccess,
   afterVerdict,
-  nextLookSeconds,
+  nextPollSeconds,
 } from '../../../../src/domain/builds/branch-poll.ts';
 import {
   afterDeletion,
   afterPush,
   type BranchWatch,
-  lookVerdict,
+  pollVerdict,
   pushVerdict,
   trackedBranch,
   watchOf,
@@ -86,7 +86,7 @@ describe('the order of pushes', () => {
     ).toEqual([commit(3)]);
   });
 
-  test('one that fits nowhere is taken, and the branch is to be looked at', () => {
+  test('a push without a known predecessor counts, and the branch is polled', () => {
     expect(
       follow([
         [1, 2],
@@ -99,7 +99,7 @@ describe('the order of pushes', () => {
     });
   });
 
-  test('forced back to an earlier commit: that one is built, and the branch is to be looked at', () => {
+  test('builds an earlier commit after a force push back to it, and polls the branch', () => {
     expect(
       follow([
         [1, 2],
@@ -120,14 +120,14 @@ describe('the order of pushes', () => {
     ).toBe(commit(4));
   });
 
-  test('a branch that was deleted begins anew', () => {
+  test('a deleted branch starts from scratch', () => {
     const { watch } = afterPush(null, push(1, 2));
     const gone = afterDeletion(watch, { branch: 'main', before: commit(2) });
     expect(gone.sure).toBe(true);
     expect(afterPush(gone.watch, push(null, 1))).toMatchObject({ head: commit(1), sure: false });
   });
 
-  test('a branch that is made again before its deletion is told is at its commit; the deletion is not sure', () => {
+  test('keeps the commit of a branch that was recreated before its deletion is reported, and polls the branch', () => {
     const { watch } = afterPush(null, push(1, 2));
     const made = afterPush(watch, push(null, 1));
     expect(made).toMatchObject({ head: commit(1), sure: false });
@@ -135,7 +135,7 @@ describe('the order of pushes', () => {
     expect(gone).toMatchObject({ sure: false, watch: { deleted: true, soon: true } });
   });
 
-  test('forced from a commit that was seen, not told, back to one that was told: that one is built', () => {
+  test('builds a reported commit after a force push from a polled commit back to it', () => {
     // The push from 2 to 3 was lost, and found by a look.
     const seen = { ...afterPush(null, push(1, 2)).watch, commit: commit(3) };
     expect(afterPush(seen, push(3, 1))).toMatchObject({ head: commit(1), sure: false });
@@ -153,7 +153,7 @@ describe('the order of pushes', () => {
     { maxLength: 30 },
   );
 
-  test('told in their order, with any forced back, lost or seen: what is sure is the newest commit', () => {
+  test('a conclusive head is the newest commit when pushes arrive in order, with any force pushes, losses and polls', () => {
     fc.assert(
       fc.property(moves, (steps) => {
         let watch: BranchWatch | null = null;
@@ -173,7 +173,7 @@ describe('the order of pushes', () => {
     );
   });
 
-  test('told in their order and none lost, with any forced back: the newest is always built', () => {
+  test('always builds the newest commit when pushes arrive in order without losses, with any force pushes', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 30 }), (commits) => {
         let watch: BranchWatch | null = null;
@@ -209,13 +209,13 @@ describe('what a push makes', () => {
     expect(pushVerdict(null, pushed, { commit: commit(2), building: false })).toBe('known');
   });
 
-  test('nothing where somebody went back to an earlier revision and the push is told again', () => {
+  test('builds nothing when the push is repeated after a rollback to an earlier revision', () => {
     const again = afterPush(pushed.watch, push(1, 2));
     expect(pushVerdict(pushed.watch, again, { commit: commit(1), building: false })).toBe('known');
   });
 });
 
-describe('what a look makes', () => {
+describe('the verdict of a poll', () => {
   const watch = { ...watchOf(null, 'main'), commit: commit(2) };
   const latest = { commit: commit(1), building: false };
   test.each([
@@ -249,20 +249,20 @@ describe('what a look makes', () => {
       'build',
     ],
   ] as const)('%s', (_what, known, head, revision, everBuilt, verdict) => {
-    expect(lookVerdict(known, head, revision, everBuilt)).toBe(verdict);
+    expect(pollVerdict(known, head, revision, everBuilt)).toBe(verdict);
   });
 });
 
-describe('a look that finds an earlier commit', () => {
+describe('a poll that finds an earlier commit', () => {
   const { watch } = afterPush(null, push(1, 2));
   const latest = { commit: commit(2), building: false };
 
-  test('than pushes tell of is made again, for the git host may lag; seen twice, it is built', () => {
-    expect(lookVerdict(watch, commit(1), latest, true)).toBe('again');
+  test('is repeated, because the git host may lag; the commit is built when it is found twice', () => {
+    expect(pollVerdict(watch, commit(1), latest, true)).toBe('again');
     const doubting = afterVerdict(watch, commit(1), 'again');
     expect(doubting).toMatchObject({ commit: commit(2), soon: true });
-    expect(lookVerdict(doubting, commit(1), latest, true)).toBe('build');
-    expect(lookVerdict(doubting, commit(2), latest, true)).toBe('known');
+    expect(pollVerdict(doubting, commit(1), latest, true)).toBe('build');
+    expect(pollVerdict(doubting, commit(2), latest, true)).toBe('known');
     expect(afterVerdict(doubting, commit(1), 'build')).toMatchObject({
       commit: commit(1),
       soon: false,
@@ -272,14 +272,14 @@ describe('a look that finds an earlier commit', () => {
 
   test('of a branch that was deleted and made again builds it', () => {
     const gone = afterDeletion(watch, { branch: 'main', before: commit(2) }).watch;
-    expect(lookVerdict(gone, commit(1), latest, true)).toBe('build');
-    expect(lookVerdict(gone, commit(2), latest, true)).toBe('known');
+    expect(pollVerdict(gone, commit(1), latest, true)).toBe('build');
+    expect(pollVerdict(gone, commit(2), latest, true)).toBe('known');
     expect(afterVerdict(gone, commit(1), 'build').deleted).toBe(false);
   });
 });
 
-describe('looks that fail', () => {
-  test('are made a few times where branches are looked at only because a push was not sure', () => {
+describe('failed polls', () => {
+  test('are retried a few times if polling is on only because a push was inconclusive', () => {
     let watch: BranchWatch = { ...watchOf(null, 'main'), soon: true };
     const soon = Array.from({ length: 6 }, () => {
       watch = afterFailure(watch, 'timeout').watch;
@@ -290,33 +290,33 @@ describe('looks that fail', () => {
 
   const first = afterFailure(watchOf(null, 'main'), 'unavailable');
   const second = afterFailure(first.watch, 'unavailable');
-  test('are told the second time, once, and again when they fail otherwise', () => {
-    expect([first.tell, second.tell]).toEqual([null, 'failed']);
+  test('are reported once after the second failure, and again when the failure changes', () => {
+    expect([first.report, second.report]).toEqual([null, 'failed']);
     const third = afterFailure(second.watch, 'unavailable');
-    expect(third.tell).toBeNull();
-    expect(afterFailure(third.watch, 'refused').tell).toBe('failed');
+    expect(third.report).toBeNull();
+    expect(afterFailure(third.watch, 'refused').report).toBe('failed');
   });
 
-  test('are told to be over only if they were told', () => {
+  test('are reported as over only if they were reported', () => {
     expect(afterSuccess(second.watch)).toMatchObject({
-      tell: 'readable',
+      report: 'readable',
       watch: { failures: 0, told: null },
     });
-    expect(afterSuccess(first.watch).tell).toBeNull();
+    expect(afterSuccess(first.watch).report).toBeNull();
   });
 
-  test('make the next one wait, up to an hour', () => {
-    const wait = (failures: number, random = 0.5) => Math.round(nextLookSeconds(300, failures, random));
+  test('delay the next poll up to an hour', () => {
+    const wait = (failures: number, random = 0.5) => Math.round(nextPollSeconds(300, failures, random));
     expect([0, 1, 2, 3, 4, 100].map((failures) => wait(failures))).toEqual([
       300, 600, 1200, 2400, 3600, 3600,
     ]);
     expect([wait(0, 0), wait(0, 0.999)]).toEqual([270, 330]);
-    expect(nextLookSeconds(7200, 5, 0.5)).toBeCloseTo(7200);
+    expect(nextPollSeconds(7200, 5, 0.5)).toBeCloseTo(7200);
   });
 
-  test('of the default branch go on under its name, once that is known', () => {
+  test('of the default branch are kept when its name becomes known', () => {
     const { watch } = afterFailure(afterFailure(watchOf(null, ''), 'timeout').watch, 'timeout');
-    expect(afterSuccess(watchOf(watch, 'main')).tell).toBe('readable');
+    expect(afterSuccess(watchOf(watch, 'main')).report).toBe('readable');
   });
 });
 

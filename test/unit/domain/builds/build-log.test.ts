@@ -20,7 +20,7 @@ const texts = (kept: KeptLog, of: LogPiece) => takePiece(kept, of).added.map(({ 
 
 describe('a piece', () => {
   const kept: KeptLog = { lines: 5, bytes: 50, attempt: 1, linesBefore: 0 };
-  test('goes behind what is kept', () => {
+  test('is appended to the stored lines', () => {
     expect(texts(EMPTY, piece(0, ['a', 'b']))).toEqual(['a', 'b']);
     expect(takePiece(kept, piece(5, ['a']))).toMatchObject({ nextLine: 6, full: false });
   });
@@ -29,11 +29,11 @@ describe('a piece', () => {
     expect(texts(kept, piece(3, ['a', 'b', 'c']))).toEqual(['c']);
     expect(takePiece(kept, piece(0, ['a']))).toMatchObject({ added: [], nextLine: 5 });
   });
-  test('that would leave a gap is refused with what is expected', () => {
+  test('after a gap is rejected with the expected line', () => {
     expect(takePiece(kept, piece(6, ['a']))).toEqual({ added: [], nextLine: 5, full: false });
     expect(takePiece(EMPTY, piece(1, ['a']))).toMatchObject({ added: [], nextLine: 0 });
   });
-  test('of a later attempt begins anew behind the earlier one; the earlier one is over', () => {
+  test('of a later attempt starts after the earlier attempt, which is then complete', () => {
     expect(texts(kept, piece(0, ['a'], 2))).toEqual(['a']);
     const second = { lines: 6, bytes: 51, attempt: 2, linesBefore: 5 };
     expect(takePiece(second, piece(1, ['b'], 2))).toMatchObject({ nextLine: 2 });
@@ -61,7 +61,7 @@ test('and at its bound of bytes', () => {
   ]);
 });
 
-test('a log is complete when its end was told, or will not be any more', () => {
+test('a log is complete when its end was reported, or cannot be reported any more', () => {
   const now = new Date('2026-11-21T10:00:00Z');
   const ended = { phase: 'Succeeded', finished_at: '2026-11-21T09:59:50Z' };
   expect(isComplete(ended, true, true, now)).toBe(false);

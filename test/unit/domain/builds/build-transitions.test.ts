@@ -93,7 +93,7 @@ describe('what the report of a build makes of a revision', () => {
     expect([outcome.facts.generation, outcome.retryAfterMs]).toEqual([8, 0]);
   });
 
-  test('nobody told that it began: from AWAITING_BUILD all the same', () => {
+  test('moves from AWAITING_BUILD when the start was not reported', () => {
     const outcome = reportOutcome(facts(['AWAITING_BUILD']), told(succeeded), NOW);
     expect(ways(outcome)).toEqual([[1, 'AWAITING_BUILD', 'QUEUED', 'ImageBuilt']]);
   });
@@ -153,7 +153,7 @@ describe('a build that fails', () => {
     expect(reportOutcome(before, told(failed), NOW).facts.hasRunnableRevision).toBe(true);
   });
 
-  test('for a reason that nobody knows: BuildFailed', () => {
+  test('uses BuildFailed for an unknown reason', () => {
     const outcome = reportOutcome(facts(['BUILDING']), told({ phase: 'Failed', reason: 'Whatever' }), NOW);
     expect(outcome.moves[0]?.reason).toBe('BuildFailed');
   });
@@ -185,12 +185,12 @@ describe('several revisions', () => {
   });
 });
 
-test('within the grace of a deletion a build moves nothing: restored, it is built anew', () => {
+test('a build changes nothing during the grace period of a deletion, and starts again after a restore', () => {
   const before = facts(['BUILDING'], { deleting: true, purgeInMs: 1000 });
   expect(ways(reportOutcome(before, told(succeeded), NOW))).toEqual([]);
 });
 
-test('a work item that the cluster refuses for good fails the build that it asks for', () => {
+test('a permanently rejected work item fails the requested build', () => {
   const report = {
     kind: 'refused',
     deploymentId: 'd',

@@ -7,7 +7,7 @@ import {
   isTerminal,
   LISTENER_STATUSES,
   REVISION_STATUSES,
-  REVISION_WAYS,
+  REVISION_TRANSITIONS,
   type RevisionStatus,
 } from '../../../../src/domain/revision/states.ts';
 
@@ -128,7 +128,7 @@ test('a change in place that was rolled back: the object that made it fail is th
 });
 
 describe('every reason', () => {
-  test.each(REASON_NAMES)('%s has a remedy that says what to do, or says that there is none', (reason) => {
+  test.each(REASON_NAMES)('%s has a remedy with a next step, or one that needs none', (reason) => {
     const remedy = REMEDIES[reason];
     if ('text' in remedy) {
       expect(remedy.text).toMatch(/^[A-Z].{40,}[.\-)]$/s);
@@ -138,7 +138,7 @@ describe('every reason', () => {
 
   // Another source_config revives nothing that has failed, so a PATCH of it alone is no remedy.
   const failsWith = (status: RevisionStatus) =>
-    new Set(REVISION_WAYS.filter(({ to }) => to === status).flatMap(({ reasons }) => reasons));
+    new Set(REVISION_TRANSITIONS.filter(({ to }) => to === status).flatMap(({ reasons }) => reasons));
   const TRIED_ON = ['ApplyRefused', 'NamespaceNotAllowed'];
   test.each([...failsWith('DEPLOY_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
     'a revision that failed by %s: what makes another one',
@@ -179,7 +179,7 @@ describe('a fine revision', () => {
     expect(explained.causes.at(-1)).toMatchObject({ object: { kind: 'Revision', object: '4', id: 'r4' } });
   });
 
-  test('that serves while a newer one fails: what is wrong with that one is told of that one', () => {
+  test('that serves while a newer one fails does not show the problems of the newer one', () => {
     const deployment = {
       latestRevisionId: 'r4',
       generation: 4,
@@ -288,7 +288,7 @@ describe('a revision under way', () => {
     expect(explained.causes.find(({ level }) => level === 'listener')).toMatchObject({ at: T0 });
   });
 
-  test('that nobody sees: the listener is the cause, the conditions are of then, and their age is told', () => {
+  test('that is not observed has the listener as its cause, and shows the last conditions with their age', () => {
     const explained = explain(
       facts({
         revision: { ...deploying, status: 'UNKNOWN' },
@@ -307,7 +307,7 @@ describe('a revision under way', () => {
     expect(explained.knowledge).toEqual({ current: false, at: at(700), ageSeconds: 300 });
   });
 
-  test('whose cluster does not answer: being heard of adds no knowledge', () => {
+  test('whose cluster does not respond is not confirmed by a connected listener', () => {
     const explained = explain(
       facts({
         revision: { ...deploying, status: 'UNKNOWN' },
@@ -322,15 +322,15 @@ describe('a revision under way', () => {
   test.each(['AWAITING_BUILD', 'QUEUED', 'DEPLOYED'] as const)(
     'that is %s and cannot be handed out: that is the one to begin with, whatever the cluster says',
     (status) => {
-      const putOff = { reason: 'SecretsUnreadable', message: 'Its secrets are lost.' } as const;
-      const deployment = { conditions: [condition('Ready', 'False', 'CrashLoop')], putOff };
+      const workBlocked = { reason: 'SecretsUnreadable', message: 'Its secrets are lost.' } as const;
+      const deployment = { conditions: [condition('Ready', 'False', 'CrashLoop')], workBlocked };
       const explained = explain(facts({ revision: { status }, deployment }));
       expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'SecretsUnreadable' });
       expect(explained.summary).toContain('cannot be sent to the listener: Its secrets are lost.');
     },
   );
 
-  test('whose item is made anew, and which the cluster was seen with: what the cluster says is about it', () => {
+  test('whose item has changed after it was observed is explained by the cluster', () => {
     const deployment = {
       acknowledgedGeneration: 2,
       conditions: [condition('Progressing', 'True', 'ImagePullFailed')],
@@ -351,7 +351,7 @@ describe('a revision under way', () => {
     ]);
   });
 
-  test('that the cluster refuses: the refusal is told although it is not there', () => {
+  test('that the cluster rejects shows the rejection although it was not applied', () => {
     const { observedGeneration: _, ...refusal } = condition('Ready', 'False', 'NamespaceNotAllowed');
     const deployment = {
       generation: 4,
@@ -429,7 +429,7 @@ describe('a revision under way', () => {
     ]);
   });
 
-  test('waits for its build, which is paused, or refused, or not let into the namespace', () => {
+  test('waits for its build, which is paused, rejected, or not allowed in the namespace', () => {
     const explained = (...conditions: Condition[]) =>
       explain(facts({ revision: toBuild, active: null, deployment: { conditions } }));
     const refused = 'the Job of the build was refused: exceeded quota';
@@ -465,7 +465,7 @@ describe('a revision under way', () => {
     expect(explained.remedy?.text).toContain('kubectl annotate mdep NAME berth.dev/paused-');
   });
 
-  test('of a deployment that goes: until when that can be taken back, and that it no longer can', () => {
+  test('of a deployment in deletion shows until when it can be restored, or that it cannot be', () => {
     const told = (purgeAfter: Date) =>
       explain(
         facts({ revision: queued, active: null, deployment: { deleteRequestedAt: at(900), purgeAfter } }),
@@ -475,7 +475,7 @@ describe('a revision under way', () => {
     expect(told(at(950))?.message).toContain('cannot be cancelled any more');
   });
 
-  test('of a deployment that goes', () => {
+  test('of a deployment in deletion', () => {
     const deployment = { deleteRequestedAt: at(900) };
     expect(explain(facts({ deployment }))).toMatchObject({ serves: 'unknown' });
     expect(explain(facts({ revision: queued, deployment, active: null })).causes[1]).toMatchObject({
@@ -530,7 +530,7 @@ test.each([
   [400_000, '4 days'],
 ])('%i seconds are %s', (seconds, text) => expect(duration(seconds)).toBe(text));
 
-describe('a listener that is connected and does not look', () => {
+describe('a connected listener that does not observe the deployment', () => {
   test.each([
     ['unseen', 'NamespaceNotAllowed', 'does not observe the namespace'],
     ['returning', 'ListenerLost', 'has not reported the state of its cluster yet'],
@@ -669,7 +669,7 @@ describe('a deployment that is being removed', () => {
     expect(serves).toBe('unknown');
   });
 
-  test('is explained by nothing of before, and by what was seen last while it is not observed', () => {
+  test('is not explained by earlier states, and by the last observation while it is not observed', () => {
     expect(explain(facts({ deployment: { ...deployment, conditions: before } })).causes).toHaveLength(2);
     const lost = explain(facts({ deployment, listener: { status: 'LOST' } }));
     expect(lost.causes.at(-1)).toMatchObject({ reason: 'FinalizerBlocks', current: false });
@@ -681,7 +681,7 @@ describe('a deployment that is being removed', () => {
   });
 });
 
-test('an object that is held on its way out is named by the condition that tells of it', () => {
+test('the condition names an object whose deletion is blocked', () => {
   const message = 'Service shop is being deleted and is held by the finalizer example.com/hold';
   const conditions = [{ ...condition('Ready', 'False', 'FinalizerBlocks'), message }, serving('True')];
   const { causes, remedy } = explain(facts({ deployment: { conditions } }));

@@ -149,7 +149,7 @@ describe('the remedy of a cause', () => {
     }
   });
 
-  test('is that of the reason where the message tells no cause', () => {
+  test('is that of the reason if the message shows no cause', () => {
     for (const reason of [...Object.keys(CAUSES_OF_REASONS), 'Conflict', 'Available'])
       expect(remedyFor({ reason, message: 'it is so' })).toEqual(remedyOf(reason));
     expect(remedyFor({ reason: 'NeverHeardOf', message: 'x' })).toBeNull();

@@ -50,7 +50,7 @@ describe('what blocks a deletion', () => {
     });
   });
 
-  test('is told of the first few objects', () => {
+  test('names the first few objects', () => {
     const holds = ['a', 'b', 'c', 'd', 'e'].map((name) => ({
       reason: 'FinalizerBlocks' as const,
       message: `Service ${name} is held`,
@@ -73,7 +73,7 @@ describe('what blocks a deletion', () => {
     expect(objectOfHold('the remaining objects are being deleted')).toBeNull();
   });
 
-  test.each(HOLD_REASONS)('%s has a remedy that somebody can carry out', (reason) => {
+  test.each(HOLD_REASONS)('%s has a remedy that a person can carry out', (reason) => {
     expect(isHoldReason(reason)).toBe(true);
     expect(remedyOf(reason)).toMatchObject({ kind: 'act', text: expect.not.stringMatching(/^Nothing/) });
   });

@@ -180,7 +180,7 @@ describe('properties', () => {
     );
   });
 
-  test('nothing changed is told exactly when nothing changed', () => {
+  test('reports no change exactly when nothing changed', () => {
     fc.assert(
       fc.property(targets, patches, (before, patch) => {
         const { next, changed } = applyPatch(before, patch);
@@ -316,7 +316,7 @@ describe('git_host', () => {
     expect(patched.shapeIssues).toMatchObject([{ loc: ['source_revision_config', 'repo_commit_sha'] }]);
   });
 
-  test('another ref is built anew, other secrets are not', () => {
+  test('builds again for another ref, but not for other secrets', () => {
     const ref = applyPatch(built, { source_revision_config: { repo_ref: null } });
     expect(ref).toMatchObject({
       newRevision: true,

@@ -1,11 +1,11 @@
 /** The table of fields that a cluster can refuse. */
 import { expect, test } from 'vitest';
 import { REMEDIES } from '../../../../src/domain/conditions/remedies.ts';
-import { WAYS_BACK } from '../../../../src/domain/deployment/ways-back.ts';
+import { FIELD_RECOVERIES } from '../../../../src/domain/deployment/ways-back.ts';
 import { resourceSpecSchema } from '../../../../src/domain/resource-spec/resource-spec.ts';
 
 test('every field of resource_spec is in one row', () => {
-  const rows = WAYS_BACK.flatMap(({ fields }) => fields);
+  const rows = FIELD_RECOVERIES.flatMap(({ fields }) => fields);
   for (const field of Object.keys(resourceSpecSchema.shape))
     expect(
       rows.filter((named) => named === field),
@@ -15,6 +15,6 @@ test('every field of resource_spec is in one row', () => {
 });
 
 test('every reason that is reported has a remedy', () => {
-  for (const { reasons } of WAYS_BACK)
+  for (const { reasons } of FIELD_RECOVERIES)
     for (const reason of reasons) expect(REMEDIES[reason], reason).toHaveProperty('text');
 });

@@ -514,7 +514,7 @@ describe('a file', () => {
     expect(refused('cloud', { ...small, stored: prod })).toEqual([]);
   });
 
-  test('a default that is above a cap is told as one', () => {
+  test('a default that is above a cap is reported as a default', () => {
     const [issue] = issues('self_hosted', { file: { caps: { memory_mb: 1024 } } });
     expect(issue).toMatchObject({ type: 'policy_cap', msg: expect.stringContaining('by default') });
   });

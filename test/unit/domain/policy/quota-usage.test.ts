@@ -140,7 +140,7 @@ describe('a change that does not fit', () => {
     });
   });
 
-  test('every quota that it breaks is told', () => {
+  test('reports every exceeded quota', () => {
     const quotas = { deployments: 3, cpu: 0, memory_mb: 0, storage_gi: 109 };
     expect(ask({ others, quotas }).map(({ type, loc }) => [type, loc.at(-1)])).toEqual([
       ['quota_deployments', undefined],
@@ -167,7 +167,7 @@ describe('a change that does not fit', () => {
 });
 
 describe('quotas in force', () => {
-  test("are the policy's but for the tenant's own, of which null is none", () => {
+  test('are those of the policy unless the tenant has its own; null means no limit', () => {
     const policy = { deployments: 5, cpu: 10, memory_mb: null, storage_gi: 7 };
     expect(quotasInForce(policy, { cpu: null, memory_mb: 3 })).toEqual({
       deployments: 5,

@@ -80,7 +80,7 @@ it('steps on the way end nothing', () => {
   expect(progressOf(facts(), facts(), [move('DEPLOYING', 'RolloutInProgress')], at(5))).toEqual([]);
 });
 
-it('a build ends with its last word, and takes as long as its Job took; a clock that went back is no time below 0', () => {
+it('a build is measured at its final phase, for the duration of its Job; a clock that moved back gives no negative time', () => {
   const build = {
     phase: 'Succeeded',
     started_at: later(10).toISOString(),

@@ -26,7 +26,7 @@ describe('the same again', () => {
   });
 });
 
-describe('looked up anew', () => {
+describe('with fresh content', () => {
   test('a tag is resolved again, a digest stays', () => {
     expect(repeatedContent('fresh', 'external_image', revision('web:1', DIGEST)).resolvedImage).toBeNull();
     expect(repeatedContent('fresh', 'internal_image', revision(DIGEST, DIGEST)).resolvedImage).toBe(DIGEST);

@@ -132,7 +132,7 @@ describe('observed: where revisions go', () => {
     expect(statesAfter(facts(before), observed(report))).toEqual(after);
   });
 
-  it('tells each move as an event with its reason', () => {
+  it('writes an event with its reason for each transition', () => {
     const { events, moves } = reportOutcome(
       facts(['DEPLOYED', 'DEPLOYING']),
       observed({ active: ref(1), failed }),
@@ -443,7 +443,7 @@ describe('applied', () => {
     expect(reportOutcome(facts([]), applied(99), NOW).facts.acknowledgedGeneration).toBe(7);
     expect(reportOutcome(facts([]), applied(1), NOW).facts.acknowledgedGeneration).toBe(6);
   });
-  it('of an item that was made anew since acknowledges what came before; told no version, or of no version, all', () => {
+  it('of an outdated item version acknowledges only earlier generations; without a version on either side, all', () => {
     const version = (workVersion: number | undefined) => ({ ...applied(7), workVersion });
     const acknowledged = (known: number | undefined, told: number | undefined) =>
       reportOutcome(facts([], { acknowledgedGeneration: 3, workVersion: known }), version(told), NOW).facts
@@ -501,7 +501,7 @@ describe('refused', () => {
       });
     }
   });
-  it('is told once a generation and shown in the conditions', () => {
+  it('causes one event per generation and is shown in the conditions', () => {
     const first = reportOutcome(facts(['AWAITING_DEPLOY']), refused(), NOW);
     expect(first.events).toHaveLength(1);
     expect(first.facts.conditions).toMatchObject([
@@ -524,7 +524,7 @@ describe('refused', () => {
   it('for good, of a change in place: the revision that runs has not failed', () => {
     expect(statesAfter(facts(['DEPLOYED']), refused({ retryable: false }))).toEqual(['DEPLOYED']);
   });
-  it('asks anew, without the build that it has ended', () => {
+  it('makes a new work item due, without the ended build', () => {
     const outcome = reportOutcome(facts(['BUILDING']), refused({ retryable: false }), NOW);
     expect(outcome).toMatchObject({ retryAfterMs: 0, facts: { generation: 8, attempts: 0 } });
     const settled = reportOutcome(facts(['AWAITING_DEPLOY']), refused({ retryable: false }), NOW);
@@ -604,7 +604,7 @@ describe('whatever is reported, in whatever order', () => {
     expect(after.acknowledgedGeneration).toBeLessThanOrEqual(after.generation);
   }
 
-  it('terminal states stay, nothing goes back', () => {
+  it('does not leave terminal states, and does not move back', () => {
     fc.assert(
       fc.property(statuses, fc.array(report, { minLength: 1, maxLength: 12 }), (before, reports) => {
         reports.reduce((now, next) => {
@@ -616,7 +616,7 @@ describe('whatever is reported, in whatever order', () => {
     );
   });
 
-  it('the same report again moves nothing and tells nothing', () => {
+  it('changes nothing and writes no event for a repeated report', () => {
     fc.assert(
       fc.property(statuses, report, (before, next) => {
         const first = reportOutcome(facts(before), next, NOW);
@@ -643,7 +643,7 @@ describe('a purge that waits', () => {
   const purging = facts(['DEPLOYED'], { deleting: true, conditions: [condition('Serving')] });
   const noteOf = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'Deletion');
 
-  it('notes what blocks it, tells a new reason once, and leaves the item with the listener', () => {
+  it('records what blocks it, writes one event for a new reason, and leaves the item with the listener', () => {
     const first = reportOutcome(purging, waiting('Pod a is held'), NOW);
     expect(noteOf(first.facts.conditions)).toMatchObject({
       reason: 'FinalizerBlocks',
@@ -675,7 +675,7 @@ describe('a purge that waits', () => {
     }
   });
 
-  it('that is refused is noted the same way, and comes again', () => {
+  it('that is rejected is recorded the same way, and is due again', () => {
     const refusal = { ...waiting('no right', 'ApplyRefused'), waiting: false };
     const outcome = reportOutcome(purging, refusal, NOW);
     expect(noteOf(outcome.facts.conditions)).toMatchObject({ reason: 'ApplyRefused' });

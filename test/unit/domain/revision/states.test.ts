@@ -11,7 +11,7 @@ import {
   followersOf,
   isTerminal,
   REVISION_STATUSES,
-  REVISION_WAYS,
+  REVISION_TRANSITIONS,
   type RevisionStatus,
 } from '../../../../src/domain/revision/states.ts';
 
@@ -123,7 +123,7 @@ describe('the table of revision states', () => {
         const outcome = reportOutcome(before(given) as Given, reportOf(report), NOW);
         for (const { from, to, reason } of outcome.moves) {
           happened.add(`${from} → ${to}`);
-          const known = REVISION_WAYS.find((way) => way.from === from && way.to === to);
+          const known = REVISION_TRANSITIONS.find((way) => way.from === from && way.to === to);
           expect(known?.by).toContainEqual(expect.stringMatching(/^(report|build)$/));
           expect(known?.reasons).toContain(reason);
         }
@@ -141,16 +141,16 @@ describe('the table of revision states', () => {
       { numRuns: 20_000, seed: 1 },
     );
     // Of CREATING nothing is built: nobody makes such a revision.
-    const table = REVISION_WAYS.filter(
+    const table = REVISION_TRANSITIONS.filter(
       ({ from, by }) => by.includes('report') || (by.includes('build') && from !== 'CREATING'),
     ).map(({ from, to }) => `${from} → ${to}`);
     expect([...happened].sort()).toEqual(table.sort());
   });
 
   test('names no way twice, only reasons of the closed list, and ends only in states of an end', () => {
-    const names = REVISION_WAYS.map(({ from, to }) => `${from} → ${to}`);
+    const names = REVISION_TRANSITIONS.map(({ from, to }) => `${from} → ${to}`);
     expect(new Set(names).size).toBe(names.length);
-    for (const { reasons } of REVISION_WAYS)
+    for (const { reasons } of REVISION_TRANSITIONS)
       for (const reason of reasons) expect(REASONS).toHaveProperty(reason);
     expect(REVISION_STATUSES.filter(isTerminal)).toEqual([
       'CREATE_FAILED',
@@ -205,6 +205,6 @@ describe('the table of deployment statuses', () => {
 });
 
 test('a revision whose image does not exist has failed for a reason that the tables know', () => {
-  const failing = REVISION_WAYS.filter(({ to }) => to === 'DEPLOY_FAILED');
+  const failing = REVISION_TRANSITIONS.filter(({ to }) => to === 'DEPLOY_FAILED');
   expect(failing.map(({ reasons }) => reasons.includes('ImageNotFound'))).toEqual(failing.map(() => true));
 });

@@ -22,7 +22,7 @@ test.each([
   expect(pullPolicy(image)).toBe(policy);
 });
 
-test('between strangers an image that one of them names is pulled each time, whatever he says', () => {
+test('in cloud mode an image of a tenant is always pulled, whatever policy the tenant specifies', () => {
   for (const asked of ['Always', 'IfNotPresent', 'Never', undefined] as const) {
     expect(givenPullPolicy('registry.example/app:1.0', { hosting: 'cloud' }, asked)).toBe('Always');
     expect(givenPullPolicy('registry.example/app:1.0', { hosting: 'self_hosted' }, asked)).toBe(
@@ -76,7 +76,7 @@ test.each([
   expect(appPullPolicy(resource, image, { hosting: 'self_hosted' })).toBe(pullPolicy(image));
 });
 
-test('between strangers a database is pulled each time where its image is not the platform’s', () => {
+test('in cloud mode the image of a database is always pulled if it is not that of the platform', () => {
   const databaseImage = 'postgres:18';
   const image = `registry.example/t2/shop@${DIGEST}`;
   expect(databasePullPolicy(image, { hosting: 'cloud', databaseImage })).toBe('Always');

@@ -20,7 +20,7 @@ test('watched over are the Secrets that only the listener can make, and no other
   ).toEqual([`${app}-env-1`, `${app}-pull`]);
 });
 
-test('nobody learns by it whether another deployment has a Secret of some name', () => {
+test('does not reveal whether another deployment has a Secret of some name', () => {
   const resource = resourceOf({ ...minimalRequest(), secrets: [{ name: 'A', value: 'b' }] }, SELF_HOSTED);
   const asking = (envSecretName: string) =>
     listenerSecretsOf(

@@ -5,7 +5,7 @@ import {
 } from '../../../../../src/cluster/operator/rollout/failure-rules.ts';
 import { judgeRollout } from '../../../../../src/cluster/operator/rollout/judge-rollout.ts';
 import type { Symptom } from '../../../../../src/cluster/operator/rollout/symptoms.ts';
-import { REVISION_WAYS } from '../../../../../src/domain/revision/states.ts';
+import { REVISION_TRANSITIONS } from '../../../../../src/domain/revision/states.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 const PATIENCE = { ...DEFAULT_PATIENCE, deadlineMs: 600_000 };
@@ -210,7 +210,7 @@ describe('a rollout', () => {
 });
 
 test('every reason of a rule is a reason that a failed revision may have', () => {
-  const failed = REVISION_WAYS.filter(({ to }) => to === 'DEPLOY_FAILED');
+  const failed = REVISION_TRANSITIONS.filter(({ to }) => to === 'DEPLOY_FAILED');
   expect(failed.length).toBeGreaterThan(0);
   for (const { reasons } of failed)
     expect(reasons).toEqual(expect.arrayContaining(FAILURE_RULES.map(({ reason }) => reason)));
