@@ -9,7 +9,7 @@ import { CONDITION_TYPES, REASONS, type Reason, TROUBLES } from '../src/domain/c
 import { FIELD_RECOVERIES } from '../src/domain/deployment/ways-back.ts';
 import {
   DEPLOYMENT_STATUS_RULES,
-  isTerminal,
+  isTerminalStatus,
   MOVERS,
   REVISION_MEANINGS,
   REVISION_STATUSES,
@@ -300,13 +300,13 @@ function arrow({ from, to, reasons }: RevisionTransition): string {
 }
 
 function revisions(): string {
-  const ends = REVISION_STATUSES.filter(isTerminal).map((status) => `    ${status} --> [*]`);
+  const ends = REVISION_STATUSES.filter(isTerminalStatus).map((status) => `    ${status} --> [*]`);
   return `## Revision
 
 ${table(
   ['status', 'meaning'],
   REVISION_STATUSES.map((status) => [
-    `\`${status}\`${isTerminal(status) ? ' (final)' : ''}`,
+    `\`${status}\`${isTerminalStatus(status) ? ' (final)' : ''}`,
     REVISION_MEANINGS[status],
   ]),
 )}

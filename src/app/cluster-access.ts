@@ -28,7 +28,7 @@ export function clusterOptions(
  * `major.minor` of the cluster. Waits while the API server does not respond.
  * @throws KubeError if a retry does not help; AbortError when the process stops
  */
-export async function kubernetesVersion(
+export async function clusterVersion(
   client: KubeClient,
   logger: Logger,
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import type { BuildConfig } from '../contract/render/build-config.ts';
 import { OPERATOR_LEASE } from '../contract/resource/names.ts';
 import { hostOf } from '../domain/net/url-host.ts';
 import type { ClusterMetrics } from '../metrics/cluster.ts';
-import { clusterOptions, kubernetesVersion } from './cluster-access.ts';
+import { clusterOptions, clusterVersion } from './cluster-access.ts';
 import { loadPolicy } from './policy-file.ts';
 import { type RoleContext, type RunningRole, untilFailure } from './role.ts';
 
@@ -58,7 +58,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
   const ended = (async () => {
     const rendering = {
       ...config.rendering,
-      kubernetesVersion: await kubernetesVersion(client, logger, stopping.signal),
+      kubernetesVersion: await clusterVersion(client, logger, stopping.signal),
     };
     await runOperator(
       {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { clusterOptions, kubernetesVersion } from '../app/cluster-access.ts';
+import { clusterOptions, clusterVersion } from '../app/cluster-access.ts';
 import { loadPolicy, parsePolicy } from '../app/policy-file.ts';
 import { createKubeClient } from '../cluster/kube/client/client.ts';
 import type { RefusedPart } from '../cluster/operator/access/refused-parts.ts';
@@ -93,7 +93,7 @@ export async function upgradePreviewCommand(
     const signal = AbortSignal.timeout(10_000);
     const rendering = {
       ...config.rendering,
-      kubernetesVersion: await kubernetesVersion(client, logger, signal),
+      kubernetesVersion: await clusterVersion(client, logger, signal),
     };
     const rules = {
       policy:

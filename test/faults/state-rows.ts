@@ -1,5 +1,5 @@
 /** What is in the database, as two runs of one workload can be compared (O1). */
-import { isTerminal, REVISION_STATUSES } from '../../src/domain/revision/states.ts';
+import { isTerminalStatus, REVISION_STATUSES } from '../../src/domain/revision/states.ts';
 import type { FaultWorld } from './world.ts';
 
 interface Row extends Record<string, unknown> {
@@ -47,7 +47,7 @@ export async function rowsOf(world: FaultWorld, since: Date): Promise<Rows> {
   const [deployments, revisions, events, tombstones] = await Promise.all([
     world.sql<Row>(DEPLOYMENTS),
     world.sql<Row>(REVISIONS),
-    world.sql<Rows['counted'][number]>(EVENTS, [since, REVISION_STATUSES.filter(isTerminal)]),
+    world.sql<Rows['counted'][number]>(EVENTS, [since, REVISION_STATUSES.filter(isTerminalStatus)]),
     world.sql<Rows['counted'][number]>(TOMBSTONES, [since]),
   ]);
   return {

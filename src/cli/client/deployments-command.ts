@@ -3,7 +3,7 @@ import type { CreateDeploymentInput, Deployment, Operations, PatchDeploymentInpu
 import { readBody } from './body-file.ts';
 import { ApiProblem } from './call-problem.ts';
 import { ClientUsageError, type Context, show } from './context.ts';
-import { findDeployment } from './lookup.ts';
+import { lookUpDeployment } from './lookup.ts';
 import { age, cell, fields, table } from './table.ts';
 import { type Outcome, watch } from './watch.ts';
 
@@ -125,7 +125,7 @@ const list: Command = async (context, options) => {
 };
 
 const get: Command = async (context, _options, word) => {
-  const deployment = await findDeployment(context.client, word, isMasked(context));
+  const deployment = await lookUpDeployment(context.client, word, isMasked(context));
   await show(context, deployment, () => details(deployment));
   return 'reached';
 };
@@ -173,7 +173,7 @@ const create: Command = async (context, options) => {
 
 const patch: Command = async (context, options, word) => {
   const body = (await readBody(options.file)) as PatchDeploymentInput;
-  const { id } = await findDeployment(context.client, word, true);
+  const { id } = await lookUpDeployment(context.client, word, true);
   const changed = await context.client.call('changeDeployment', {
     path: { deployment_id: id },
     query: { mask_secrets: isMasked(context) },
@@ -184,7 +184,7 @@ const patch: Command = async (context, options, word) => {
 };
 
 const remove: Command = async (context, options, word) => {
-  const { id, name } = await findDeployment(context.client, word, true);
+  const { id, name } = await lookUpDeployment(context.client, word, true);
   const query = { delete_tracing_project: options.deleteTracingProject };
   await context.client.call('deleteDeployment', { path: { deployment_id: id }, query });
   if (options.wait) return follow(context, id, options);
@@ -193,13 +193,13 @@ const remove: Command = async (context, options, word) => {
 };
 
 const follows: Command = async (context, options, word) => {
-  const { id } = await findDeployment(context.client, word, true);
+  const { id } = await lookUpDeployment(context.client, word, true);
   return follow(context, id, options);
 };
 
 /** The token is the result of this command, so it is printed in every format. */
 const pushToken: Command = async (context, _options, word) => {
-  const { id } = await findDeployment(context.client, word, true);
+  const { id } = await lookUpDeployment(context.client, word, true);
   const path = { deployment_id: id };
   const made = await context.client.call('createPushToken', { path });
   await show(context, made, () =>

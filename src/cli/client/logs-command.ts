@@ -1,7 +1,7 @@
 import type { Operations } from './api-types.ts';
 import { ClientUsageError, type Context } from './context.ts';
 import { followed, showLines } from './log-output.ts';
-import { findDeployment, findRevisionId } from './lookup.ts';
+import { findRevisionId, lookUpDeployment } from './lookup.ts';
 
 /** `berth logs`. */
 
@@ -69,7 +69,7 @@ export async function logsCommand(
   if (limit !== undefined && !/^\d+$/.test(limit))
     throw new ClientUsageError('--limit must be a number of lines');
   const from = since === undefined ? undefined : sinceTime(since, new Date());
-  const deployment = await findDeployment(context.client, name, true);
+  const deployment = await lookUpDeployment(context.client, name, true);
   const query: Query = {
     // The API validates the component.
     ...(component === undefined ? {} : { component: component as NonNullable<Query['component']> }),

@@ -38,7 +38,7 @@ async function byName(client: Client, name: string, mask: boolean): Promise<Depl
  * A deployment by id or name. By name, a deployment that is not being deleted takes precedence.
  * @throws ApiProblem when none exists, or when the argument is the id of one deployment and the name of another
  */
-export async function findDeployment(client: Client, word: string, mask: boolean): Promise<Deployment> {
+export async function lookUpDeployment(client: Client, word: string, mask: boolean): Promise<Deployment> {
   // A name may look like an id.
   const [named, identified] = await Promise.all([
     byName(client, word, mask),

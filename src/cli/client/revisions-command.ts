@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Deployment, Operations } from './api-types.ts';
 import { ClientUsageError, type Context, show } from './context.ts';
 import { followed, showLines } from './log-output.ts';
-import { findDeployment, findRevisionId, type Revision, revisionsOf } from './lookup.ts';
+import { findRevisionId, lookUpDeployment, type Revision, revisionsOf } from './lookup.ts';
 import { age, cell, fields, table } from './table.ts';
 import { type Outcome, watch } from './watch.ts';
 
@@ -184,6 +184,6 @@ export async function revisionsCommand(
     throw new ClientUsageError(`berth revisions ${verb}: needs a REVISION, by number or id`);
   if (rest.length > 0 || words.length - 1 > command.most)
     throw new ClientUsageError(`berth revisions ${verb}: "${words.at(-1)}" is not expected here`);
-  const deployment = await findDeployment(context.client, name, true);
+  const deployment = await lookUpDeployment(context.client, name, true);
   return (await command.run(context, deployment, revision, options)) ?? 'reached';
 }

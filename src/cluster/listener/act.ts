@@ -33,7 +33,7 @@ async function takeInventories(
 }
 
 /** One term: acts until the lease is lost or the process stops, then shuts down in order. */
-export async function act(parts: ListenerParts, term: Term, stopping: AbortSignal): Promise<void> {
+export async function actDuringTerm(parts: ListenerParts, term: Term, stopping: AbortSignal): Promise<void> {
   const {
     options,
     clock,

@@ -1,4 +1,4 @@
-import { act } from './act.ts';
+import { actDuringTerm } from './act.ts';
 import type { ListenerOptions } from './listener-options.ts';
 import { createParts } from './listener-parts.ts';
 import { runTerms } from './session/term.ts';
@@ -24,7 +24,7 @@ export async function runListener(options: ListenerOptions, signal: AbortSignal)
         namespaces: namespaces.length === 0 ? null : namespaces,
         clusterFacts: () => probe.facts(),
         ...(options.onHubAnswer === undefined ? {} : { onAnswer: options.onHubAnswer }),
-        act: (term) => act(parts, term, signal),
+        act: (term) => actDuringTerm(parts, term, signal),
         logger,
         clock,
         random,

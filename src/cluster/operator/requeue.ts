@@ -44,7 +44,9 @@ interface Reconciled {
 const STATE_CHANGED = 'the cluster state changed during the reconcile';
 
 /** Retry soon, because the observed state is outdated. */
-export function staleOutcome(error = new KubeError({ kind: 'conflict', message: STATE_CHANGED })): ReconcileOutcome {
+export function staleOutcome(
+  error = new KubeError({ kind: 'conflict', message: STATE_CHANGED }),
+): ReconcileOutcome {
   return { kind: 'retry', error };
 }
 

@@ -2,10 +2,10 @@ import type { Deployment, Revision } from '../../domain/deployment/deployment.ts
 import { TRACING_ENV_NAMES } from '../../domain/deployment/reserved.ts';
 import { isOfRepository } from '../../domain/net/image-reference.ts';
 import {
-  componentScale,
   effectiveSpec,
   hasComponent,
   isOff,
+  scaleOfComponent,
 } from '../../domain/resource-spec/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../../domain/resource-spec/effective-spec-schema.ts';
 import { exporterVariables } from '../../domain/resource-spec/exporter-variables.ts';
@@ -85,7 +85,7 @@ function resources(cpu: Size, memory: Size): Resources {
 function component(effective: EffectiveResourceSpec, name: Component): Components['api'] {
   const fields = COMPONENT_FIELDS[name];
   return {
-    scale: componentScale(effective, name),
+    scale: scaleOfComponent(effective, name),
     resources: resources(
       { request: effective[fields.cpu], limit: effective[fields.cpuLimit] },
       { request: effective[fields.memory], limit: effective[fields.memoryLimit] },

@@ -34,7 +34,7 @@ export interface BranchPollResult {
 const MAX_SOON_FAILURES = 5;
 
 /** The result of a failed poll. */
-export function afterFailure(watch: BranchWatch, failure: BranchPollFailure): BranchPollResult {
+export function pollAfterFailure(watch: BranchWatch, failure: BranchPollFailure): BranchPollResult {
   const failures = watch.failures + 1;
   const isNews = failures >= REPORT_AFTER && watch.told !== failure;
   const soon = watch.soon === true && failures < MAX_SOON_FAILURES;

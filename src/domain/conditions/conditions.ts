@@ -206,7 +206,7 @@ const REPORTED_TYPES: readonly string[] = [
 const isTroubleOf = (reason: string) => reason === ('FieldsChangedByCluster' satisfies Reason);
 
 /** Conditions that report a problem, each reason once. */
-export function troublesOf(conditions: readonly Condition[]): Condition[] {
+export function conditionTroubles(conditions: readonly Condition[]): Condition[] {
   return REPORTED_TYPES.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
     .filter(({ status, reason }) => (status === 'False' || isTroubleOf(reason)) && TROUBLED.has(reason))
     .filter(({ reason }, index, all) => all.findIndex((other) => other.reason === reason) === index);

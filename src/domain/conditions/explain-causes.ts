@@ -1,6 +1,6 @@
 import { deletionMessage } from '../deployment/deletion.ts';
 import { deletionNote, isHoldReason, objectOfHold } from '../deployment/deletion-hold.ts';
-import { isTerminal } from '../revision/states.ts';
+import { isTerminalStatus } from '../revision/states.ts';
 import type { Condition, Reason } from './conditions.ts';
 import {
   type Cause,
@@ -215,7 +215,7 @@ function liveCauses(facts: ExplainFacts): Cause[] {
     return [...deletionCause(facts), ...unobserved, ...holdCause(facts, unobserved.length === 0)];
   }
   const overtaken =
-    !isTerminal(revision.status) && !isWanted(facts) ? successorCause(facts, 'Superseded') : [];
+    !isTerminalStatus(revision.status) && !isWanted(facts) ? successorCause(facts, 'Superseded') : [];
   const listener = listenerCause(facts);
   // A build runs in the cluster of its deployment, but does not depend on the workloads there.
   if (isToBuild(facts)) {

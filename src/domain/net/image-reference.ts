@@ -6,7 +6,7 @@ import { imageSchema, parseImageReference } from '../kubernetes/image.ts';
 export const imageUriSchema = imageSchema;
 
 /** The tag of an image. null: no tag, or no image. */
-export function imageVersion(image: string | null): string | null {
+export function versionOfImage(image: string | null): string | null {
   return image === null ? null : (parseImageReference(image)?.tag ?? null);
 }
 

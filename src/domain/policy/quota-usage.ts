@@ -3,7 +3,7 @@ import type { SourceConfig } from '../deployment/deployment.ts';
 import { type Container, isNativeSidecar, ordinary, startOrder } from '../kubernetes/container.ts';
 import { NANO_PER_UNIT, parseQuantity } from '../kubernetes/quantity.ts';
 import { CONTAINER_DEFAULTS } from '../resource-spec/container-defaults.ts';
-import { componentScale, effectiveSpec, isOff } from '../resource-spec/effective-spec.ts';
+import { effectiveSpec, isOff, scaleOfComponent } from '../resource-spec/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../resource-spec/effective-spec-schema.ts';
 import {
   COMPONENT_FIELDS,
@@ -98,7 +98,7 @@ function componentParts(effective: EffectiveResourceSpec): Part[] {
     const { cpu, memory } = COMPONENT_FIELDS[component];
     return {
       name: component,
-      pods: componentScale(effective, component).max,
+      pods: scaleOfComponent(effective, component).max,
       cpu: podRequest(effective, milliCpu(effective[cpu] ?? 0), 'cpu'),
       memory: podRequest(effective, effective[memory] ?? 0, 'memory'),
       fields: { cpu, memory },

@@ -289,7 +289,7 @@ export function hasComponent(effective: EffectiveResourceSpec, component: Compon
 }
 
 /** Scale of a component: 0 and 0 if it does not exist or is off, or the deployment is off; 1 and 1 for the executor. */
-export function componentScale(effective: EffectiveResourceSpec, component: Component): Scale {
+export function scaleOfComponent(effective: EffectiveResourceSpec, component: Component): Scale {
   if (isOff(effective) || !hasComponent(effective, component)) return { min: 0, max: 0 };
   const { scale } = COMPONENT_FIELDS[component];
   if (!scale) return { min: 1, max: 1 };

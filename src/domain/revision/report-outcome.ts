@@ -1,5 +1,5 @@
 import { buildSteps, isToBuild, supersededBuilds, withBuilds } from '../builds/build-transitions.ts';
-import { type Condition, isDataReady, type Reason, troublesOf } from '../conditions/conditions.ts';
+import { type Condition, conditionTroubles, isDataReady, type Reason } from '../conditions/conditions.ts';
 import type { ReportedFailure } from '../conditions/failure-source.ts';
 import { recoveryMessage, symptomDifference } from '../conditions/symptoms.ts';
 import { canonicalJson } from '../core/hash.ts';
@@ -258,10 +258,14 @@ function troubleEvents(
   otherEvents: readonly OutcomeEvent[],
 ): OutcomeEvent[] {
   const { failed, inPlaceFailure } = report;
-  const reported = [...troublesOf(before.conditions), ...(before.symptoms ?? []), ...(after.symptoms ?? [])];
+  const reported = [
+    ...conditionTroubles(before.conditions),
+    ...(before.symptoms ?? []),
+    ...(after.symptoms ?? []),
+  ];
   const failures = [failed, inPlaceFailure].filter((failure) => failure !== null);
   const known = new Set<string>([...reported, ...failures, ...otherEvents].map(({ reason }) => reason));
-  return troublesOf(after.conditions)
+  return conditionTroubles(after.conditions)
     .filter(({ reason }) => !known.has(reason))
     .map(({ type, status, reason, message }) => ({
       revisionId: null,

@@ -9,7 +9,7 @@ import type {
   RevisionFacts,
   RevisionRef,
 } from '../deployment/cluster-report.ts';
-import { canMove, isTerminal, type RevisionStatus, SEEN_IN_CLUSTER } from './states.ts';
+import { canMove, isTerminalStatus, type RevisionStatus, SEEN_IN_CLUSTER } from './states.ts';
 
 /** Transitions of revisions from observations of the cluster. */
 
@@ -87,7 +87,7 @@ function known(facts: DeploymentFacts, ref: RevisionRef | null): RevisionFacts |
 /** Steps for revisions older than the newest one that the operator works on. */
 function overtaken(facts: DeploymentFacts, newest: number): Step[] {
   return facts.revisions
-    .filter(({ number, status }) => number < newest && !isTerminal(status))
+    .filter(({ number, status }) => number < newest && !isTerminalStatus(status))
     .map((revision) =>
       revision.status === 'DEPLOYING' || revision.started === true
         ? {

@@ -156,11 +156,11 @@ export const REVISION_MEANINGS: Readonly<Record<RevisionStatus, string>> = {
 };
 
 /** A terminal revision never changes its state again. */
-export function isTerminal(status: RevisionStatus): boolean {
+export function isTerminalStatus(status: RevisionStatus): boolean {
   return !TRANSITIONS_FROM.has(status);
 }
 
-export const TERMINAL_STATUSES: readonly RevisionStatus[] = REVISION_STATUSES.filter(isTerminal);
+export const TERMINAL_STATUSES: readonly RevisionStatus[] = REVISION_STATUSES.filter(isTerminalStatus);
 
 /** Whether a revision may go from `from` to `to`. Staying in a state is always allowed. */
 export function canMove(from: RevisionStatus, to: RevisionStatus): boolean {

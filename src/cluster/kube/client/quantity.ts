@@ -24,7 +24,7 @@ const NANO = 9;
  * fractions are rounded up, like in the API server.
  * Source: k8s.io/apimachinery/pkg/api/resource.
  */
-export function parseQuantity(text: string): bigint | undefined {
+export function quantityInBillionths(text: string): bigint | undefined {
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
   const [, sign, whole = '', fraction = '', scientific, suffix = ''] = match;

@@ -1,6 +1,6 @@
 import { contentHash } from '../../../domain/core/hash.ts';
 import type { KubeObject } from '../client/object.ts';
-import { parseQuantity } from '../client/quantity.ts';
+import { quantityInBillionths } from '../client/quantity.ts';
 import {
   DROPPED_WHEN_ZERO,
   isQuantity,
@@ -153,8 +153,8 @@ function isAbsence(desired: unknown, field: string): boolean {
 function isSameScalar(desired: unknown, live: unknown, { parent, field }: Place): boolean {
   if (desired === live) return true;
   if (!isQuantity(parent, field)) return false;
-  const wanted = parseQuantity(String(desired));
-  return wanted !== undefined && wanted === parseQuantity(String(live));
+  const wanted = quantityInBillionths(String(desired));
+  return wanted !== undefined && wanted === quantityInBillionths(String(live));
 }
 
 function diffList(

@@ -3,7 +3,7 @@ import type { LoggedContainer } from './workload-pod.ts';
 /** Selects which containers are read when there are more than can be read at once. Pure. */
 
 /** Logs that are read at the same time for one reader. */
-export const MAX_CONTAINERS = 50;
+export const MAX_CONTAINERS_READ = 50;
 /** Number of skipped pods that are named in a message. */
 const MAX_NAMED = 5;
 const NAMED_CHARACTERS = 600;
@@ -25,7 +25,7 @@ export function selectContainers(
 ): Chosen {
   const rank = ({ key, hasEnded }: LoggedContainer) => (tail(key)?.isRunning ? 0 : hasEnded ? 2 : 1);
   const open = all.filter(({ key }) => tail(key)?.isDone !== true).sort((a, b) => rank(a) - rank(b));
-  return { read: open.slice(0, MAX_CONTAINERS), left: open.slice(MAX_CONTAINERS) };
+  return { read: open.slice(0, MAX_CONTAINERS_READ), left: open.slice(MAX_CONTAINERS_READ) };
 }
 
 /** A sentence about the skipped containers; '' when all were read. */
@@ -38,4 +38,4 @@ export function skippedSentence(left: readonly LoggedContainer[]): string {
 }
 
 /** The line that replaces the log of a skipped container while others are followed. */
-export const SKIPPED_LINE = `Not followed by Berth: the logs of ${MAX_CONTAINERS} other containers are. Ask for one component.`;
+export const SKIPPED_LINE = `Not followed by Berth: the logs of ${MAX_CONTAINERS_READ} other containers are. Ask for one component.`;

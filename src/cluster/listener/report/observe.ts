@@ -8,7 +8,7 @@ import type { ReportedFailure } from '../../../domain/conditions/failure-source.
 import { contentHash } from '../../../domain/core/hash.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import { finalizerHold } from '../../../domain/deployment/deletion-hold.ts';
-import { parseQuantity } from '../../kube/client/quantity.ts';
+import { quantityInBillionths } from '../../kube/client/quantity.ts';
 import {
   appliedHashOf,
   hasOwnLabels,
@@ -81,7 +81,7 @@ const MAX_GI = 2 ** 31 - 1;
 
 /** Size of the volume. The hub accepts a db_storage_gi down to this size. */
 function volumeSize({ volume }: ManagedDeploymentStatus): Pick<ObservedReport, 'volume_gi'> {
-  const size = parseQuantity(volume?.capacity ?? volume?.requested ?? '');
+  const size = quantityInBillionths(volume?.capacity ?? volume?.requested ?? '');
   if (size === undefined) return {};
   return { volume_gi: Math.min(MAX_GI, Number((size + GI - 1n) / GI)) };
 }

@@ -1,5 +1,5 @@
 import type { InventoryItem, ObservedReport, Report } from '../../../contract/protocol/report-protocol.ts';
-import { troublesOf } from '../../../domain/conditions/conditions.ts';
+import { conditionTroubles } from '../../../domain/conditions/conditions.ts';
 import { contentHash } from '../../../domain/core/hash.ts';
 
 type Outcome = Exclude<Report, ObservedReport>;
@@ -152,7 +152,7 @@ export class Outbox {
 /** Reports of an applied item or of the progress of a rollout are not urgent. Final results and problems are. */
 function isUrgent(report: Report): boolean {
   if (report.kind !== 'observed') return report.kind !== 'applied';
-  return report.rollout_revision === null || troublesOf(report.conditions).length > 0;
+  return report.rollout_revision === null || conditionTroubles(report.conditions).length > 0;
 }
 
 /** Drops statuses that the next one makes redundant; keeps the latest. */
@@ -170,5 +170,5 @@ function newsOf({ active_revision, rollout_revision, failed_revision, conditions
   const revisions = [active_revision, rollout_revision, failed_revision].map(
     (revision) => revision?.id ?? '',
   );
-  return [...revisions, ...troublesOf(conditions).map(({ reason }) => reason)].join();
+  return [...revisions, ...conditionTroubles(conditions).map(({ reason }) => reason)].join();
 }

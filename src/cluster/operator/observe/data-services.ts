@@ -1,7 +1,7 @@
 import { LABELS } from '../../../contract/resource/names.ts';
 import { COMPONENTS, type Component } from '../../../domain/resource-spec/resource-spec.ts';
 import { cacheName, componentName, databaseName } from '../../../workloads/names.ts';
-import { parseQuantity } from '../../kube/client/quantity.ts';
+import { quantityInBillionths } from '../../kube/client/quantity.ts';
 import { type ChildObject, childId, liveChild, type Observed } from '../observed.ts';
 import { hasEnded } from '../pods/pod-trouble.ts';
 import { isSettled, stateOf } from '../pods/workload-state.ts';
@@ -140,13 +140,13 @@ export function requestedOf(claim: object): string {
 
 /** Whether the first Kubernetes quantity is larger; false if one of them is invalid. */
 export function isLarger(size: string, other: string): boolean {
-  const [left, right] = [parseQuantity(size), parseQuantity(other)];
+  const [left, right] = [quantityInBillionths(size), quantityInBillionths(other)];
   return left !== undefined && right !== undefined && left > right;
 }
 
 /** Whether two Kubernetes quantities are equal; false if one of them is invalid. */
 export function isSameSize(size: string, other: string): boolean {
-  const [left, right] = [parseQuantity(size), parseQuantity(other)];
+  const [left, right] = [quantityInBillionths(size), quantityInBillionths(other)];
   return left !== undefined && left === right;
 }
 

@@ -1,10 +1,10 @@
 import {
-  afterFailure,
   afterSuccess,
   afterVerdict,
   type BranchPollFailure,
   nextPollSeconds,
   POLL_FAILURES,
+  pollAfterFailure,
 } from '../../../domain/builds/branch-poll.ts';
 import {
   type BranchWatch,
@@ -70,7 +70,7 @@ async function failed(
   failure: BranchPollFailure,
   { everySeconds, random }: PollOptions,
 ): Promise<void> {
-  const looked = afterFailure(known, failure);
+  const looked = pollAfterFailure(known, failure);
   const wait = nextPollSeconds(everySeconds || SOON_EVERY_SECONDS, looked.watch.failures, random());
   await writeBranchWatch(transaction, due.tenantId, due.id, looked.watch, wait);
   if (looked.report !== 'failed') return;

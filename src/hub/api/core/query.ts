@@ -44,7 +44,7 @@ const split = (text: string) => text.split(',').map((part) => part.trim());
  * A list in one parameter, separated by commas. Repeated parameters form one list.
  * @param then validates the list further
  */
-export function csv<
+export function csvQuery<
   T extends z.ZodType<unknown, string>,
   R extends z.ZodType<unknown, string[]> = z.ZodArray<T>,
 >(item: T, then: (list: z.ZodArray<T>) => R = (list) => list as unknown as R) {
@@ -57,7 +57,7 @@ export function csv<
   );
 }
 
-export const csvOfIds = csv(uuidSchema);
+export const csvOfIds = csvQuery(uuidSchema);
 
 /** A text filter. */
 export const filterText = text(1024).min(1);

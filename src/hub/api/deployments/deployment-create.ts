@@ -7,7 +7,7 @@ import {
   toSourceRevisionConfig,
 } from '../../../domain/deployment/deployment-bodies.ts';
 import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
-import { imageVersion } from '../../../domain/net/image-reference.ts';
+import { versionOfImage } from '../../../domain/net/image-reference.ts';
 import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
 import { unmaskSecrets } from '../../../domain/redaction/secret-list.ts';
 import { asksForLater } from '../../../workloads/cluster-support.ts';
@@ -20,7 +20,12 @@ import { brokenRules } from '../core/errors.ts';
 import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { checkTracingProject } from '../tenancy/tenant-counts.ts';
 import { checkIntegration } from './deployment-integration.ts';
-import { checkClusterSupport, customResourceOf, manifestsOf, revisionOf } from './deployment-manifests.ts';
+import {
+  checkClusterSupport,
+  customResourceOf,
+  manifestsOf,
+  renderedRevision,
+} from './deployment-manifests.ts';
 import { choosePlacement, listenerRendering } from './deployment-placement.ts';
 import { checkQuota } from './deployment-quota.ts';
 import {
@@ -89,7 +94,7 @@ function decide(deps: ApiDeps, { tenantId, body, actor }: CreateRequest, id: str
     ...configs,
     secrets,
     appName: name,
-    imageVersion: imageVersion(sourceRevisionConfig.image_uri),
+    imageVersion: versionOfImage(sourceRevisionConfig.image_uri),
     revision: waitsForImage ? null : newRevision(body.source, sourceRevisionConfig),
     actor,
   };
@@ -133,7 +138,7 @@ async function write(
   const created = { record, secrets: draft.secrets, manifests: null };
   // Most deployments use no feature that depends on the cluster, so their resource is not rendered here.
   if (!dryRun && !asksForLater(draft.sourceConfig.resource_spec ?? {})) return created;
-  const revision = draft.revision === null ? null : revisionOf(record, draft.revision, 1);
+  const revision = draft.revision === null ? null : renderedRevision(record, draft.revision, 1);
   const resource = customResourceOf(deps, record, revision, names);
   const rendering = listenerRendering(listener);
   checkClusterSupport(resource, rendering);

@@ -11,7 +11,7 @@ import { actorOf, callerOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { checkIfMatch, etag, ifMatchHeaders } from '../core/etag.ts';
-import { booleanQuery, csv, deploymentParams } from '../core/query.ts';
+import { booleanQuery, csvQuery, deploymentParams } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { presentDeployment } from './deployment-present.ts';
 import { maskQuery, presenting } from './deployment-response.ts';
@@ -44,7 +44,7 @@ const deleteQuery = z.strictObject({
 
 const distinct = (ids: readonly string[]) => [...new Set(ids.map((id) => id.toLowerCase()))];
 const bulkQuery = z.strictObject({
-  deployment_ids: csv(uuidSchema, (list) =>
+  deployment_ids: csvQuery(uuidSchema, (list) =>
     list
       .transform(distinct)
       .pipe(z.array(z.string()).max(MAX_IDS, `must be at most ${MAX_IDS} different ids`)),

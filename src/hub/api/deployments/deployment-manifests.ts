@@ -40,7 +40,7 @@ export function customResourceOf(
 }
 
 /** A new revision in the form that the store would read. */
-export function revisionOf(deployment: DeploymentRecord, made: NewRevision, number: number): Revision {
+export function renderedRevision(deployment: DeploymentRecord, made: NewRevision, number: number): Revision {
   return {
     id: made.id,
     deploymentId: deployment.id,

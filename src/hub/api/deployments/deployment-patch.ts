@@ -6,7 +6,7 @@ import type { Secret } from '../../../domain/deployment/deployment.ts';
 import type { PatchBody } from '../../../domain/deployment/deployment-bodies.ts';
 import { applyPatch, type Patched } from '../../../domain/deployment/patch.ts';
 import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
-import { imageVersion } from '../../../domain/net/image-reference.ts';
+import { versionOfImage } from '../../../domain/net/image-reference.ts';
 import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
 import {
   formerSizesAfter,
@@ -169,7 +169,7 @@ async function write(
     secrets: changed.includes('secrets')
       ? { kind: 'values', secrets }
       : { kind: 'set', id: before.secrets?.id ?? null },
-    imageVersion: imageVersion(next.sourceRevisionConfig.image_uri),
+    imageVersion: versionOfImage(next.sourceRevisionConfig.image_uri),
     revision,
     usage,
     formerSizes,

@@ -8,7 +8,7 @@ import { createListener, findListener, listListeners } from '../../store/listene
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
-import { csv, filterText, nextOffset, noQuery, pageQuery } from '../core/query.ts';
+import { csvQuery, filterText, nextOffset, noQuery, pageQuery } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { checkCount } from '../tenancy/tenant-counts.ts';
 import {
@@ -23,7 +23,7 @@ const listQuery = z.strictObject({
   ...pageQuery,
   compute_id: filterText.optional().describe('Exactly this compute_id.'),
   compute_type: computeTypeSchema.optional(),
-  status: csv(z.enum(LISTENER_STATUSES)).optional().describe('Any of these, separated by commas.'),
+  status: csvQuery(z.enum(LISTENER_STATUSES)).optional().describe('Any of these, separated by commas.'),
 });
 
 const READ = { scopes: ['deployments:read', 'listeners:run'] } as const;

@@ -5,7 +5,7 @@ import { type Explanation, explain, SERVES } from '../../../domain/conditions/ex
 import type { ExplainFacts } from '../../../domain/conditions/explain-facts.ts';
 import { culpritSchema } from '../../../domain/conditions/failure-source.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
-import { isTerminal, REVISION_STATUSES } from '../../../domain/revision/states.ts';
+import { isTerminalStatus, REVISION_STATUSES } from '../../../domain/revision/states.ts';
 import { readExplainFacts, readLastEffects } from '../../store/deployments/explain-facts.ts';
 import { tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
@@ -175,7 +175,7 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
           if (found === null) return null;
           const { revision, active, deployment } = found;
           // A revision with a final status waits for no work.
-          const isLive = !isTerminal(revision.status) || revision.id === active?.id;
+          const isLive = !isTerminalStatus(revision.status) || revision.id === active?.id;
           const workBlocked = isLive ? await whyWorkBlocked(deps, transaction, deploymentId) : null;
           const effects = await readLastEffects(transaction, tenantId, deploymentId);
           return { facts: { ...found, deployment: { ...deployment, workBlocked } }, effects };

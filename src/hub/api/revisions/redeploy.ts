@@ -2,7 +2,7 @@ import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Secret, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import { repeatIssues } from '../../../domain/deployment/source-rules.ts';
-import { imageVersion } from '../../../domain/net/image-reference.ts';
+import { versionOfImage } from '../../../domain/net/image-reference.ts';
 import { repeatedContent } from '../../../domain/revision/redeploy.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
@@ -144,7 +144,7 @@ async function write(
     sourceConfig: before.sourceConfig,
     sourceRevisionConfig: content.sourceRevisionConfig,
     secrets: { kind: 'set', id: repeated.secretsId },
-    imageVersion: imageVersion(content.sourceRevisionConfig.image_uri),
+    imageVersion: versionOfImage(content.sourceRevisionConfig.image_uri),
     revision: { ...newRevision(before.source, content.sourceRevisionConfig, content.resolvedImage), id },
     usage,
     actor,

@@ -9,7 +9,7 @@ import { findRevision, listRevisions, type RevisionRecord } from '../../store/de
 import { tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
-import { booleanQuery, csv, deploymentParams, nextOffset, noQuery, pageQuery } from '../core/query.ts';
+import { booleanQuery, csvQuery, deploymentParams, nextOffset, noQuery, pageQuery } from '../core/query.ts';
 import { shownRevisionConfigSchema, timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
@@ -91,7 +91,7 @@ const ACCESS = { scopes: ['deployments:read'] } as const;
 
 const listQuery = z.strictObject({
   ...pageQuery,
-  status: csv(z.enum(REVISION_STATUSES)).optional().describe('Any of these, separated by commas.'),
+  status: csvQuery(z.enum(REVISION_STATUSES)).optional().describe('Any of these, separated by commas.'),
   remote_reconciled: booleanQuery.optional().describe('Whether the revision has reached a final status.'),
 });
 

@@ -1,5 +1,5 @@
 import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts';
-import { isTerminal } from '../../../domain/revision/states.ts';
+import { isTerminalStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import type { FactsChange } from '../listeners/listener-report-rows.ts';
 import { DESIRED_REVISION, KEPT_REVISIONS, leavesEnvironment } from '../listeners/listener-work-rows.ts';
@@ -39,7 +39,7 @@ const WITH_LEFTOVERS = requeueWhere(`d.id = ANY($1::uuid[]) AND EXISTS (
 const mayLeave = ({ facts }: FactsChange) => facts.generation > KEPT_REVISIONS;
 /** The active revision may also have changed to a revision that had ended before. */
 const isEnded = ({ moves, deployment, facts }: FactsChange) =>
-  moves.some(({ to }) => isTerminal(to)) || facts.active?.id !== deployment.facts.active?.id;
+  moves.some(({ to }) => isTerminalStatus(to)) || facts.active?.id !== deployment.facts.active?.id;
 
 /**
  * Requeues deployments whose revisions have ended and leave environments that no other work item would remove. An

@@ -8,7 +8,7 @@ import type {
   DeploymentFacts,
   OutcomeMove,
 } from '../../../domain/deployment/cluster-report.ts';
-import { isTerminal, REVISION_STATUSES, type RevisionStatus } from '../../../domain/revision/states.ts';
+import { isTerminalStatus, REVISION_STATUSES, type RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import { DESIRED_REVISION } from './listener-work-rows.ts';
 
@@ -81,7 +81,7 @@ FROM (SELECT d.id, d.active_revision_id, ${DESIRED_REVISION} AS wanted_id, ${SET
 WHERE (r.status = ANY($2::text[]) OR r.id = ANY($3::uuid[]) OR r.id = d.wanted_id OR r.id = d.active_revision_id)
 ORDER BY r.deployment_id, r.number`;
 
-const NOT_TERMINAL = REVISION_STATUSES.filter((status) => !isTerminal(status));
+const NOT_TERMINAL = REVISION_STATUSES.filter((status) => !isTerminalStatus(status));
 
 /** Revision ids that reports name, if they are valid UUIDs. They come from the custom resource. */
 function namedRevisions(reports: readonly ClusterReport[]): string[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ApiProblem } from '../../../../src/cli/client/call-problem.ts';
 import type { Client } from '../../../../src/cli/client/client.ts';
-import { findDeployment } from '../../../../src/cli/client/lookup.ts';
+import { lookUpDeployment } from '../../../../src/cli/client/lookup.ts';
 
 const LIKE_AN_ID = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 
@@ -22,13 +22,15 @@ function clientOf(deployments: readonly { id: string; name: string }[]): Client 
 
 test('a name that looks like an id is found', async () => {
   const client = clientOf([{ id: 'a', name: LIKE_AN_ID }]);
-  expect(await findDeployment(client, LIKE_AN_ID, true)).toMatchObject({ id: 'a' });
+  expect(await lookUpDeployment(client, LIKE_AN_ID, true)).toMatchObject({ id: 'a' });
 });
 
 test('finds an id, and reports an argument that is neither id nor name', async () => {
   const client = clientOf([{ id: LIKE_AN_ID, name: 'shop' }]);
-  expect(await findDeployment(client, LIKE_AN_ID, true)).toMatchObject({ name: 'shop' });
-  await expect(findDeployment(client, 'other', true)).rejects.toThrow('404: there is no deployment "other"');
+  expect(await lookUpDeployment(client, LIKE_AN_ID, true)).toMatchObject({ name: 'shop' });
+  await expect(lookUpDeployment(client, 'other', true)).rejects.toThrow(
+    '404: there is no deployment "other"',
+  );
 });
 
 test('rejects an argument that is the id of one deployment and the name of another', async () => {
@@ -36,5 +38,5 @@ test('rejects an argument that is the id of one deployment and the name of anoth
     { id: LIKE_AN_ID, name: 'shop' },
     { id: 'b', name: LIKE_AN_ID },
   ]);
-  await expect(findDeployment(client, LIKE_AN_ID, true)).rejects.toThrow('and the name of another, b');
+  await expect(lookUpDeployment(client, LIKE_AN_ID, true)).rejects.toThrow('and the name of another, b');
 });

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  afterFailure,
   afterSuccess,
   afterVerdict,
   nextPollSeconds,
+  pollAfterFailure,
 } from '../../../../src/domain/builds/branch-poll.ts';
 import {
   afterDeletion,
@@ -282,19 +282,19 @@ describe('failed polls', () => {
   test('are retried a few times if polling is on only because a push was inconclusive', () => {
     let watch: BranchWatch = { ...watchOf(null, 'main'), soon: true };
     const soon = Array.from({ length: 6 }, () => {
-      watch = afterFailure(watch, 'timeout').watch;
+      watch = pollAfterFailure(watch, 'timeout').watch;
       return watch.soon;
     });
     expect(soon).toEqual([true, true, true, true, false, false]);
   });
 
-  const first = afterFailure(watchOf(null, 'main'), 'unavailable');
-  const second = afterFailure(first.watch, 'unavailable');
+  const first = pollAfterFailure(watchOf(null, 'main'), 'unavailable');
+  const second = pollAfterFailure(first.watch, 'unavailable');
   test('are reported once after the second failure, and again when the failure changes', () => {
     expect([first.report, second.report]).toEqual([null, 'failed']);
-    const third = afterFailure(second.watch, 'unavailable');
+    const third = pollAfterFailure(second.watch, 'unavailable');
     expect(third.report).toBeNull();
-    expect(afterFailure(third.watch, 'refused').report).toBe('failed');
+    expect(pollAfterFailure(third.watch, 'refused').report).toBe('failed');
   });
 
   test('are reported as over only if they were reported', () => {
@@ -315,7 +315,7 @@ describe('failed polls', () => {
   });
 
   test('of the default branch are kept when its name becomes known', () => {
-    const { watch } = afterFailure(afterFailure(watchOf(null, ''), 'timeout').watch, 'timeout');
+    const { watch } = pollAfterFailure(pollAfterFailure(watchOf(null, ''), 'timeout').watch, 'timeout');
     expect(afterSuccess(watchOf(watch, 'main')).report).toBe('readable');
   });
 });

@@ -4,7 +4,7 @@ import { explain } from '../../../../src/domain/conditions/explain.ts';
 import { duration, type ExplainFacts } from '../../../../src/domain/conditions/explain-facts.ts';
 import { REMEDIES, remedyOf } from '../../../../src/domain/conditions/remedies.ts';
 import {
-  isTerminal,
+  isTerminalStatus,
   LISTENER_STATUSES,
   REVISION_STATUSES,
   REVISION_TRANSITIONS,
@@ -514,7 +514,7 @@ test('every state with every listener: the state comes first, and none that is n
     expect(explained.summary).toMatch(/^Revision 3 /);
     expect(explained.serves === 'yes' && listener !== 'CONNECTED').toBe(false);
     expect(explained.knowledge.current).toBe(listener === 'CONNECTED');
-    const needsCluster = !isTerminal(status);
+    const needsCluster = !isTerminalStatus(status);
     const told = explained.causes.some(({ level }) => level === 'listener');
     if (needsCluster) expect(told).toBe(listener !== 'CONNECTED');
   }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import {
   imageUriSchema,
-  imageVersion,
   isUnderRegistry,
   pinnedImage,
+  versionOfImage,
 } from '../../../../src/domain/net/image-reference.ts';
 
 const DIGEST = `sha256:${'0a'.repeat(32)}`;
@@ -17,7 +17,7 @@ test.each([
   [`web@${DIGEST}`, null],
   [null, null],
 ])('the version of %s is %s', (image, version) => {
-  expect(imageVersion(image)).toBe(version);
+  expect(versionOfImage(image)).toBe(version);
 });
 
 test.each([

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEPLOYMENT_TYPES, type DeploymentType } from '../../../../src/domain/deployment/source.ts';
 import {
-  componentScale,
   effectiveSpec,
   hasComponent,
   isOff,
+  scaleOfComponent,
 } from '../../../../src/domain/resource-spec/effective-spec.ts';
 import {
   type EffectiveResourceSpec,
@@ -236,7 +236,7 @@ describe('componentScale', () => {
   const scales = (spec: ResourceSpec, type: DeploymentType | null = null) => {
     const effective = effectiveSpec(spec, type);
     return COMPONENTS.map((component: Component) => {
-      const { min, max } = componentScale(effective, component);
+      const { min, max } = scaleOfComponent(effective, component);
       return `${min}-${max}`;
     }).join(' ');
   };

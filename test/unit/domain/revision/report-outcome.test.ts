@@ -9,7 +9,7 @@ import type {
 } from '../../../../src/domain/deployment/cluster-report.ts';
 import { reportOutcome } from '../../../../src/domain/revision/report-outcome.ts';
 import {
-  isTerminal,
+  isTerminalStatus,
   REVISION_STATUSES,
   type RevisionStatus,
 } from '../../../../src/domain/revision/states.ts';
@@ -597,7 +597,7 @@ describe('whatever is reported, in whatever order', () => {
   );
 
   function expectForward(before: DeploymentFacts, after: DeploymentFacts): void {
-    const ended = before.revisions.filter(({ status }) => isTerminal(status));
+    const ended = before.revisions.filter(({ status }) => isTerminalStatus(status));
     expect(after.revisions).toEqual(expect.arrayContaining(ended));
     expect(after.active?.number ?? 0).toBeGreaterThanOrEqual(before.active?.number ?? 0);
     expect(after.observation?.generation ?? 0).toBeGreaterThanOrEqual(before.observation?.generation ?? 0);

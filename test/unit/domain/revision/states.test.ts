@@ -9,7 +9,7 @@ import {
   DEPLOYMENT_STATUSES,
   deploymentStatus,
   followersOf,
-  isTerminal,
+  isTerminalStatus,
   REVISION_STATUSES,
   REVISION_TRANSITIONS,
   type RevisionStatus,
@@ -152,7 +152,7 @@ describe('the table of revision states', () => {
     expect(new Set(names).size).toBe(names.length);
     for (const { reasons } of REVISION_TRANSITIONS)
       for (const reason of reasons) expect(REASONS).toHaveProperty(reason);
-    expect(REVISION_STATUSES.filter(isTerminal)).toEqual([
+    expect(REVISION_STATUSES.filter(isTerminalStatus)).toEqual([
       'CREATE_FAILED',
       'BUILD_FAILED',
       'DEPLOYED',
@@ -169,7 +169,7 @@ describe('the table of revision states', () => {
       return seen;
     };
     expect([...reach('CREATING')].sort()).toEqual([...REVISION_STATUSES].sort());
-    for (const status of REVISION_STATUSES.filter((known) => !isTerminal(known)))
+    for (const status of REVISION_STATUSES.filter((known) => !isTerminalStatus(known)))
       expect(reach(status)).toContain('DEPLOYED');
   });
 });

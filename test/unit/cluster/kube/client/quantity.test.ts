@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseQuantity } from '../../../../../src/cluster/kube/client/quantity.ts';
+import { quantityInBillionths } from '../../../../../src/cluster/kube/client/quantity.ts';
 
 test.each([
   ['1', '1000m'],
@@ -18,29 +18,29 @@ test.each([
   ['.5', '0.50'],
   ['5.', '5'],
 ])('%s is %s', (a, b) => {
-  expect(parseQuantity(a)).toBe(parseQuantity(b));
-  expect(parseQuantity(a)).toBeDefined();
+  expect(quantityInBillionths(a)).toBe(quantityInBillionths(b));
+  expect(quantityInBillionths(a)).toBeDefined();
 });
 
 test.each(['', 'm', '1 Gi', '1gi', 'one', '1Kii', '.', '1e', '--1', '0x10'])(
   '%j is not a quantity',
   (text) => {
-    expect(parseQuantity(text)).toBeUndefined();
+    expect(quantityInBillionths(text)).toBeUndefined();
   },
 );
 
 test('different amounts are different', () => {
-  expect(parseQuantity('1G')).not.toBe(parseQuantity('1Gi'));
-  expect(parseQuantity('999m')).not.toBe(parseQuantity('1'));
+  expect(quantityInBillionths('1G')).not.toBe(quantityInBillionths('1Gi'));
+  expect(quantityInBillionths('999m')).not.toBe(quantityInBillionths('1'));
 });
 
 test('whole numbers keep their order and their suffix its weight', () => {
   fc.assert(
     fc.property(fc.nat(1_000_000), fc.nat(1_000_000), (a, b) => {
-      const [x, y] = [parseQuantity(String(a)) ?? 0n, parseQuantity(String(b)) ?? 0n];
+      const [x, y] = [quantityInBillionths(String(a)) ?? 0n, quantityInBillionths(String(b)) ?? 0n];
       expect(x < y).toBe(a < b);
-      expect(parseQuantity(`${a}Mi`)).toBe(x * 1024n * 1024n);
-      expect((parseQuantity(`${a}m`) ?? 0n) * 1000n).toBe(x);
+      expect(quantityInBillionths(`${a}Mi`)).toBe(x * 1024n * 1024n);
+      expect((quantityInBillionths(`${a}m`) ?? 0n) * 1000n).toBe(x);
     }),
   );
 });
