@@ -127,7 +127,7 @@ export interface KubeClientOptions {
   maxWritesInFlight?: number;
   /**
    * Environment for exec plugins and for the in-cluster address (KUBERNETES_SERVICE_HOST and _PORT). This module does
-   * not read process.env.
+   * not read the environment of the process.
    */
   environment?: Readonly<Record<string, string | undefined>>;
   /** Default `auto`: HTTP/2 if the server offers it. */
