@@ -437,4 +437,4 @@ test('lets no selector match pods of another resource, moves no ownership, and p
   });
   await fc.assert(property, { numRuns: 60, seed: 61 });
   expect(won).toBeGreaterThan(10);
-});
+}, 240_000);
