@@ -113,7 +113,7 @@ test('what is there: of every container, named, oldest first; by component, revi
   ).toHaveLength(32);
   expect((await read(of, `?revision_id=${of.id}`)).body).toMatchObject({
     resources: [],
-    end: expect.stringContaining('no pod'),
+    end: expect.stringContaining('No requested pod'),
   });
   const newest = (await read(of, '?component=api&limit=5')).body.resources;
   expect(newest.filter(({ container }) => container === 'app').map(({ text }) => text)).toEqual(
@@ -127,7 +127,7 @@ test('what is there: of every container, named, oldest first; by component, revi
 test('a deployment without pods has no lines, and the answer says so', async () => {
   const { status, body } = await read(await world.deploy());
   expect(status).toBe(200);
-  expect(body).toEqual({ resources: [], end: expect.stringContaining('no pod') });
+  expect(body).toEqual({ resources: [], end: expect.stringContaining('No requested pod') });
 });
 
 test('followed: lines as they come, of pods that come and go; a reader that leaves leaves nothing behind', async () => {

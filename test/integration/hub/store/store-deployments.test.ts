@@ -154,7 +154,7 @@ describe('insertDeployment', () => {
   });
 });
 
-describe('updateWanted', () => {
+describe('updateDesiredState', () => {
   test('in place: generation rises, no revision, work is due at once', async () => {
     const { tenantId, scope } = await newTenant(store);
     const created = await insert(store, tenantId, 'shop', { secrets: [{ name: 'A', value: '1' }] });
