@@ -174,7 +174,7 @@ test('keep_workloads is for what nothing was removed of: within the grace of a d
   expect((await remove()).status).toBe(204);
   expect(await remove('?keep_workloads=true')).toMatchObject({
     status: 409,
-    body: { detail: expect.stringContaining('is being removed') },
+    body: { detail: expect.stringContaining('can no longer be kept') },
   });
   expect(await row()).toEqual([{ kept: false, due: true }]);
   await api.store.sql(`UPDATE deployments SET purge_after = now() + interval '1 hour' WHERE id = $1`, [id]);

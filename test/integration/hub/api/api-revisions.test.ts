@@ -235,7 +235,7 @@ describe('Idempotency-Key', () => {
     await client.call('DELETE', `/v2/deployments/${id}?force=true`);
     expect(await post<Refusal>(url, headers)).toMatchObject({
       status: 409,
-      body: { detail: expect.stringContaining('gone') },
+      body: { detail: expect.stringContaining('has been deleted') },
     });
   });
 });
