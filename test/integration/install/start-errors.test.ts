@@ -76,7 +76,7 @@ describe('the API', () => {
       DATABASE_URL: 'postgres://berth:hidden-pw@127.0.0.1:1/berth',
     });
     expect(message).toContain('127.0.0.1:1');
-    expect(message).toContain('check that PostgreSQL runs and that DATABASE_URL is correct');
+    expect(message).toContain('check that PostgreSQL runs and that DATABASE_URL is right');
     expect(message).not.toContain('hidden-pw');
   });
 

@@ -1,11 +1,16 @@
 import { normalizedName } from '../../../domain/core/name.ts';
 import type { Transaction } from '../core/database.ts';
 import { UniqueViolation } from '../core/errors.ts';
-import { hasName } from './same-name.ts';
+import { isPlain, isSpelling } from './same-name.ts';
 
-// Reads only the index of names, of the deployments of one tenant.
-const FIND = `SELECT 1 FROM deployments
-  WHERE tenant_id = $1 AND name <> $3 AND ${hasName('name', '$2')} AND delete_requested_at IS NULL LIMIT 1`;
+const OTHERS =
+  'SELECT 1 FROM deployments WHERE tenant_id = $1 AND name <> $3 AND delete_requested_at IS NULL';
+
+// Each half reads an index. The second one holds only names that early versions stored.
+const FIND = `${OTHERS} AND name = $2
+  UNION ALL
+  ${OTHERS} AND NOT (${isPlain('name')}) AND ${isSpelling('name', '$2')}
+  LIMIT 1`;
 
 /**
  * Rejects a name that another deployment has in another spelling. Early versions stored names as they were sent, and

@@ -11,8 +11,11 @@ const composed = (column: string) =>
  * Trimmed ASCII is already normalized. The check avoids normalization of thousands of names, which is slow in
  * PostgreSQL.
  */
-const isPlain = (column: string) =>
+export const isPlain = (column: string) =>
   `octet_length(${column}) = length(${column}) AND ${column} = btrim(${column})`;
+
+/** SQL: whether a stored name that is not plain equals this one. @param name SQL of the normalized name */
+export const isSpelling = (column: string, name: string) => `btrim(${composed(column)}) = ${name}`;
 
 /**
  * SQL: whether a stored name equals this one, in any spelling. Early versions stored names as they were sent.
@@ -20,7 +23,7 @@ const isPlain = (column: string) =>
  */
 export const hasName = (column: string, name: string) =>
   `(${column} = ${name}
-    OR CASE WHEN ${isPlain(column)} THEN false ELSE btrim(${composed(column)}) = ${name} END)`;
+    OR CASE WHEN ${isPlain(column)} THEN false ELSE ${isSpelling(column, name)} END)`;
 
 /** LIKE patterns for a part of a name. `%` and `_` have no special meaning. */
 export function namePatterns(part: string): string[] {

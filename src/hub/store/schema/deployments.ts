@@ -165,6 +165,12 @@ export const deployments = pgTable(
       .where(sql`${table.routeHost} IS NOT NULL AND ${table.deleteRequestedAt} IS NULL`),
     index('deployments_newest').on(table.tenantId, table.id),
     index('deployments_by_name').on(table.tenantId, table.name),
+    // Names that early versions stored as they were sent. Most installations have none.
+    index('deployments_other_spellings')
+      .on(table.tenantId)
+      .where(
+        sql`${table.deleteRequestedAt} IS NULL AND NOT (octet_length(${table.name}) = length(${table.name}) AND ${table.name} = btrim(${table.name}))`,
+      ),
     index('deployments_by_status').on(table.tenantId, table.recordedStatus, table.id),
     index('deployments_by_image_version').on(table.tenantId, table.imageVersion, table.id),
     index('deployments_by_type').on(table.tenantId, table.deploymentType, table.id),

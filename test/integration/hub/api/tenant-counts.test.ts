@@ -155,7 +155,7 @@ describe('secrets of revisions', () => {
     const before = await api.rowCounts();
     expect(await rollback(0)).toMatchObject({
       status: 409,
-      body: { detail: expect.stringContaining('secrets of revision 1 are not kept') },
+      body: { detail: expect.stringContaining('secrets of revision 1 are no longer stored') },
     });
     expect(await api.rowCounts()).toEqual(before);
     expect((await rollback(3)).status).toBe(201);

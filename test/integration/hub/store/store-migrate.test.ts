@@ -120,7 +120,7 @@ async function readerInTheWay() {
   await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory');
   await client.query('ALTER TABLE deployments DROP COLUMN symptoms, DROP COLUMN former_sizes');
   await client.query(
-    'DROP INDEX deployments_on_their_way_out, log_requests_by_deployment, webhook_deliveries_of_ids',
+    'DROP INDEX deployments_on_their_way_out, deployments_other_spellings, log_requests_by_deployment, webhook_deliveries_of_ids',
   );
   await client.query(
     `DELETE FROM berth_migrations.applied WHERE id IN (SELECT id FROM berth_migrations.applied ORDER BY id DESC LIMIT ${missing.length})`,

@@ -1,0 +1,1 @@
+CREATE INDEX "deployments_other_spellings" ON "deployments" USING btree ("tenant_id") WHERE "deployments"."delete_requested_at" IS NULL AND NOT (octet_length("deployments"."name") = length("deployments"."name") AND "deployments"."name" = btrim("deployments"."name"));
