@@ -224,7 +224,7 @@ test('skips a slow registry only for the same namespace and credentials', async 
 });
 
 describe('a registry with a rate limit', () => {
-  const limited = new RegistryError('limited', 'r.example takes no more requests for now', 90_000);
+  const limited = new RegistryError('limited', 'r.example limits the rate of requests', 90_000);
   const entry = (username: string) => ({ 'r.example': { username, password: 'x' } });
 
   test('is queried with other credentials, and with the limited ones only after the pause', async () => {
