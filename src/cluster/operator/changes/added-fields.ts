@@ -183,9 +183,10 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
       !pattern.endsWith('.type') || value === 'RuntimeDefault' || value === 'Localhost',
   },
   {
-    field: 'trafficDistribution, ipFamilyPolicy, ports.appProtocol',
+    field: 'trafficDistribution, ipFamilyPolicy, sessionAffinity, ports.appProtocol',
     when: 'any, of a Service',
-    pattern: /^spec\.(?:trafficDistribution|ipFamilyPolicy|ports\[\]\.appProtocol)$/,
+    pattern:
+      /^spec\.(?:trafficDistribution|ipFamilyPolicy|sessionAffinity(?:Config(?:\..+)?)?|ports\[\]\.appProtocol)$/,
     holds: any,
   },
   {

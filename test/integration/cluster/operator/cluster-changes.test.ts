@@ -373,9 +373,9 @@ const LATER: [prefix: string, mutation: Omit<Mutation, 'prefix'>, before: object
   ],
   [
     'later-service',
-    { group: '', resource: 'services', patches: patch('add', '/spec/sessionAffinity', '"ClientIP"') },
+    { group: '', resource: 'services', patches: patch('add', '/spec/externalIPs', '["203.0.113.7"]') },
     {},
-    'spec.sessionAffinity is added',
+    'spec.externalIPs is added',
   ],
   [
     'later-policy',
