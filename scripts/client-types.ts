@@ -151,6 +151,6 @@ export function clientTypes(document: OpenApiDocument): string {
 
 if (import.meta.main) {
   if (process.argv.includes('--help'))
-    console.log('usage: npm run client-types\nWrites src/cli/client/api-types.ts anew.');
+    console.log('usage: npm run client-types\nGenerates src/cli/client/api-types.ts.');
   else writeFileSync(FILE, clientTypes((await openApiDocument()) as OpenApiDocument));
 }

@@ -148,7 +148,7 @@ custom resource definition.
 Until the expansion finishes, \`observed_generation\` does not change and \`remote_reconciled\` is false.
 
 If the tenant uses its own database (\`DATABASE_URI_CUSTOM\`), db_storage_gi is not the size of a volume in use. You can lower it to the size of the
-volume that was kept from before, or to any size if there is none.
+volume that was kept from before, or to any size if no volume was kept.
 
 If someone deletes the volume claim of a database, Kubernetes removes it, and with it the data, as soon as no pod uses it. Therefore Berth then does not
 restart, stop or remove the database, whatever the desired state is. The reason is \`VolumeBeingDeleted\`, and the message contains the commands that save

@@ -15,7 +15,7 @@ const EXIT = `Exit code: 0 for success; 1 for a failure, with a reason and a mes
 const HELPS: Readonly<Record<string, string>> = {
   source: `usage: berth build-step source --repo-url URL --config PATH --workspace DIR --credentials DIR [OPTIONS]
 Clones one commit of a repository and prepares the build. It writes DIR/context, DIR/commit and DIR/dockerfile/Dockerfile.
-The Dockerfile is the one next to the configuration in the repository. If there is none, it is generated from the configuration.
+The Dockerfile is the one next to the configuration in the repository. If the repository has no Dockerfile, it is generated from the configuration.
 
   --repo-url URL          https URL of the repository
   --ref REF               branch, tag (refs/tags/NAME) or commit; default: the repository's default branch
@@ -40,7 +40,7 @@ ${EXIT}`,
 export const BUILD_STEP_HELP = `usage: berth build-step source|result [--help]
 Runs one step in the Job of a build. Between the two steps, BuildKit builds and pushes the image.
 
-  source  clones the repository, reads the configuration, and generates the Dockerfile if there is none
+  source  clones the repository, reads the configuration, and generates a missing Dockerfile
   result  reports the digest and the commit`;
 
 /** Help of one step, or of all steps. */

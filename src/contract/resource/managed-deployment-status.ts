@@ -111,7 +111,7 @@ export const managedDeploymentStatusSchema = z
     failedChange: failureSchema
       .optional()
       .describe(
-        'While failedRevision is desired: a later change in place of the active revision that failed and was rolled back.',
+        'While failedRevision is desired: a later in-place change of the active revision that failed and was rolled back.',
       ),
     symptoms: z
       .array(symptomSchema)

@@ -44,7 +44,7 @@ export interface ExplainFacts {
     readonly latestRevisionId: string | null;
     /** The last reported conditions, unchanged. */
     readonly conditions: readonly Condition[];
-    /** A change in place of the active revision that failed and was rolled back. null: the last one did not fail. */
+    /** An in-place change of the active revision that failed and was rolled back. null: the last one did not fail. */
     readonly inPlaceFailure: ReportedFailure | null;
     /** The last reported symptoms of running pods outside of a rollout. Absent: none. */
     readonly symptoms?: readonly ReportedSymptom[];

@@ -29,7 +29,7 @@ export function culpritCause({ revision }: ExplainFacts): Cause[] {
   ];
 }
 
-/** A failed change in place of the active revision. The revision itself has not failed. */
+/** A failed in-place change of the active revision. The revision itself has not failed. */
 export function inPlaceCause({ revision, active, deployment }: ExplainFacts, current: boolean): Cause[] {
   const { inPlaceFailure: failure, conditions, updatedAt } = deployment;
   if (failure === null || active?.id !== revision.id) return [];

@@ -78,7 +78,7 @@ export interface ObservedReport {
   readonly active: RevisionRef | null;
   readonly rollout: RevisionRef | null;
   readonly failed: FailedRef | null;
-  /** A change in place of the active revision that failed and was rolled back. */
+  /** An in-place change of the active revision that failed and was rolled back. */
   readonly inPlaceFailure: ReportedFailure | null;
   /** Symptoms of running pods outside of a rollout. Absent: none, or the operator is of an earlier version. */
   readonly symptoms?: readonly ReportedSymptom[];
@@ -128,7 +128,7 @@ export interface DeploymentFacts {
   /** A finished revision ran or could have run, independent of those in progress. Absent: none. */
   readonly hasSettledRevision?: boolean;
   readonly active: RevisionRef | null;
-  /** A failed change in place of the active revision. null: the last one did not fail. */
+  /** A failed in-place change of the active revision. null: the last one did not fail. */
   readonly inPlaceFailure: ReportedFailure | null;
   /** The last reported symptoms of running pods. Absent: none. */
   readonly symptoms?: readonly ReportedSymptom[];

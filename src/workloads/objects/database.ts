@@ -63,7 +63,7 @@ function databaseContainer(resource: ManagedDeployment, image: string, config: P
     name: 'database',
     image,
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
-    // Runs the entry point of the image, which creates a data folder if there is none.
+    // Runs the entry point of the image, which creates a missing data folder.
     args: [
       'postgres',
       '-c',

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../client/object.ts';
 import { mergeKeysOf, mergeKeyText, PLAIN_MAPS } from './compare-rules.ts';
-import { entryOf, inside, type Place, pathOf, wholeObject } from './field-path.ts';
+import { entryOf, inside, isFields, type Place, pathOf, wholeObject } from './field-path.ts';
 
 /**
  * Fields of a live object that the desired object does not contain. A subset comparison skips them, and an apply does
@@ -54,9 +54,6 @@ export function additionsTo(desired: KubeObject, live: KubeObject, rules: Additi
   walk(desired as unknown as Fields, live as unknown as Fields, here, { rules, found });
   return found;
 }
-
-const isFields = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 const isEmpty = (value: unknown): boolean => value === '' || (Array.isArray(value) && value.length === 0);

@@ -13,7 +13,7 @@ import {
   SET_LISTS,
   SHOWN_FIELDS,
 } from './compare-rules.ts';
-import { entryOf, inside, isMetadata, type Place, pathOf, wholeObject } from './field-path.ts';
+import { entryOf, inside, isFields, isMetadata, type Place, pathOf, wholeObject } from './field-path.ts';
 
 /**
  * Implements the rule "no write when nothing changed".
@@ -227,8 +227,4 @@ function describe(desired: unknown, live: unknown, { field, secret }: Place): st
   const open =
     !secret && (SHOWN_FIELDS.has(field) || typeof desired === 'number' || typeof desired === 'boolean');
   return open && !isFields(live) ? `is ${String(live)}, should be ${String(desired)}` : 'differs';
-}
-
-function isFields(value: unknown): value is Fields {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

@@ -18,6 +18,11 @@ export interface Place {
   readonly atomic: boolean;
 }
 
+/** Whether a value of an object has fields: no list, and no scalar. */
+export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
 export function wholeObject(secret: boolean): Place {
   const nowhere = { around: undefined, step: '', isEntry: false, field: '', parent: '' };
   return { ...nowhere, secret, atomic: false };

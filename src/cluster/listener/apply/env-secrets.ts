@@ -3,11 +3,11 @@ import { envSecretName, LABELS, MANAGED_BY } from '../../../contract/resource/na
 import type { Logger } from '../../../domain/core/logger.ts';
 import { finalizerHold } from '../../../domain/deployment/deletion-hold.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { Refusal } from '../refusal.ts';
 import type { Resource } from '../resource-view.ts';
+import { createSecret, deleteSecret, secretLabels } from './secret-writes.ts';
 
 /**
  * The Secrets with the environment of each revision. They are immutable, created before the custom resource refers to
@@ -49,12 +49,7 @@ function secretObject(item: ApplyWork, { name, revision_id: revisionId, data }: 
       name,
       namespace: item.namespace,
       labels: {
-        [LABELS.name]: item.name,
-        [LABELS.instance]: item.name,
-        [LABELS.partOf]: item.name,
-        [LABELS.managedBy]: MANAGED_BY,
-        [LABELS.deploymentId]: item.deployment_id,
-        [LABELS.tenantId]: item.tenant_id,
+        ...secretLabels(item),
         [LABELS.revisionId]: revisionId,
       },
     },
@@ -114,7 +109,7 @@ export class EnvSecrets {
     signal: AbortSignal,
   ): Promise<boolean> {
     guard();
-    if (await this.#create(item, secret, signal)) return true;
+    if (await createSecret(this.#options.client, secretObject(item, secret), signal)) return true;
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
@@ -130,21 +125,10 @@ export class EnvSecrets {
       'replaced the environment of another revision that had the same number',
     );
     guard();
-    await this.#delete(at, found.metadata.uid, signal);
+    await deleteSecret(this.#options.client, at, found.metadata.uid, signal);
     guard();
-    if (await this.#create(item, secret, signal)) return false;
+    if (await createSecret(this.#options.client, secretObject(item, secret), signal)) return false;
     throw secretBeingDeleted(secret.name);
-  }
-
-  /** @returns false: a Secret of this name exists */
-  async #create(item: ApplyWork, secret: Environment, signal: AbortSignal): Promise<boolean> {
-    try {
-      await this.#options.client.create(secretObject(item, secret), { signal });
-      return true;
-    } catch (error) {
-      if (!isKubeError(error, 'already_exists')) throw error;
-      return false;
-    }
   }
 
   /**
@@ -167,7 +151,7 @@ export class EnvSecrets {
       if ((found.metadata.finalizers ?? []).length > 0) kept.push(found);
       if (found.metadata.deletionTimestamp !== undefined) continue;
       guard();
-      await this.#delete(at, found.metadata.uid, signal);
+      await deleteSecret(this.#options.client, at, found.metadata.uid, signal);
     }
     return kept;
   }
@@ -194,17 +178,8 @@ export class EnvSecrets {
     if (host !== null && (hosts === undefined || hosts.includes(host))) return undefined;
     if (found.metadata.deletionTimestamp !== undefined) return found;
     guard();
-    await this.#delete(at, found.metadata.uid, signal);
+    await deleteSecret(this.#options.client, at, found.metadata.uid, signal);
     return found;
-  }
-
-  async #delete(at: { namespace: string; name: string }, uid: string | undefined, signal: AbortSignal) {
-    try {
-      await this.#options.client.delete(RESOURCES.Secret, at, { uid, signal });
-    } catch (error) {
-      // It is gone, or another Secret has the name by now.
-      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
-    }
   }
 
   /**

@@ -1,15 +1,10 @@
 import type { WorkItem } from '../../../contract/protocol/work-protocol.ts';
-import {
-  type IdentityState,
-  identitySecretName,
-  LABELS,
-  MANAGED_BY,
-} from '../../../contract/resource/names.ts';
+import { type IdentityState, identitySecretName, LABELS } from '../../../contract/resource/names.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { Refusal } from '../refusal.ts';
-import { createSecret, deleteSecret } from './secret-writes.ts';
+import { createSecret, deleteSecret, secretLabels } from './secret-writes.ts';
 
 /**
  * The listener's records of identities (decision 0061): Secrets without data, one for each name. The operator trusts
@@ -28,12 +23,7 @@ function record(item: Place, state: IdentityState) {
       name: identitySecretName(item.name),
       namespace: item.namespace,
       labels: {
-        [LABELS.name]: item.name,
-        [LABELS.instance]: item.name,
-        [LABELS.partOf]: item.name,
-        [LABELS.managedBy]: MANAGED_BY,
-        [LABELS.deploymentId]: item.deployment_id,
-        [LABELS.tenantId]: item.tenant_id,
+        ...secretLabels(item),
         [LABELS.identity]: state,
       },
     },

@@ -86,11 +86,11 @@ function leftBehind(facts: IdentityFacts, isClaimed: boolean): string | null {
   const { resource, foreignObjects, orphans, kept, record } = facts;
   const { namespace, uid, creationTimestamp = '' } = resource.metadata;
   const value = identityValue(resource);
-  const [stranger] = foreignObjects;
-  if (stranger !== undefined) {
-    const former = stranger.metadata.labels?.[LABELS.deploymentId] ?? '';
+  const [foreign] = foreignObjects;
+  if (foreign !== undefined) {
+    const former = foreign.metadata.labels?.[LABELS.deploymentId] ?? '';
     return (
-      `${objectName(stranger)} was left by another deployment of this name (${former}) and is not used by this one: ` +
+      `${objectName(foreign)} was left by another deployment of this name (${former}) and is not used by this one: ` +
       `take another name, or remove what was left. If it is to belong to this resource: kubectl -n ${namespace} label --overwrite ` +
       `pvc,secrets,controllerrevisions -l ${LABELS.deploymentId}=${former} ${LABELS.deploymentId}=${value}`
     );

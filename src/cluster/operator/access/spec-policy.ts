@@ -16,7 +16,7 @@ import { askedPodsHash, isTemplateInputsHash } from '../../../workloads/template
 import type { Forbidden, ObservedResource, ObservedTemplates } from '../observed.ts';
 
 /**
- * Checks the pods of a custom resource, whoever wrote it, against the rules that the API applies to a resource_spec.
+ * Checks the pods of every custom resource against the rules that the API applies to a resource_spec.
  * Users who can write custom resources must not bypass the policy through the operator.
  *
  * The check applies to changes, as in the API: pods that were allowed once stay allowed (`isKept`) when the policy

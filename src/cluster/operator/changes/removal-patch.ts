@@ -52,13 +52,13 @@ export function withUid(patch: Record<string, unknown>, uid: string): object {
 export function withRemovals(body: KubeObject, uid: string, added: readonly Removal[]): object {
   const { metadata, spec } = body;
   const { labels, annotations, ownerReferences } = metadata;
-  const wanted = structuredClone({ metadata: { labels, annotations, ownerReferences }, spec });
-  const patch = withoutUndefined(wanted) as Record<string, unknown>;
+  const patch = copyOf({ metadata: { labels, annotations, ownerReferences }, spec });
   mergePatch(patch, removalPatch(added));
   return withUid(patch, uid);
 }
 
-const withoutUndefined = (value: object): object => JSON.parse(JSON.stringify(value)) as object;
+/** A copy without the fields that are undefined. */
+const copyOf = (value: object) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 
 /**
  * Merges a strategic merge patch into another one. List entries match by the keys that the second one names.

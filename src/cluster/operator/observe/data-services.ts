@@ -97,7 +97,7 @@ interface ClaimFields {
 /** Conditions of a claim that report more than an expansion in progress. */
 const RESIZE_STEPS = new Set(['FileSystemResizePending', 'ControllerResizeError', 'NodeResizeError']);
 
-/** State of the database's volume claim; undefined: there is none. */
+/** State of the database's volume claim; undefined: it has no claim. */
 export function volumeState(observed: Observed): VolumeState | undefined {
   const { resource } = observed;
   const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(resource));

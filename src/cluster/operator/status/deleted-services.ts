@@ -61,7 +61,7 @@ export function leavingClaim(observed: Observed): string {
   return `; PersistentVolumeClaim ${claim.metadata.name} is being deleted, as soon as no pod uses it`;
 }
 
-/** States the other finalizers of the database's claim; empty: there are none. */
+/** States the other finalizers of the database's claim; empty: it has no others. */
 export function claimFinalizers(observed: Observed): string {
   const claim = leavingVolume(observed);
   const finalizers = claim === undefined ? [] : foreignFinalizers(claim);

@@ -49,7 +49,7 @@ async function demand(
 }
 
 /**
- * The volume that a deployment keeps while its database is external, in GiB. 0: there is none; null: the database is in
+ * The volume that a deployment keeps while its database is external, in GiB. 0: it keeps no volume; null: the database is in
  * the cluster. The size in the stored source_config then applies to no volume.
  */
 export async function keptVolumeOf(

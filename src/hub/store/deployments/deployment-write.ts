@@ -11,7 +11,7 @@ import { HISTORY_STATUS } from './status.ts';
 /** Notification channel for new work. The payload is the listener's id. */
 export const WORK_CHANNEL = 'berth_work';
 
-/** Host of custom_url in lower case; null: there is none. */
+/** Host of custom_url in lower case; null: it has no custom_url. */
 export function routeHost(sourceConfig: SourceConfig): string | null {
   return sourceConfig.custom_url !== null && URL.canParse(sourceConfig.custom_url)
     ? new URL(sourceConfig.custom_url).host

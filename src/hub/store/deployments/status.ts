@@ -45,7 +45,7 @@ const UNKNOWN = unknownIf(`(d.listener_id IN (${LOST_LISTENERS}) OR d.listener_i
 
 /**
  * Condition that Deployment.status is `status`; needs `d` only. The few listeners that are lost or partly blind are
- * looked up once, so the index on recorded_status applies, and UNKNOWN costs nothing while there are none.
+ * looked up once, so the index on recorded_status applies, and UNKNOWN costs nothing without such listeners.
  */
 export function statusIs(status: DeploymentStatus): string {
   if (status === 'UNKNOWN') return `(EXISTS (${LOST_LISTENERS}) OR EXISTS (${PARTLY_BLIND})) AND ${UNKNOWN}`;

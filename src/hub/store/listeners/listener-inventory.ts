@@ -96,31 +96,25 @@ const IS_UNSEEN = `NOT (${SETTLED}) AND (d.delete_requested_at IS NULL OR d.purg
 /** The status before and after. */
 const RETURNING_STATUS = `${RETURNING}, o.recorded_status AS from_status, d.recorded_status AS to_status`;
 
-const DELETED = `
-UPDATE deployments d SET ${MARK_MISSING}
+/** Resources that the entries report as deleted. @param which condition of the deployments `d` */
+const updateDeleted = (assignments: string, which: string) => `
+UPDATE deployments d SET ${assignments}
 FROM ${ENTRY}, deployments o
-WHERE o.id = d.id AND d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${SETTLED} AND NOT e.present
+WHERE o.id = d.id AND d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${which} AND NOT e.present
 RETURNING ${RETURNING_STATUS}`;
 
-const MISSING = `
-UPDATE deployments d SET ${MARK_MISSING}
+/** Resources that a complete inventory does not contain. @param which condition of the deployments `d` */
+const updateMissing = (assignments: string, which: string) => `
+UPDATE deployments d SET ${assignments}
 FROM deployments o
-WHERE o.id = d.id AND d.listener_id = $1 AND ${SETTLED} AND ($3::text[] IS NULL OR d.namespace = ANY($3))
+WHERE o.id = d.id AND d.listener_id = $1 AND ${which} AND ($3::text[] IS NULL OR d.namespace = ANY($3))
   AND NOT EXISTS (SELECT 1 FROM ${ENTRY} WHERE ${SAME_PLACE('d')} AND e.present)
 RETURNING ${RETURNING_STATUS}`;
 
-const UNSEEN_DELETED = `
-UPDATE deployments d SET ${MARK_UNSEEN}
-FROM ${ENTRY}, deployments o
-WHERE o.id = d.id AND d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${IS_UNSEEN} AND NOT e.present
-RETURNING ${RETURNING_STATUS}`;
-
-const UNSEEN_MISSING = `
-UPDATE deployments d SET ${MARK_UNSEEN}
-FROM deployments o
-WHERE o.id = d.id AND d.listener_id = $1 AND ${IS_UNSEEN} AND ($3::text[] IS NULL OR d.namespace = ANY($3))
-  AND NOT EXISTS (SELECT 1 FROM ${ENTRY} WHERE ${SAME_PLACE('d')} AND e.present)
-RETURNING ${RETURNING_STATUS}`;
+const DELETED = updateDeleted(MARK_MISSING, SETTLED);
+const MISSING = updateMissing(MARK_MISSING, SETTLED);
+const UNSEEN_DELETED = updateDeleted(MARK_UNSEEN, IS_UNSEEN);
+const UNSEEN_MISSING = updateMissing(MARK_UNSEEN, IS_UNSEEN);
 
 const LEFTOVER = `
 UPDATE tombstones t SET due = true, next_attempt_at = now(), attempts = 0, look_again_at = now()

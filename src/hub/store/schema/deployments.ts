@@ -134,7 +134,7 @@ export const deployments = pgTable(
     /** The last observed problem of running pods outside of rollouts; null: none. */
     symptoms: jsonb().$type<ReportedSymptom[]>(),
     /**
-     * The last observed request of the database's volume claim, in Gi, rounded up; null: there is none, or it was not
+     * The last observed request of the database's volume claim, in Gi, rounded up; null: it has no claim, or it was not
      * reported.
      */
     volumeGi: integer('volume_gi'),

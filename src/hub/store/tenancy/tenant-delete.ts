@@ -36,7 +36,7 @@ const KEEP_REVOKED =
 /**
  * Deletes a tenant with its API keys, tags, integrations and tracing projects, and notifies the tracing backend of
  * these. Its history stays, and objects of its deployments are still recognized in clusters. Platform scope.
- * @returns null when it was deleted, `missing` when there is none of this id, or what blocks it: then nothing changes
+ * @returns null when it was deleted, `missing` when no tenant has this id, or what blocks it: then nothing changes
  */
 export async function deleteTenant(
   transaction: Transaction,
