@@ -148,9 +148,3 @@ export const SERVER_METADATA: ReadonlySet<string> = new Set([
   'managedFields',
   'selfLink',
 ]);
-
-/**
- * The program that a container runs. If Berth sets none, the image decides, so a value that another writer adds
- * changes the program.
- */
-export const PROGRAM_FIELDS = ['command', 'args', 'workingDir'] as const;

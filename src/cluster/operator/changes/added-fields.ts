@@ -2,13 +2,16 @@ import { isReservedEnvName, isReservedMetadataKey } from '../../../domain/deploy
 import type { KubeObject } from '../../kube/client/object.ts';
 import { type Addition, additionsTo, type PathStep } from '../../kube/compare/additions.ts';
 import { type Difference, differenceOf } from '../../kube/compare/compare.ts';
-import { PROGRAM_FIELDS } from '../../kube/compare/compare-rules.ts';
+import { includesField } from '../../kube/compare/managed-fields.ts';
+import { foreignFields } from '../observe/cached-fields.ts';
+import type { ChildObject } from '../observed.ts';
 import { ADDITION_RULES } from './added-rules.ts';
 import { isSafeChange } from './safe-fields.ts';
 
 /**
- * Fields that a mutating policy or a user adds to the objects that Berth applies. Some are the cluster's own matter,
- * and are kept. The others change what runs or its rights: they count as differences and are removed.
+ * Fields that the cluster adds to the objects that Berth applies, by a mutating policy or webhook. Some do not affect
+ * what runs, and are kept. The others change what runs or its rights: they count as differences and are removed.
+ * Fields that another field manager owns are not among them.
  */
 export interface Additions {
   /** Kept fields. They are reported if the cluster added them to a write. */
@@ -210,34 +213,39 @@ function isKept(object: KubeObject, addition: Addition): boolean {
   return isSafeChange(object, { path, wanted: FILLED_IN[pattern], present: value });
 }
 
-/** `subsetDiff` already reports these. */
-const isProgram = ({ pattern }: Addition) =>
-  PROGRAM_FIELDS.some((field) => pattern === `spec.template.spec.containers[].${field}`);
-
 const NONE: Additions = { kept: [], refused: [], removals: [] };
 
 const asDifference = ({ path, value }: Addition) => differenceOf(path, 'is added', undefined, value);
 
-/** Fields of the live object that Berth does not apply. */
-export function additionsOf(object: KubeObject, live: KubeObject): Additions {
+/**
+ * The additions to a live object, except those that another field manager owns. Admission adds fields without an
+ * owner, so an owner is a user or a controller that wrote the field by itself.
+ */
+function ofCluster(object: KubeObject, live: ChildObject): Addition[] {
   const rules = ADDITION_RULES[object.kind];
-  if (rules === undefined) return NONE;
-  const all = additionsTo(object, live, rules);
+  const all = rules === undefined ? [] : additionsTo(object, live, rules);
+  if (all.length === 0) return all;
+  const foreign = live.foreignFields ?? foreignFields(live.metadata.managedFields ?? []);
+  return all.filter(({ steps }) => steps === null || !includesField(foreign, steps));
+}
+
+/** Fields of the live object that Berth does not apply, and that no other field manager owns. */
+export function additionsOf(object: KubeObject, live: ChildObject): Additions {
+  const all = ofCluster(object, live);
   if (all.length === 0) return NONE;
   const kept = all.filter((addition) => isKept(object, addition));
   const others = all.filter((addition) => !kept.includes(addition));
   return {
     kept: kept.map(asDifference),
-    refused: others.filter((addition) => !isProgram(addition)).map(asDifference),
+    refused: others.map(asDifference),
     removals: removalsOf(others),
   };
 }
 
 /** Paths of the kept additions with these names. */
-export function removalsAt(object: KubeObject, live: KubeObject, paths: readonly string[]): Removal[] {
-  const rules = ADDITION_RULES[object.kind];
-  if (rules === undefined || paths.length === 0) return [];
-  return removalsOf(additionsTo(object, live, rules).filter(({ path }) => paths.includes(path)));
+export function removalsAt(object: KubeObject, live: ChildObject, paths: readonly string[]): Removal[] {
+  if (paths.length === 0) return [];
+  return removalsOf(ofCluster(object, live).filter(({ path }) => paths.includes(path)));
 }
 
 /** An apply replaces a list that it owns as a whole. Other fields need an explicit removal. */

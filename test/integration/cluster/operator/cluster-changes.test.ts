@@ -30,7 +30,7 @@ const UNSAFE: Row[] = [
   [
     'command',
     { ...deployments, patches: patch('add', `${APP}/command`, '["other"]') },
-    '.command is not in the desired state',
+    '.command is added',
   ],
   [
     'variable',

@@ -137,6 +137,44 @@ describe('an object that is lost or changed in the cluster', () => {
     await berth.ready(id);
   });
 
+  const podsOf = (fields: object, container: object) => ({
+    spec: { template: { spec: { ...fields, containers: [container] } } },
+  });
+  it.each<[kind: string, suffix: string, patch: object, edited: string, added: string]>([
+    [
+      'deployment',
+      '-api',
+      podsOf({ hostNetwork: true }, { name: 'app', image: 'registry.example/other:1' }),
+      'registry.example/other:1',
+      '"hostNetwork":true',
+    ],
+    [
+      'statefulset',
+      '-db',
+      podsOf({ hostPID: true }, { name: 'postgres', terminationMessagePolicy: 'File', image: 'postgres:13' }),
+      '"postgres:13"',
+      '"hostPID":true',
+    ],
+    [
+      'service',
+      '',
+      { spec: { externalIPs: ['203.0.113.7'], sessionAffinity: 'ClientIP', ports: [{ port: 81 }] } },
+      '"port":81',
+      '"externalIPs":["203.0.113.7"]',
+    ],
+  ])('corrects the %s%s, and keeps what its editor adds', async (kind, suffix, patch, edited, added) => {
+    const name = `${app}${suffix}`;
+    const spec = async () => JSON.stringify((await one(kind, name)).spec);
+    const type = kind === 'service' ? 'merge' : 'strategic';
+    const args = ['patch', kind, name, '-n', berth.namespace, `--type=${type}`, '-p', JSON.stringify(patch)];
+    await kubectlAsAdmin(args);
+    await waitFor('the edit to be corrected', async () => !(await spec()).includes(edited), {
+      timeoutMs: 30_000,
+    });
+    await berth.ready(id);
+    expect(await spec()).toContain(added);
+  });
+
   it('keeps the replicas that the autoscaler sets', async () => {
     await kubectlAsAdmin(['scale', `deployment/${app}-api`, '--replicas=3', '-n', berth.namespace]);
     await kubectlAsAdmin(['annotate', 'mdep', app, '-n', berth.namespace, `example.com/look=${Date.now()}`]);

@@ -509,11 +509,46 @@ describe('a field that a user adds', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('is removed if it gives more rights', async () => {
+  const owned = (fields: object): Change => {
+    const fieldsV1 = { 'f:spec': { 'f:template': { 'f:spec': fields } } };
+    return (_, { metadata }) =>
+      Object.assign(metadata, {
+        managedFields: [{ manager: 'kubectl-edit', operation: 'Update', fieldsV1 }],
+      });
+  };
+
+  test.each<[string, object, object]>([
+    ['hostNetwork', { hostNetwork: true }, { 'f:hostNetwork': {} }],
+    [
+      'a privileged container',
+      { initContainers: [{ name: 'debug', image: 'busybox:1', securityContext: { privileged: true } }] },
+      { 'f:initContainers': { '.': {}, 'k:{"name":"debug"}': { '.': {}, 'f:name': {}, 'f:image': {} } } },
+    ],
+  ])('is kept and not reported if the field manager is another: %s', async (_, added, fields) => {
     const world = await settled(SPEC);
-    edit(world, inPods({ hostNetwork: true }));
+    edit(world, (spec, object) => {
+      inPods(added)(spec, object);
+      owned(fields)(spec, object);
+    });
+    world.cluster.settle();
+    expect(await world.converge()).toEqual([]);
+    const more = JSON.stringify(added).slice(1, -1);
+    expect(pods(world)).toContain(more);
+    world.change(revised('web:2', 2));
+    await world.converge();
+    expect(pods(world)).toContain(more);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('is removed if a policy added it to the write of a user, without an owner', async () => {
+    const world = await settled(SPEC);
+    edit(world, (spec, object) => {
+      inPods({ hostNetwork: true, tolerations: [{ operator: 'Exists' }] })(spec, object);
+      owned({ 'f:tolerations': {} })(spec, object);
+    });
     await world.converge();
     expect(pods(world)).not.toContain('hostNetwork');
+    expect(pods(world)).toContain('tolerations');
     expect(world.condition('Ready')).toBe('True Converged');
   });
 });
