@@ -78,7 +78,7 @@ export type ObservedResource = ManagedDeployment & {
 export interface ChildObject extends UntypedObject {
   /** Field managers of `spec.replicas`, as `manager/operation`. managedFields itself is not cached. */
   replicasOwners?: readonly string[];
-  /** Fields that other field managers own. Absent: there are none, or managedFields is still there. */
+  /** Fields that other field managers own; absent while `metadata.managedFields` is present, or without such fields. */
   foreignFields?: ManagedFields;
 }
 

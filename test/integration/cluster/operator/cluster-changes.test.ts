@@ -27,11 +27,7 @@ const UNSAFE: Row[] = [
     { ...deployments, patches: patch('replace', `${APP}/image`, '"registry.test/other:1"') },
     '.image is',
   ],
-  [
-    'command',
-    { ...deployments, patches: patch('add', `${APP}/command`, '["other"]') },
-    '.command is added',
-  ],
+  ['command', { ...deployments, patches: patch('add', `${APP}/command`, '["other"]') }, '.command is added'],
   [
     'variable',
     { ...deployments, patches: patch('replace', `${APP}/env/0/value`, '"other"') },
