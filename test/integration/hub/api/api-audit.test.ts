@@ -49,7 +49,7 @@ const BEFORE: Readonly<Record<string, (client: Client, ids: Ids) => Promise<unkn
 const isElsewhere = (route: KnownRoute) =>
   nameOf(route) === 'DELETE /v2/tenants/:tenant_id' || route.url.startsWith('/v2/listeners/:id/');
 
-test('every route that writes leaves an event that names the key', async () => {
+test('every route that writes records an event with the API key as its actor', async () => {
   const silent: string[] = [];
   const routes = guardedRoutes(api).filter((route) => route.method !== 'GET' && !isElsewhere(route));
   expect(routes.length).toBeGreaterThan(15);

@@ -107,7 +107,7 @@ const ready = [
 ];
 const reasons = ({ causes }: Explanation) => causes.map(({ reason }) => reason);
 
-test('before a listener ever came: start one', async () => {
+test('explain recommends starting a listener when none has ever connected', async () => {
   const explained = await explain(await create(client));
   expect(explained).toMatchObject({
     number: 1,
@@ -119,7 +119,7 @@ test('before a listener ever came: start one', async () => {
   expect(explained.remedy?.text).toContain('berth listener');
 });
 
-test('explains a deployment from its first report until it serves, and then until it is not observed', async () => {
+test('explain describes a deployment before its first report, while it serves, and after its listener is lost', async () => {
   const { listenerId, report, deployment, observed, applied } = await served();
   const ref = { id: deployment.latest_revision_id, number: 1 };
   expect(reasons(await explain(deployment))).toEqual(['Reconciling', 'Reconciling']);
@@ -161,7 +161,7 @@ test('explains a deployment from its first report until it serves, and then unti
   expect(lost.causes.find(({ level }) => level === 'listener')?.message).toContain('10 minutes old');
 });
 
-test('a listener that cannot reach its cluster is not taken for knowledge', async () => {
+test('explain shows UNKNOWN and the age of the last observation when the listener cannot reach its cluster', async () => {
   const { lease, report, deployment, observed, applied } = await served();
   const rollout = { id: deployment.latest_revision_id, number: 1 };
   await report(applied(1), observed({ conditions: ready, rollout_revision: rollout }));
@@ -175,7 +175,7 @@ test('a listener that cannot reach its cluster is not taken for knowledge', asyn
   expect(explained.knowledge.age_seconds).toBeGreaterThanOrEqual(3600);
 });
 
-test('a failed revision names its culprit; those that others overtook name their successor', async () => {
+test('explain names the failure source of a failed revision, and the successor of a skipped one', async () => {
   const { report, deployment, observed, applied } = await served();
   const first = { id: deployment.latest_revision_id ?? '', number: 1 };
   await report(applied(1), observed({ conditions: ready, active_revision: first }));
@@ -226,7 +226,7 @@ test('a failed revision names its culprit; those that others overtook name their
   expect(await explain(deployment, first.id)).toMatchObject({ serves: 'yes' });
 });
 
-test('a change in place that failed names its culprit until the next one, with its secrets masked; once in the history', async () => {
+test('explain names the masked failure source of an in-place change until the next one, and one event records it', async () => {
   const secrets = [{ name: 'PASSWORD', value: 'canary-in-place' }];
   const { report, deployment, observed, applied } = await served({ secrets });
   const active = { id: deployment.latest_revision_id, number: 1 };
@@ -268,7 +268,7 @@ test('a change in place that failed names its culprit until the next one, with i
   expect(await events()).toHaveLength(1);
 });
 
-test('a refusal by the cluster, a deployment that is off, and one that goes', async () => {
+test('explain gives the reason when the cluster rejects a deployment, and when it is off or being deleted', async () => {
   const { report, deployment } = await served();
   await report({
     kind: 'refused',
@@ -289,8 +289,8 @@ test('a refusal by the cluster, a deployment that is off, and one that goes', as
   expect(reasons(await explain(deployment))).toContain('DeletionRequested');
 });
 
-describe('only', () => {
-  test('of a revision of that deployment of that tenant', async () => {
+describe('GET …/explain', () => {
+  test('returns 404 for a revision of another deployment or tenant, and 422 for an invalid id', async () => {
     const [one, other] = [await create(client), await create(client)];
     const stranger = await api.tenant();
     const url = (deployment: string, revision: string | null) =>
@@ -300,7 +300,7 @@ describe('only', () => {
     expect((await client.call('GET', url(one.id, 'latest'))).status).toBe(422);
   });
 
-  test('with the scope to read, and it needs no secret', async () => {
+  test('needs the scope deployments:read, and shows no secret', async () => {
     const secret = 'canary-of-explain';
     const deployment = await create(client, { secrets: [{ name: 'A', value: secret }] });
     const reader = await api.client(client.tenantId, ['deployments:read']);

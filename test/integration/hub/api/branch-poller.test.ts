@@ -114,7 +114,7 @@ const events = async (id: string) =>
   ).body.resources;
 
 describe('a new commit', () => {
-  test('of the default branch, or of one that is named, makes one revision, as a push does', async () => {
+  test('of the default or the configured branch creates one revision, as a push does', async () => {
     const repository = `shop/${uniqueName()}`;
     const first = await git.commitFiles(repository, { 'app.yaml': 'a' });
     const next = await git.commitFiles(repository, { 'app.yaml': 'b' }, { branch: 'next' });
@@ -142,7 +142,7 @@ describe('a new commit', () => {
     ]);
   });
 
-  test('is waited for while a build runs that may be of it', async () => {
+  test('creates no revision while a running build may contain it, and none if that build did', async () => {
     const repository = `shop/${uniqueName()}`;
     const head = await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
@@ -154,7 +154,7 @@ describe('a new commit', () => {
     expect(body.generation).toBe(1);
   });
 
-  test('does not override a rollback to an earlier commit, and follows a branch that was forced back', async () => {
+  test('counts only when the branch moves, so that a rollback stays and a forced branch is followed', async () => {
     const repository = `shop/${uniqueName()}`;
     const first = await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
@@ -180,7 +180,7 @@ describe('a failed poll', () => {
       .filter(({ reason }) => reason.startsWith('Branch'))
       .map(({ reason, message }) => `${reason}: ${message}`);
 
-  test('is recorded once, is retried with backoff, and its end is recorded, without secrets', async () => {
+  test('is recorded once without secrets and retried with backoff, and its end is recorded', async () => {
     const repository = `shop/${uniqueName()}`;
     await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
@@ -212,7 +212,7 @@ describe('a failed poll', () => {
   test.each([
     ['a branch that is not there', 'none', 'the repository has no such branch'],
     ['a repository that is not there', null, 'no such repository'],
-  ])('for %s', async (_what, ref, words) => {
+  ])('is recorded at the second attempt for %s', async (_what, ref, words) => {
     const repository = `shop/${uniqueName()}`;
     if (ref !== null) await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository, ref);
@@ -223,7 +223,7 @@ describe('a failed poll', () => {
   });
 });
 
-describe('when to look', () => {
+describe('the schedule of polls', () => {
   const due = async (id: string) =>
     (
       await api.store.sql<{ due: boolean }>(
@@ -234,7 +234,7 @@ describe('when to look', () => {
   const patch = (id: string, build_on_push: boolean) =>
     client.call('PATCH', `/v2/deployments/${id}`, { source_config: { build_on_push } });
 
-  test('goes with build_on_push, through deletion and restoration', async () => {
+  test('follows build_on_push, through deletion and restore', async () => {
     const { id } = await create(client, {
       source: 'git_host',
       source_config: { repo_url: 'https://git.example.com/shop/web' },
@@ -257,7 +257,7 @@ describe('when to look', () => {
     await api.store.sql(`UPDATE deployments SET next_poll_at = now() + interval '1 day' WHERE id = $1`, [id]);
   });
 
-  test('each that is due is taken by one process', async () => {
+  test('gives each due branch to one process', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 6; n += 1) ids.push((await tracking(`shop/${uniqueName()}`)).id);
     for (const poller of pollers.splice(0)) await poller.stop();
@@ -275,7 +275,7 @@ describe('when to look', () => {
     expect(taken.every((id) => ids.includes(id))).toBe(true);
   });
 
-  test('polls only branches with a push of unclear order, once, when polling is disabled', async () => {
+  test('includes only branches with a push of unclear order, once, when polling is disabled', async () => {
     for (const poller of pollers.splice(0)) await poller.stop();
     const repository = `shop/${uniqueName()}`;
     const head = await git.commitFiles(repository, { 'app.yaml': 'a' });
@@ -307,7 +307,7 @@ describe('the client of git', () => {
   const heads = (repoUrl: string, options: object = {}) =>
     createGitHost({ ...hostOptions(), ...options }).branchHeads(access(repoUrl), ['main']);
 
-  test('calls no private address, and gives up at its deadline', async () => {
+  test('rejects private addresses, and stops at its deadline', async () => {
     const url = `${git.url}/shop/web`;
     const before = git.requests.length;
     await expect(heads(url, { allowPrivate: false })).rejects.toMatchObject({ failure: 'private_address' });
@@ -319,7 +319,7 @@ describe('the client of git', () => {
     git.hang = false;
   });
 
-  test('follows redirects within the host, a few of them, and takes its token nowhere else', async () => {
+  test('follows a few redirects within the host, and never sends its token elsewhere', async () => {
     const redirecting = await startGitServer({ token: TOKEN, count: 0 });
     const at = { ca: redirecting.ca };
     const advertisement = 'info/refs?service=git-upload-pack';
@@ -344,7 +344,7 @@ describe('the client of git', () => {
     await redirecting.stop();
   });
 
-  test('of many branches that begin alike finds the one that is asked for', async () => {
+  test('finds the requested branch among branches with the same prefix', async () => {
     const repository = `shop/${uniqueName()}`;
     const commit = await git.commitFiles(repository, { a: 'a' });
     await git.git(repository, 'update-ref', 'refs/heads/main-2', commit);
@@ -363,7 +363,7 @@ describe('the client of git', () => {
     ]);
   });
 
-  test('says why not: refused, limited, unavailable', async () => {
+  test('reports whether a failure was refused, limited or unavailable', async () => {
     for (const [status, failure] of [
       [403, 'refused'],
       [429, 'limited'],

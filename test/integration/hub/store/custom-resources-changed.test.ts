@@ -123,9 +123,9 @@ afterAll(async () => {
   await world.end();
 });
 
-describe('a healthy custom resource turned bad', () => {
+describe('a healthy custom resource that becomes invalid', () => {
   test.each(ALL.map((change) => ({ ...change.row, ...change, change })))(
-    '$hosting: $row.row: $what',
+    'is rejected or reported with its field, or is stored without it: $hosting: $row.row: $what',
     ({ row, change }) => {
       const outcome = outcomes.get(change);
       if (row.unknown !== undefined) {
@@ -141,22 +141,22 @@ describe('a healthy custom resource turned bad', () => {
     },
   );
 
-  test('all ways of refusal are there', () => {
+  test('has each of the outcomes: pruned, rejected and reported', () => {
     const kinds = new Set([...outcomes.values()].map(({ kind }) => kind));
     expect([...kinds].sort()).toEqual(['left out', 'refused', 'told']);
   });
 
-  test('of all of them nothing was made, changed or taken away', () => {
+  test('creates, changes and deletes no object in any of these cases', () => {
     expect(outcomes.size).toBe(ALL.length);
     expect(journal.lines).toEqual([]);
   });
 });
 
-describe('a second change of a healthy one that is bad already', () => {
+describe('a further change of an invalid custom resource', () => {
   const helper = { name: 'helper', image: 'registry.test/helper:1' };
   const bad = { podTemplate: { sidecars: [{ ...helper, securityContext: { privileged: true } }] } };
 
-  test.each(BOTH)('$hosting: does not bring it in, whatever else it is of', async ({ hosting }) => {
+  test.each(BOTH)('does not apply the invalid part, whatever it changes ($hosting)', async ({ hosting }) => {
     const namespace = world.namespaces[hosting];
     const name = await healthy(hosting);
     const [before] = await objects(namespace, 'deployments', name);
@@ -176,7 +176,7 @@ describe('a second change of a healthy one that is bad already', () => {
     expect(after?.metadata.generation).toBe(before?.metadata.generation);
   });
 
-  test('and what is good is taken from the next one on', async () => {
+  test('is applied when it removes the invalid part', async () => {
     const name = await healthy('cloud');
     const from = journal.lines.length;
     await patch('cloud', name, bad);

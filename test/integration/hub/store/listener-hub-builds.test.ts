@@ -79,8 +79,8 @@ async function rowOf({ id }: DeploymentRecord) {
   return row as { generation: number; has_runnable_revision: boolean; recorded_status: string };
 }
 
-describe('a work item of a repository', () => {
-  it('says what to build, and where the image goes', async () => {
+describe('a work item with a build', () => {
+  it('states what to build and where to push the image', async () => {
     const record = await deploy('asked');
     const { spec, build_secret: secret } = await itemOf(record);
     expect(spec.build).toEqual({
@@ -99,7 +99,7 @@ describe('a work item of a repository', () => {
     });
   });
 
-  it('brings the token of the integration for its own host, and for no other; the custom resource has none of it', async () => {
+  it('has the token of the integration only for its own host, and never in the custom resource', async () => {
     const made = { name: 'git', provider: 'gitlab', hostUrl: 'https://git.example', token: TOKEN } as const;
     const { id: integrationId } = await hub.store.database
       .forTenant(tenantId)
@@ -150,7 +150,7 @@ describe('a work item of a repository', () => {
     return { integrationId, change };
   }
 
-  it('is handed out again with the new token of its integration, while its build has yet to end', async () => {
+  it('is handed out again with the new token of its integration while its build is unfinished', async () => {
     const { integrationId, change } = await renewable('renewed');
     const [waiting, over] = [
       await deploy('waits', { integrationId }),
@@ -166,7 +166,7 @@ describe('a work item of a repository', () => {
     expect(items[0]?.generation).toBe(waiting.generation);
   });
 
-  it('that was out when the token was changed is followed by one with the new token, for which its own word does not count', async () => {
+  it('is followed by another when the token changes, and its late acknowledgement does not cover that one', async () => {
     const { integrationId, change } = await renewable('renewed meanwhile');
     const record = await deploy('is out', { integrationId });
     const first = await itemOf(record);
@@ -182,7 +182,7 @@ describe('a work item of a repository', () => {
     expect(await isWork(record)).toBe(false);
   });
 
-  it('that comes to be built while the token is changed has the new one, too', async () => {
+  it('has the new token when the build is requested while the token changes', async () => {
     const { integrationId, change } = await renewable('renewed at once');
     const record = await deploy('is pushed to', { integrationId });
     await settled(record);
@@ -200,7 +200,7 @@ describe('a work item of a repository', () => {
     expect((await itemNow(record))?.build_secret?.data['git-token']).toBe('another-token');
   });
 
-  it('of an earlier listener, which tells no version, is acknowledged as it was', async () => {
+  it('is acknowledged by an earlier listener that reports no work version', async () => {
     const { integrationId, change } = await renewable('renewed, and not told');
     const record = await deploy('is of before', { integrationId });
     const { work_version: _, ...first } = await itemOf(record);
@@ -209,7 +209,7 @@ describe('a work item of a repository', () => {
     expect(await isWork(record)).toBe(false);
   });
 
-  it('waits for an item that was handed out when the key of the registry changed until it is requeued', async () => {
+  it('is not acknowledged by a report of the earlier item when the key of the registry changed in between', async () => {
     const { platform } = hub.store.database;
     const record = await deploy('pulls meanwhile');
     const first = await itemOf(record);
@@ -221,7 +221,7 @@ describe('a work item of a repository', () => {
     await settled(record);
   });
 
-  it('is handed out again before its credentials run out', async () => {
+  it('is handed out again before its credentials expire', async () => {
     const record = await deploy('waits for long');
     await settled(record);
     const renew = () => hub.store.database.platform.transaction(renewBuildCredentials);
@@ -236,7 +236,7 @@ describe('a work item of a repository', () => {
     expect((await itemNow(record))?.build_secret?.data).toHaveProperty('config.json');
   });
 
-  it('is postponed when the token of its integration cannot be decrypted; the history names it and the fix', async () => {
+  it('is postponed when the token of its integration cannot be decrypted, and an event names the fix', async () => {
     const { integrationId, change } = await renewable('lost');
     const record = await deploy('lost token', { integrationId });
     await hub.store.sql(
@@ -298,7 +298,7 @@ describe('a work item of a repository', () => {
     expect(built.env_secrets.map(({ revision_number }) => revision_number)).toEqual([2]);
   });
 
-  it('without a registry there is nowhere to build to: it asks for nothing', async () => {
+  it('states no build when no registry is configured', async () => {
     const bare = await startHub();
     try {
       const other = protocolClient(bare, 'b');
@@ -363,7 +363,7 @@ describe('the report of a build', () => {
     expect(cleanings).toEqual([{ whole: false, attempts: 0 }]);
   });
 
-  it('that failed: BUILD_FAILED with step and message; of a first build nothing is left to run', async () => {
+  it('sets BUILD_FAILED with its reason when the build failed, and suspends a deployment without an image', async () => {
     const record = await deploy('failed');
     await itemOf(record);
     const revisionId = record.latestRevisionId ?? '';
@@ -391,7 +391,7 @@ describe('the report of a build', () => {
     expect((await itemOf(record)).spec).toMatchObject({ suspend: true });
   });
 
-  it('of a revision that a newer one has overtaken makes no image', async () => {
+  it('sets no image for a revision that a newer one has replaced', async () => {
     const record = await deploy('overtaken');
     await itemOf(record);
     const first = record.latestRevisionId ?? '';

@@ -43,10 +43,10 @@ async function tell(listenerId: string, kubernetesVersion: string, more: object 
   return answer.body.epoch;
 }
 
-describe('the lease, looked at', () => {
+describe('GET …/lease', () => {
   const look = async (id: string, by = client) => await by.call('GET', `/v2/listeners/${id}/lease`);
 
-  it('tells the hub’s version, holder, epoch, namespaces and rendering; looking takes nothing', async () => {
+  it('returns version, holder, epoch, namespaces and rendering, and does not take the lease', async () => {
     const id = await newListener();
     expect((await look(id)).body).toEqual({
       hub_version: '0.0.0-test',
@@ -66,7 +66,7 @@ describe('the lease, looked at', () => {
     expect((await look(id)).body).toMatchObject({ holder: null, held: false, epoch });
   });
 
-  it('is returned only to a key that may run the listener', async () => {
+  it('returns the lease only to a key that may run the listener', async () => {
     const id = await newListener();
     const runner = await api.client(client.tenantId, ['listeners:run']);
     const reader = await api.client(client.tenantId, ['deployments:read']);
@@ -77,7 +77,7 @@ describe('the lease, looked at', () => {
   });
 });
 
-describe('what the cluster is too old for', () => {
+describe('a field that the cluster is too old for', () => {
   const once = { name: 'once', image: 'registry.example/once:1', restartPolicy: 'Never' };
   const asking = (listenerId: string) =>
     createBody({ source_config: { listener_id: listenerId, resource_spec: { sidecars: [once] } } });
@@ -87,7 +87,7 @@ describe('what the cluster is too old for', () => {
     type: 'cluster_too_old',
   };
 
-  it.each(['', '?dry_run=true'])('POST%s: 400 with the field, nothing written', async (query) => {
+  it.each(['', '?dry_run=true'])('is rejected by POST%s with 400, and nothing is written', async (query) => {
     const id = await newListener();
     await tell(id, '1.34');
     const before = await api.rowCounts();
@@ -96,7 +96,7 @@ describe('what the cluster is too old for', () => {
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  it('PATCH: 400 with the field, nothing changed', async () => {
+  it('is rejected by PATCH with 400, and nothing changes', async () => {
     const listenerId = await newListener();
     await tell(listenerId, '1.34');
     const { id } = await create(client, { source_config: { listener_id: listenerId } });

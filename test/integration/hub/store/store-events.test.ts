@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => store?.stop());
 
-test('several at once keep their order, their places and every sign', async () => {
+test('events that are appended together keep their order, their references and every character', async () => {
   const { tenantId, scope } = await newTenant(store);
   const [deploymentId, revisionId, listenerId, keyId] = [uuidv7(), uuidv7(), uuidv7(), uuidv7()];
   const added: NewEvent[] = [
@@ -44,7 +44,7 @@ test('several at once keep their order, their places and every sign', async () =
   ]);
 });
 
-test('rejects events for another tenant, and accepts events without a tenant only from the platform', async () => {
+test('an event for another tenant is rejected, and one without a tenant is accepted only from the platform', async () => {
   const [ours, theirs] = [await newTenant(store), await newTenant(store)];
   const event = (tenantId: string | null): NewEvent => ({
     tenantId,

@@ -79,7 +79,7 @@ const failedBuild = (record: DeploymentRecord, number: number) => ({
   },
 });
 
-test('DEPLOYED makes it the active one, with time and event', async () => {
+test('a DEPLOYED revision becomes the active one, with its time and an event', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop');
   await told(created, { rollout_revision: latest(created, 1) });
@@ -103,7 +103,7 @@ test('DEPLOYED makes it the active one, with time and event', async () => {
   });
 });
 
-test('does not activate an older revision again when its report is late', async () => {
+test('a late report does not activate an older revision again', async () => {
   const tenant = await newTenant(store);
   const first = await insert(store, tenant.tenantId, 'shop');
   await told(first, { rollout_revision: latest(first, 1) });
@@ -114,7 +114,7 @@ test('does not activate an older revision again when its report is late', async 
   expect(await statuses(first)).toEqual(['INTERRUPTED', 'DEPLOYED']);
 });
 
-test('the same report by many at once counts once', async () => {
+test('the same report counts once when it arrives many times at once', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop');
   const seq = 1000;
@@ -130,7 +130,7 @@ test('the same report by many at once counts once', async () => {
   await listener.lease();
 });
 
-test('reports and changes of one deployment at once do not wait for each other', async () => {
+test('simultaneous reports and changes of one deployment cause no retry of a transaction', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop');
   for (let round = 0; round < 10; round += 1) {
@@ -144,7 +144,7 @@ test('reports and changes of one deployment at once do not wait for each other',
   expect(store.logger.lines.filter(({ message }) => message === 'retrying a transaction')).toEqual([]);
 });
 
-test('only failed builds: nothing can run, UNUSED; a new revision can', async () => {
+test('a deployment with only failed builds is UNUSED until it has a new revision', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop', {
     source: 'git_host',
@@ -158,7 +158,7 @@ test('only failed builds: nothing can run, UNUSED; a new revision can', async ()
   expect((await addRevision(tenant, failed, 'AWAITING_BUILD')).status).toBe('AWAITING_DATABASE');
 });
 
-test('a failed build beside a revision that ran leaves the status alone', async () => {
+test('a failed build does not affect a deployment whose earlier revision runs', async () => {
   const tenant = await newTenant(store);
   const first = await insert(store, tenant.tenantId, 'shop', { source: 'git_host' });
   await told(first, { active_revision: latest(first, 1) });
@@ -171,7 +171,7 @@ test('a failed build beside a revision that ran leaves the status alone', async 
   });
 });
 
-test('list: newest first, by state, by finality, in pages; UNKNOWN while the listener is away', async () => {
+test('a list of revisions is filtered and paged, and shows UNKNOWN while the listener is lost', async () => {
   const tenant = await newTenant(store);
   let record = await insert(store, tenant.tenantId, 'shop');
   for (let index = 0; index < 3; index += 1) {
