@@ -1,3 +1,4 @@
+import { eachContainer } from '../kubernetes/each-container.ts';
 import { NANO_PER_UNIT, parseQuantity } from '../kubernetes/quantity.ts';
 import { effectiveSpec } from '../resource-spec/effective-spec.ts';
 import {
@@ -122,16 +123,14 @@ const CONTAINER_CAPS = [
 ] as const;
 
 function containerCaps({ spec: sent, caps }: PodView): Violation[] {
-  return (['init_containers', 'sidecars'] as const).flatMap((list) =>
-    (sent[list] ?? []).flatMap(({ resources }, index) =>
-      (['requests', 'limits'] as const).flatMap((part) =>
-        CONTAINER_CAPS.flatMap(({ resource, cap, unit, suffix }) => {
-          const amount = resources?.[part]?.[resource];
-          if (amount === undefined || units(amount, unit) <= caps[cap]) return [];
-          const msg = `the policy allows at most ${caps[cap]}${suffix} here`;
-          return [{ loc: spec(list, index, 'resources', part, resource), msg }];
-        }),
-      ),
+  return eachContainer(sent).flatMap(({ container: { resources }, loc }) =>
+    (['requests', 'limits'] as const).flatMap((part) =>
+      CONTAINER_CAPS.flatMap(({ resource, cap, unit, suffix }) => {
+        const amount = resources?.[part]?.[resource];
+        if (amount === undefined || units(amount, unit) <= caps[cap]) return [];
+        const msg = `the policy allows at most ${caps[cap]}${suffix} here`;
+        return [{ loc: spec(...loc, 'resources', part, resource), msg }];
+      }),
     ),
   );
 }
@@ -156,14 +155,13 @@ function volumeCaps({ spec: sent, caps }: PodView): Violation[] {
 }
 
 function counts({ spec: sent, caps }: PodView): Violation[] {
-  const initContainers = sent.init_containers?.length ?? 0;
-  const containers = initContainers + (sent.sidecars?.length ?? 0);
-  const longer = initContainers > caps.containers ? 'init_containers' : 'sidecars';
+  const containers = eachContainer(sent);
+  const firstTooMany = containers[caps.containers];
   return [
-    ...(containers > caps.containers
+    ...(firstTooMany !== undefined
       ? [
           {
-            loc: spec(longer),
+            loc: spec(firstTooMany.loc[0]),
             msg: `init_containers and sidecars must not have more than ${caps.containers} entries together`,
           },
         ]

@@ -1,4 +1,5 @@
 import type { Container } from '../kubernetes/container.ts';
+import { eachContainer } from '../kubernetes/each-container.ts';
 import type { Volume } from '../kubernetes/volume.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { PodView, Violation } from './policy-view.ts';
@@ -36,7 +37,7 @@ function inVolume(volume: Volume, index: number): Reference[] {
   ];
 }
 
-function inContainer(container: Container, loc: (string | number)[]): Reference[] {
+function inContainer(container: Container, loc: readonly (string | number)[]): Reference[] {
   return [
     ...(container.env ?? []).flatMap((variable, index) =>
       secretAt(
@@ -62,9 +63,7 @@ export function references(spec: ResourceSpec): Reference[] {
       secretAt(name, 'image_pull_secrets', index, 'name'),
     ),
     ...(spec.volumes ?? []).flatMap(inVolume),
-    ...(['init_containers', 'sidecars'] as const).flatMap((list) =>
-      (spec[list] ?? []).flatMap((container, index) => inContainer(container, [list, index])),
-    ),
+    ...eachContainer(spec).flatMap(({ container, loc }) => inContainer(container, loc)),
   ];
 }
 
