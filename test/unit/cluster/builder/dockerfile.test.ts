@@ -33,7 +33,7 @@ CMD ["node","server.js"]
     );
   });
 
-  it('installs dependencies before it copies the sources when only the manifest is needed, so that the layer stays cached', () => {
+  it('installs dependencies before it copies the sources when only the manifest is needed, for the layer cache', () => {
     const stepsOf = (language: 'node' | 'python', files: string[], manifest: string, more: object = {}) => {
       const config = parseWorkflowConfig('berth.yaml', node.replace('node', language));
       return dockerfileOf({ config, baseImages, files, manifest, ...more })

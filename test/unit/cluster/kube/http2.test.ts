@@ -105,7 +105,7 @@ test('a renewal after rejected credentials opens a new connection, and keeps the
   expect(body.destroyed).toBe(false);
 });
 
-test('a request with a body sends it', async () => {
+test('a request is sent with its body', async () => {
   const s = await setUp();
   s.onStream = (stream) => {
     stream.respond({ ':status': 201 });

@@ -131,7 +131,7 @@ describe('the finding for a missing response', () => {
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'hub_tls'],
     ['EPROTO', 'hub_tls'],
     ['HPE_INVALID_CONSTANT', 'hub_answer'],
-  ])('for the error code "%s" is a failure of the check %s', (code, check) => {
+  ])('is, for the error code "%s", a failure of the check %s', (code, check) => {
     const finding = networkTrouble('hub:443', false, code, 'in other words');
     expect(finding).toMatchObject({ check, outcome: 'failed', next: expect.stringMatching(/\w/) });
     expect(finding.message).toContain('hub:443');
@@ -237,7 +237,7 @@ describe('the rights that are checked', () => {
   });
 
   it.each(['cloud', 'ha', 'single', 'remote-listener', 'namespaced'])(
-    'of the lease probe are exactly those that the profile %s grants in Berth’s own namespace',
+    'include for the lease probe exactly those that the profile %s grants in Berth’s own namespace',
     (profile) => {
       const lease = grantedRights(profile, 'Role', 'berth-listener-lease');
       expect(lease).toEqual(listenerLeaseRights().map(describeRight));

@@ -418,7 +418,7 @@ describe('an object that is created once and has lost its label', () => {
 
 describe('temporary failures', () => {
   test.each(['server', 'timeout', 'network', 'too_many_requests'] as const)(
-    'of the kind %s are retried and block nothing else',
+    'are retried and block nothing else when they have the kind %s',
     async (error) => {
       const world = new World(MINIMAL);
       world.cluster.faults = [{ when: on('create', 'Service/web'), error }];

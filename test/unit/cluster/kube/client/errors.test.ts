@@ -25,7 +25,7 @@ describe('error responses', () => {
     [500, 'ServerTimeout', 'server', true],
     [503, undefined, 'server', true],
     [504, 'Timeout', 'server', true],
-  ])('with the status %i and the reason %s have the kind %s', (code, reason, kind, retryable) => {
+  ])('map the status %i with the reason %s to the kind %s', (code, reason, kind, retryable) => {
     expect(statusError('do it', code, { reason, message: 'text', details: { name: 'x' } })).toMatchObject({
       kind,
       retryable,
@@ -113,7 +113,7 @@ describe('error responses about a Secret', () => {
     ['Secret "b" is invalid: data[aHVudGVyMg==]: Invalid value: "aHVudGVyMg=="', 422, 'Invalid'],
     ['aHVudGVyMg==', 409, 'Conflict'],
     ['aHVudGVyMg==', 418, 'Teapot'],
-  ])('omit text that may quote the Secret: %s', (message, code, reason) => {
+  ])('omit text that may quote the Secret: %s (%i)', (message, code, reason) => {
     const error = refused(message, code, reason);
     expect(`${error.message} ${JSON.stringify(error)} ${String(error)}`).not.toContain('aHVudGVyMg==');
     expect(error.message).toContain('failed to create Secret a/b: ');

@@ -49,7 +49,7 @@ describe('responses of the hub', () => {
     [429, 'unavailable'],
     [500, 'unavailable'],
     [503, 'unavailable'],
-  ])('with the status %i cause an error of the kind %s with the message of the hub', async (status, kind) => {
+  ])('map the status %i to an error of the kind %s with the message of the hub', async (status, kind) => {
     const client = clientOf({ status, body: '{"detail":"because"}', retryAfterMs: 3000 });
     await expect(client.lease(lease)).rejects.toMatchObject({
       kind,

@@ -48,7 +48,7 @@ const USES: [string, object][] = [
 ];
 
 describe('an object that Berth created for another deployment', () => {
-  test.each(USES)('is not used by pods through %s', async (path, more) => {
+  test.each(USES)('is not used by pods through %s (case %#)', async (path, more) => {
     const world = await withVictim();
     world.create('evil', { revision: { image: 'evil:1' }, ...more });
     await world.work();
@@ -63,7 +63,7 @@ describe('an object that Berth created for another deployment', () => {
     ['later-db', volume({ persistentVolumeClaim: { claimName: 'later-db' } })],
     ['later-tls', volume({ secret: { secretName: 'later-tls' } })],
     ['later-0000abcd', { podTemplate: { serviceAccountName: 'later-0000abcd' } }],
-  ])('is not used under the name %s, even when it is created later', async (name, more) => {
+  ])('is not used under the name %s, even when it is created later (case %#)', async (name, more) => {
     const world = new Namespace();
     world.create('evil', { revision: { image: 'evil:1' }, ...more });
     await world.work(4);

@@ -107,7 +107,7 @@ describe('a final status', () => {
       'RegistryRefused',
     ],
     ['error: failed to solve: process "curl https://x" failed: connection refused', 'BuildFailed'],
-  ])('for the output "%s" has the reason %s', (log, reason) => {
+  ])('has for the output "%s" the reason %s', (log, reason) => {
     expect(seen({ source: ended(0), image: ended(1, log) }).status).toMatchObject({
       phase: 'Failed',
       reason,
