@@ -33,7 +33,7 @@ CMD ["node","server.js"]
     );
   });
 
-  it('installs dependencies before it copies the sources when only the manifest is needed, so that the layer stays cached', () => {
+  it('installs dependencies before it copies the sources when only the manifest is needed, for the layer cache', () => {
     const stepsOf = (language: 'node' | 'python', files: string[], manifest: string, more: object = {}) => {
       const config = parseWorkflowConfig('berth.yaml', node.replace('node', language));
       return dockerfileOf({ config, baseImages, files, manifest, ...more })
@@ -108,7 +108,7 @@ CMD ["node","server.js"]
   });
 });
 
-describe('an invalid configuration', () => {
+describe('the parser of the configuration', () => {
   it.each([
     ['language: cobol\nversion: "1"\nentrypoint: a', 'language:'],
     ['language: node\nversion: 3.10\nentrypoint: a', 'version: must be a version in quotes'],
@@ -120,7 +120,7 @@ describe('an invalid configuration', () => {
     ['a: &x 1\nb: *x', 'must not contain aliases'],
     ['{', 'is invalid'],
     ['', 'is invalid'],
-  ])('%j is rejected with file and field', (content, message) => {
+  ])('rejects %j and names file and field', (content, message) => {
     expect(() => parseWorkflowConfig('deploy/berth.yaml', content)).toThrowError(
       /^deploy\/berth.yaml is invalid: /,
     );

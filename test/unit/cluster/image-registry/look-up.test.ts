@@ -120,7 +120,7 @@ describe('an existing image', () => {
 
 describe('a missing image', () => {
   test.each(['MANIFEST_UNKNOWN', 'NAME_UNKNOWN'])(
-    'is definitely absent: %s of an open registry',
+    'is definitely absent when an open registry returns %s',
     async (name) => {
       const { host } = await serve(answering(404, code(name)));
       expect(await look(host)).toEqual({ kind: 'absent', definite: true });
@@ -132,7 +132,7 @@ describe('a missing image', () => {
     expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'absent', definite: true });
   });
 
-  test('may exist when an anonymous client is told otherwise', async () => {
+  test('may exist when the registry reports it as unknown to an anonymous token', async () => {
     const realm = await serve(answering(200, '{"access_token": "of-a-stranger"}'));
     const { host } = await serve((request, response) =>
       request.authorization === undefined
@@ -143,7 +143,7 @@ describe('a missing image', () => {
   });
 
   test.each(['', 'not JSON', '{"errors": "none"}', '{"errors": [null]}', code('UNKNOWN')])(
-    'may exist when the registry gives another reason: %j',
+    'may exist when the body of the 404 is %j',
     async (body) => {
       const { host } = await serve(answering(404, body));
       expect(await look(host)).toEqual({ kind: 'absent', definite: false });
@@ -163,7 +163,7 @@ describe('an anonymous token', () => {
   }
 
   test.each(['MANIFEST_UNKNOWN', 'NOT_FOUND'])(
-    'makes an absence definite when the registry shows the other images of the repository: %s',
+    'makes an absence with the code %s definite when the registry lists other tags of the repository',
     async (name) => {
       const { host, seen } = await open(answering(200, '{"tags": ["2"]}'), code(name));
       expect(await look(host)).toEqual({ kind: 'absent', definite: true });
@@ -175,10 +175,10 @@ describe('an anonymous token', () => {
   );
 
   test.each([
-    ['shows no tag', answering(200, '{"tags": null}'), code('MANIFEST_UNKNOWN')],
-    ['is not there', answering(404, code('NAME_UNKNOWN')), code('MANIFEST_UNKNOWN')],
-    ['fails', answering(500), code('MANIFEST_UNKNOWN')],
-    ['is said not to exist', answering(200, '{"tags": ["2"]}'), code('NAME_UNKNOWN')],
+    ['has no tags', answering(200, '{"tags": null}'), code('MANIFEST_UNKNOWN')],
+    ['is not found', answering(404, code('NAME_UNKNOWN')), code('MANIFEST_UNKNOWN')],
+    ['cannot be listed', answering(500), code('MANIFEST_UNKNOWN')],
+    ['is reported as unknown', answering(200, '{"tags": ["2"]}'), code('NAME_UNKNOWN')],
   ])('does not make an absence definite when the repository %s', async (_what, tags, body) => {
     const { host } = await open(tags, body);
     expect(await look(host)).toEqual({ kind: 'absent', definite: false });
@@ -204,15 +204,15 @@ describe('multiple credentials', () => {
   });
 
   test.each([
-    ['all say so', names('one', 'one', 'two'), true],
-    ['one is refused', names('one', 'nobody'), false],
-    ['one says something else', names('one', 'vague'), false],
+    ['definite when all of them report it', names('one', 'one', 'two'), true],
+    ['uncertain when one of them is rejected', names('one', 'nobody'), false],
+    ['uncertain when one of them gets another response', names('one', 'vague'), false],
     [
-      'there are too many to ask them all',
+      'uncertain when there are too many to try them all',
       names('one', ...Array.from({ length: 9 }, (_, n) => `u${n}`)),
       false,
     ],
-  ])('make an absence definite only if all of them report it: %s', async (_what, credentials, definite) => {
+  ])('make an absence %s', async (_what, credentials, definite) => {
     const users = Array.from({ length: 9 }, (_, n) => [`u${n}`, absent] as const);
     const { host } = await by({
       one: absent,
@@ -224,7 +224,7 @@ describe('multiple credentials', () => {
   });
 });
 
-describe('a transient failure is retried within the timeout', () => {
+describe('a transient failure', () => {
   /** Responds with `handler` so many times before it responds normally. */
   const failing = (times: number, handler: Handler) => {
     let count = 0;
@@ -236,19 +236,19 @@ describe('a transient failure is retried within the timeout', () => {
 
   test.each([
     ['a 503', answering(503)],
-    ['a 503 that says when', answering(503, '', { 'retry-after': '1' })],
-    ['a 429 that says when', answering(429, '', { 'retry-after': '1' })],
-    ['a connection that is cut', ((_, response) => response.destroy()) as Handler],
-  ])('after %s', async (_what, handler) => {
+    ['a 503 with a Retry-After', answering(503, '', { 'retry-after': '1' })],
+    ['a 429 with a Retry-After', answering(429, '', { 'retry-after': '1' })],
+    ['a cut connection', ((_, response) => response.destroy()) as Handler],
+  ])('is retried within the timeout after %s', async (_what, handler) => {
     const { host, seen } = await failing(1, handler);
     expect(await look(host, { options: { timeoutMs: 60_000 } })).toMatchObject({ kind: 'found' });
     expect(seen).toHaveLength(2);
   });
 
   test.each([
-    ['a 429 that does not say when', answering(429), 'limited'],
-    ['a 503 that says much later', answering(503, '', { 'retry-after': '120' }), 'failing'],
-  ])('but not after %s', async (_what, handler, kind) => {
+    ['a 429 without a Retry-After', answering(429), 'limited'],
+    ['a 503 with a Retry-After beyond the timeout', answering(503, '', { 'retry-after': '120' }), 'failing'],
+  ])('is not retried after %s', async (_what, handler, kind) => {
     const { host, seen } = await failing(1, handler);
     await expect(look(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind });
     expect(seen).toHaveLength(1);
@@ -307,19 +307,19 @@ describe('a registry that rejects HEAD', () => {
     expect(methods(seen)).toEqual(['HEAD', 'HEAD']);
   });
 
-  test('yields the digest of the manifest when the GET states none, without a further call', async () => {
+  test('yields the digest of the manifest, without a further call, when the GET has no digest', async () => {
     const { host, seen } = await serve(byMethod(answering(405), answering(200, MANIFEST)));
     expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });
     expect(methods(seen)).toEqual(['HEAD', 'GET']);
   });
 
-  test('yields the digest of the manifest when the HEAD states an invalid one', async () => {
+  test('yields the digest of the manifest when the HEAD has an invalid one', async () => {
     const odd = answering(200, '', { 'docker-content-digest': 'md5:1' });
     const { host } = await serve(byMethod(odd, answering(200, MANIFEST)));
     expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });
   });
 
-  test('finds an image by digest', async () => {
+  test('yields the digest of the reference when an image is looked up by digest', async () => {
     const { host } = await serve(byMethod(answering(405), answering(200, MANIFEST)));
     expect(await look(host, { image: `team/app@${DIGEST}` })).toEqual({ kind: 'found', digest: DIGEST });
   });
@@ -342,20 +342,20 @@ describe('a registry that rejects HEAD', () => {
     expect(methods(seen)).toEqual(['HEAD', 'GET', 'HEAD', 'GET']);
   });
 
-  test('is called once by each method when the GET is rejected, too', async () => {
+  test('is called only once by each method when the GET is rejected too', async () => {
     const { host, seen } = await serve(answering(403));
     await expect(look(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind: 'refused' });
     expect(methods(seen)).toEqual(['HEAD', 'GET']);
   });
 
-  test('reports what the GET says about a missing image', async () => {
+  test('yields a definite absence when the GET reports that the manifest is unknown', async () => {
     const { host, seen } = await serve(byMethod(answering(405), answering(404, code('MANIFEST_UNKNOWN'))));
     expect(await look(host)).toEqual({ kind: 'absent', definite: true });
     expect(methods(seen)).toEqual(['HEAD', 'GET']);
   });
 
   test.each(['', '<html>log in</html>', '[]', '{}'])(
-    'yields no digest for a body that is not a manifest: %j',
+    'yields no digest when the body is %j, which is not a manifest',
     async (body) => {
       const { host } = await serve(byMethod(answering(405), answering(200, body)));
       await expect(look(host)).rejects.toMatchObject({ kind: 'unsupported' });
@@ -380,7 +380,7 @@ describe('a registry that rejects HEAD', () => {
 });
 
 describe('a failed lookup', () => {
-  test('is reported when the registry hangs, after the timeout', async () => {
+  test('is reported after the timeout when the registry hangs', async () => {
     const { host } = await serve(() => undefined);
     const asked = look(host, { options: { timeoutMs: 50 } });
     await expect(asked).rejects.toMatchObject({
@@ -389,7 +389,7 @@ describe('a failed lookup', () => {
     });
   });
 
-  test('is reported when its token server hangs, after the same timeout', async () => {
+  test('is reported as slow after the same timeout when the token server hangs', async () => {
     const realm = await serve(() => undefined);
     const challenge = { 'www-authenticate': `Bearer realm="http://${realm.host}"` };
     const { host } = await serve(answering(401, '', challenge));
@@ -430,7 +430,7 @@ describe('a failed lookup', () => {
     [401, {}, { kind: 'refused' }],
     [403, {}, { kind: 'refused' }],
     [418, {}, { kind: 'unsupported' }],
-  ])('is reported for status %d %j', async (status, headers, error) => {
+  ])('is reported for status %d with the headers %j', async (status, headers, error) => {
     const { host } = await serve(answering(status, '', headers));
     await expect(look(host)).rejects.toMatchObject(error);
   });
@@ -466,8 +466,8 @@ describe('a failed lookup', () => {
   });
 });
 
-describe('a registry cannot redirect calls to a forbidden place', () => {
-  test('private addresses are not called unless they are listed', async () => {
+describe('a lookup', () => {
+  test('calls no private address that is not listed', async () => {
     const { host, seen } = await serve(found);
     await expect(look(host, { options: { privateHosts: [] } })).rejects.toMatchObject({ kind: 'forbidden' });
     const byName = host.replace('127.0.0.1', 'localhost');
@@ -477,7 +477,7 @@ describe('a registry cannot redirect calls to a forbidden place', () => {
     expect(await look(host, { options: { privateHosts: [host] } })).toMatchObject({ kind: 'found' });
   });
 
-  test('a registry is called over http only when it is listed', async () => {
+  test('calls a registry over http only when it is listed', async () => {
     const { host, seen } = await serve(found);
     await expect(look(host, { options: { insecureHosts: [] } })).rejects.toMatchObject({
       kind: 'unavailable',
@@ -486,7 +486,7 @@ describe('a registry cannot redirect calls to a forbidden place', () => {
   });
 
   test.each(['file:///etc/passwd', 'ftp://127.0.0.1/', 'no url'])(
-    'a realm of %s is not followed',
+    'does not follow a realm of %s',
     async (realm) => {
       const { host } = await serve(answering(401, '', { 'www-authenticate': `Bearer realm="${realm}"` }));
       await expect(look(host, { credentials: [ANN] })).rejects.toMatchObject({ kind: 'unsupported' });

@@ -31,7 +31,7 @@ describe('the custom resource', () => {
     expect(reads.filter((read) => read === PARENT)).toEqual([PARENT]);
   });
 
-  test('is read once more when that write was rejected, because an object without an owner may be an orphan', async () => {
+  test('is read again when the write of the status was rejected, because an object without an owner may be an orphan', async () => {
     const world = new World(SPEC);
     const reads = readsOf(world);
     world.cluster.faults.push({ when: ({ verb }) => verb === 'status', error: 'conflict' });
@@ -150,7 +150,7 @@ describe('credentials that were just created', () => {
     expect(await readLater(5)).toEqual([]);
   });
 
-  test('are read when they were created long ago, and so is the custom resource, because one of them may be missing', async () => {
+  test('are read together with the custom resource when they were created long ago, because one may be missing', async () => {
     expect(await readLater(20)).toEqual([PARENT, 'Secret/web-db', 'Secret/web-db-copy']);
   });
 });
@@ -171,7 +171,7 @@ describe('a sentinel', () => {
   test.each([
     ['switched off', SPEC],
     ['running', revised('web:1', 1)],
-  ])('leaves nothing to do when it is the first: %s', async (_, spec) => {
+  ])('needs no further reconcile when it is the first of a deployment that is %s', async (_, spec) => {
     const world = new World(spec);
     expect(await reconcileUntilSentinel(world)).toEqual({ kind: 'settled' });
     world.cluster.settle();
@@ -191,7 +191,7 @@ describe('a sentinel', () => {
   });
 });
 
-describe('credentials of a new volume', () => {
+describe('the creation of credentials for a new volume', () => {
   test('reads only one of the two Secrets, because the creation of the copy shows whether it existed', async () => {
     const world = new World(SPEC);
     const reads = readsOf(world);

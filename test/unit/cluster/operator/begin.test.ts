@@ -11,7 +11,7 @@ const STATUS = 'status ManagedDeployment/web';
 const API = 'apply Deployment/web-api';
 
 describe('a rollout', () => {
-  test('is in the status when its templates are stored and no pod runs them yet', async () => {
+  test('is written to the status after its templates are stored and before a pod runs them', async () => {
     const world = await settled(spec(1));
     world.change(spec(2));
     expect((await world.look()).slice(0, 3)).toEqual(['create ControllerRevision/web-2', STATUS, API]);
@@ -30,7 +30,7 @@ describe('a rollout', () => {
     expect(world.images('api')).toEqual(['web:3']);
   });
 
-  test('is known after a kill at any call', async () => {
+  test('is in the status after a kill at any call', async () => {
     for (let calls = 0; calls < 5; calls += 1) {
       const world = await settled(spec(1));
       world.change(spec(2));
@@ -52,7 +52,7 @@ describe('a scale-up from zero', () => {
   test.each([
     ['a fixed number of pods', { components: { api: scaled(2, 2) } }],
     ['an autoscaled number of pods', { components: { api: scaled(2, 5) } }],
-  ])('to %s applies the new template first', async (_, more) => {
+  ])('applies the new template before it scales to %s', async (_, more) => {
     const world = await settled(spec(1, more));
     world.change(spec(1, { ...more, suspend: true }));
     await world.converge();
@@ -82,7 +82,7 @@ describe('a scale-up from zero', () => {
   });
 });
 
-test('restarts nothing while it is being suspended: the database keeps its template until it ends', async () => {
+test('a suspension does not restart the database with a new template before it ends', async () => {
   const world = await settled(spec(1, { database: { maxConnections: 200 } }));
   world.change(spec(1, { suspend: true, database: { maxConnections: 100 } }));
   expect(await world.look()).not.toContain('apply StatefulSet/web-db');

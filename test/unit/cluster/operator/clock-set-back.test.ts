@@ -6,7 +6,7 @@ const setBack = (world: World) => {
   world.setBackBy = 86_400_000;
 };
 
-test('writes a changed message of the status one second later', async () => {
+test('writes a changed message of the status one second later after the clock was set back', async () => {
   const world = new World(revised('web:1', 1));
   world.cluster.stuck.set('database', 'ContainerCreating');
   await steps(world, 8);
@@ -19,7 +19,7 @@ test('writes a changed message of the status one second later', async () => {
   expect(await world.look()).toEqual(['status ManagedDeployment/web']);
 });
 
-test('retries a rejected write', async () => {
+test('retries a rejected write after the clock was set back', async () => {
   const world = new World(revised('web:1', 1));
   world.cluster.faults = [
     { when: ({ verb, id }) => `${verb} ${id}` === 'create Service/web', error: 'forbidden' },
@@ -42,7 +42,7 @@ async function waiting(reason: string): Promise<World> {
   return world;
 }
 
-test('reads Secrets again', async () => {
+test('reads Secrets again after the clock was set back', async () => {
   const world = await waiting('CreateContainerConfigError');
   let reads = 0;
   const { find } = world.cluster.client;
@@ -58,7 +58,7 @@ test('reads Secrets again', async () => {
   expect(reads).toBeGreaterThan(0);
 });
 
-test('reads Events again', async () => {
+test('reads Events again after the clock was set back', async () => {
   const world = await waiting('ContainerCreating');
   let asked = 0;
   const { list } = world.cluster.client;

@@ -63,7 +63,7 @@ describe('an object that the cluster rejects', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('restores a list that was edited so that an apply cannot merge it', async () => {
+  test('is restored when a list was edited so that an apply cannot merge it', async () => {
     const world = await settled(MINIMAL);
     world.cluster.edit(`Service/${NAMESPACE}/web`, (object) => {
       Object.assign(object['spec'] as object, { ports: [{ name: 'http', port: 81 }] });
@@ -76,7 +76,7 @@ describe('an object that the cluster rejects', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('blocks the volume when the credentials are rejected, and does not report the message of the server', async () => {
+  test('blocks the volume when it has the credentials, and the message of the server is not reported', async () => {
     const world = new World(MINIMAL);
     world.cluster.faults = [{ when: on('create', 'Secret/web-db'), error: 'forbidden', message: 'hunter2' }];
     const first = await world.look();
@@ -86,7 +86,7 @@ describe('an object that the cluster rejects', () => {
     expect(message(world, 'Ready')).toContain('the cluster refuses to create Secret web-db (forbidden)');
   });
 
-  test('does not report the message of the server when the owner of the Secrets cannot be set', async () => {
+  test('is reported without the message of the server when it is a Secret whose owner cannot be set', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [{ when: on('patch', 'Secret/web-db'), error: 'forbidden', message: 'hunter2' }];
     world.change({ ...MINIMAL, database: { volumePolicy: 'Delete' } });
@@ -95,7 +95,7 @@ describe('an object that the cluster rejects', () => {
     expect(message(world, 'Ready')).toContain('the cluster refuses to patch Secret web-db (forbidden)');
   });
 
-  test('names a rejected sentinel as such, also without a database', async () => {
+  test('is named in Ready when it is a sentinel, also without a database', async () => {
     const QUOTA = 'exceeded quota: q, requested: count/controllerrevisions.apps=1, used: 1, limited: 1';
     const environment = 'web-env-1';
     const { revision } = MINIMAL;
@@ -125,7 +125,7 @@ describe('an object that the cluster rejects', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('reports a volume that cannot be expanded', async () => {
+  test('is reported in DatabaseReady when it is a volume that cannot be expanded', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [
       { when: on('patch', 'PersistentVolumeClaim/web-db'), error: 'forbidden', message: RIGID },
@@ -206,7 +206,7 @@ describe('a volume whose expansion is rejected', () => {
       'True DatabaseAvailable',
     ],
   ])(
-    'by %s: is reported by name with a warning, and recovers when the size is reverted',
+    'is reported with a warning when rejected because of %s, and recovers when the size is reverted',
     async (_name, text, reason, database) => {
       const world = await settled(revised('web:1', 1));
       grown(world, text);
@@ -248,7 +248,7 @@ describe('a volume whose expansion is rejected', () => {
     expect(world.status.observedSpecGeneration).toBe(0);
   });
 
-  test('does not block the cleanup', async () => {
+  test('does not block the removal of old templates', async () => {
     const world = await settled(revised('web:1', 1));
     for (let number = 2; number <= 14; number += 1) {
       grown(world, RIGID, { ...revised(`web:${number}`, number), generation: number });
@@ -298,7 +298,7 @@ describe('foreign objects of the same name', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('reports a foreign Secret with the name of the credentials', async () => {
+  test('block the volume and are reported when one has the name of the credentials', async () => {
     const world = new World(MINIMAL);
     world.cluster.put({
       apiVersion: 'v1',
@@ -309,7 +309,7 @@ describe('foreign objects of the same name', () => {
     expect(world.condition('Ready')).toBe('False Conflict');
   });
 
-  test('takes back an object of ours whose labels were removed', async () => {
+  test('do not include an own object whose labels were removed, which gets them back', async () => {
     const world = await settled(MINIMAL);
     const { view } = world.cluster;
     const children = view.children.bind(view);
@@ -341,7 +341,7 @@ describe('an object that is created once and has lost its label', () => {
   const labelled = (team: string, more: object = {}) =>
     revised('web:1', 1, { podTemplate: { labels: { team } }, ...more });
 
-  test.each(['PersistentVolumeClaim/shop/web-db', STORED])('%s: gets only its label again', async (id) => {
+  test.each(['PersistentVolumeClaim/shop/web-db', STORED])('gets only its label back (%s)', async (id) => {
     const world = await settled(MINIMAL);
     const labels = world.cluster.get(id)?.metadata.labels;
     instance(world, id);
@@ -385,7 +385,7 @@ describe('an object that is created once and has lost its label', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('stored templates are not mistaken for those of a later spec', async () => {
+  test('is not used for a later spec when it has the stored templates of an earlier one', async () => {
     const world = await settled(labelled('a'));
     world.change(labelled('a', { suspend: true }));
     await world.converge();
@@ -401,7 +401,7 @@ describe('an object that is created once and has lost its label', () => {
     ]);
   });
 
-  test('stored templates without the label of their revision are reported, and created again once they are deleted', async () => {
+  test('is reported when it has templates without the label of their revision, and created again once deleted', async () => {
     const world = await settled(MINIMAL);
     world.cluster.edit(STORED, ({ metadata }) => {
       delete metadata.labels?.['berth.dev/inputs-hash'];
@@ -418,7 +418,7 @@ describe('an object that is created once and has lost its label', () => {
 
 describe('temporary failures', () => {
   test.each(['server', 'timeout', 'network', 'too_many_requests'] as const)(
-    '%s: is retried and blocks nothing else',
+    'are retried and block nothing else when they have the kind %s',
     async (error) => {
       const world = new World(MINIMAL);
       world.cluster.faults = [{ when: on('create', 'Service/web'), error }];
@@ -430,7 +430,7 @@ describe('temporary failures', () => {
     },
   );
 
-  test('writes an object only once when the response is lost', async () => {
+  test('do not lead to a second write when only the response is lost', async () => {
     const ids = [
       'Secret/web-db-copy',
       'Secret/web-db',
@@ -449,7 +449,7 @@ describe('temporary failures', () => {
     }
   });
 
-  test('reports an error that lasts', async () => {
+  test('are reported when they last', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = Array.from({ length: 5 }, () => ({
       when: on('create', 'Service/web'),
@@ -462,7 +462,7 @@ describe('temporary failures', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('derives the status again when the custom resource has changed', async () => {
+  test('lead to a new status when the custom resource has changed', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [{ when: on('status', 'ManagedDeployment/web'), error: 'conflict' }];
     world.change({ ...MINIMAL, components: { api: scaled(2, 2) } });
@@ -472,7 +472,7 @@ describe('temporary failures', () => {
 });
 
 describe('fences', () => {
-  test('create nothing for a custom resource that is gone, replaced, changed or being deleted', async () => {
+  test('prevent creations for a custom resource that is gone, replaced, changed, paused or being deleted', async () => {
     for (const live of [
       undefined,
       { uid: 'another' },
@@ -548,17 +548,20 @@ describe('lost credentials', () => {
     expect(password(world)).toBe(before);
   }
 
-  test.each(['web-db', 'web-db-copy'])('%s is created again at once with the same password', async (name) => {
-    const world = await settled(MINIMAL);
-    const before = password(world);
-    expect(before).toBeDefined();
-    expect(password(world, 'web-db-copy')).toBe(before);
-    world.cluster.remove(`Secret/${NAMESPACE}/${name}`);
-    expect(await world.look()).toContain(`create Secret/${name}`);
-    expect([password(world), password(world, 'web-db-copy')]).toEqual([before, before]);
-    await world.converge();
-    expect(world.condition('Ready')).toBe('True Converged');
-  });
+  test.each(['web-db', 'web-db-copy'])(
+    'are created again at once with the same password (%s)',
+    async (name) => {
+      const world = await settled(MINIMAL);
+      const before = password(world);
+      expect(before).toBeDefined();
+      expect(password(world, 'web-db-copy')).toBe(before);
+      world.cluster.remove(`Secret/${NAMESPACE}/${name}`);
+      expect(await world.look()).toContain(`create Secret/${name}`);
+      expect([password(world), password(world, 'web-db-copy')]).toEqual([before, before]);
+      await world.converge();
+      expect(world.condition('Ready')).toBe('True Converged');
+    },
+  );
 
   test('are read without an event of a sentinel when the database has been unready for a while', async () => {
     const world = await settled(MINIMAL);
@@ -572,7 +575,7 @@ describe('lost credentials', () => {
     await expectMendedAfterAWhile(world, before);
   });
 
-  test('are read when they are deleted before the first sentinel exists, although this process has just created them', async () => {
+  test('are read when they are deleted before the first sentinel exists, even by the process that created them', async () => {
     const world = new World(MINIMAL);
     world.cluster.stuck.set('database', 'ContainerCreating');
     await world.look();
@@ -584,7 +587,7 @@ describe('lost credentials', () => {
     await expectMendedAfterAWhile(world, before);
   });
 
-  test('are not replaced by a new password while the volume exists when both are lost, and the status gives the next step', async () => {
+  test('are not replaced by a new password while the volume exists, and the status gives the next step', async () => {
     const world = await settled(MINIMAL);
     const before = password(world) ?? '';
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
@@ -616,7 +619,7 @@ describe('lost credentials', () => {
     expect(password(world)).toBe(before);
   });
 
-  test('are not read again for the sentinel after their creation, unless one is deleted before', async () => {
+  test('are not read for the first sentinel after their creation, but when it is removed', async () => {
     const world = new World(MINIMAL);
     const reads: string[] = [];
     const find = world.cluster.client.find;

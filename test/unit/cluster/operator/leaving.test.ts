@@ -113,7 +113,7 @@ test('reports the rejection of a dry-run deletion for an object that the garbage
   expect(world.cluster.ids()).toEqual(before);
 });
 
-describe('while the deployment is not being deleted', () => {
+describe('a deployment that is not being deleted', () => {
   test('reports Unknown for a ready database whose StatefulSet is being deleted', async () => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, 'StatefulSet', 'web-db');
@@ -129,7 +129,7 @@ describe('while the deployment is not being deleted', () => {
   test.each([
     ['Deployment', 'web-cache', 'CacheReady'],
     ['Deployment', 'web-api', 'Serving'],
-  ])('a %s %s that is being deleted does not make %s True', async (kind, name, type) => {
+  ])('does not report a %s %s that is being deleted as %s True', async (kind, name, type) => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, kind, name);
     await world.look();
@@ -137,7 +137,7 @@ describe('while the deployment is not being deleted', () => {
     expect(world.condition('Ready')).toBe('False FinalizerBlocks');
   });
 
-  test('names a Service whose deletion is blocked in Ready', async () => {
+  test('names in Ready a Service whose deletion is blocked', async () => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, 'Service', 'web');
     await world.look();

@@ -5,17 +5,20 @@ import { NAMESPACE, RESOURCE_ID, type Spec, scaled, settled } from './fixtures.t
 const MINIMAL: Spec = { revision: { image: 'web:1' } };
 const AUTOSCALED: Spec = { ...MINIMAL, components: { api: scaled(1, 5) } };
 
-describe('the order of writes', () => {
+describe('the operator', () => {
   test.each([
-    ['fixed', { ...MINIMAL, components: { api: scaled(2, 2) } }],
-    ['off', { ...AUTOSCALED, suspend: true }],
-  ])('%s: removes the autoscaler before the number of pods is written', async (_, spec) => {
-    const world = await settled(AUTOSCALED);
-    world.change(spec);
-    const writes = await world.look();
-    expect(writes[0]).toBe('delete HorizontalPodAutoscaler/web-api');
-    expect(writes.indexOf('apply Deployment/web-api')).toBeGreaterThan(0);
-  });
+    ['no longer autoscaled', { ...MINIMAL, components: { api: scaled(2, 2) } }],
+    ['switched off', { ...AUTOSCALED, suspend: true }],
+  ])(
+    'removes the autoscaler before it writes the number of pods of a component that is %s',
+    async (_, spec) => {
+      const world = await settled(AUTOSCALED);
+      world.change(spec);
+      const writes = await world.look();
+      expect(writes[0]).toBe('delete HorizontalPodAutoscaler/web-api');
+      expect(writes.indexOf('apply Deployment/web-api')).toBeGreaterThan(0);
+    },
+  );
 
   test('keeps the number of pods of an autoscaler that cannot be removed', async () => {
     const world = await settled(AUTOSCALED);
@@ -66,7 +69,7 @@ describe('the order of writes', () => {
     expect(world.cluster.ids()).toContain('PersistentVolumeClaim/web-db');
   });
 
-  test('reports that it is switched off only when the last pod has ended', async () => {
+  test('reports a suspended deployment only when the last pod has ended', async () => {
     const world = await settled(MINIMAL);
     world.change({ ...MINIMAL, suspend: true });
     await world.look();
@@ -111,8 +114,8 @@ describe('the order of writes', () => {
   });
 });
 
-describe('the operator does not change', () => {
-  test('an object of an earlier custom resource, which the garbage collector removes', async () => {
+describe('the operator', () => {
+  test('does not change an object of an earlier custom resource, which the garbage collector removes', async () => {
     const world = await settled(MINIMAL);
     const service = world.cluster.get(`Service/${NAMESPACE}/web`);
     if (service === undefined) throw new Error('there is no Service');
@@ -130,7 +133,7 @@ describe('the operator does not change', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('a resource that is being deleted, or its edited objects, and reports the deletion once', async () => {
+  test('does not change a resource that is being deleted or its edited objects, and reports the deletion once', async () => {
     const world = await settled(MINIMAL);
     world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
       metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
@@ -142,7 +145,7 @@ describe('the operator does not change', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('anything until the caches show its last write', async () => {
+  test('changes nothing until the caches show its last write', async () => {
     const world = await settled(MINIMAL);
     world.cluster.remove(`Service/${NAMESPACE}/web`);
     expect(await world.look()).toEqual(['create Service/web']);
@@ -154,7 +157,7 @@ describe('the operator does not change', () => {
     expect(await world.look()).toEqual(['create Service/web']);
   });
 
-  test('an undesired object that has changed since it was observed', async () => {
+  test('does not delete an undesired object that has changed since it was observed', async () => {
     const world = await settled({ ...MINIMAL, components: { api: scaled(2, 2) } });
     const stale = world.cluster.get(`PodDisruptionBudget/${NAMESPACE}/web-api`);
     world.cluster.edit(`PodDisruptionBudget/${NAMESPACE}/web-api`, ({ metadata }) => {
@@ -171,7 +174,7 @@ describe('the operator does not change', () => {
     expect(world.cluster.ids()).not.toContain('PodDisruptionBudget/web-api');
   });
 
-  test('stored templates in use, even if they are old', async () => {
+  test('does not delete stored templates in use, even if they are old', async () => {
     const world = await settled({ revision: { image: 'web:1', number: 1 } });
     for (let number = 2; number <= 13; number += 1) {
       world.change({ revision: { image: `web:${number}`, number } });

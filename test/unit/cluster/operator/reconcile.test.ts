@@ -88,7 +88,7 @@ const ROWS: Row[] = [
     writes: ['delete Service/web-old'],
   },
   {
-    name: "another deployment's object is left alone",
+    name: 'leaves an object of another deployment unchanged',
     given: ({ cluster }) =>
       cluster.put({
         apiVersion: 'v1',
@@ -242,7 +242,7 @@ describe('one reconcile of a converged cluster', () => {
     }
   });
 
-  test('every change converges, and then nothing is written', async () => {
+  test('writes nothing after any of these changes has converged', async () => {
     for (const { spec, given, name } of ROWS) {
       const world = await settled(spec ?? MINIMAL);
       await given(world);
@@ -333,13 +333,13 @@ describe('a new resource', () => {
 
   test.each([
     {
-      name: 'scaled to one pod and then to none, before its controller has observed it',
+      name: 'was scaled to one pod and to none before its controller has observed it',
       change: ({ cluster }: World) => {
         for (const replicas of [1, 0]) cluster.scale(childOf('Deployment', 'web-cache'), replicas);
       },
     },
     {
-      name: 'with a pod of ours',
+      name: 'has a pod of the deployment',
       change: ({ cluster }: World) => {
         const labels = cluster.get(childOf('Deployment', 'web-cache'))?.metadata.labels ?? {};
         cluster.put({
@@ -349,7 +349,7 @@ describe('a new resource', () => {
         });
       },
     },
-  ])('a workload without status is not off: $name', async ({ change }) => {
+  ])('is not reported as off when a workload without status $name', async ({ change }) => {
     const world = new World({ ...MINIMAL, suspend: true });
     await world.look();
     change(world);
@@ -367,8 +367,8 @@ describe('a new resource', () => {
   });
 });
 
-describe('suspend and resume', () => {
-  test('stops everything, and restores it as it was', async () => {
+describe('a suspension', () => {
+  test('stops everything, and a resume restores it', async () => {
     const spec: Spec = { ...MINIMAL, components: { api: scaled(2, 5) } };
     const world = await settled(spec);
     const volume = world.cluster.get(childOf('PersistentVolumeClaim', 'web-db'))?.metadata.uid;
@@ -406,7 +406,7 @@ describe('suspend and resume', () => {
     expect(world.cluster.get(childOf('PersistentVolumeClaim', 'web-db'))?.metadata.uid).toBe(volume);
   });
 
-  test('keeps the Deployment of a single switched-off component without pods while the others serve', async () => {
+  test('keeps the Deployment of a component without pods while the other components serve', async () => {
     const world = await settled({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(1, 3) } });
     world.change({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(0, 0) } });
     await world.converge();

@@ -10,26 +10,29 @@ import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
 import { grantedRights } from '../../../installation/install.ts';
 
 const ALL_KINDS = Object.keys(CHILD_KINDS) as ChildKindName[];
-describe('the manifests grant exactly what the operator needs', () => {
+describe('the rights of the operator', () => {
   test.each([
     ['ha', 'ClusterRole'],
     ['single', 'ClusterRole'],
     ['cloud', 'ClusterRole'],
     ['remote-listener', 'ClusterRole'],
     ['namespaced', 'Role'],
-  ] as const)('%s: in the namespaces of the workloads, by a %s', (profile, kind) => {
-    const needed = neededRights(ALL_KINDS).map(describeRight);
-    expect(grantedRights(profile, kind, 'berth-operator').sort()).toEqual(needed.sort());
-    const lease = grantedRights(profile, 'Role', 'berth-operator-lease');
-    expect(lease.sort()).toEqual(leaseRights().map(describeRight).sort());
-  });
+  ] as const)(
+    'are exactly those that the profile %s grants in the namespaces of workloads by a %s',
+    (profile, kind) => {
+      const needed = neededRights(ALL_KINDS).map(describeRight);
+      expect(grantedRights(profile, kind, 'berth-operator').sort()).toEqual(needed.sort());
+      const lease = grantedRights(profile, 'Role', 'berth-operator-lease');
+      expect(lease.sort()).toEqual(leaseRights().map(describeRight).sort());
+    },
+  );
 
-  test('cloud: in the namespace of builds', () => {
+  test('are exactly those that the profile cloud grants in the namespace of builds', () => {
     const builds = grantedRights('cloud', 'Role', 'berth-operator-builds');
     expect(builds.sort()).toEqual(buildRights().map(describeRight).sort());
   });
 
-  test('Secrets are never listed or watched, data is never deleted', () => {
+  test('do not allow it to list or watch Secrets or to delete data', () => {
     const needed = neededRights(ALL_KINDS).map(describeRight);
     for (const right of [
       'list secrets',
@@ -100,7 +103,7 @@ describe('preflight', () => {
     expect(await look({ groups: ['berth.dev/v1alpha1', 'gateway.networking.k8s.io/v1'] })).toEqual(ALL_KINDS);
   });
 
-  test('says how to install the custom resource when it is missing', async () => {
+  test('names the command that installs the custom resource when it is missing', async () => {
     await expect(look({ groups: [] })).rejects.toThrow(OperatorStartError);
     await expect(look({ groups: [] })).rejects.toThrow('kubectl apply -f crds/');
   });
@@ -126,12 +129,12 @@ describe('preflight', () => {
   });
 
   test.each([
-    ['has them all', [served()]],
+    ['has all fields', [served()]],
     ['was upgraded a moment ago', [served('dataImages'), served()]],
-    ['lacks a field of the spec, which cannot come then,', [served(undefined, 'source')]],
-    ['does not tell', [{}]],
-    ['may not be asked', [new KubeError({ kind: 'forbidden', message: 'no' })]],
-  ])('a cluster that %s stops nothing', async (_what, fields) => {
+    ['lacks a field of the spec', [served(undefined, 'source')]],
+    ['does not publish the fields', [{}]],
+    ['rejects the request for the fields', [new KubeError({ kind: 'forbidden', message: 'no' })]],
+  ])('succeeds for a cluster that %s', async (_what, fields) => {
     expect(await look({ fields })).toContain('Pod');
   });
 

@@ -16,7 +16,7 @@ const FOUR = {
 };
 
 describe('a revision that fails', () => {
-  test('is recorded before it is rolled back; then all components return to the active templates', async () => {
+  test('is recorded, and then all components return to the active templates', async () => {
     const world = await settled(spec('web:1', 1, FOUR));
     const before = Object.keys(FOUR.components).map((component) => template(world, component));
     world.change(spec('web:2', 2, FOUR));
@@ -102,7 +102,7 @@ describe('a revision that fails', () => {
     expect(world.condition('Progressing')).toBe('True RolloutInProgress');
   });
 
-  test('is a separate failure, and does not change the active revision, while a newer one waits after another failure', async () => {
+  test('is recorded as failed revision, not as failed change, when a newer one waits after an earlier failure', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'InvalidImageName');
     world.change(spec('web:2', 2));
@@ -227,7 +227,7 @@ test('returns to the number of pods that was set after the first failure when a 
   });
 });
 
-test('leaves the active revision as it is, and does not roll out the failed one, when the stored templates of the active one are deleted', async () => {
+test('keeps the active revision when its stored templates are deleted after a failed revision', async () => {
   const two = { components: { api: scaled(2, 2), queue: scaled(1, 3) } };
   const world = await settled(spec('web:1', 1, two));
   world.cluster.stuck.set('api', 'InvalidImageName');
@@ -295,7 +295,7 @@ describe('a failed change of the active revision after a failed revision', () =>
 describe('a change in place that fails', () => {
   const labelled = (team: string) => spec('web:1', 1, { podTemplate: { labels: { team } } });
 
-  test('is rolled back; the same change is tried again after another one', async () => {
+  test('is rolled back, and is tried again after another change', async () => {
     const world = await settled(labelled('a'));
     const before = template(world, 'api');
     world.change(labelled('b'));
@@ -383,7 +383,7 @@ describe('a component without a symptom, in the middle of its rollout', () => {
   });
 });
 
-test('rolls back a component that is not complete at the deadline at once, also if it was only starting', async () => {
+test('a component that is only starting is rolled back at once when the deadline has passed', async () => {
   const world = await settled(spec('web:1', 1));
   world.cluster.stuck.set('api', 'ContainerCreating');
   world.change(spec('web:2', 2));
@@ -395,7 +395,7 @@ test('rolls back a component that is not complete at the deadline at once, also 
 });
 
 describe('a failure', () => {
-  test('is not derived from stale caches: the Deployments are read first', async () => {
+  test('is not derived from stale caches, because the Deployments are read first', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'CreateContainerError');

@@ -52,7 +52,7 @@ describe('a spec that cannot be parsed', () => {
 });
 
 describe('a spec that is nested too deeply', () => {
-  test.each(['securityContext', 'envFrom'])('is reported as such, below %s', async (field) => {
+  test.each(['securityContext', 'envFrom'])('is reported as nested too deeply below %s', async (field) => {
     const world = await settled(revised('web:1', 1));
     const deep = JSON.parse(`${'{"a":['.repeat(4_000)}${']}'.repeat(4_000)}`) as object;
     edit(world, (spec) => {
@@ -66,7 +66,7 @@ describe('a spec that is nested too deeply', () => {
 });
 
 describe('fields of a later version', () => {
-  test('are ignored: nothing restarts, and changes are applied', async () => {
+  test('are ignored without a restart, and changes are applied', async () => {
     const world = await settled(revised('web:1', 1));
     const before = template(world, 'api');
     edit(world, (spec) => {
@@ -85,7 +85,7 @@ describe('fields of a later version', () => {
     expect(world.images('api')[0]).toBe('web:2');
   });
 
-  test('of pods are not ignored, because other pods would run than requested', async () => {
+  test('are not ignored in pods, because other pods would run than requested', async () => {
     const world = await settled(revised('web:1', 1));
     edit(world, (spec) => {
       spec['podTemplate'] = { nodeName: 'a' };

@@ -14,7 +14,7 @@ import {
 /** Rollouts that are neither complete nor failed: what is reported meanwhile, and when they end. */
 
 describe('a temporary problem', () => {
-  test('of the database is reported in Ready by name too, while its own condition says that it starts', async () => {
+  test('is reported by name in Ready when the database has it, while DatabaseReady reports a start', async () => {
     const world = new World(spec('web:1', 1));
     world.cluster.stuck.set('database', 'ErrImagePull');
     await steps(world, 3);
@@ -34,7 +34,7 @@ describe('a temporary problem', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('of a database that was ready is not reported as a start, and a new revision is rolled out meanwhile', async () => {
+  test('is not reported as a start when the database was ready, and a new revision is rolled out meanwhile', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('database', 'ContainerCreating');
     world.cluster.settle();
@@ -56,7 +56,7 @@ describe('a temporary problem', () => {
     expect([world.condition('Ready'), world.status.status]).toEqual(['True Converged', 'READY']);
   });
 
-  test('of a database whose claim was deleted is not reported as a start either', async () => {
+  test('is not reported as a start when the claim of the database was deleted', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.edit(`PersistentVolumeClaim/${NAMESPACE}/web-db`, ({ metadata }) => {
       metadata.deletionTimestamp = '2026-01-01T00:10:00Z';
@@ -140,7 +140,7 @@ describe('a Deployment that was paused with kubectl rollout pause', () => {
 });
 
 describe('the deadline', () => {
-  test('requeues by itself, counts from the recorded start, and survives a restart', async () => {
+  test('causes a requeue, counts from the recorded start, and survives a restart', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'CreateContainerError');

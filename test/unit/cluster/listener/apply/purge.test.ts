@@ -36,7 +36,7 @@ async function purge(item?: ReturnType<typeof purgeWork>): Promise<number> {
   throw new Error('it never ends');
 }
 
-describe('purge', () => {
+describe('a purge', () => {
   it('deletes the custom resource first, in the foreground, and waits for it before it deletes the rest', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
@@ -46,7 +46,7 @@ describe('purge', () => {
     expect(cluster.get('PersistentVolumeClaim', `${NAME}-db`)).toBeDefined();
   });
 
-  it('deletes the objects of the deployment, found in two ways, and no others', async () => {
+  it('deletes all objects of the deployment, and no others', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, {
       spec: specOf(1, { revision: { number: 7, envSecretName: `${NAME}-env-7` } }),
     });
@@ -72,7 +72,7 @@ describe('purge', () => {
     ]);
   });
 
-  it('checks often at first, and less often what hangs', async () => {
+  it('checks often at first, and less often later', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     const waits: unknown[] = [];
     for (let i = 0; i < 20; i += 1) waits.push(await look());
@@ -92,7 +92,7 @@ describe('purge', () => {
     expect(cluster.get('ManagedDeployment', NAME)).toBeDefined();
   });
 
-  it('is not done while a volume is protected', async () => {
+  it('waits while a claim is being deleted', async () => {
     put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
     const claim = cluster.get('PersistentVolumeClaim', `${NAME}-db`);
     if (claim !== undefined)
@@ -114,7 +114,7 @@ describe('purge', () => {
   });
 });
 
-describe('what blocks a purge', () => {
+describe('the reported blocker of a purge', () => {
   const SINCE = '2026-01-01T00:00:00Z';
   const leaving = (
     apiVersion: string,
@@ -140,7 +140,7 @@ describe('what blocks a purge', () => {
     ['apps/v1', 'ControllerRevision', `${NAME}-1`],
     ['v1', 'Secret', `${NAME}-db`],
     ['v1', 'Secret', `${NAME}-env-1`],
-  ])('is reported at once: a finalizer on a %s %s', async (apiVersion, kind, name) => {
+  ])('is a finalizer on the %s %s %s, without a delay', async (apiVersion, kind, name) => {
     leaving(apiVersion, kind, name, held);
     const hold = await holdOf();
     expect(hold?.reason).toBe('FinalizerBlocks');
@@ -165,14 +165,14 @@ describe('what blocks a purge', () => {
     expect(await holdOf()).toEqual({ reason: 'FinalizerBlocks', message: 'Service x is held' });
   });
 
-  it('is a custom resource that waits without a reported reason for some time', async () => {
+  it('is the custom resource when it waits for some time without a reported reason', async () => {
     leaving('berth.dev/v1alpha1', 'ManagedDeployment', NAME, {}, { spec: specOf(1) });
     expect(await holdOf()).toBeUndefined();
     for (let looks = 0; looks < 20; looks += 1) await look();
     expect(await holdOf()).toMatchObject({ reason: 'DependentsLeft' });
   });
 
-  it('is any pod that uses the claim, while that lasts', async () => {
+  it('is any pod that uses the claim, and then the finalizer of the claim', async () => {
     leaving('v1', 'PersistentVolumeClaim', `${NAME}-db`, { finalizers: ['kubernetes.io/pvc-protection'] });
     const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: `${NAME}-db` } }];
     const pod = (name: string, phase: string) =>
@@ -197,7 +197,7 @@ describe('what blocks a purge', () => {
     });
   });
 
-  it('is a pod that its node does not end, or one whose owner is gone', async () => {
+  it('is a pod that its node does not end, or a pod whose owner is missing', async () => {
     leaving('v1', 'Pod', 'web-1', {}, { spec: { nodeName: 'node-1' }, status: { phase: 'Running' } });
     await lookOften();
     expect(await holdOf()).toMatchObject({
@@ -236,7 +236,7 @@ describe('what blocks a purge', () => {
     ['delete PersistentVolumeClaim', 'DeletionRefused'],
     ['list ControllerRevision', 'DeletionRefused'],
     ['delete ManagedDeployment', 'DeletionRefused'],
-  ])('is a rejected call (%s), which is repeated until it is accepted', async (call, reason) => {
+  ])('is a rejected call (%s), which is repeated until it succeeds', async (call, reason) => {
     if (call.endsWith('ManagedDeployment')) {
       put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     }
@@ -249,7 +249,7 @@ describe('what blocks a purge', () => {
     expect(cluster.objects.size).toBe(0);
   });
 
-  it('is not another error', async () => {
+  it('does not include a server error, which is thrown', async () => {
     cluster.failures.set('list PersistentVolumeClaim', ['server']);
     await expect(look()).rejects.toThrow('server');
   });

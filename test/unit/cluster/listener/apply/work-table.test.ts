@@ -54,7 +54,7 @@ describe('the work table', () => {
     expect(t.table.size).toBe(0);
   });
 
-  it('reports no older generation as applied than the cluster has, and lets the hub compare', async () => {
+  it('does not report a generation as applied that is older than that of the cluster, and lets the hub compare', async () => {
     t.table.add(applyWork({ generation: 7 }));
     await t.table.reconcile(ID, signal);
     expect(t.told()).toHaveLength(1);
@@ -73,7 +73,7 @@ describe('the work table', () => {
     expect(t.told()).toMatchObject([{ generation: 3 }]);
   });
 
-  it('processes an item that arrives during an older one afterwards', async () => {
+  it('processes an item that arrives while an older one is processed', async () => {
     t.table.add(applyWork({ generation: 1 }));
     t.cluster.before = () => {
       t.cluster.before = () => {};
@@ -95,7 +95,7 @@ describe('the work table', () => {
     expect(t.told()).toEqual([{ kind: 'purged', deployment_id: ID }]);
   });
 
-  it('reports a refusal, final or not, and leaves the item to the hub', async () => {
+  it('reports a retryable or final refusal, and leaves the item to the hub', async () => {
     for (const [failure, retryable] of [
       ['invalid', false],
       ['forbidden', true],
@@ -109,7 +109,7 @@ describe('the work table', () => {
     }
   });
 
-  it('attributes a field that the cluster does not know to its CRD, until the upgrade', async () => {
+  it('reports that the CRD must be upgraded when the cluster does not know a field', async () => {
     const refused = (action: string, code: number, message: string) =>
       statusError(action, code, { message }, { resource: 'manageddeployments' });
     const texts = [
@@ -140,7 +140,7 @@ describe('the work table', () => {
     }
   });
 
-  it('retries a transient failure silently, then reports it', async () => {
+  it('reports a transient failure only after several retries', async () => {
     t.cluster.failures.set('create ManagedDeployment', Array(9).fill('server'));
     t.table.add(applyWork());
     for (let i = 0; i < 3; i += 1) {
@@ -173,7 +173,7 @@ describe('the work table', () => {
   });
 });
 
-describe('cached state', () => {
+describe('the cached state', () => {
   const secret = { name: `${NAME}-env-1`, revision_number: 1, revision_id: 'r1', data: { A: '1' } };
   const status = (reason: string) => ({
     observedSpecGeneration: 1,
@@ -186,7 +186,7 @@ describe('cached state', () => {
     if (resource !== undefined) t.cluster.put({ ...resource, ...more });
   };
 
-  it('of Secrets from an earlier term is not trusted when the operator misses one', async () => {
+  it('is ignored for Secrets of an earlier term when the operator misses one', async () => {
     const item = applyWork({ env_secrets: [secret] });
     t.table.add(item);
     await t.table.reconcile(ID, signal);
@@ -198,7 +198,7 @@ describe('cached state', () => {
     expect(t.cluster.get('Secret', secret.name)).toBeDefined();
   });
 
-  it('of a status at the hub is not trusted after a refusal: the status is sent again once the item is applied', async () => {
+  it('is ignored for the status at the hub after a refusal, so that the status is sent again after the apply', async () => {
     t.table.add(applyWork());
     await t.table.reconcile(ID, signal);
     put({ status: status('Reconciling') });
@@ -215,7 +215,7 @@ describe('cached state', () => {
   });
 });
 
-describe('pulling work', () => {
+describe('the pull loop', () => {
   function pull(answers: (WorkItem[] | Error)[], reachable = () => true) {
     const stopping = new AbortController();
     t.term.lost.addEventListener('abort', () => stopping.abort());
@@ -293,7 +293,7 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
-  it('is not blocked by items that wait, up to a limit', async () => {
+  it('continues while items wait for a retry, up to a limit', async () => {
     t.cluster.failures.set('create ManagedDeployment', Array(400).fill('network'));
     const pulling = pull(Array.from({ length: 20 }, (_, i) => portion(`${i}-`)));
     await settle();
@@ -306,7 +306,7 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
-  it('is not blocked permanently by purges that hang: those with the most checks are left to the hub', async () => {
+  it('leaves the purges with the most checks to the hub when hanging purges fill the table', async () => {
     const hanging = (id: string) => {
       const name = `shop-${id}`;
       t.cluster.put({
@@ -399,7 +399,7 @@ describe('a purge that is blocked', () => {
     expect(t.cluster.writes()).toEqual([]);
   });
 
-  it('is known to be running', () => {
+  it('counts as running once it is in the table', () => {
     expect(t.table.isPurging(ID)).toBe(false);
     t.table.add(purgeWork());
     expect(t.table.isPurging(ID)).toBe(true);

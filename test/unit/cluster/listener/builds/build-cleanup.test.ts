@@ -59,7 +59,7 @@ const asking = (revisionId: string, phase?: string) =>
     ...(phase === undefined ? {} : { status: { build: { revisionId, phase } } }),
   }) as unknown as Resource;
 
-test('checks at the start, and when a build has ended or its deployment is gone', async () => {
+test('the cleanup runs at the start, and when a build has ended or its deployment is gone', async () => {
   expect(looks).toBe(1);
   handlers.added?.(asking('a'));
   await pass();
@@ -72,7 +72,7 @@ test('checks at the start, and when a build has ended or its deployment is gone'
   expect(looks).toBe(3);
 });
 
-test('removes the Secret of a replaced build, even if the own write was in the cache before its event', async () => {
+test('the cleanup runs when a build is replaced, even if the cache had the listener’s write before its event', async () => {
   handlers.added?.(asking('a'));
   handlers.updated?.(asking('b'), asking('b'));
   await pass();

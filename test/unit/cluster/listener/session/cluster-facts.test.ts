@@ -97,18 +97,21 @@ describe('the reported facts of the cluster', () => {
   });
 
   it.each([
-    ['with the rights of an older version', 'berth-system', 'forbidden'],
-    ['that does not know where it runs', null, 'none'],
-  ] as const)('of a listener %s depend on the version each time', async (_who, ownNamespace, answer) => {
-    const t = setUp(ownNamespace);
-    t.lease.answer = answer;
-    await t.probe.facts();
-    t.clock.advance(20_000);
-    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
-    expect(t.asked()).toBe(2);
-  });
+    ['has the rights of an older version', 'berth-system', 'forbidden'],
+    ['does not know its own namespace', null, 'none'],
+  ] as const)(
+    'include a read of the version each time when the listener %s',
+    async (_who, ownNamespace, answer) => {
+      const t = setUp(ownNamespace);
+      t.lease.answer = answer;
+      await t.probe.facts();
+      t.clock.advance(20_000);
+      expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
+      expect(t.asked()).toBe(2);
+    },
+  );
 
-  it('report it as unreachable until it responds, logged once each', async () => {
+  it('report it as unreachable until it responds, and log each change once', async () => {
     const t = setUp();
     await t.probe.facts();
     t.set(true, 'watch failed');
@@ -131,7 +134,7 @@ describe('the reported facts of the cluster', () => {
     expect(await t.probe.facts()).toMatchObject({ unreadable_namespaces: [] });
   });
 
-  it('contain its id, from kube-system or from the first readable namespace, read once', async () => {
+  it('contain its id from kube-system or from the first readable namespace, read once', async () => {
     const t = setUp();
     t.uids.set('kube-system', 'u1');
     expect(await t.probe.facts()).toMatchObject({ cluster_id: 'kube-system/u1' });

@@ -50,7 +50,7 @@ const MARKS: readonly string[] = [
 
 describe('a sentinel that was edited', () => {
   test.each([...MARKS.map((label) => ({ labels: [label] })), { labels: MARKS }])(
-    'has its labels again: $labels',
+    'gets back its labels $labels',
     async ({ labels }) => {
       const { world, id, before } = await withSentinel();
       world.cluster.edit(id, ({ metadata }) => {
@@ -156,7 +156,7 @@ describe('an object with the name of the sentinel', () => {
     });
   });
 
-  test('leaves nothing to do if it is the sentinel and the cache is behind', async () => {
+  test('needs no further reconcile if it is the sentinel and the cache is stale', async () => {
     const { world } = await withSentinel();
     hidden(world);
     const { kind, writes } = await look(world);

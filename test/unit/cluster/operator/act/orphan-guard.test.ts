@@ -60,7 +60,7 @@ async function settledClaim() {
 
 describe('a POST that is executed after its deployment was deleted', () => {
   test.each(POSTED)(
-    '%s: gets the deleted resource as owner, so that the garbage collector removes it',
+    'gets the deleted resource as owner for %s, so that the garbage collector removes the object',
     async (id) => {
       const world = new World(SPEC);
       const uid = world.cluster.get(RESOURCE_ID)?.metadata.uid;
@@ -116,7 +116,7 @@ describe('a POST that is executed after its deployment was deleted', () => {
 
 describe('a POST without a response', () => {
   test.each(POSTED)(
-    '%s: is searched for and gets the deleted resource as owner if it was executed',
+    'is searched for, and gets the deleted resource as owner if it created %s',
     async (id) => {
       const world = new World(SPEC);
       const uid = uidOf(world);

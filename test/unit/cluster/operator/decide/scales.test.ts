@@ -56,7 +56,7 @@ describe('more pods that use fewer connections each', () => {
   });
 });
 
-test('keeps the number of restored pods that the own database allows after a failed change to an external database', async () => {
+test('keeps the number of pods that the own database allows after a failed change to an external database', async () => {
   const world = await settled(spec('web:1', 1, api(2, 16)));
   world.cluster.stuck.set('api', 'InvalidImageName');
   world.change(
@@ -109,7 +109,7 @@ describe('an init container that does not restart', () => {
     } as never);
   }
 
-  test('fails the rollout with its third pod, is named, and no fourth pod is created', async () => {
+  test('fails the rollout with its third failed pod and is named, and no fourth pod is created', async () => {
     const world = new World(once);
     world.cluster.stuck.set('api', 'PodInitializing');
     await steps(world, 8);
@@ -125,7 +125,7 @@ describe('an init container that does not restart', () => {
     expect(world.replicas('api')).toBe(0);
   });
 
-  test('is not the cause when nodes evict pods', async () => {
+  test('does not fail the rollout when nodes evict pods', async () => {
     const world = new World(once);
     world.cluster.stuck.set('api', 'PodInitializing');
     await steps(world, 8);
@@ -134,7 +134,7 @@ describe('an init container that does not restart', () => {
     expect(world.status.failedRevision).toBeUndefined();
   });
 
-  test('is not the cause when it failed before this rollout', async () => {
+  test('does not fail a rollout because of failures before it', async () => {
     const world = await settled(once);
     for (const _ of [1, 2, 3]) ended(world);
     world.now += 60_000;

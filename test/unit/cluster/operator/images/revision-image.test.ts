@@ -87,7 +87,7 @@ describe('a tag', () => {
     expect(registry.asked).toHaveLength(1);
   });
 
-  test('causes no rollout when it moves: not by itself, with a change in place, or with a restart', async () => {
+  test('causes no rollout when it moves, not even with a change in place or after a restart', async () => {
     const { world, registry } = await running();
     registry.tag('web:1', 'b');
     world.restart();
@@ -108,7 +108,7 @@ describe('a tag', () => {
     expect(world.status.image).toEqual({ id: 'r2', number: 2, image: B });
   });
 
-  test('is the same request if the hub names it by the reported digest', async () => {
+  test('is not resolved again if the hub sends the reported digest instead', async () => {
     const { world, registry } = await running();
     registry.tag('web:1', 'b');
     world.change({ revision: { id: 'r1', number: 1, image: A } });
@@ -144,7 +144,7 @@ describe('a tag', () => {
   });
 });
 
-describe('a revision from before digests were looked up', () => {
+describe('a revision of a version that did not resolve digests', () => {
   test('continues unchanged, also when it is changed in place', async () => {
     const world = await settled(spec(1));
     const registry = new Registry();
@@ -159,8 +159,8 @@ describe('a revision from before digests were looked up', () => {
   });
 });
 
-describe('while a lookup is pending', () => {
-  test('the active revision keeps serving, and the status reports the lookup', async () => {
+describe('a pending lookup', () => {
+  test('keeps the active revision serving, and is reported in the status', async () => {
     const { world, registry } = await running();
     world.change({ revision: { id: 'r2', number: 2, image: 'web:2' } });
     const writes = await world.converge();
@@ -174,7 +174,7 @@ describe('while a lookup is pending', () => {
     expect(world.images('api')).toEqual([`web:2@${digest('c')}`]);
   });
 
-  test('a rollout in progress continues', async () => {
+  test('does not stop a rollout in progress', async () => {
     const { world } = await running();
     world.cluster.stuck.set('api', 'ContainerCreating');
     world.change(spec(2));
@@ -188,7 +188,7 @@ describe('while a lookup is pending', () => {
     expect(world.condition('ImageReady')).toBe('False ImageResolving');
   });
 
-  test('the active or rolling revision keeps its pods, including those of a removed component', async () => {
+  test('keeps the pods of the active or rolling revision, including those of a removed component', async () => {
     const scales = (api: number, queue: number, poolSize: number) => ({
       components: { api: scaled(api, api), ...(queue === 0 ? {} : { queue: scaled(queue, queue) }) },
       database: { poolSize },
@@ -221,7 +221,7 @@ describe('while a lookup is pending', () => {
     expect(pods()).toEqual([1, 2]);
   });
 
-  test('a rollback continues, and the failure is reported until another revision starts', async () => {
+  test('does not stop a rollback, whose failure is reported until another revision starts', async () => {
     const two = { components: { api: scaled(2, 2), queue: scaled(1, 1) } };
     const { world, registry } = await running(spec(1, two));
     world.cluster.stuck.set('api', 'ContainerCreating');
@@ -245,7 +245,7 @@ describe('while a lookup is pending', () => {
     expect(world.status.failedRevision).toBeUndefined();
   });
 
-  test('the active revision is unchanged if its stored templates were deleted', async () => {
+  test('leaves the active revision unchanged if its stored templates were deleted', async () => {
     const { world, registry } = await running(spec(1, { routing: { url: 'https://a.example.com' } }));
     world.cluster.remove('ControllerRevision/shop/web-1');
     world.change({
@@ -261,7 +261,7 @@ describe('while a lookup is pending', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('data services are created', async () => {
+  test('does not block the creation of data services', async () => {
     const world = new World({ revision: { id: 'r1', number: 1, image: 'slow:1' } });
     world.looks = new Registry();
     world.restart();
@@ -271,7 +271,7 @@ describe('while a lookup is pending', () => {
     expect(world.status.status).toBe('READY');
   });
 
-  test('the pods of a first revision that has failed are kept', async () => {
+  test('keeps the pods of a first revision that has failed', async () => {
     const world = new World(spec(1));
     const registry = new Registry();
     registry.tag('web:1', 'a');

@@ -51,18 +51,18 @@ const TABLE: [string, Symptom, string, number][] = [
     25,
   ],
   [
-    'one of a pod that was there before the rollout',
+    'a missing Secret of a pod from before the rollout',
     symptom('CreateContainerConfigError', { since: START - 60_000 }),
     'ContainerConfigInvalid',
     15,
   ],
+  ['a missing image', symptom('ErrImagePull', { ...TIMES, text: 'not found' }), 'ImagePullFailed', 70],
   [
-    'an image that is not there',
-    symptom('ErrImagePull', { ...TIMES, text: 'not found' }),
+    'the back-off for a missing image',
+    symptom('ImagePullBackOff', { ...TIMES, text: 'not found' }),
     'ImagePullFailed',
     70,
   ],
-  ['the back-off of it', symptom('ImagePullBackOff', { ...TIMES, text: 'not found' }), 'ImagePullFailed', 70],
   [
     'a registry that is overloaded',
     symptom('ImagePullBackOff', { ...TIMES, text: 'unexpected status code 503 Service Unavailable' }),
@@ -70,7 +70,7 @@ const TABLE: [string, Symptom, string, number][] = [
     DEADLINE,
   ],
   [
-    'a registry that asks for patience',
+    'a registry with a rate limit',
     symptom('ErrImagePull', { ...TIMES, text: 'toomanyrequests: rate limit' }),
     'ImagePullFailed',
     DEADLINE,
@@ -81,7 +81,7 @@ const TABLE: [string, Symptom, string, number][] = [
     'unexpected status from HEAD request to https://registry.test/v2/app/manifests/2: 500 Internal Server Error',
     'dial tcp 10.0.0.1:443: i/o timeout',
   ].map((text): [string, Symptom, string, number] => [
-    `the registry's trouble: ${text}`,
+    `an error of the registry: ${text}`,
     symptom('ErrImagePull', { ...TIMES, text }),
     'ImagePullFailed',
     DEADLINE,
@@ -92,19 +92,19 @@ const TABLE: [string, Symptom, string, number][] = [
     'Get https://10.0.0.1:5000/v2/app/manifests/429: not found',
     'Back-off pulling image "registry.test/eof:EOF": not found',
   ].map((text): [string, Symptom, string, number] => [
-    `an image that only is called so: ${text}`,
+    `a missing image whose name looks like an error: ${text}`,
     symptom('ImagePullBackOff', { ...TIMES, text }),
     'ImagePullFailed',
     70,
   ]),
   [
-    'a quota that nothing is counted for yet',
+    'a quota without a status',
     refused('pods "web-api-5d-x" is forbidden: status unknown for quota: small, resources: pods'),
     'QuotaExceeded',
     DEADLINE,
   ],
   [
-    'a quota that wants limits to be named',
+    'a quota that requires limits',
     refused('pods "web-api-5d-x" is forbidden: failed quota: small: must specify limits.cpu'),
     'AdmissionRefused',
     2,
@@ -136,7 +136,7 @@ const TABLE: [string, Symptom, string, number][] = [
     'QuotaExceeded',
     DEADLINE,
   ],
-  ['no node with room', symptom('Unschedulable'), 'Unschedulable', DEADLINE],
+  ['a lack of room on nodes', symptom('Unschedulable'), 'Unschedulable', DEADLINE],
   [
     'a claim that does not exist',
     symptom('Unschedulable', { text: '0/4 nodes are available: persistentvolumeclaim "data" not found.' }),
@@ -162,7 +162,7 @@ const TABLE: [string, Symptom, string, number][] = [
 const VAGUE = new Set(['ContainersNotReady', 'ContainerCreating']);
 
 describe('a rollout with one symptom', () => {
-  test.each(TABLE)('%s', (_, seen, reason, seconds) => {
+  test.each(TABLE)('fails after the time of the rule for %s', (_, seen, reason, seconds) => {
     if (seconds > 0) {
       const before = judgedAfter(seconds - 0.001, seen);
       const { message, culprit } = seen;

@@ -68,7 +68,7 @@ describe('a new revision', () => {
     expect(writes).toEqual(['create ControllerRevision/web-2', 'apply Deployment/web-api']);
   });
 
-  test('causes only a few rollouts for fifty quick changes, and the last one wins', async () => {
+  test('causes only a few rollouts for fifty quick changes, the last of which becomes active', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ContainerCreating');
     const writes: string[] = [];
@@ -101,7 +101,7 @@ describe('a new revision', () => {
     expect(world.status).toMatchObject({ suspended: true, observedSpecGeneration: 6 });
   });
 
-  test('replaces a rollout that hangs after a pause', async () => {
+  test('replaces a hanging rollout after a pause', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ImagePullBackOff');
     world.change(spec('web:broken', 2));
@@ -232,7 +232,7 @@ describe('stored templates', () => {
       .filter(({ metadata }) => metadata.labels?.[SENTINEL_LABEL] === undefined)
       .map(({ metadata }) => metadata.name);
 
-  test('are kept for the last ten changes when none of them started, and then nothing is written', async () => {
+  test('are kept for the last ten changes when all of them have failed, and then nothing is written', async () => {
     const world = new World(spec('web:1', 1));
     world.cluster.stuck.set('api', 'InvalidImageName');
     for (let number = 1; number <= 14; number += 1) {
@@ -244,7 +244,7 @@ describe('stored templates', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('of a burst are removed when the last rollout is complete', async () => {
+  test('are removed after a burst of changes when the last rollout is complete', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ContainerCreating');
     for (let number = 2; number <= 25; number += 1) {

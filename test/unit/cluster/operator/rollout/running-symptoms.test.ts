@@ -39,7 +39,7 @@ const FAULTS: Fault[] = [
     names: 'container app: ImagePullBackOff: Back-off pulling image',
   },
   {
-    cause: 'a digest that is gone',
+    cause: 'a digest that does not exist',
     reason: 'ImagePullFailed',
     status: () => waiting('ErrImagePull', 'registry.test/web@sha256:00: not found'),
     names: 'container app: ErrImagePull: registry.test/web@sha256:00: not found',
@@ -98,13 +98,13 @@ const FAULTS: Fault[] = [
     exitCode: 7,
   },
   {
-    cause: 'a Secret that is gone',
+    cause: 'a missing Secret',
     reason: 'ContainerConfigInvalid',
     status: () => waiting('CreateContainerConfigError', 'secret "token" not found'),
     names: 'container app: CreateContainerConfigError: secret "token" not found',
   },
   {
-    cause: 'no node with room',
+    cause: 'a lack of room on nodes',
     reason: 'Unschedulable',
     status: () => ({
       phase: 'Pending',
@@ -140,14 +140,14 @@ const FAULTS: Fault[] = [
     names: 'SignatureValidationFailed: image signature validation failed',
   },
   {
-    cause: 'a sandbox that cannot be made',
+    cause: 'a sandbox that cannot be created',
     reason: 'ContainerConfigInvalid',
     status: () => waiting('ContainerCreating'),
     warning: { reason: 'FailedCreatePodSandBox', message: 'Failed to create pod sandbox: plugin failed' },
     names: 'FailedCreatePodSandBox: Failed to create pod sandbox: plugin failed',
   },
   {
-    cause: 'a claim that is gone',
+    cause: 'a missing claim',
     reason: 'MountFailed',
     status: () => ({
       phase: 'Pending',
@@ -163,7 +163,7 @@ const FAULTS: Fault[] = [
     names: 'persistentvolumeclaim "data" not found',
   },
   {
-    cause: 'a node that does not answer',
+    cause: 'a node that does not respond',
     reason: 'NodeLost',
     status: () => ({ phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] }),
     names: 'NodeNotReady: node node-1 is not ready',
@@ -183,7 +183,7 @@ const REFUSALS = [
     text: 'pods "web-x" is forbidden: violates PodSecurity "restricted:latest"',
   },
   {
-    cause: 'an admission webhook that does not answer',
+    cause: 'a failing admission webhook',
     reason: 'AdmissionRefused',
     text: 'Internal error occurred: failed calling webhook "w": connection refused',
   },
@@ -282,10 +282,10 @@ function arise(scene: Scene, situation: Situation, status: object, isLost: boole
 const symptomEvents = (world: World, reason: string) =>
   world.events.filter((event) => event.reason === reason);
 
-describe.each(COMPONENTS)('outside a rollout, %s', (component) => {
-  describe.each(SITUATIONS)('with %s', (situation) => {
+describe.each(COMPONENTS)('the status of %s outside a rollout', (component) => {
+  describe.each(SITUATIONS)('after %s', (situation) => {
     test.each(FAULTS)(
-      'names $cause, once, and recovers',
+      'names $cause once, and recovers',
       async ({ cause, reason, status, warning, names, exitCode }) => {
         const scene = await sceneOf(component);
         const { world } = scene;
@@ -354,7 +354,7 @@ describe.each(COMPONENTS)('outside a rollout, %s', (component) => {
     expect(symptomEvents(world, 'Recovered')).toHaveLength(1);
   });
 
-  describe.each(SITUATIONS)('with %s of a ReplicaSet with a hash', (situation) => {
+  describe.each(SITUATIONS)('after %s of a ReplicaSet with a hash', (situation) => {
     test.each(REFUSALS)('names $cause', async ({ reason, text }) => {
       const scene = await sceneOf(component);
       const { world } = scene;
@@ -415,7 +415,7 @@ describe('pods that nodes end repeatedly', () => {
     'UnexpectedAdmissionError',
     'NodeAffinity',
     'TopologyAffinityError',
-  ])('are one symptom with the message of the kubelet: %s', async (reason) => {
+  ])('are one symptom with the message of the kubelet for the reason %s', async (reason) => {
     const scene = await sceneOf('api');
     const { world } = scene;
     endedPods(scene, [{ reason }, { reason }, { reason }]);
@@ -431,11 +431,11 @@ describe('pods that nodes end repeatedly', () => {
   });
 
   test.each([
-    ['one alone', [{ reason: 'Evicted' }]],
-    ['a recent one and an old one', [{ reason: 'Evicted' }, { reason: 'Evicted', minutesAgo: 11 }]],
-    ['a node that shuts down', [{ reason: 'Terminated' }, { reason: 'Terminated' }]],
-    ['ends without a reason', [{}, {}]],
-  ])('are no symptom: %s', async (_, ends) => {
+    ['there is only one', [{ reason: 'Evicted' }]],
+    ['one is recent and one is old', [{ reason: 'Evicted' }, { reason: 'Evicted', minutesAgo: 11 }]],
+    ['the node shuts down', [{ reason: 'Terminated' }, { reason: 'Terminated' }]],
+    ['they have no reason', [{}, {}]],
+  ])('are no symptom when %s', async (_, ends) => {
     const scene = await sceneOf('api');
     endedPods(scene, ends);
     await look(scene.world);
@@ -488,7 +488,7 @@ describe('pods that nodes end repeatedly', () => {
     return { world, component: 'api' };
   };
 
-  test.each(ENDS)('cause one warning when each is ready in between: %s', async (_, reason, how) => {
+  test.each(ENDS)('cause one warning when each is ready in between (%s)', async (_, reason, how) => {
     const scene = await endless();
     const { world } = scene;
     await rounds(scene, 8, how);
@@ -506,7 +506,7 @@ describe('pods that nodes end repeatedly', () => {
     expect(await world.reconcile()).toEqual({ kind: 'settled' });
   });
 
-  test.each(ENDS)('are no symptom of a pod that starts for a later scale-up: %s', async (_, reason, how) => {
+  test.each(ENDS)('are no symptom of a pod that starts for a later scale-up (%s)', async (_, reason, how) => {
     const scene = await endless();
     const { world } = scene;
     await rounds(scene, 3, how);

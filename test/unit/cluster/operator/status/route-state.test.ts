@@ -86,7 +86,7 @@ describe('an HTTPRoute', () => {
   test.each([
     [{ type: 'Accepted', status: 'False', reason: 'NotAllowedByListeners', message: 'no listener' }],
     [{ type: 'ResolvedRefs', status: 'False', reason: 'BackendNotFound', message: 'no Service' }, ACCEPTED],
-  ])('that is refused says why: %j', async (...conditions) => {
+  ])('is reported with the reason when it has the condition %j', async (...conditions) => {
     const shop = world('gateway');
     await shop.converge();
     say(shop, conditions);
