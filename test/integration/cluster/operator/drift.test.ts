@@ -151,7 +151,7 @@ describe('an object that is lost or changed in the cluster', () => {
     [
       'statefulset',
       '-db',
-      podsOf({ hostPID: true }, { name: 'postgres', terminationMessagePolicy: 'File', image: 'postgres:13' }),
+      podsOf({ hostPID: true }, { name: 'database', image: 'postgres:13' }),
       '"postgres:13"',
       '"hostPID":true',
     ],
