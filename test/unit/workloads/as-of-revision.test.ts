@@ -60,7 +60,7 @@ describe('a resource as of a revision', () => {
     }
   });
 
-  test('follows the rest of the spec', () => {
+  test('has the rest of the current spec', () => {
     const before = CASES['every field'] as ManagedDeployment;
     const podTemplate = { ...before.spec.podTemplate, labels: { team: 'other' } };
     const changed = { ...before, spec: { ...before.spec, podTemplate } };

@@ -8,7 +8,7 @@ test.each([
   // The account was given, or lost, the right to read kube-system: nothing is known.
   ['team/a', 'kube-system/b', false],
   ['kube-system/b', 'team/a', false],
-])('%s and %s are surely two clusters: %s', (kept, told, expected) => {
+])('decides whether %s and %s are certainly two clusters: %s', (kept, told, expected) => {
   expect(isAnotherCluster(kept, told)).toBe(expected);
 });
 
@@ -18,6 +18,6 @@ test.each([
   ['team/a', null, 'team/a'],
   ['team/a', 'kube-system/b', 'kube-system/b'],
   ['kube-system/b', 'team/a', 'kube-system/b'],
-])('of %s and %s, %s is kept', (kept, told, expected) => {
+])('compares %s with %s and keeps %s', (kept, told, expected) => {
   expect(keptClusterId(kept, told)).toBe(expected);
 });

@@ -75,7 +75,7 @@ test('reports a disconnected client once, when its request has been handled', as
   expect(the.logged).toEqual(['/slow aborted']);
 });
 
-test('a client that goes in the middle of an answer, or of its own request', async () => {
+test('reports a client that disconnects during a response or during its own request', async () => {
   const the = await world();
   const began = Promise.withResolvers<void>();
   setTimeout(began.resolve, 100);
@@ -106,7 +106,7 @@ test('reports a call within the process once, even if it is aborted', async () =
   expect(the.counted).toEqual(the.logged);
 });
 
-test('a client that takes nothing is cut off some minutes after the time of its answer', () => {
+test('disconnects a client that reads nothing some minutes after the time of its response', () => {
   vi.useFakeTimers();
   const destroy = vi.fn();
   const closing: (() => void)[] = [];

@@ -7,7 +7,7 @@ const KEY = generateSigningKey();
 const authorityOf = (settings: Record<string, string>) => configuredAuthority(loadConfig(settings));
 
 describe('the configured authority of the registry', () => {
-  it('is there with registry and key, and not without a key', () => {
+  it('exists when registry and key are set, and not without a key', () => {
     const settings = { BERTH_REGISTRY: 'https://registry.example.com/apps/' };
     expect(authorityOf(settings)).toBeNull();
     expect(

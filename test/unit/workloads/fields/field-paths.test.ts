@@ -97,15 +97,15 @@ function proveRow(row: FieldRow, spec: ResourceSpec): void {
   }
 }
 
-describe('every row of the table is true', () => {
+describe('the table of fields', () => {
   const rows = FIELD_ROWS.filter(({ field }) => !LISTS.includes(field));
-  test.each(rows.map((row) => [row.field, row] as const))('%s', (field, row) => {
+  test.each(rows.map((row) => [row.field, row] as const))('is true for %s', (field, row) => {
     proveRow(row, SPEC);
     const other = otherThan((SPEC as Record<string, unknown>)[field]);
     if (other !== undefined) proveRow(row, { ...SPEC, [field]: other });
   });
 
-  test('lists keep their entries in the order given', () => {
+  test('omits lists, which keep their entries in the given order', () => {
     const { templates } = render(minimalRequest(SPEC), SELF_HOSTED);
     for (const component of COMPONENTS) {
       const pod = templates[component]?.spec;
@@ -116,12 +116,12 @@ describe('every row of the table is true', () => {
   });
 });
 
-test('every field of the schema has its row, and no row lacks a field', () => {
+test('every field of the schema has a row, and every row has a field', () => {
   expect(FIELD_ROWS.map(({ field }) => field).toSorted()).toEqual(
     schemaFields(resourceSpecSchema).toSorted(),
   );
 });
 
-test('docs/resource-spec.md is what npm run docs writes', () => {
+test('docs/resource-spec.md matches the output of npm run docs', () => {
   expect(storedResourceSpecDoc()).toBe(resourceSpecDoc());
 });

@@ -131,7 +131,7 @@ test.each([
   ['a connection each', 30, 1],
   ['one connection', 1, 30],
 ])(
-  'readers of logs that leave early, on %s, are asked for nothing and take no place',
+  'creates no log request and holds no place for readers that disconnect early on %s',
   async (_, connections, times) => {
     const the = await world();
     await the.leave(LOGS, connections, times);
@@ -145,7 +145,7 @@ test.each([
 test.each([
   ['a connection each', 30, 1],
   ['one connection', 1, 30],
-])('readers of logs of builds that leave early, on %s, take no place', async (_, connections, times) => {
+])('holds no place for readers of build logs that disconnect early on %s', async (_, connections, times) => {
   const the = await world();
   await the.leave(BUILD_LOGS, connections, times);
   the.counts.complete = true;
@@ -157,7 +157,7 @@ test.each([
 test.each([
   ['work', `/v2/listeners/${ID}/work?epoch=1&limit=1`],
   ['requests for logs', `/v2/listeners/${ID}/log-requests?epoch=1`],
-])('a listener that leaves its poll for %s early is handed nothing', async (_, path) => {
+])('hands nothing to a listener that disconnects early from its poll for %s', async (_, path) => {
   const the = await world();
   await the.leave(path, 3, 2);
   expect(the.counts.written).toBe(0);
@@ -165,7 +165,7 @@ test.each([
   expect(the.counts.written).toBe(1);
 });
 
-test('a reader that leaves while its first lines come: its request is closed, though the stream never began', async () => {
+test('closes the log request of a reader that disconnects before the stream begins', async () => {
   const the = await world();
   const first = Promise.withResolvers<void>();
   the.chunk.isLast = false;

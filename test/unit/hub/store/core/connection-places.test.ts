@@ -22,7 +22,7 @@ function setUp(poolSize: number) {
   return { places, given, refused, enter, countOf };
 }
 
-test('a tenant has eight of ten; the others are for another one and the platform', async () => {
+test('gives one tenant at most eight of ten places, and keeps two for other tenants and the platform', async () => {
   const { enter, countOf } = setUp(10);
   enter('crowd', 100);
   enter('other');
