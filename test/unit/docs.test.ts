@@ -1,4 +1,4 @@
-/** README.md and docs/: who runs each block of commands, and whether what the pages name is there. */
+/** README.md and docs/: which test runs each block of commands, and whether the things that the pages name exist. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
@@ -9,7 +9,7 @@ import { serverCommand } from '../../src/cli/server-command.ts';
 import { clientSettings, SETTINGS } from '../../src/config/index.ts';
 import { allShellBlocks, pages, root, shellBlocks, textOf } from '../docs/pages.ts';
 
-/** What a test on one machine does not have. */
+/** Requirements that a test on one machine does not meet. */
 const NEEDS = ['a cluster', 'docker', 'npm and Go alone'];
 /** Variables of clients and tests, which are no settings of a role. */
 const OTHER_VARIABLES = ['BERTH_URL', 'BERTH_API_KEY', 'BERTH_TENANT_ID'];
@@ -71,7 +71,7 @@ describe('a block of commands', () => {
   );
 });
 
-/** Pages whose deployments run on nodes that somebody has. */
+/** Pages whose deployments run on real nodes. */
 const NODE_PAGES = ['docs/install.md', 'docs/remote-listener.md'];
 
 describe('the pages', () => {
@@ -217,7 +217,7 @@ function berthCommands(): { page: string; words: string[] }[] {
       ...text.replaceAll('\\\n', ' ').matchAll(new RegExp(`(?:^|[ (=])${program} ([a-z][^\\n|;)>]*)`, 'gm')),
     ].map(([, found = '']) => ({ page, found })),
   );
-  // Decisions tell of what was refused, too.
+  // Decisions also describe rejected commands.
   const today = [...inline, ...lines].filter(({ page }) => !page.startsWith('docs/decisions/'));
   return today.map(({ page, found }) => ({
     page,

@@ -11,7 +11,7 @@ beforeEach(() => {
   info.mockClear();
 });
 
-/** A check that fails as told, once each, and then finds everything. */
+/** A check that fails with each error once, and then succeeds. */
 const failing = (...errors: Error[]) =>
   vi.fn(async () => {
     const error = errors.shift();

@@ -5,7 +5,7 @@ import { recordingLogger } from '../cluster/kube/support.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Three roles in the order of their start that take so long to stop; when each began and ended, in seconds. */
+/** Stops three roles, in the order of their start, that take this many seconds; reports when each began and ended. */
 async function stopping(api: number, operator: number, listener: number) {
   const start = Date.now();
   const seconds = () => (Date.now() - start) / 1000;

@@ -225,7 +225,7 @@ test('reads the endpoint, headers and sample rate of traces, and shows no header
   expect(problemsOf({ BERTH_TRACES_SAMPLE: '2' })).toHaveLength(1);
 });
 
-/** Secrets that are not any text. */
+/** Values for secrets that must have a certain form. */
 const OF_A_FORM: Readonly<Record<string, string>> = {
   BERTH_ENCRYPTION_KEYS: `k:${KEY}`,
   BERTH_TRACES_HEADERS: 'authorization=canary-7f3a',

@@ -31,17 +31,17 @@ const IMAGES: Readonly<Record<string, (bad: string) => object>> = {
   'build.repository': (bad) => ({ revision: image, build: { ...build, repository: bad } }),
 };
 
-/** What is judged of a host, by the field; how is in the tests that are named. */
+/** What is checked of a host, by the field, and the test that checks it. */
 const HOSTS: Readonly<Record<string, string>> = {
   'routing.url': 'shape: here; whose it is, and the platform’s own: host-claims.test.ts',
   'build.repoUrl': 'shape: here; private addresses: builds/private-host.test.ts',
   'podTemplate.volumes[].nfs.server': 'the policy allows the kind or not: here',
 };
 
-/** Names of fields that hold neither, although they sound like it. */
+/** Names of fields that contain neither an image nor a host. */
 const OTHERS = /imagePullPolicy$|localhostProfile$|imagePullSecrets\[\]\.name$|httpGet/;
 
-/** Whether the operator does not run it: it cannot be read, or it names the field. */
+/** Whether the operator rejects the spec: it cannot be parsed, or a part is forbidden. */
 function isJudged(spec: object, hosting: 'cloud' | 'self_hosted' = 'self_hosted'): boolean {
   const parsed = managedDeploymentSpecSchema.safeParse(spec);
   if (!parsed.success) return true;

@@ -12,7 +12,7 @@ import { leavesOf, structuralLeavesOf } from './schema-walk.ts';
 
 /** Everything that the API server parses as 0. */
 const ZEROS = ['0', '0m', '0Mi', '0.0', '.0', '0.', '-0', '+0', '-0.0Gi', '0e5', '0E-3', '0n', '0k', '00'];
-/** What looks like 0 and is not: it is rounded up. */
+/** Close to 0, but rounded up. */
 const TINY = ['1n', '0.0000000001', '1e-300', '0.5'];
 
 describe('isZeroQuantity', () => {
@@ -29,7 +29,7 @@ const atContainers = (list: string, zero: unknown) =>
     path: [list, 0, 'resources', 'limits', name],
   }));
 
-/** Every quantity of resource_spec: how a limit of it is written; null: it is no limit, and may be 0. */
+/** Every quantity of resource_spec, with specs that set it as a limit; null: it is not a limit, and may be 0. */
 const QUANTITIES: Readonly<Record<string, ((zero: unknown) => { spec: object; path: unknown[] }[]) | null>> =
   {
     'volumes[].emptyDir.sizeLimit': (zero) =>
@@ -43,7 +43,7 @@ const QUANTITIES: Readonly<Record<string, ((zero: unknown) => { spec: object; pa
     'sidecars[].resources.requests.*': null,
   };
 
-/** Numbers that may be 0, because 0 is what it says. */
+/** Numbers for which 0 has a meaning. */
 const NUMBERS_FROM_ZERO = /(?:^|_)(?:min|max)_scale$|[mM]ode$|runAs(?:User|Group)$/;
 
 describe('the validation of resource_spec', () => {
@@ -125,7 +125,7 @@ describe('the validation of the custom resource', () => {
     expect(fromZero.filter((path) => !allowed.test(path))).toEqual([]);
   });
 
-  /** As an earlier CRD let it be stored. */
+  /** A resource as an earlier CRD allowed it to be stored. */
   const stored = (more: object) =>
     ({
       metadata: { name: 'web', namespace: 'shop' },

@@ -220,7 +220,7 @@ describe('counters of finished rollouts and builds', () => {
     for (const { reason } of FAILURE_RULES) expect(ROLLOUT_ENDS.failed).toContain(reason);
   });
 
-  it('count each end, and the durations include it when its duration is known', async () => {
+  it('count each end, and measure its duration when it is known', async () => {
     const metrics = make();
     const { progressed } = metrics.hub().observer;
     const measures: ProgressMeasure[] = [

@@ -26,7 +26,7 @@ describe('an older cluster', () => {
   });
   const resource = resourceOf(request, SELF_HOSTED);
 
-  test('is reported for the restart policies that it does not support', () => {
+  test('does not support newer restart policies, and the message names the required version', () => {
     expect(unsupportedByCluster(resource, on('1.34'))).toEqual([
       {
         path: ['sidecars', 0, 'restartPolicy'],

@@ -230,7 +230,7 @@ describe('resources without a record', () => {
     spec: { ...resourceOf(minimalRequest(), SELF_HOSTED).spec, deploymentId: undefined, tenantId: undefined },
   };
 
-  test('are labelled with their uid', () => {
+  test('are labeled with their uid', () => {
     for (const { object } of desiredObjects(resource, SELF_HOSTED, { templates: null })) {
       expect(object.metadata.labels[LABELS.deploymentId]).toBe(resource.metadata.uid);
       expect(object.metadata.labels).not.toHaveProperty(LABELS.tenantId);

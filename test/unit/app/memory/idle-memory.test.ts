@@ -8,7 +8,7 @@ import { YOUNG_ROOM } from '../../../../src/app/memory/young-generation.ts';
 const MIB = 1024 * 1024;
 const MINUTE = 60_000;
 
-/** Looks in a row, a second apart, at a heap of so many MiB; what is due is collected to 40 MiB. */
+/** Samples a heap of this size in MiB once a second; a collection that is due reduces it to 40 MiB. */
 function follow(rule: ReturnType<typeof collectionRule>, shares: readonly number[], heap: number): boolean[] {
   return shares.map((utilization, index) => {
     const isDue = rule.isDue({ utilization, size: heap * MIB, now: index * 1000 });

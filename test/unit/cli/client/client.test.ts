@@ -14,14 +14,14 @@ afterEach(() => {
   server?.close();
 });
 
-/** A server that answers so; returns its URL. */
+/** Starts a server with this listener; returns its URL. */
 async function answering(listener: RequestListener): Promise<string> {
   server = createServer(listener);
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Runs a command here; what it printed, and its exit code. */
+/** Runs a command in this process; returns its output and its exit code. */
 async function command(words: readonly string[], env: { url: string; apiKey: string; tenantId?: string }) {
   const printed: string[] = [];
   for (const stream of ['log', 'error'] as const)

@@ -7,7 +7,7 @@ import { watch } from '../../../../src/cli/client/watch.ts';
 
 const REVISION = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 
-/** A deployment that has come up, with what a test wants otherwise. */
+/** A deployment that is READY, with the changes of a test. */
 function deployment(more: Partial<Deployment> = {}, progressing = 'RolloutComplete', ready = 'True') {
   const condition = (type: string, status: string, reason: string) => ({
     type,
@@ -29,7 +29,7 @@ function deployment(more: Partial<Deployment> = {}, progressing = 'RolloutComple
   } as unknown as Deployment;
 }
 
-/** What the API answers to each look at the deployment; the last one stays. An error is thrown. */
+/** The API returns these deployments one after the other, and the last one again. An error is thrown. */
 function contextOf(looks: readonly (Deployment | Error)[], revisionStatus = 'DEPLOYED') {
   const notes: string[] = [];
   const left = [...looks];

@@ -23,7 +23,7 @@ const push = (before: number | null, after: number) => ({
   after: commit(after),
 });
 
-/** Takes pushes one after the other, building what each verdict says. */
+/** Handles the pushes in this order, and builds as each verdict requires. */
 function follow(pushes: readonly (readonly [number | null, number])[], start: BranchWatch | null = null) {
   let watch = start;
   let built: string | null = null;
@@ -136,7 +136,7 @@ describe('the watch of a branch', () => {
   });
 
   test('builds a reported commit after a force push from a polled commit back to it', () => {
-    // The push from 2 to 3 was lost, and found by a look.
+    // The push from 2 to 3 was lost, and a poll found it.
     const seen = { ...afterPush(null, push(1, 2)).watch, commit: commit(3) };
     expect(afterPush(seen, push(3, 1))).toMatchObject({ head: commit(1), sure: false });
   });

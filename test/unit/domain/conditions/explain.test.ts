@@ -136,7 +136,7 @@ describe('the remedies', () => {
     } else expect(['fine', 'history']).toContain(remedy.kind);
   });
 
-  // Another source_config revives nothing that has failed, so a PATCH of it alone is no remedy.
+  // A new source_config does not revive a failed revision, so a PATCH of it alone is no remedy.
   const failsWith = (status: RevisionStatus) =>
     new Set(REVISION_TRANSITIONS.filter(({ to }) => to === status).flatMap(({ reasons }) => reasons));
   const TRIED_ON = ['ApplyRefused', 'NamespaceNotAllowed'];
@@ -152,12 +152,12 @@ describe('the remedies', () => {
       }),
   );
 
-  test('contain none for a reason that is not in the list', () => {
+  test('contain no entry for a reason that is not in the list', () => {
     for (const reason of ['NeverHeardOf', 'constructor', '__proto__']) expect(remedyOf(reason)).toBeNull();
   });
 });
 
-describe('a healthy revision', () => {
+describe('a deployed revision', () => {
   test('serves and needs no remedy', () => {
     const explained = explain(facts());
     expect(explained).toMatchObject({
@@ -534,7 +534,7 @@ describe('a connected listener that does not observe the deployment', () => {
   test.each([
     ['unseen', 'NamespaceNotAllowed', 'does not observe the namespace'],
     ['returning', 'ListenerLost', 'has not reported the state of its cluster yet'],
-  ] as const)('makes no knowledge current, and is stated as the cause: %s', (unwatched, reason, text) => {
+  ] as const)('is named as the cause, and no knowledge is current: %s', (unwatched, reason, text) => {
     const explained = explain(facts({ deployment: { unwatched } }));
     expect(explained).toMatchObject({
       serves: 'unknown',

@@ -5,7 +5,7 @@ test.each([
   ['kube-system/a', 'kube-system/a', false],
   ['kube-system/a', 'kube-system/b', true],
   ['team/a', 'team/b', true],
-  // The account was given, or lost, the right to read kube-system: nothing is known.
+  // The account gained or lost the right to read kube-system: the ids cannot be compared.
   ['team/a', 'kube-system/b', false],
   ['kube-system/b', 'team/a', false],
 ])('decides whether %s and %s are certainly two clusters: %s', (kept, told, expected) => {

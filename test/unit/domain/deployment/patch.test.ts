@@ -138,7 +138,7 @@ const patches: fc.Arbitrary<PatchBody> = fc.record(
 ) as fc.Arbitrary<PatchBody>;
 
 describe('applyPatch', () => {
-  test('gets only generated patches that the API accepts', () => {
+  test('is tested only with patches that the API accepts', () => {
     fc.assert(
       fc.property(patches, (patch) => {
         expect(patchBodySchema.safeParse(patch).error).toBeUndefined();
@@ -267,21 +267,21 @@ test('lists the names of changed fields, and never their values', () => {
   ]);
 });
 
-describe('immutable fields', () => {
+describe('an immutable field', () => {
   test.each([
     ['integration_id', { integration_id: LISTENER }],
     ['repo_url', { repo_url: 'https://git.example.com/a' }],
     ['deployment_type', { deployment_type: 'prod' as const }],
     ['listener_id', { listener_id: '01890000-0000-7000-8000-000000000009' }],
     ['listener_config', { listener_config: { cluster_namespace: 'other' } }],
-  ])('include %s', (field, source_config) => {
+  ])('cannot be changed: %s', (field, source_config) => {
     const patched = applyPatch(target(), { source_config });
     expect(patched.issues).toMatchObject([{ type: 'immutable' }]);
     expect(patched.issues[0]?.loc.slice(0, 2)).toEqual(['source_config', field]);
     expect(patched.next.sourceConfig).toEqual(NO_CONFIG);
   });
 
-  test('may be sent back with the values that the server chose', () => {
+  test('may be sent back with the value that the server chose', () => {
     const source_config = { listener_id: LISTENER, listener_config: { cluster_namespace: 'apps' } };
     const patched = applyPatch(target(), { source_config });
     expect(patched).toMatchObject({
@@ -357,9 +357,9 @@ describe('a patch of an internal_image deployment', () => {
   });
 });
 
-describe('masks', () => {
+describe('a mask', () => {
   const stored = target({ secrets: [{ name: 'A', value: 'x' }] });
-  test('keep the stored value, and are rejected for another name', () => {
+  test('keeps the stored value, and is rejected for another name', () => {
     const kept = applyPatch(stored, { secrets: [{ name: 'A', value: '**********' }] });
     expect(kept).toMatchObject({ changed: [], issues: [], next: { secrets: [{ name: 'A', value: 'x' }] } });
     const unknown = applyPatch(stored, { secrets: [{ name: 'B', value: '**********' }] });

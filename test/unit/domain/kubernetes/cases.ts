@@ -4,7 +4,7 @@ import type { z } from 'zod';
 /** `[what, value, path of the expected issue]` */
 export type BadCase = readonly [string, unknown, string];
 
-/** The paths at which a schema finds fault, as dotted text; an unknown key is named as part of the path. */
+/** The paths of the issues of a schema, as dotted text; an unknown key is part of the path. */
 export function issuePaths(schema: z.ZodType, value: unknown): string[] {
   const result = schema.safeParse(value);
   if (result.success) return [];

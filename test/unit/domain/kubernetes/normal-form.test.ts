@@ -1,4 +1,4 @@
-/** Pod templates that mean the same have the same normal form; what the operator and the dry run make of it. */
+/** Pod templates with the same meaning have the same normal form, which the operator and the dry run compare. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';

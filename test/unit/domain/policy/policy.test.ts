@@ -29,7 +29,7 @@ interface Given {
   config?: Partial<SourceConfig>;
   secrets?: Secret[];
   file?: PolicyFile;
-  /** What is there already; absent: it is to be made. */
+  /** The stored configuration; absent: the deployment is new. */
   stored?: Partial<SourceConfig>;
   keptVolumeGi?: number;
 }
@@ -54,7 +54,7 @@ function issues(
   return policyViolations(input, resolvePolicy(hosting, file));
 }
 
-/** The paths that are refused, below resource_spec where they are there. */
+/** The rejected paths; those in resource_spec are relative to it. */
 const refused = (hosting: HostingMode, given: Given) =>
   issues(hosting, given).map(({ loc }) => loc.join('.').replace('source_config.resource_spec.', ''));
 
@@ -156,7 +156,7 @@ const ROWS: readonly Row[] = [
     'allowed',
     'allowed',
   ]),
-  // A list of those that are acted on has holes: in cloud every domain is refused that the policy does not list.
+  // No list of dangerous domains is complete: cloud mode rejects every domain that the policy does not list.
   ...[
     'example.com/owner',
     'k8s.v1.cni.cncf.io/networks',
@@ -332,7 +332,7 @@ describe.each(ROWS)('$what', ({ given, path, ...expected }) => {
   });
 });
 
-describe('a policy file', () => {
+describe('the policy', () => {
   test.each<[string, Given, PolicyFile]>([
     ['privileged', sidecar({ securityContext: { privileged: true } }), { pod_security: 'privileged' }],
     [
@@ -382,13 +382,13 @@ describe('a policy file', () => {
       { metadata: { allowed_keys: ['sidecar.istio.io/*'] } },
     ],
     ['a cap', { spec: { max_scale: 60 } }, { caps: { scale: 60 } }],
-  ])('allows %s', (_what, given, file) => {
+  ])('allows %s when its file does', (_what, given, file) => {
     expect(refused('cloud', given)).not.toEqual([]);
     expect(policyFileSchema.safeParse(file).error).toBeUndefined();
     expect(refused('cloud', { ...given, file })).toEqual([]);
   });
 
-  test('changes one cap of a type, and keeps its other caps and those of other types', () => {
+  test('keeps the other caps of a type and those of other types when its file changes one cap', () => {
     const { caps_by_type: before } = DEFAULT_POLICIES.cloud;
     const file = { caps_by_type: { dev_free: { scale: 2 }, prod: { cpu: 4 } } };
     expect(policyFileSchema.safeParse(file).error).toBeUndefined();
@@ -403,7 +403,7 @@ describe('a policy file', () => {
 
   test('rejects hosts, except a stored one', () => {
     const given = { config: { custom_url: 'https://a.example.com' } };
-    // What the server gave once is no tenant's to take back.
+    // A stored host is accepted again.
     expect(refused('cloud', given)).toEqual(['source_config.custom_url']);
     expect(refused('cloud', { ...given, stored: given.config })).toEqual([]);
     expect(refused('cloud', { ...given, stored: { custom_url: 'https://b.example.com' } })).toEqual([
@@ -439,7 +439,7 @@ describe('a policy file', () => {
     ['memory within the cap', { db_memory_mb: 100_000 }, []],
     ['memory above the cap', { db_memory_mb: 131_073 }, ['db_memory_mb']],
     ['a minimum scale above the cap', { queue_min_scale: 51 }, ['queue_min_scale']],
-  ])('is compared with the effective spec: %s', (_what, spec, fields) =>
+  ])('applies the caps to the sent spec: %s', (_what, spec, fields) =>
     expect(refused('cloud', { spec })).toEqual(fields),
   );
 
@@ -527,7 +527,7 @@ describe('a policy file', () => {
     { caps: { scale: -1 } },
     { caps: { pods: 1 } },
     { metadata: [] },
-  ])('is rejected as %j', (file) => {
+  ])('rejects the file %j', (file) => {
     expect(policyFileSchema.safeParse(file).success).toBe(false);
   });
 });
@@ -630,6 +630,6 @@ test('a pattern matches any text with *, and every other character literally', (
   expect(matchesAny('anything', [])).toBe(false);
   expect(matchesAny('aba', ['aba*ba', 'ab*aba'])).toBe(false);
   expect(matchesAny('a-x-b-y-c', ['a*b*c'])).toBe(true);
-  // As a regular expression this would not end before the universe does.
+  // A backtracking regular expression would not end in any reasonable time.
   expect(matchesAny('a'.repeat(2000), ['*a*a*a*a*a*a*a*a*b'])).toBe(false);
 });

@@ -9,7 +9,7 @@ import {
   withTexts,
 } from '../../../../src/domain/redaction/known-secrets.ts';
 
-/** Whether an index is made or not. */
+/** The masked text, which must be the same with and without an index. */
 const masked = (text: string, ...values: string[]) => {
   const forms = formsOf(values);
   const found = masker(forms)(text) ?? 'withheld';
@@ -101,7 +101,7 @@ describe('values of secrets in a text', () => {
   });
 });
 
-/** What the index must not change: each form, the longest first, as if there were no other way. */
+/** The reference for the index: applies each form, the longest first. */
 function oneByOne(text: string, forms: readonly string[]): string {
   const places = (form: string, probe: string) =>
     [...Array(form.length + 1).keys()].filter((at) => form.startsWith(probe, at)).slice(0, 64);
@@ -228,6 +228,6 @@ test('masks messages and details of a report, and keeps the names of objects', (
     inPlaceFailure: withoutIt,
     symptoms: [withoutIt],
   });
-  // Ready says nothing of a container that fails while its pod is ready in between.
+  // Ready does not show a container that fails while its pod is ready in between.
   expect(tellsOfFailure(report({ conditions: [ready('True')], symptoms }))).toBe(true);
 });

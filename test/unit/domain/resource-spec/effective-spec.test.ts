@@ -260,7 +260,7 @@ describe('componentScale', () => {
     ['min 0', { min_scale: 0, max_scale: 4, queue_min_scale: 0, queue_max_scale: 2 }, '1-4 1-2 0-0 0-0'],
   ])('returns the scale of each component: %s', (_, spec, expected) => expect(scales(spec)).toBe(expected));
 
-  it('is off only for max_scale 0', () => {
+  it('is switched off only by max_scale 0', () => {
     expect([{}, { max_scale: null }, { max_scale: 1 }, { max_scale: 0 }].map(isOff)).toEqual([
       false,
       false,

@@ -232,7 +232,7 @@ describe('an observed revision of a deployment that was switched off', () => {
     const rolling = facts(['DEPLOYING']);
     const off = observed({ off: true, specGeneration: 6 });
     expect(statesAfter(rolling, off)).toEqual(['QUEUED']);
-    // It may be wanted on by now: the cluster was seen off before.
+    // The desired state may be on again: the cluster was observed off before.
     expect(statesAfter(facts(['AWAITING_DEPLOY']), off)).toEqual(['AWAITING_DEPLOY']);
     const wantedOff = (status: RevisionStatus) => facts([status], { switchedOff: true });
     expect(statesAfter(wantedOff('AWAITING_DEPLOY'), off)).toEqual(['QUEUED']);

@@ -132,7 +132,7 @@ describe('the table of revision states', () => {
           told.map(({ revisionId, reason, details }) => [revisionId, reason, details['from'], details['to']]),
         ).toEqual(
           outcome.moves.map(({ id, reason, from, to }) => {
-            // The history has those on their way as UNKNOWN until it tells of the listener's return.
+            // In the history, a revision in progress is UNKNOWN until the listener returns.
             const onItsWay = ['BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING'].includes(from);
             return [id, reason, given.listenerLost === true && onItsWay ? 'UNKNOWN' : from, to];
           }),
@@ -140,7 +140,7 @@ describe('the table of revision states', () => {
       }),
       { numRuns: 20_000, seed: 1 },
     );
-    // Of CREATING nothing is built: nobody makes such a revision.
+    // No build starts in CREATING: no revision is created with this status.
     const table = REVISION_TRANSITIONS.filter(
       ({ from, by }) => by.includes('report') || (by.includes('build') && from !== 'CREATING'),
     ).map(({ from, to }) => `${from} → ${to}`);

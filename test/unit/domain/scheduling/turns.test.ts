@@ -183,7 +183,7 @@ test('gives no place to a caller that gave up, and takes none from another calle
 
 const GROUPS = ['a', 'b', 'c', NOBODY];
 
-/** Those that have a place, and those that wait, as their callers know them. */
+/** The callers that have a place and the callers that wait. */
 class Callers {
   readonly clock = new FakeClock();
   readonly turns: Turns;
@@ -230,7 +230,7 @@ class Callers {
     });
     expect(held.length).toBeLessThanOrEqual(4);
     for (const group of GROUPS) expect(held.filter((each) => each === group).length).toBeLessThanOrEqual(3);
-    // Held back by its share alone: somebody calls back.
+    // Only its share holds it back: a timer must be set.
     const isHeldBack = ({ group }: { group: string }) =>
       held.length < 4 && held.filter((each) => each === group).length < 3;
     if (waiting.some(isHeldBack)) expect(this.clock.timers).toBeGreaterThan(0);

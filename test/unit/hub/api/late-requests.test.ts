@@ -1,4 +1,4 @@
-/** Requests that take too long to arrive, over a real socket. The time is short here; what ends is awaited. */
+/** Requests that take too long to arrive, over a real socket. The timeout is short, and each test waits for the end. */
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -40,7 +40,7 @@ const listener = (path: string, ...headers: string[]) =>
 const LENGTH = 'content-length: 100000';
 const CHUNKED = 'transfer-encoding: chunked';
 
-/** Sends `first`, then `next` again and again until the server ends the connection. @returns what it answered */
+/** Sends `first`, then `next` repeatedly until the server closes the connection. @returns the response */
 function trickle(first: string, next: string, reads = true): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** What metrics hear of requests: which answers wait, and whose fault a failure is. */
+/** What metrics record of requests: whether a response waits, and whether the cluster or the hub caused a failure. */
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
 import type { ZodObject } from 'zod';

@@ -1,4 +1,4 @@
-/** The OpenAPI document of these sources, looked at as a whole; what an API answers is test/integration/hub/api/api-openapi. */
+/** The OpenAPI document of these sources as a whole; test/integration/hub/api/api-openapi covers the responses. */
 import { beforeAll, expect, test } from 'vitest';
 import { openApiDocument } from '../../../../scripts/openapi-document.ts';
 import {
@@ -62,7 +62,7 @@ test('does not require a body without required fields, and its example is an emp
   ]);
 });
 
-/** Names that others give: the owner of a cluster, the cluster itself, the tracing backend, a client. */
+/** Ids that Berth does not assign: those of a cluster, its owner, the tracing backend and a client. */
 const NO_UUIDS: ReadonlySet<string> = new Set(['compute_id', 'cluster_id', 'backend_id', 'request_id']);
 
 /** Who acted, and what a cause is about, may be of any kind. */

@@ -1,4 +1,4 @@
-/** What every query parameter of every route takes, and what it says when it takes something else. */
+/** What every query parameter of every route accepts, and its message for other values. */
 import type { RouteOptions } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { declaringDeps } from '../../../../scripts/openapi-document.ts';
@@ -16,7 +16,7 @@ interface Parameter {
   /** `GET /v2/deployments limit`. */
   readonly title: string;
   readonly schema: JsonSchema;
-  /** What is said of this parameter; null: it is taken, as `value`. */
+  /** The message for this parameter; null: it is accepted as `value`. */
   readonly send: (value: unknown) => { readonly message: string | null; readonly value: unknown };
 }
 
@@ -64,7 +64,7 @@ const OF_LISTENERS = /^GET \/v2\/listeners\/\{id\}\/(work|log-requests) /;
 const ofType = (type: string) =>
   parameters.filter(({ title, schema }) => schema.type === type && !OF_LISTENERS.test(title));
 
-/** Words of the library that checks, and of the language that it is written in. */
+/** Words of the validation library and of JavaScript. */
 const JARGON = /expected|received|invalid|regex|pattern|>=|<=|NaN|undefined|zod/i;
 const BOOLEAN = 'must be true or false (true, True, TRUE, 1, false, False, FALSE and 0 are accepted)';
 

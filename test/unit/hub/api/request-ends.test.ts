@@ -1,4 +1,4 @@
-/** Ends of requests, as metrics and the log see them: of clients that wait, and of those that go away. */
+/** Ends of requests in metrics and in the log: of clients that wait, and of clients that disconnect. */
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { type FastifyReply, fastify } from 'fastify';
@@ -46,7 +46,7 @@ async function world() {
   app.post('/body', async () => ({}));
   const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
   stops.push(() => app.close());
-  /** Sends the text, waits, and goes away. */
+  /** Sends the text, waits, and disconnects. */
   const leave = async (text: string, wait: Promise<void>) => {
     const socket = connect(Number(url.port), '127.0.0.1');
     socket.write(text);
@@ -119,7 +119,7 @@ test('disconnects a client that reads nothing some minutes after the time of its
   expect(destroy).toHaveBeenCalledOnce();
   cutOff(reply(), 60_000);
   for (const close of closing) close();
-  // Its close came before anybody listened for it.
+  // It was closed before the listener was added.
   cutOff({ raw: { destroy, once, destroyed: true } } as unknown as FastifyReply, 60_000);
   expect(vi.getTimerCount()).toBe(0);
   vi.advanceTimersByTime(3_600_000);

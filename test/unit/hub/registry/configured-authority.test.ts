@@ -20,7 +20,7 @@ describe('the configured authority of the registry', () => {
   it.each([
     ['a key without a registry', {}, /BERTH_REGISTRY is not set/],
     [
-      'no key',
+      'a text that is not a key',
       { BERTH_REGISTRY: 'r.example', BERTH_REGISTRY_SIGNING_KEY: 'x' },
       /BERTH_REGISTRY_SIGNING_KEY holds no/,
     ],
@@ -35,7 +35,7 @@ describe('the configured authority of the registry', () => {
       { BERTH_REGISTRY: `r.example/${'a'.repeat(200)}` },
       /BERTH_REGISTRY: images cannot/,
     ],
-  ])('refuses to start with %s', (_what, settings, message) => {
+  ])('rejects %s', (_what, settings, message) => {
     const start = () => authorityOf({ BERTH_REGISTRY_SIGNING_KEY: KEY, ...settings });
     expect(start).toThrow(ConfigError);
     expect(start).toThrow(message);

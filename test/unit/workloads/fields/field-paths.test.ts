@@ -97,15 +97,18 @@ function proveRow(row: FieldRow, spec: ResourceSpec): void {
   }
 }
 
-describe('the table of fields', () => {
+describe('the rendering of fields', () => {
   const rows = FIELD_ROWS.filter(({ field }) => !LISTS.includes(field));
-  test.each(rows.map((row) => [row.field, row] as const))('is true for %s', (field, row) => {
-    proveRow(row, SPEC);
-    const other = otherThan((SPEC as Record<string, unknown>)[field]);
-    if (other !== undefined) proveRow(row, { ...SPEC, [field]: other });
-  });
+  test.each(rows.map((row) => [row.field, row] as const))(
+    'follows the row of %s in the table',
+    (field, row) => {
+      proveRow(row, SPEC);
+      const other = otherThan((SPEC as Record<string, unknown>)[field]);
+      if (other !== undefined) proveRow(row, { ...SPEC, [field]: other });
+    },
+  );
 
-  test('omits lists, which keep their entries in the given order', () => {
+  test('keeps the entries of lists in the given order', () => {
     const { templates } = render(minimalRequest(SPEC), SELF_HOSTED);
     for (const component of COMPONENTS) {
       const pod = templates[component]?.spec;

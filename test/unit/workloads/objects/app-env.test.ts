@@ -92,7 +92,7 @@ describe('the environment of the app container', () => {
   });
 });
 
-describe("OpenTelemetry's variables", () => {
+describe('the variables of OpenTelemetry', () => {
   const withSecrets = (...names: string[]) => ({
     ...minimalRequest(),
     secrets: names.map((secret) => ({ name: secret, value: 'x' })),
@@ -216,7 +216,7 @@ describe("OpenTelemetry's variables", () => {
   );
 });
 
-describe("the environment of the user's containers", () => {
+describe('the environment of the containers of the user', () => {
   const app = appEnv(resourceOf(minimalRequest(), SELF_HOSTED), 'api', SELF_HOSTED);
 
   test('contains the variable of the app when an entry has only its name', () => {

@@ -42,7 +42,7 @@ describe('the pod of a build', () => {
     expect(mounts).toEqual([true, true, false]);
   });
 
-  test('has the proxy for BuildKit and its commands, but not for the step that clones', () => {
+  test('uses the proxy for BuildKit and its commands, but not for the step that clones', () => {
     const { source, image } = podOf({
       proxy: { url: 'http://proxy.example:3128', except: 'a.example,10.0.0.0/8' },
     });

@@ -35,7 +35,7 @@ describe('containerSecurity', () => {
       { capabilities: { add: ['CAP_SYS_ADMIN'] } },
       { capabilities: { add: ['CAP_SYS_ADMIN'] } },
     ],
-  ])('fills in the rest for baseline with %s', (_, given, wanted) => {
+  ])('returns the baseline context for %s', (_, given, wanted) => {
     expect(containerSecurity('baseline', given)).toEqual(wanted);
   });
 

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { limitBodies } from '../../../../../src/hub/api/core/body-limit.ts';
 import { ApiError } from '../../../../../src/hub/api/core/errors.ts';
 
-/** Requests that are not answered until they may be. */
+/** A server that answers no request before `release`. */
 function world() {
   const app = fastify({ bodyLimit: 10_000 });
   app.decorateRequest('caller', null);

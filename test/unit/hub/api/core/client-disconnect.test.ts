@@ -1,4 +1,4 @@
-/** Clients that leave while what they asked for is still looked up: nothing is held for them, and nothing handed to them. */
+/** Clients that disconnect while their request is still handled: they hold no resources, and get no work. */
 import { type AddressInfo, connect } from 'node:net';
 import { fastify } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const LOGS = `/v2/deployments/${ID}/logs?follow=true`;
 const BUILD_LOGS = `/v2/deployments/${ID}/revisions/${ID}/build-logs?follow=true`;
 
 const stops: (() => Promise<void>)[] = [];
-/** As that too much listens for the end of one answer. */
+/** Such as the warning about too many listeners of one response. */
 const warnings: string[] = [];
 const warned = ({ name, message }: Error) => warnings.push(`${name}: ${message}`);
 beforeEach(() => void process.on('warning', warned));
@@ -31,7 +31,7 @@ afterEach(async () => {
   expect(warnings.splice(0)).toEqual([]);
 });
 
-/** The routes on a database that answers when `open` is called, and knows everything that is asked for. */
+/** The routes on a database that responds when `open` is called, and finds every row. */
 async function world() {
   const door = Promise.withResolvers<void>();
   const chunk = { isLast: true, door: Promise.resolve() };
@@ -100,7 +100,7 @@ async function world() {
     return app.close();
   });
   const { port } = app.server.address() as AddressInfo;
-  /** Asks so many times on one connection. */
+  /** Sends this number of requests on one connection. */
   const ask = (path: string, times = 1) => {
     const head = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
     const socket = connect(port, '127.0.0.1');
@@ -114,7 +114,7 @@ async function world() {
     ask,
     open: () => door.resolve(),
     get: (path: string) => fetch(new URL(path, url), { headers: HEADERS }),
-    /** Asks on so many connections, so many times on each, and leaves before anything is found. */
+    /** Sends requests on several connections, and disconnects before the database responds. */
     async leave(path: string, connections: number, times: number) {
       const before = { ...counts };
       const sockets = Array.from({ length: connections }, () => ask(path, times));

@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => app.close());
 
-/** The files that the page of /docs is made of. */
+/** The files of the page /docs. */
 const assets = () =>
   globSync('*', {
     cwd: new URL('../../../../../node_modules/@fastify/swagger-ui/static/', import.meta.url),

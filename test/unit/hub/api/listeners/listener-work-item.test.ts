@@ -84,7 +84,7 @@ describe('a work item with secrets that cannot be decrypted', () => {
     expect([made.spec, made.spec_hash]).toEqual([asEver.spec, asEver.spec_hash]);
   });
 
-  describe('with an unreadable desired revision, while its replacement is being built', () => {
+  describe('while a replacement of the desired revision is being built', () => {
     const source = {
       ...given.deployment,
       source: 'git_host' as const,

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../../../src/hub/store/core/errors.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Notes for which tenant a place was given. */
+/** Records which tenant got a place. */
 function setUp(poolSize: number) {
   const places = new ConnectionPlaces({ poolSize, waitMs: 5_000 });
   const given: string[] = [];
