@@ -125,7 +125,7 @@ describe('containerSchema', () => {
       'env.0.valueFrom.fieldRef.fieldPath',
     ],
     [
-      'an unknown resource',
+      'an unknown resource of a resourceFieldRef',
       from({ resourceFieldRef: { resource: 'limits.gpu' } }),
       'env.0.valueFrom.resourceFieldRef.resource',
     ],

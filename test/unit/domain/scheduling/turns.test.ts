@@ -144,7 +144,7 @@ describe('a busy group', () => {
     expect(begun.join('')).toBe('1234567890abcdefxy');
   });
 
-  test('has no share when it is the group NOBODY, which does not limit other groups either', () => {
+  test('has no share when its calls belong to no tenant, and does not limit other groups then', () => {
     const { clock, begun, takeAll, leave } = setUp({ ...options, maxOfGroup: 3 });
     takeAll(NOBODY, '123');
     takeAll('crowd', 'abc');
