@@ -10,7 +10,7 @@ const downward = (file: object) => v({ downwardAPI: { items: [file] } });
 
 describe('volumeSchema', () => {
   takes(volumeSchema, [
-    ['no source', v({})],
+    ['a volume without a source', v({})],
     ['a configMap', cm({ items: [item({ mode: 0o777 })], defaultMode: 0, optional: true })],
     ['a secret', v({ secret: { secretName: 's.x', items: [], defaultMode: 511, optional: false } })],
     ['an emptyDir', v({ emptyDir: {} })],
@@ -31,9 +31,9 @@ describe('volumeSchema', () => {
         },
       }),
     ],
-    ['projected, empty', v({ projected: {} })],
+    ['an empty projected volume', v({ projected: {} })],
     [
-      'projected, all',
+      'a projected volume with all sources',
       projected(
         { configMap: { name: 'c' } },
         { secret: { name: 's', optional: true } },
@@ -59,7 +59,7 @@ describe('volumeSchema', () => {
   ]);
 
   refuses(volumeSchema, [
-    ['no name', { emptyDir: {} }, 'name'],
+    ['a missing name', { emptyDir: {} }, 'name'],
     ['a bad name', { name: 'V' }, 'name'],
     ['two sources', v({ emptyDir: {}, nfs: { server: 's', path: '/' } }), 'nfs'],
     ['hostPath', v({ hostPath: { path: '/' } }), 'hostPath'],
@@ -104,7 +104,7 @@ describe('volumeSchema', () => {
     ],
     ['an empty projected source', projected({}), 'projected.sources.0'],
     [
-      'two in one projected source',
+      'two sources in one projected source',
       projected({ configMap: { name: 'c' }, secret: { name: 's' } }),
       'projected.sources.0.secret',
     ],
@@ -222,8 +222,8 @@ describe('volumeMountsSchema', () => {
     ['paths below each other', [mount(), mount({ mountPath: '/m/n' })]],
   ]);
   refuses(volumeMountsSchema, [
-    ['no name', [{ mountPath: '/m' }], '0.name'],
-    ['no path', [{ name: 'v' }], '0.mountPath'],
+    ['a missing name', [{ mountPath: '/m' }], '0.name'],
+    ['a missing path', [{ name: 'v' }], '0.mountPath'],
     ['an empty path', [mount({ mountPath: '' })], '0.mountPath'],
     ['a relative path', [mount({ mountPath: 'm' })], '0.mountPath'],
     ['the root', [mount({ mountPath: '//' })], '0.mountPath'],
