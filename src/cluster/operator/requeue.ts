@@ -58,7 +58,19 @@ function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | u
 }
 
 /** When to reconcile again if no event comes first. */
-export function nextReconcile({
+export function nextReconcile(reconciled: Reconciled): ReconcileOutcome {
+  return requeueForReferences(nextChange(reconciled), reconciled.remembered);
+}
+
+/** Requeues while references are forbidden: no watch event reports that their objects were created or deleted. */
+function requeueForReferences(outcome: ReconcileOutcome, { references }: Remembered): ReconcileOutcome {
+  const pauseMs = references?.pauseMs ?? null;
+  if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
+  const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, pauseMs) : pauseMs;
+  return { kind: 'requeue', afterMs };
+}
+
+function nextChange({
   observed,
   decision,
   acted,
