@@ -1,9 +1,9 @@
 import type { Decision } from '../decide/decide.ts';
-import type { Facts } from '../observe/facts.ts';
 import type { Observed } from '../observed.ts';
 import type { Verdict } from '../rollout/rollout.ts';
 import type { Target } from '../rollout/target.ts';
 import { conditionOf, type Finding, no, yes } from './conditions.ts';
+import type { Facts } from './facts.ts';
 import { lackOfServices } from './service-trouble.ts';
 
 /** The condition Progressing: the progress and the result of the rollout. */

@@ -2,12 +2,12 @@ import { LABELS } from '../../../contract/resource/names.ts';
 import { finalizerHold } from '../../../domain/deployment/deletion-hold.ts';
 import { labelValue } from '../../../workloads/labels.ts';
 import { componentName } from '../../../workloads/names.ts';
-import type { Facts } from '../observe/facts.ts';
 import { type ChildObject, childId, type Observed } from '../observed.ts';
 import { hasEnded, isReadyPod, podsOf } from '../pods/pod-trouble.ts';
 import { workloadState } from '../pods/workload-state.ts';
 import type { RevisionRef } from '../rollout/target.ts';
 import { type Finding, no, yes } from './conditions.ts';
+import type { Facts } from './facts.ts';
 import { revisionName } from './rollout-findings.ts';
 
 /** The condition Serving. */
