@@ -5,7 +5,7 @@ import { componentName } from '../../../workloads/names.ts';
 import { type ChildObject, childId, type Observed } from '../observed.ts';
 import { hasEnded, isReadyPod, podsOf } from '../pods/pod-trouble.ts';
 import { workloadState } from '../pods/workload-state.ts';
-import type { RevisionRef } from '../rollout/target.ts';
+import { failureOf, type RevisionRef } from '../rollout/target.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import type { Facts } from './facts.ts';
 import { revisionName } from './rollout-findings.ts';
@@ -16,7 +16,7 @@ export function serving({ observed, decision, activeRevision, off }: Facts): Fin
   if (off) return no('SwitchedOff', 'switched off: nothing serves');
   const { target, components } = decision;
   // During a rollout or rollback, pods of the other revision serve too; at its end, they alone do.
-  const answering = [activeRevision, target.revision, target.failed].find(
+  const answering = [activeRevision, target.revision, failureOf(target)?.failed].find(
     (revision) => revision && hasReadyPod(observed, revision),
   );
   // The counts of the Deployment may be newer than the pod cache.
