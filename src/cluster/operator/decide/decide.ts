@@ -12,7 +12,7 @@ import { withPinnedTemplates } from '../rollout/pinned-service-templates.ts';
 import { rollbackGate } from '../rollout/rollback-gate.ts';
 import { judge, type Rollout, type Verdict } from '../rollout/rollout.ts';
 import { selectTarget } from '../rollout/select-target.ts';
-import type { Target } from '../rollout/target.ts';
+import { isUntouched, type Target } from '../rollout/target.ts';
 import { keptRoutes } from '../status/route-state.ts';
 import { type Comparison, compareAll } from './comparison.ts';
 import { removeOldTemplates } from './history.ts';
@@ -77,7 +77,7 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
 
 /** Whether objects that only the former templates needed may be removed. Pods kept for inspection may still need them. */
 function isComplete(verdict: Verdict, target: Target): boolean {
-  if (target.untouched) return false;
+  if (isUntouched(target)) return false;
   if (verdict.kind === 'failed') return target.kind === 'restored' && verdict.awaited === null;
   return verdict.kind === 'complete' || verdict.kind === 'idle';
 }

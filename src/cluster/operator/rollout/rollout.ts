@@ -15,7 +15,15 @@ import { judgeRollout, type RolloutFailure } from './judge-rollout.ts';
 import { runningSymptoms } from './running-symptoms.ts';
 import type { TrackedSymptoms } from './symptom-records.ts';
 import { type Symptom, symptomsOf } from './symptoms.ts';
-import { type AwaitingRevision, componentsOf, type FailedRevision, isSame, type Target } from './target.ts';
+import {
+  type AwaitingRevision,
+  awaitedBy,
+  componentsOf,
+  type FailedRevision,
+  failureOf,
+  isSame,
+  type Target,
+} from './target.ts';
 
 /** The progress of the components towards the target. */
 export type Verdict =
@@ -91,13 +99,15 @@ function judgeTarget(
       : null);
   const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, recheckAt: null };
   if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };
-  if (target.failed !== null) {
-    return { ...still, verdict: { ...recorded(target.failed), kind: 'failed', seen: false, awaited } };
+  const failed = failureOf(target)?.failed;
+  if (failed !== undefined) {
+    return { ...still, verdict: { ...recorded(failed), kind: 'failed', seen: false, awaited } };
   }
   if (target.templates === null) return { ...still, verdict: { kind: 'idle' } };
   const moving =
     awaited === null ? ({ kind: 'complete' } as const) : ({ kind: 'progressing', awaited } as const);
-  if (target.awaits !== null) return { ...still, ...judgeWait(input, target.awaits, moving) };
+  const awaits = awaitedBy(target);
+  if (awaits !== null) return { ...still, ...judgeWait(input, awaits, moving) };
   if (!mayStart(observed, target)) return { ...still, verdict: { kind: 'waiting' } };
   if (awaited === null && target.store === null) return { ...still, verdict: { kind: 'complete' } };
   if (target.kind !== 'rollout') return { ...still, verdict: moving };
