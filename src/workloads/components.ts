@@ -1,7 +1,7 @@
 import type { V1DeploymentSpec, V1DeploymentStrategy, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { RenderConfig } from '../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
-import type { Component } from '../domain/resource-spec/resource-spec.ts';
+import type { Component } from '../domain/resource-spec/components.ts';
 import type { KubeMetadata, KubeObject, Replicas } from './desired-object.ts';
 import { metadata, selectorLabels } from './labels.ts';
 import { componentName } from './names.ts';

@@ -3,7 +3,7 @@ import { conditionSchema } from '../../domain/conditions/conditions.ts';
 import { culpritSchema } from '../../domain/conditions/failure-source.ts';
 import { dnsLabelSchema } from '../../domain/kubernetes/names.ts';
 import { buildStatusSchema } from '../resource/build.ts';
-import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from '../resource/managed-deployment-status.ts';
+import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from '../resource/definition.ts';
 
 /** Reports and inventories of listeners (part of the listener protocol, see work-protocol.ts). */
 

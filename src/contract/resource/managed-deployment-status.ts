@@ -2,10 +2,8 @@ import { z } from 'zod';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
 import { culpritSchema } from '../../domain/conditions/failure-source.ts';
 import { buildStatusSchema } from './build.ts';
+import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from './definition.ts';
 import { imageString } from './managed-deployment-parts.ts';
-
-/** Maximum number of hosts in a status. Berth creates at most two route objects with one host each. */
-export const MAX_ROUTE_HOSTS = 64;
 
 /** Last observed pod counts of a component, without terminating pods. */
 export const componentStatusSchema = z.strictObject({
@@ -44,9 +42,6 @@ const failureSchema = z.strictObject({
     .optional()
     .describe('ControllerRevision that was active when it failed. Another one is a later change.'),
 });
-
-/** Maximum number of symptoms in a status. */
-export const MAX_SYMPTOMS = 16;
 
 const symptomSchema = z.strictObject({
   component: z.string().max(32).describe('api, queue, orchestrator, executor, database or cache.'),

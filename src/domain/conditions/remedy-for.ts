@@ -1,5 +1,5 @@
 import { APP_CONTAINER_NAME } from '../deployment/reserved.ts';
-import { COMPONENT_FIELDS, COMPONENTS, type Component } from '../resource-spec/resource-spec.ts';
+import { COMPONENT_FIELDS, COMPONENTS, type Component } from '../resource-spec/components.ts';
 import type { Culprit } from './failure-source.ts';
 import { AGAIN, type Remedy, remedyOf } from './remedies.ts';
 import { CAUSES_OF_REASONS } from './remedy-causes.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { COMPONENTS } from '../resource-spec/resource-spec.ts';
+import { COMPONENTS } from '../resource-spec/components.ts';
 
 /** Sources of logs: the components of the app, and the data services that Berth runs. */
 export const LOGGED_COMPONENTS = [...COMPONENTS, 'database', 'cache'] as const;

@@ -1,6 +1,6 @@
 import { commitShaSchema } from '../builds/build.ts';
 import type { BodyIssue } from '../core/body-issue.ts';
-import { eachContainer } from '../kubernetes/each-container.ts';
+import { eachContainer } from '../kubernetes/pod-containers.ts';
 import { imageRepository, isOfRepository, isUnderRegistry } from '../net/image-reference.ts';
 import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import type { HostingMode, Source } from './source.ts';

@@ -67,20 +67,6 @@ export const containerSchema = z
   .describe('A container beside or before the app container.');
 export type Container = z.infer<typeof containerSchema>;
 
-/** Whether an init container starts before the following ones and keeps running with the app. */
-export const isNativeSidecar = ({ restartPolicy }: Pick<Container, 'restartPolicy'>): boolean =>
-  restartPolicy === 'Always';
-
-/** Sidecars that start together with the app. */
-export const ordinary = (sidecars: readonly Container[]): Container[] =>
-  sidecars.filter((container) => !isNativeSidecar(container));
-
-/** Containers that start before the app, in order. Native sidecars come first, so that they run during the init containers. */
-export const startOrder = (sidecars: readonly Container[], inits: readonly Container[]): Container[] => [
-  ...sidecars.filter(isNativeSidecar),
-  ...inits,
-];
-
 /** Maximum number of init containers, and of sidecars. */
 export const MAX_CONTAINERS = 20;
 

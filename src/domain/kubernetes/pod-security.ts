@@ -1,4 +1,4 @@
-import { type ContainerFields, eachContainer } from './each-container.ts';
+import { type ContainerFields, eachContainer } from './pod-containers.ts';
 import type { SecurityContext } from './security-context.ts';
 import type { Volume } from './volume.ts';
 

@@ -9,6 +9,7 @@ import {
   keyToPathListSchema,
   projectedSourcesSchema,
 } from './volume-files.ts';
+import { VOLUME_KINDS } from './volume-kinds.ts';
 
 export {
   MAX_VOLUME_MOUNTS,
@@ -16,19 +17,6 @@ export {
   volumeMountSchema,
   volumeMountsSchema,
 } from './volume-mount.ts';
-
-/** The kinds of volume that the contract knows. */
-export const VOLUME_KINDS = [
-  'configMap',
-  'secret',
-  'emptyDir',
-  'persistentVolumeClaim',
-  'nfs',
-  'projected',
-  'downwardAPI',
-  'csi',
-] as const;
-export type VolumeKind = (typeof VOLUME_KINDS)[number];
 
 const MEDIUM = /^(Memory|HugePages(-[0-9]+(Ki|Mi|Gi)))?$|^HugePages$/;
 const CSI_DRIVER = /^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*$/;

@@ -1,13 +1,8 @@
-import { eachContainer } from '../kubernetes/each-container.ts';
+import { eachContainer } from '../kubernetes/pod-containers.ts';
 import { NANO_PER_UNIT, parseQuantity } from '../kubernetes/quantity.ts';
+import { COMPONENT_FIELDS, COMPONENTS, type Component } from '../resource-spec/components.ts';
 import { effectiveSpec } from '../resource-spec/effective-spec.ts';
-import {
-  COMPONENT_FIELDS,
-  COMPONENTS,
-  type Component,
-  type ResourceSpec,
-  type ResourceSpecField,
-} from '../resource-spec/resource-spec.ts';
+import type { ResourceSpec, ResourceSpecField } from '../resource-spec/resource-spec.ts';
 import type { Caps } from './policy.ts';
 import type { PodView, PolicyView, Violation } from './policy-view.ts';
 

@@ -1,15 +1,11 @@
 import type { Container } from '../kubernetes/container.ts';
-import { eachContainer } from '../kubernetes/each-container.ts';
+import { eachContainer } from '../kubernetes/pod-containers.ts';
 import type { Volume } from '../kubernetes/volume.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
+import { isSecretOfAnother } from './generated-names.ts';
 import type { PodView, Violation } from './policy-view.ts';
 
-/**
- * Rejects references to objects of other deployments: database credentials, environment, pull Secret and volume. Their names
- * end in `-<8 hex digits of the id>-<suffix>`. Every such name that does not belong to the deployment itself is rejected.
- */
-const GENERATED_SECRET = /-[0-9a-f]{8}-(db|db-copy|tls|pull|env-\d+)$/;
-const GENERATED_PART = /-(db|db-copy|tls|pull|env-\d+)$/;
+/** Rejects references to objects that Berth created for another deployment, and to every database volume. */
 const GENERATED_CLAIM = /-[0-9a-f]{8}-db$/;
 
 export interface Reference {
@@ -65,17 +61,6 @@ export function references(spec: ResourceSpec): Reference[] {
     ...(spec.volumes ?? []).flatMap(inVolume),
     ...eachContainer(spec).flatMap(({ container, loc }) => inContainer(container, loc)),
   ];
-}
-
-/** Name of the deployment that an object with this name would belong to. null: not a name of Berth. */
-export function generatedFor(name: string): string | null {
-  const app = name.replace(GENERATED_PART, '');
-  return app === name || app === '' ? null : app;
-}
-
-/** Whether a Secret of this name belongs to another deployment, judging by the name. */
-export function isSecretOfAnother(name: string, appName: string): boolean {
-  return GENERATED_SECRET.test(name) && name.replace(GENERATED_PART, '') !== appName;
 }
 
 /** Every reference to an object of another deployment, and to any database volume. */

@@ -1,4 +1,4 @@
-import { type ContainerAt, eachContainer } from '../kubernetes/each-container.ts';
+import { type ContainerAt, eachContainer } from '../kubernetes/pod-containers.ts';
 import { parseQuantity } from '../kubernetes/quantity.ts';
 import { CONTAINER_DEFAULTS, type DefaultedResource } from '../resource-spec/container-defaults.ts';
 import { matchesAny, type Policy } from './policy.ts';

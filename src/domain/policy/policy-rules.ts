@@ -1,6 +1,6 @@
 import type { BodyIssue } from '../core/body-issue.ts';
 import type { Container } from '../kubernetes/container.ts';
-import { eachContainer } from '../kubernetes/each-container.ts';
+import { eachContainer } from '../kubernetes/pod-containers.ts';
 import { podSecurityViolations } from '../kubernetes/pod-security.ts';
 import { byteLength } from '../kubernetes/text.ts';
 import { canonicalHost } from '../net/url-host.ts';

@@ -1,16 +1,11 @@
 import { APP_CONTAINER_NAME } from '../deployment/reserved.ts';
 import type { DeploymentType } from '../deployment/source.ts';
-import { eachContainer } from '../kubernetes/each-container.ts';
+import { eachContainer } from '../kubernetes/pod-containers.ts';
 import { byteLength } from '../kubernetes/text.ts';
+import { COMPONENT_FIELDS, COMPONENTS } from './components.ts';
 import { connectionShortage } from './connection-budget.ts';
 import { largestScales } from './effective-spec.ts';
-import {
-  COMPONENT_FIELDS,
-  COMPONENTS,
-  milliCpu,
-  type ResourceSpec,
-  type ResourceSpecField,
-} from './resource-spec.ts';
+import { milliCpu, type ResourceSpec, type ResourceSpecField } from './resource-spec.ts';
 
 /**
  * Rules across the fields of a valid resource_spec, as an ordered list of named checks. They are applied to the values to store

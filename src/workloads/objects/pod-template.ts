@@ -9,9 +9,11 @@ import type {
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { APP_CONTAINER_NAME } from '../../domain/deployment/reserved.ts';
-import { type Container, ordinary, startOrder } from '../../domain/kubernetes/container.ts';
-import { VOLUME_KINDS, type Volume } from '../../domain/kubernetes/volume.ts';
-import { COMPONENTS, type Component } from '../../domain/resource-spec/resource-spec.ts';
+import type { Container } from '../../domain/kubernetes/container.ts';
+import { ordinary, startOrder } from '../../domain/kubernetes/pod-containers.ts';
+import type { Volume } from '../../domain/kubernetes/volume.ts';
+import { VOLUME_KINDS } from '../../domain/kubernetes/volume-kinds.ts';
+import { COMPONENTS, type Component } from '../../domain/resource-spec/components.ts';
 import type { PodTemplates } from '../desired-object.ts';
 import { commonLabels, revisionLabels, selectorLabels } from '../labels.ts';
 import { serviceAccountName } from '../names.ts';

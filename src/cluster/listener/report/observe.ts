@@ -1,8 +1,6 @@
 import type { InventoryItem, ObservedReport } from '../../../contract/protocol/report-protocol.ts';
-import {
-  MANAGED_DEPLOYMENT,
-  type ManagedDeploymentStatus,
-} from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
 import type { ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import { contentHash } from '../../../domain/core/hash.ts';

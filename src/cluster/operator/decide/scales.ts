@@ -1,5 +1,5 @@
 import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-deployment.ts';
-import { COMPONENTS, type Component } from '../../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import type { PodTemplates } from '../../../workloads/desired-object.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { ownServicesOf, poolSizeOf } from '../../../workloads/objects/app-env.ts';

@@ -1,7 +1,7 @@
 import type { V1PodSpec } from '@kubernetes/client-node';
 import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-deployment.ts';
 import { UNNAMED_CLAIM } from '../../../domain/conditions/remedy-causes.ts';
-import { eachContainer } from '../../../domain/kubernetes/each-container.ts';
+import { eachContainer } from '../../../domain/kubernetes/pod-containers.ts';
 
 /**
  * Finds the field of the API contract that an error or wait message of the cluster refers to. Kubernetes names the

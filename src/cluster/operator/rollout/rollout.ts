@@ -1,5 +1,5 @@
 import type { ComponentStatus } from '../../../contract/resource/managed-deployment.ts';
-import type { Component } from '../../../domain/resource-spec/resource-spec.ts';
+import type { Component } from '../../../domain/resource-spec/components.ts';
 import { reasonOr } from '../../../domain/revision/revision-transitions.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { isVolumeInUse } from '../access/exclusive-volumes.ts';

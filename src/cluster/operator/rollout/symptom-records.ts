@@ -1,5 +1,5 @@
+import { MAX_SYMPTOMS } from '../../../contract/resource/definition.ts';
 import type { RecordedSymptom } from '../../../contract/resource/managed-deployment.ts';
-import { MAX_SYMPTOMS } from '../../../contract/resource/managed-deployment.ts';
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import type { Culprit } from '../../../domain/conditions/failure-source.ts';
 import { shortened } from '../status/conditions.ts';

@@ -1,6 +1,6 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { Culprit } from '../../../domain/conditions/failure-source.ts';
-import type { Component } from '../../../domain/resource-spec/resource-spec.ts';
+import type { Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { contractField } from '../observe/contract-field.ts';
 import { liveChild, type Observed, type ObservedPod } from '../observed.ts';

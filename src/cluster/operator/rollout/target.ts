@@ -1,6 +1,6 @@
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
-import { COMPONENTS, type Component } from '../../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import type { KubeObject } from '../../../workloads/desired-object.ts';
 import type { ActiveRevision } from '../observed.ts';
 import type { Templates } from './template-selection.ts';

@@ -1,4 +1,4 @@
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import type { ConditionType } from '../../../domain/conditions/conditions.ts';
 import { type Finding, yes } from './conditions.ts';

@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  MANAGED_DEPLOYMENT,
-  type ManagedDeploymentStatus,
-} from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import { canonicalJson } from '../../../domain/core/hash.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject } from '../../kube/client/object.ts';

@@ -2,6 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEPLOYMENT_TYPES, type DeploymentType } from '../../../../src/domain/deployment/source.ts';
 import {
+  COMPONENT_FIELDS,
+  COMPONENTS,
+  type Component,
+} from '../../../../src/domain/resource-spec/components.ts';
+import {
   effectiveSpec,
   hasComponent,
   isOff,
@@ -11,13 +16,7 @@ import {
   type EffectiveResourceSpec,
   effectiveResourceSpecSchema,
 } from '../../../../src/domain/resource-spec/effective-spec-schema.ts';
-import {
-  COMPONENT_FIELDS,
-  COMPONENTS,
-  type Component,
-  type ResourceSpec,
-  resourceSpecSchema,
-} from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { type ResourceSpec, resourceSpecSchema } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { fullResourceSpec, validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 
 function expectOrdered(effective: EffectiveResourceSpec): void {

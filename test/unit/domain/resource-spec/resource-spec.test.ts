@@ -5,6 +5,8 @@ import {
   COMPONENTS,
   componentExists,
   componentFields,
+} from '../../../../src/domain/resource-spec/components.ts';
+import {
   milliCpu,
   RESOURCE_SPEC_FIELDS,
   type ResourceSpec,

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { resourceSpecDoc, storedResourceSpecDoc } from '../../../../scripts/resource-spec-doc.ts';
-import {
-  COMPONENTS,
-  type ResourceSpec,
-  resourceSpecSchema,
-} from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { COMPONENTS } from '../../../../src/domain/resource-spec/components.ts';
+import { type ResourceSpec, resourceSpecSchema } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import type { DesiredObject } from '../../../../src/workloads/desired-object.ts';
 import { FIELD_ROWS } from '../../../../src/workloads/fields/field-paths.ts';
 import type { FieldRow, FieldTarget } from '../../../../src/workloads/fields/field-row.ts';
