@@ -81,7 +81,7 @@ async function limit(kind: string, most: number | null): Promise<void> {
   );
 }
 
-test('a kill between the copy and the Secret that the database reads: one is created from the other', async () => {
+test('creates the Secret of the database from its copy when the operator is killed between the two', async () => {
   const { length } = await world.names('secrets');
   await limit('secrets', length + 1);
   const first = await started('first');
@@ -100,7 +100,7 @@ test('a kill between the copy and the Secret that the database reads: one is cre
   expect(await inOrder('half')).toEqual(before);
 });
 
-test('a kill between the Secrets and the volume: the volume is initialized with the existing password', async () => {
+test('initializes the volume with the existing password when the operator is killed after the Secrets', async () => {
   await limit('persistentvolumeclaims', (await world.names('pvc')).length);
   const first = await started('first');
   await shop('volumeless');
@@ -115,7 +115,7 @@ test('a kill between the Secrets and the volume: the volume is initialized with 
   expect(await inOrder('volumeless')).toEqual(before);
 });
 
-test('a kill while the sentinel is created: there is one sentinel, and the Secrets are unchanged', async () => {
+test('keeps one sentinel and the Secrets when the operator is killed while it creates the sentinel', async () => {
   const first = await started('first');
   const resource = RESOURCES.ControllerRevision;
   const killing = await killWhen(first, { client, namespace: world.namespace, resource }, ({ metadata }) =>
@@ -128,7 +128,7 @@ test('a kill while the sentinel is created: there is one sentinel, and the Secre
   expect(await inOrder('witnessed')).toEqual(before);
 });
 
-test('a Secret and the sentinel lost while no operator runs are created again, and the database continues', async () => {
+test('recreates a Secret and the sentinel that were deleted while no operator ran; the database continues', async () => {
   const first = await started('first');
   const losses = [
     ['reader', 'reader-db'],
@@ -154,7 +154,7 @@ test('a Secret and the sentinel lost while no operator runs are created again, a
   expect(await states()).toEqual(before);
 });
 
-test('a sentinel without its labels gets them back, and a Secret that is deleted afterwards is noticed', async () => {
+test('restores the labels of the sentinel, and then replaces a Secret that is deleted', async () => {
   await started('first');
   await shop('stripped');
   const before = await inOrder('stripped');
@@ -186,7 +186,7 @@ test('a sentinel without its labels gets them back, and a Secret that is deleted
   expect(await inOrder('stripped')).toEqual(before);
 });
 
-test('Secrets deleted before their sentinel exists: the garbage collector removes their references, and the sentinel with the last one', async () => {
+test('the garbage collector removes references to Secrets that never existed, and a sentinel without others', async () => {
   const { namespace } = world;
   const there = await client.create<KubeObject>({
     apiVersion: 'v1',

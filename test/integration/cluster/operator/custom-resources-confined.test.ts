@@ -56,9 +56,9 @@ afterAll(async () => {
   await deleteNamespace(tenant);
 });
 
-describe('accepted resources that are confined', () => {
+describe('an accepted custom resource', () => {
   test.each(HOSTING_MODES.flatMap((hosting) => NETWORK_HOSTS.map((host) => ({ hosting, host }))))(
-    '$hosting: https://$host is one route, of that host alone, to its own Service',
+    'with the URL https://$host gets one route of that host to its own Service ($hosting)',
     async ({ hosting, host }) => {
       const namespace = world.beside[hosting];
       const name = uniqueName('host');
@@ -77,7 +77,7 @@ describe('accepted resources that are confined', () => {
   );
 
   test.each(HOSTING_MODES.flatMap((hosting) => confinedRows.map((row) => ({ ...row, hosting }))))(
-    '$hosting: __proto__ as the name of $what means nothing',
+    'gets no effect of __proto__ as the name of $what ($hosting)',
     async ({ hosting, spec }) => {
       const namespace = world.beside[hosting];
       const name = uniqueName('proto');
@@ -90,7 +90,7 @@ describe('accepted resources that are confined', () => {
     },
   );
 
-  test.each(BOTH)('$hosting: a writer of one namespace reaches no other one', async ({ hosting }) => {
+  test.each(BOTH)('stays in the namespace of its writer ($hosting)', async ({ hosting }) => {
     const [mine, other] = [world.beside[hosting], world.namespaces[hosting]];
     const good = switchedOff(routed('https://a.example.com'));
     const away = resource(uniqueName('away'), good, { namespace: other });
@@ -118,7 +118,7 @@ describe('a repository at a private address', () => {
     );
   }
 
-  test.each(PRIVATE_REPOSITORIES)('%s is built nowhere', async (url) => {
+  test.each(PRIVATE_REPOSITORIES)('is not built (%s)', async (url) => {
     const build = await buildOf('cloud', url);
     expect(build).toMatchObject({ phase: 'Failed', reason: 'GitHostRefused' });
     expect(build.message).toContain('private address');
@@ -126,7 +126,7 @@ describe('a repository at a private address', () => {
     expect(await buildOf('self_hosted', url)).toMatchObject({ reason: 'BuildsUnavailable' });
   });
 
-  test('builds a public one, with the only Job that exists', async () => {
+  test('gets no Job, unlike a repository at a public address', async () => {
     const { job, phase } = await buildOf('cloud', 'https://git.example.com/a/b');
     expect(phase).toBe('Running');
     expect(await list(world.builds, 'jobs')).toEqual([`job.batch/${job}`]);
@@ -142,7 +142,7 @@ describe("sizes above the policy, in a tenant's namespace", () => {
   };
 
   test.each(Object.entries(reported))(
-    '%s is accepted, and the namespace gets no object of it',
+    'are accepted and reported, and the namespace gets no pod or volume (%s)',
     async (size, why) => {
       const row = sizesAboveCloud.find(({ what }) => what === `${size} above it`);
       const name = uniqueName('large');

@@ -70,9 +70,9 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => world.end());
 
-describe('a bad input, sent as a custom resource', () => {
+describe('an invalid input in a custom resource', () => {
   test.each(ALL.map((sent) => ({ ...sent.row, ...sent, sent })))(
-    '$hosting: $row.row: $what',
+    'is rejected or pruned, and the field is named ($hosting, $row.row: $what)',
     async ({ hosting, row, sent }) => {
       const outcome = outcomes.get(sent);
       if (row.unknown !== undefined) return await isLeftOut(sent, outcome);
@@ -97,12 +97,12 @@ describe('a bad input, sent as a custom resource', () => {
     await world.told(world.beside[hosting], outcome.name, 'SwitchedOff');
   }
 
-  test('covers all ways of rejection: by the rules of the CRD, by pruning, by the operator', () => {
+  test('is rejected by the rules of the CRD, by pruning, or by the operator', () => {
     const kinds = Map.groupBy(outcomes.values(), ({ kind }) => kind);
     expect([...kinds].map(([kind]) => kind).sort()).toEqual(['left out', 'refused', 'taken']);
   });
 
-  test('creates no pod, route or Job for any of them', async () => {
+  test('gets no pod, route or Job', async () => {
     // Objects that lead to no pod are created before that is known.
     const harmless = /^(service|serviceaccount|endpoints|endpointslice\.discovery\.k8s\.io)\/bad-/;
     for (const namespace of Object.values(world.namespaces)) {
@@ -111,7 +111,7 @@ describe('a bad input, sent as a custom resource', () => {
     }
   });
 
-  test('lists the inputs of the design that are not sent, with the reason', () => {
+  test('is sent for every input of the design, except those in a list with reasons', () => {
     expect(droppedRows()).toMatchInlineSnapshot(`
       {
         "address": [

@@ -85,7 +85,7 @@ async function ready(name: string, more: object = {}) {
 }
 const spec = (resource_spec: object) => ({ source_config: { resource_spec } });
 
-describe('a database and a cache of its own', () => {
+describe('the database and the cache of a deployment', () => {
   test.concurrent('are ready before any component is created; the status is AWAITING_DATABASE until then', async () => {
     const made: string[] = [];
     const created = await berth.create(smallDeployment('waiting'));
@@ -178,7 +178,7 @@ describe('a database and a cache of its own', () => {
     expect(await kept(app)).toEqual(before);
   });
 
-  test.concurrent('keep the database if a change to a custom URI fails', async () => {
+  test.concurrent('stay in use if a change to a custom URI fails', async () => {
     const { id, app, active_revision_id } = await ready('stays');
     const before = await kept(app);
     const pod = await podUid(app, 'database');

@@ -119,7 +119,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     expect(await serving.stop()).toEqual([]);
   });
 
-  test('may change pool size and scale at once: pods and their connections stay consistent', async () => {
+  test('may change pool size and scale at once, and pods and their connections stay consistent', async () => {
     const of = (poolSize: number, count: number) => ({
       database: { poolSize, external: false },
       components: { api: scale(count) },
