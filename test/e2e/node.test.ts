@@ -67,7 +67,7 @@ describe.skipIf(whySkipped() !== undefined)('a real node', () => {
   it('leaves no process, mount, cgroup or folder when the process that started it is killed with SIGKILL', async () => {
     const child = fork(victim, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     const stateDir = await new Promise<string>((resolve, reject) => {
-      child.once('message', (told) => resolve(String(told)));
+      child.once('message', (message) => resolve(String(message)));
       child.once('exit', (code) => reject(new Error(`it ended with ${code}`)));
     });
     expect(leftovers(stateDir)).not.toEqual([]);

@@ -179,17 +179,17 @@ describe('the git server', () => {
 
   test('can hang, stop, and restart on the same port', async () => {
     await host.commitFiles('team/gone', { 'a.txt': 'a' });
-    const look = () => git('ls-remote', withToken('team/gone'), 'main');
+    const listRefs = () => git('ls-remote', withToken('team/gone'), 'main');
     const from = host.requests.length;
     host.hang = true;
-    const hanging = look().catch((error: Error) => error.message);
+    const hanging = listRefs().catch((error: Error) => error.message);
     await waitFor('the request', async () => host.requests.length > from, { timeoutMs: 30_000 });
     await host.halt();
     expect(await hanging).toMatch(/unable to access|failed/);
-    await expect(look()).rejects.toThrow(/Couldn't connect|refused/);
+    await expect(listRefs()).rejects.toThrow(/Couldn't connect|refused/);
     host.hang = false;
     await host.start();
-    expect(await look()).toContain('refs/heads/main');
+    expect(await listRefs()).toContain('refs/heads/main');
   });
 });
 

@@ -133,14 +133,14 @@ test('retries a build whose Job or pod is lost, and fails it after the third att
   const { build } = await world.until(
     name,
     'tried again',
-    ({ build: told }) => told?.attempt === 2 && told.phase === 'Running',
+    ({ build: reported }) => reported?.attempt === 2 && reported.phase === 'Running',
   );
   expect(build?.job).toBe(`${job}-2`);
   await builds.kubectl('delete', 'job', `${job}-2`);
   await world.until(
     name,
     'tried a third time',
-    ({ build: told }) => told?.attempt === 3 && told.phase === 'Running',
+    ({ build: reported }) => reported?.attempt === 3 && reported.phase === 'Running',
   );
   await builds.kubectl('delete', 'pod', await builds.pod(`${job}-3`), '--wait=false');
   const last = await phase(name, 'Failed');
@@ -199,8 +199,8 @@ test('replaces the build of a revision by the build of a newer revision', async 
   const old = await ask('newest');
   await phase(old.name, 'Running');
   const fresh = await ask('newest', { number: 2 });
-  const { build } = await world.until('newest', 'builds the newer one', ({ build: told }) => {
-    return told?.revisionId === fresh.revisionId && told.phase === 'Running';
+  const { build } = await world.until('newest', 'builds the newer one', ({ build: reported }) => {
+    return reported?.revisionId === fresh.revisionId && reported.phase === 'Running';
   });
   expect(build).toMatchObject({ number: 2, attempt: 1, job: fresh.job });
   expect((await builds.jobs()).map(({ metadata }) => metadata.name)).toEqual([fresh.job]);
@@ -233,8 +233,8 @@ test('reports a Job of the same name with another owner', async () => {
   await ask('taken', { revisionId });
   const { build } = await world.until(
     'taken',
-    'told of it',
-    ({ build: told }) => told?.reason === 'Conflict',
+    'reported',
+    ({ build: reported }) => reported?.reason === 'Conflict',
   );
   expect(build).toMatchObject({
     phase: 'Waiting',

@@ -48,7 +48,7 @@ let guarded: LocalRegistry;
 /** Accepts connections and never responds. */
 let silent: { host: string; asked: string[] };
 /** Responds as the test specifies. */
-let told: { host: string; answer: RequestListener };
+let scripted: { host: string; answer: RequestListener };
 /** Digests of two images that a tag may point to. */
 let first: string;
 let second: string;
@@ -89,10 +89,10 @@ beforeAll(async () => {
   [registry, guarded] = await Promise.all([startRegistry(), startGuarded()]);
   const asked: string[] = [];
   silent = { asked, host: await serve(({ url = '' }) => asked.push(url)) };
-  const answers: typeof told = { host: '', answer: (_, response) => response.writeHead(503).end() };
+  const answers: typeof scripted = { host: '', answer: (_, response) => response.writeHead(503).end() };
   answers.host = await serve((request, response) => answers.answer(request, response));
-  told = answers;
-  const hosts = [registry.host, guarded.host, silent.host, told.host];
+  scripted = answers;
+  const hosts = [registry.host, guarded.host, silent.host, scripted.host];
   [first, berth] = await Promise.all([
     pushBaseImage('static', registry.host).then(({ digest }) => digest),
     startWholeBerth('digests', {
@@ -277,8 +277,12 @@ test('calls a private registry with the Secrets of image_pull_secrets, and uses 
   await Promise.all([berth.ready(with_.id), berth.ready(without.id)]);
   expect(imageOf(await workload(with_.id))).toBe(`${image}@${digest}`);
   expect(imageOf(await workload(without.id))).toBe(image);
-  const told = await berth.until(without.id, 'unresolved', (now) => imageReady(now) === 'ImageUnresolved');
-  const message = told.conditions.find(({ type }) => type === 'ImageReady')?.message;
+  const unresolved = await berth.until(
+    without.id,
+    'unresolved',
+    (now) => imageReady(now) === 'ImageUnresolved',
+  );
+  const message = unresolved.conditions.find(({ type }) => type === 'ImageReady')?.message;
   expect(message).toMatch(/denies access \(status 401\)$/);
   expect(await revisionOf(without.id, 1)).toMatchObject({ status: 'DEPLOYED', resolved_image: null });
 });
@@ -312,23 +316,23 @@ test('delays only the deployments of a registry that hangs, and only for the tim
 });
 
 test('runs a revision with one digest when the operator is killed while the registry responds', async () => {
-  const image = `${told.host}/team/killed:1`;
+  const image = `${scripted.host}/team/killed:1`;
   const digests = ['a', 'b', 'c'].map((character) => `sha256:${character.repeat(64)}`);
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
-  told.answer = (_, response) => {
+  scripted.answer = (_, response) => {
     response.setHeader('docker-content-digest', digests[0] ?? '').end(() => isAsked());
   };
   const created = await berth.create(alone('killed', image));
   await asked;
   await berth.process().stop('SIGKILL');
-  told.answer = (_, response) => response.setHeader('docker-content-digest', digests[1] ?? '').end();
+  scripted.answer = (_, response) => response.setHeader('docker-content-digest', digests[1] ?? '').end();
   await berth.restart();
   await berth.ready(created.id);
   const pinned = imageOf(await workload(created.id)) ?? '';
   expect([`${image}@${digests[0]}`, `${image}@${digests[1]}`]).toContain(pinned);
   await resolved(created.id, 1, pinned);
 
-  told.answer = (_, response) => response.setHeader('docker-content-digest', digests[2] ?? '').end();
+  scripted.answer = (_, response) => response.setHeader('docker-content-digest', digests[2] ?? '').end();
   const patched = await berth.call('PATCH', path(created.id), {
     source_config: { resource_spec: { labels: { team: 'killed' } } },
   });

@@ -363,7 +363,7 @@ describe('the signing key', () => {
       JSON.parse(await runBerth(berth.stateDir, ['keys', 'rotate-registry', '--json', ...args], changed));
     expect(await rotate()).toMatchObject({ redelivered: 4 });
     await waitFor(
-      'every Secret to be looked at',
+      'every Secret to be delivered',
       async () => (await rotate('--dry-run')).pending === 0 || undefined,
       {
         timeoutMs: 60_000,

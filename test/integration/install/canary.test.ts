@@ -221,7 +221,7 @@ async function failingApply(): Promise<void> {
     ...body('stranded', STRANDED),
     source_config: { listener_config: { cluster_namespace: closed } },
   });
-  await berth.until(stranded.id, 'a refusal told', ({ conditions }) =>
+  await berth.until(stranded.id, 'a reported rejection', ({ conditions }) =>
     conditions.some(
       ({ type, status, reason }) => type === 'Ready' && status === 'False' && reason !== 'Reconciling',
     ),
@@ -234,9 +234,9 @@ async function outage(): Promise<void> {
   const down = await send('POST', '/v2/deployments', { body: body('down', REFUSED) });
   expect(down.status).toBe(503);
   expect((await send('GET', `/v2/deployments/${id}`)).status).toBe(503);
-  const told = async () =>
+  const isLogged = async () =>
     logFiles(berth.stateDir).some(({ name, text }) => name === 'listener.log' && text.includes('HTTP 503'));
-  await waitFor('the listener to be answered with an error', told, { timeoutMs: 60_000 });
+  await waitFor('the listener to be answered with an error', isLogged, { timeoutMs: 60_000 });
   await server.startServer();
   await waitFor(
     'the API to answer again',

@@ -104,7 +104,7 @@ describe('the metrics of running roles', () => {
   test('cover durations, leadership and queues, and have every name that dashboard and alerts use', async () => {
     const [hub, lister, leader] = [
       await waitFor(
-        'the hub to tell of a deployment that is READY',
+        'the metrics of a READY deployment',
         async () => {
           const text = await scrape(berth.process());
           const isSeen =
@@ -189,8 +189,8 @@ describe('the logs', () => {
       expect(act).toMatchObject({ ...change, resource: applied?.['resource'] });
       expect(act['reconcileId']).toMatch(/^[0-9a-f]{8}-[0-9a-z]+$/);
     }
-    const looks = new Set(acts.map((act) => act['reconcileId']));
-    expect(looks.size).toBeGreaterThan(1);
+    const reconciles = new Set(acts.map((act) => act['reconcileId']));
+    expect(reconciles.size).toBeGreaterThan(1);
     expect(lines(operator, 'reported a status transition').map(({ reason }) => reason)).toContain(
       'RolloutComplete',
     );
@@ -209,8 +209,8 @@ describe('the traces', () => {
         wanted.every((name) => ofChange().some((span) => span.name === name)) ? ofChange() : undefined,
       PATIENCE,
     );
-    const told = new Map(spans.map(({ name, resource }) => [name, resource['service.name']]));
-    expect(wanted.map((name) => told.get(name))).toEqual([
+    const services = new Map(spans.map(({ name, resource }) => [name, resource['service.name']]));
+    expect(wanted.map((name) => services.get(name))).toEqual([
       'berth-api',
       'berth-api',
       'berth-listener',

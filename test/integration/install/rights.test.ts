@@ -144,7 +144,7 @@ async function barred(): Promise<void> {
   await apply(byHand('barred', 'Delete'));
   const left = new Set(BARRED);
   await waitFor(
-    'each kind to be looked at',
+    'each kind to be read',
     async () => {
       const { used } = use.seen({ account: 'berth-operator', namespace: berth.namespace });
       for (const kind of left) {

@@ -111,8 +111,8 @@ test.each(PROTOCOLS)(
     expect(await find(name('refuse'))).toBeUndefined();
     const answer = { kind: 'answer', status: 429, headers: { 'retry-after': '7' } } as const;
     proxy.add({ match: creates, fault: answer, times: 1 });
-    const told = { kind: 'too_many_requests', retryAfterMs: 7_000 };
-    await expect(client.create(configMap(name('answer')))).rejects.toMatchObject(told);
+    const throttled = { kind: 'too_many_requests', retryAfterMs: 7_000 };
+    await expect(client.create(configMap(name('answer')))).rejects.toMatchObject(throttled);
     const held = proxy.add({ match: creates, fault: { kind: 'hold' }, times: 1 });
     const giveUp = new AbortController();
     const creating = client.create(configMap(name('hold')), { signal: giveUp.signal });
@@ -176,16 +176,16 @@ test('drops the selected events with "filter-watch", also of a watch that is alr
   const { proxy, client } = await through();
   const { make, sees } = await follow(client, 'filter');
   await vi.waitFor(() => expect(proxy.exchanges().some(watches)).toBe(true), PATIENCE);
-  const told: string[] = [];
+  const seen: string[] = [];
   const drop = ({ type, object }: { type: string; object: { metadata: { name?: string } } }) => {
-    told.push(`${type} ${object.metadata.name}`);
+    seen.push(`${type} ${object.metadata.name}`);
     return object.metadata.name === 'filter.b';
   };
   const dropping = proxy.add({ match: watches, fault: { kind: 'filter-watch', drop } });
   expect(dropping.taken()).toBe(1);
   for (const name of ['a', 'b', 'c']) await make(name);
   await sees('a', 'c');
-  expect(told).toEqual(['ADDED filter.a', 'ADDED filter.b', 'ADDED filter.c']);
+  expect(seen).toEqual(['ADDED filter.a', 'ADDED filter.b', 'ADDED filter.c']);
   dropping.remove();
   await make('d');
   await sees('a', 'c', 'd');

@@ -9,7 +9,7 @@ import { TAKEOVER_PAUSE_MS } from '../../../src/cluster/operator/rollout/rollout
 import { waitFor } from '../../cluster/wait.ts';
 import { smallDeployment, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
 import { type Course, History } from '../harness/history.ts';
-import { keepLedger, type Ledger } from '../harness/ledger.ts';
+import { type Ledger, startLedger } from '../harness/ledger.ts';
 import { adminClient } from '../harness/rollouts.ts';
 
 let berth: WholeBerth;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   client = await adminClient();
   [history, ledger] = await Promise.all([
     History.start(client, berth.namespace),
-    keepLedger(berth.databaseUrl),
+    startLedger(berth.databaseUrl),
   ]);
 });
 afterAll(async () => {

@@ -83,7 +83,7 @@ describe('the objects of a deployment', () => {
     }
     for (const { metadata } of await unownedOf(created.id)) {
       expect(metadata.name).toContain(app);
-      // Nothing that goes with the custom resource; the witness of the Secrets is theirs (decision 0023).
+      // These must outlive the custom resource. The Secrets own their sentinel (decision 0023).
       const owners = metadata.ownerReferences?.map(({ kind }) => kind) ?? [];
       expect(owners.filter((kind) => kind !== 'Secret')).toEqual([]);
     }

@@ -42,7 +42,7 @@ describe('kill -9', () => {
       );
       const names = secrets.items
         .filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind !== 'StatefulSet')
-        // The witness of the Secrets (decision 0023) is named after their uids.
+        // The sentinel of the Secrets (decision 0023) is named after their uids.
         .map(({ kind, metadata }) => `${kind} ${metadata.name.replace(/^.*?-[0-9a-f]{8}-/, '')}`)
         .map((name) => name.replace(/ secrets-[0-9a-f]{8}$/, ' secrets'))
         .sort();

@@ -44,15 +44,15 @@ describe('names', () => {
 describe('what is read when asked', () => {
   it('asks the database once for all metrics of two scrapes, and tells everything it said', async () => {
     const metrics = make();
-    let looks = 0;
+    let queries = 0;
     const fleet = async () => {
-      looks += 1;
+      queries += 1;
       return FLEET;
     };
     metrics.hub().database({ fleet, pool: () => POOL });
     await metrics.registry.metrics();
     const text = await metrics.registry.metrics();
-    expect(looks).toBe(1);
+    expect(queries).toBe(1);
     for (const line of [
       'berth_deployments{status="UNKNOWN"} 2',
       'berth_deployments{status="READY"} 3',

@@ -44,7 +44,7 @@ const shop = (name: string, revision = 1) =>
   });
 const dataOf = async (name: string) => (await world.get('secret', name))?.['data'];
 const uidOf = async (kind: string, name: string) => (await world.get(kind, name))?.metadata.uid;
-const witnessesOf = (name: string) =>
+const sentinelsOf = (name: string) =>
   world.names('controllerrevisions.apps', `app.kubernetes.io/instance=${name},berth.dev/witness`);
 
 /** Ready, with two equal Secrets, a sentinel for them, and no report of lost ones. */
@@ -54,7 +54,7 @@ async function inOrder(name: string): Promise<unknown> {
   const data = await dataOf(`${name}-db`);
   expect(data).toMatchObject({ password: expect.stringMatching(/./) });
   expect(await dataOf(`${name}-db-copy`)).toEqual(data);
-  await waitFor('one witness', async () => (await witnessesOf(name)).length === 1, {
+  await waitFor('one sentinel', async () => (await sentinelsOf(name)).length === 1, {
     timeoutMs: 60_000,
     intervalMs: 100,
   });
@@ -144,7 +144,7 @@ test('recreates a Secret and the sentinel that were deleted while no operator ra
   const before = await states();
   await kill(first);
   for (const [name, secret] of losses) {
-    await world.kubectl('delete', 'controllerrevision', ...(await witnessesOf(name)));
+    await world.kubectl('delete', 'controllerrevision', ...(await sentinelsOf(name)));
     await world.kubectl('delete', 'secret', secret);
   }
   await started('second');
@@ -158,24 +158,31 @@ test('restores the labels of the sentinel, and then replaces a Secret that is de
   await started('first');
   await shop('stripped');
   const before = await inOrder('stripped');
-  const [name = ''] = await witnessesOf('stripped');
-  const look = async () => (await world.get('controllerrevisions.apps', name))?.metadata;
-  const witness = await look();
+  const [name = ''] = await sentinelsOf('stripped');
+  const metadataOfSentinel = async () => (await world.get('controllerrevisions.apps', name))?.metadata;
+  const sentinel = await metadataOfSentinel();
   const strippings = [
     ['app.kubernetes.io/managed-by'],
     ['app.kubernetes.io/instance'],
     ['berth.dev/inputs-hash'],
     ['berth.dev/witness'],
-    Object.keys(witness?.labels ?? {}),
+    Object.keys(sentinel?.labels ?? {}),
   ];
   for (const labels of strippings) {
     await world.kubectl('label', 'controllerrevision', name, ...labels.map((label) => `${label}-`));
-    await waitFor(`${labels} again`, async () => isDeepStrictEqual((await look())?.labels, witness?.labels), {
-      timeoutMs: 60_000,
-      intervalMs: 100,
-    });
+    await waitFor(
+      `${labels} again`,
+      async () => isDeepStrictEqual((await metadataOfSentinel())?.labels, sentinel?.labels),
+      {
+        timeoutMs: 60_000,
+        intervalMs: 100,
+      },
+    );
   }
-  expect(await look()).toMatchObject({ uid: witness?.uid, ownerReferences: witness?.ownerReferences });
+  expect(await metadataOfSentinel()).toMatchObject({
+    uid: sentinel?.uid,
+    ownerReferences: sentinel?.ownerReferences,
+  });
   const former = await uidOf('secret', 'stripped-db');
   await world.kubectl('delete', 'secret', 'stripped-db');
   await waitFor(
@@ -194,7 +201,7 @@ test('the garbage collector removes references to Secrets that never existed, an
     metadata: { name: 'stays', namespace },
   });
   const gone = { name: 'gone', uid: randomUUID() };
-  const witness = (name: string, secrets: readonly { name: string; uid: string }[]) =>
+  const createSentinel = (name: string, secrets: readonly { name: string; uid: string }[]) =>
     client.create({
       apiVersion: 'apps/v1',
       kind: 'ControllerRevision',
@@ -207,15 +214,15 @@ test('the garbage collector removes references to Secrets that never existed, an
       data: {},
     });
   const stays = { name: 'stays', uid: there.metadata.uid ?? '' };
-  await Promise.all([witness('half-there', [stays, gone]), witness('not-there', [gone])]);
-  const look = async (name: string) => await world.get('controllerrevisions.apps', name);
+  await Promise.all([createSentinel('half-there', [stays, gone]), createSentinel('not-there', [gone])]);
+  const getSentinel = async (name: string) => await world.get('controllerrevisions.apps', name);
   await waitFor(
     'only the one that is there',
     async () => {
-      const half = await look('half-there');
-      return half?.metadata.ownerReferences?.length === 1 && (await look('not-there')) === undefined;
+      const half = await getSentinel('half-there');
+      return half?.metadata.ownerReferences?.length === 1 && (await getSentinel('not-there')) === undefined;
     },
     { timeoutMs: 60_000, intervalMs: 100 },
   );
-  expect((await look('half-there'))?.metadata.ownerReferences).toMatchObject([stays]);
+  expect((await getSentinel('half-there'))?.metadata.ownerReferences).toMatchObject([stays]);
 });

@@ -115,7 +115,7 @@ describe('a custom resource that another account changes', () => {
     expect(after.spec).toEqual(before.spec);
     expect(after.metadata.labels).toMatchObject({ team: 'blue' });
     await eventually(
-      'told',
+      'the event',
       async () =>
         (
           await fixture.hub.store.sql(
@@ -165,7 +165,7 @@ describe('a custom resource that another account changes', () => {
     const { kubectlAsAdmin } = await import('../../harness/environment.ts');
     await kubectlAsAdmin(['apply', '-n', fixture.namespace, '-f', '-'], manifest);
     await fixture.deploy('taken', added);
-    const events = await eventually('told', async () => {
+    const events = await eventually('the event', async () => {
       const rows = await fixture.hub.store.sql<{ message: string }>(
         `SELECT message FROM events WHERE deployment_id = $1 AND reason = 'Conflict'`,
         [added.id],
@@ -196,7 +196,7 @@ describe('a custom resource that another account changes', () => {
   it('is reported with a reason when the listener may not use its namespace', async () => {
     const record = await fixture.deploy('elsewhere', { namespace: 'kube-system' });
     await eventually(
-      'told',
+      'the event',
       async () =>
         (
           await fixture.hub.store.sql(

@@ -470,7 +470,7 @@ describe('the custom resource', () => {
       delete properties['status']?.properties['dataImages'];
     });
     await until(
-      'the older one to be told',
+      'the older one to be reported',
       /failed: .*older than this program: it lacks status.dataImages .*crds/,
     );
     await applied(({ properties }) => {
@@ -478,11 +478,11 @@ describe('the custom resource', () => {
       spec['fieldOfTomorrow'] = { type: 'string' } as unknown as Fields;
     });
     await until(
-      'the newer one to be told',
+      'the newer one to be reported',
       /warning: .*newer than this program: it has spec.fieldOfTomorrow/,
     );
     await installBerth(bare.access);
-    await until('this one to be told', /ok: .*of this version/);
+    await until('this one to be reported', /ok: .*of this version/);
   });
 });
 

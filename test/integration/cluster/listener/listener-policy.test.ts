@@ -250,7 +250,7 @@ test('a deployment becomes READY and is deleted when the policy is in force', as
 
 /** Rights that RBAC may grant one day, or that an administrator has added. */
 describe('the listener with every right in the cluster', () => {
-  beforeAll(() => listener.giveEveryRight(), 60_000);
+  beforeAll(() => listener.grantEveryRight(), 60_000);
 
   it('deletes and finalizes no namespace, and writes no subresource of one', async () => {
     for (const name of [tenant, foreign]) {

@@ -60,10 +60,10 @@ describe('an accepted custom resource', () => {
   test.each(HOSTING_MODES.flatMap((hosting) => NETWORK_HOSTS.map((host) => ({ hosting, host }))))(
     'with the URL https://$host gets one route of that host to its own Service ($hosting)',
     async ({ hosting, host }) => {
-      const namespace = world.beside[hosting];
+      const namespace = world.acceptingNamespaces[hosting];
       const name = uniqueName('host');
       await world.send(namespace, resource(name, routed(`https://${host}`)));
-      await world.told(namespace, name, 'Converged');
+      await world.untilReported(namespace, name, 'Converged');
       const routes = await objects(namespace, 'ingresses', name);
       const rules = routes.flatMap(({ spec }) => (spec as { rules: { host: string; http: object }[] }).rules);
       expect(rules.map((rule) => rule.host)).toEqual([host]);
@@ -79,11 +79,11 @@ describe('an accepted custom resource', () => {
   test.each(HOSTING_MODES.flatMap((hosting) => confinedRows.map((row) => ({ ...row, hosting }))))(
     'gets no effect of __proto__ as the name of $what ($hosting)',
     async ({ hosting, spec }) => {
-      const namespace = world.beside[hosting];
+      const namespace = world.acceptingNamespaces[hosting];
       const name = uniqueName('proto');
       const stored = await world.send(namespace, resource(name, spec));
       expect(holds(stored['spec'], spec)).toBe(true);
-      await world.told(namespace, name, 'Converged');
+      await world.untilReported(namespace, name, 'Converged');
       const deployments = await objects(namespace, 'deployments', name);
       expect(deployments).toHaveLength(1);
       expect(JSON.stringify(deployments)).not.toContain('__proto__');
@@ -91,7 +91,7 @@ describe('an accepted custom resource', () => {
   );
 
   test.each(BOTH)('stays in the namespace of its writer ($hosting)', async ({ hosting }) => {
-    const [mine, other] = [world.beside[hosting], world.namespaces[hosting]];
+    const [mine, other] = [world.acceptingNamespaces[hosting], world.namespaces[hosting]];
     const good = switchedOff(routed('https://a.example.com'));
     const away = resource(uniqueName('away'), good, { namespace: other });
     await expect(world.call(mine, 'POST', pathOf(mine), away)).rejects.toMatchObject({ status: 400 });
@@ -105,7 +105,7 @@ describe('an accepted custom resource', () => {
  */
 describe('a repository at a private address', () => {
   async function buildOf(hosting: HostingMode, repoUrl: string) {
-    const namespace = world.beside[hosting];
+    const namespace = world.acceptingNamespaces[hosting];
     const name = uniqueName('build');
     await world.send(namespace, resource(name, built(repoUrl, buildName({ namespace, name }, 'r'))));
     return await waitFor(

@@ -19,8 +19,8 @@ const appOf = ({ id, name }: DeploymentAnswer) => `${name}-${id.replaceAll('-', 
 const kubectl = (...args: string[]) => kubectlAsAdmin(['-n', berth.namespace, ...args]);
 const patchStatus = (kind: string, name: string, status: object) =>
   kubectl('patch', kind, name, '--subresource=status', '-p', JSON.stringify({ status }));
-const until = (what: string, look: () => Promise<boolean>) =>
-  waitFor(what, look, { timeoutMs: 90_000, intervalMs: 200 });
+const until = (what: string, check: () => Promise<boolean>) =>
+  waitFor(what, check, { timeoutMs: 90_000, intervalMs: 200 });
 
 async function ready(name: string, resource_spec: object = {}) {
   const created = await berth.create(smallDeployment(name, { source_config: { resource_spec } }));

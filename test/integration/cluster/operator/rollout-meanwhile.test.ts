@@ -45,8 +45,8 @@ const app = (name: string, namespace = world.namespace) => new App(client, names
 const scale = (min: number, max = min) => ({ scale: { min, max } });
 const message = (status: ManagedDeploymentStatus, type: string) =>
   status.conditions?.find((found) => found.type === type)?.message ?? '';
-const until = (what: string, look: () => Promise<boolean>) =>
-  waitFor(what, look, { timeoutMs: 90_000, intervalMs: 200 });
+const until = (what: string, check: () => Promise<boolean>) =>
+  waitFor(what, check, { timeoutMs: 90_000, intervalMs: 200 });
 const failed = (status: ManagedDeploymentStatus) => condition(status, 'Progressing') === 'False RolledBack';
 const urlOf = (name: string) => `https://${name}.example.com`;
 

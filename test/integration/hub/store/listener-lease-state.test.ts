@@ -44,11 +44,11 @@ async function tell(listenerId: string, kubernetesVersion: string, more: object 
 }
 
 describe('the lease, looked at', () => {
-  const look = async (id: string, by = client) => await by.call('GET', `/v2/listeners/${id}/lease`);
+  const readLease = async (id: string, by = client) => await by.call('GET', `/v2/listeners/${id}/lease`);
 
   it('tells the hub’s version, holder, epoch, namespaces and rendering; looking takes nothing', async () => {
     const id = await newListener();
-    expect((await look(id)).body).toEqual({
+    expect((await readLease(id)).body).toEqual({
       hub_version: '0.0.0-test',
       epoch: 0,
       holder: null,
@@ -60,10 +60,10 @@ describe('the lease, looked at', () => {
     });
     const epoch = await tell(id, '1.36');
     const seen = { holder: 'pod-1', held: true, epoch };
-    expect((await look(id)).body).toMatchObject({ ...seen, rendering: { kubernetesVersion: '1.36' } });
-    expect((await look(id)).body).toMatchObject(seen);
+    expect((await readLease(id)).body).toMatchObject({ ...seen, rendering: { kubernetesVersion: '1.36' } });
+    expect((await readLease(id)).body).toMatchObject(seen);
     await tell(id, '1.36', { epoch, release: true });
-    expect((await look(id)).body).toMatchObject({ holder: null, held: false, epoch });
+    expect((await readLease(id)).body).toMatchObject({ holder: null, held: false, epoch });
   });
 
   it('is returned only to a key that may run the listener', async () => {
@@ -72,7 +72,7 @@ describe('the lease, looked at', () => {
     const reader = await api.client(client.tenantId, ['deployments:read']);
     const stranger = await api.tenant(['listeners:run']);
     const platform = await api.client(null, ['listeners:run']);
-    const answers = await Promise.all([runner, reader, stranger, platform].map((by) => look(id, by)));
+    const answers = await Promise.all([runner, reader, stranger, platform].map((by) => readLease(id, by)));
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 404, 404]);
   });
 });

@@ -31,7 +31,7 @@ test('fits into the status, whatever length the message of a scheduler or a webh
   world.cluster.edit(RESOURCE_ID, (object) => {
     object['status'] = { build: { revisionId: 'r1', number: 1, phase: 'Failed', message } };
   });
-  await world.look();
+  await world.reconcileOnce();
   expect(buildStatusSchema.parse(world.status.build)).toMatchObject({
     phase: 'Failed',
     message: expect.stringMatching(/^x+…$/) as string,
