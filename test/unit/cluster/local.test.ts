@@ -155,8 +155,8 @@ describe('untilNamed', () => {
 describe('waitFor', () => {
   test('returns the result of the check', async () => {
     const answers = [undefined, false, 'yes'] as const;
-    let look = 0;
-    const result = await waitFor('an answer', async () => answers[look++], {
+    let attempt = 0;
+    const result = await waitFor('an answer', async () => answers[attempt++], {
       timeoutMs: 1000,
       intervalMs: 1,
     });
