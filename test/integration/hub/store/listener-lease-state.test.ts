@@ -44,7 +44,7 @@ async function tell(listenerId: string, kubernetesVersion: string, more: object 
 }
 
 describe('GET …/lease', () => {
-  const look = async (id: string, by = client) => await by.call('GET', `/v2/listeners/${id}/lease`);
+  const readLease = async (id: string, by = client) => await by.call('GET', `/v2/listeners/${id}/lease`);
 
   it('returns version, holder, epoch, namespaces and rendering, and does not take the lease', async () => {
     const id = await newListener();

@@ -70,7 +70,7 @@ describe('an operator with resources that it cannot read', () => {
     world.until(name, 'refused', (now) => condition(now, 'Ready') === 'False Refused');
 
   test.each(UNREADABLE)('reports $what with its field, and keeps the workloads', async ({ name, field }) => {
-    const status = await told(name);
+    const status = await refusedStatus(name);
     expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).toContain(field);
     expect(status).toMatchObject({ status: 'READY', activeRevision: { number: 1 } });
     expect(condition(status, 'Serving')).toBe('True Available');

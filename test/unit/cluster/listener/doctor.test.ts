@@ -73,7 +73,7 @@ describe('the findings of the hub', () => {
     ['http://berth-api.berth-system.svc.cluster.local', 'ok'],
     ['http://a.svcs.example.com', 'warning'],
   ])('rate the TLS of %s as %s', (hubUrl, outcome) => {
-    expect(at(look(answer(200, STATE), hubUrl), 'hub_tls')?.outcome).toBe(outcome);
+    expect(at(findingsOf(answer(200, STATE), hubUrl), 'hub_tls')?.outcome).toBe(outcome);
   });
 
   test.each([
@@ -84,7 +84,7 @@ describe('the findings of the hub', () => {
     [300_000, 'failed'],
     [-400_000, 'failed'],
   ])('rate a clock difference of %i ms as %s', (skew, outcome) => {
-    const findings = look(answer(200, STATE, new Date(NOW.getTime() - skew)));
+    const findings = findingsOf(answer(200, STATE, new Date(NOW.getTime() - skew)));
     expect(at(findings, 'clock')?.outcome).toBe(outcome);
   });
 

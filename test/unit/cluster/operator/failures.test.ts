@@ -560,7 +560,7 @@ describe('lost credentials', () => {
       expect(before).toBeDefined();
       expect(password(world, 'web-db-copy')).toBe(before);
       world.cluster.remove(`Secret/${NAMESPACE}/${name}`);
-      expect(await world.look()).toContain(`create Secret/${name}`);
+      expect(await world.reconcileOnce()).toContain(`create Secret/${name}`);
       expect([password(world), password(world, 'web-db-copy')]).toEqual([before, before]);
       await world.converge();
       expect(world.condition('Ready')).toBe('True Converged');

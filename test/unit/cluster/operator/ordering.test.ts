@@ -14,7 +14,7 @@ describe('the operator', () => {
     async (_, spec) => {
       const world = await settled(AUTOSCALED);
       world.change(spec);
-      const writes = await world.look();
+      const writes = await world.reconcileOnce();
       expect(writes[0]).toBe('delete HorizontalPodAutoscaler/web-api');
       expect(writes.indexOf('apply Deployment/web-api')).toBeGreaterThan(0);
     },

@@ -106,8 +106,8 @@ describe('preflight', () => {
   });
 
   test('names the command that installs the custom resource when it is missing', async () => {
-    await expect(look({ groups: [] })).rejects.toThrow(OperatorStartError);
-    await expect(look({ groups: [] })).rejects.toThrow('kubectl apply -f crds/');
+    await expect(runPreflight({ groups: [] })).rejects.toThrow(OperatorStartError);
+    await expect(runPreflight({ groups: [] })).rejects.toThrow('kubectl apply -f crds/');
   });
 
   /** The OpenAPI document of a cluster whose custom resource lacks `without` of the status. */
@@ -137,7 +137,7 @@ describe('preflight', () => {
     ['does not publish the fields', [{}]],
     ['rejects the request for the fields', [new KubeError({ kind: 'forbidden', message: 'no' })]],
   ])('succeeds for a cluster that %s', async (_what, fields) => {
-    expect(await look({ fields })).toContain('Pod');
+    expect(await runPreflight({ fields })).toContain('Pod');
   });
 
   test('names missing rights and their namespace', async () => {

@@ -64,7 +64,7 @@ test('reconciles that make no calls yield to the event loop, so that the lease c
 
 describe('the outcome of a reconcile', () => {
   test('leads to another reconcile after its time for requeue, and to none for settled', async () => {
-    let looks = 0;
+    let reconciles = 0;
     const s = setUp(async () => {
       reconciles += 1;
       return reconciles === 1 ? { kind: 'requeue', afterMs: 5_000 } : { kind: 'settled' };

@@ -60,7 +60,7 @@ const asking = (revisionId: string, phase?: string) =>
   }) as unknown as Resource;
 
 test('the cleanup runs at the start, and when a build has ended or its deployment is gone', async () => {
-  expect(looks).toBe(1);
+  expect(cleanUps).toBe(1);
   handlers.added?.(asking('a'));
   await pass();
   expect(cleanUps).toBe(1);
