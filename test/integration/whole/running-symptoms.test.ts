@@ -116,7 +116,7 @@ async function breakNewPods(app: string, good: ReadonlySet<string>, count: numbe
 const upToFive = (name: string, more: object = {}) =>
   smallDeployment(name, { source_config: { resource_spec: { min_scale: 1, max_scale: 5 }, ...more } });
 
-describe.concurrent('outside of a rollout', () => {
+describe.concurrent('the operator outside of a rollout', () => {
   test('reports new pods whose image cannot be pulled, then that no pod is ready, then the recovery', async () => {
     const made = await berth.create(upToFive('pulls'));
     const ready = await berth.ready(made.id);

@@ -309,7 +309,7 @@ describe.concurrent('a value that the cluster rejects', () => {
     });
   });
 
-  test.each(ROWS)('$field: can be reverted to the former value, which converges', async (row) => {
+  test.each(ROWS)('can be reverted to the former value, which converges ($field)', async (row) => {
     const name = `back-${row.field.replaceAll('_', '-')}`;
     const made = await berth.create(
       smallDeployment(

@@ -132,10 +132,10 @@ describe('untilNamed', () => {
   const child = { pid: 7, exitCode: null, signalCode: null };
 
   test('waits while the process has no command line yet', async () => {
-    const told = ['', '', 'node /folder/x'];
-    let looks = 0;
-    await untilNamed(child, () => told[looks++] ?? '');
-    expect(looks).toBe(3);
+    const commandLines = ['', '', 'node /folder/x'];
+    let attempts = 0;
+    await untilNamed(child, () => commandLines[attempts++] ?? '');
+    expect(attempts).toBe(3);
   });
 
   test.each([
@@ -155,8 +155,8 @@ describe('untilNamed', () => {
 describe('waitFor', () => {
   test('returns the result of the check', async () => {
     const answers = [undefined, false, 'yes'] as const;
-    let look = 0;
-    const result = await waitFor('an answer', async () => answers[look++], {
+    let attempt = 0;
+    const result = await waitFor('an answer', async () => answers[attempt++], {
       timeoutMs: 1000,
       intervalMs: 1,
     });

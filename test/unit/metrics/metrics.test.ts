@@ -44,15 +44,15 @@ describe('metric names', () => {
 describe('the collection on a scrape', () => {
   it('queries the database once for two scrapes, and exports all values', async () => {
     const metrics = make();
-    let looks = 0;
+    let queries = 0;
     const fleet = async () => {
-      looks += 1;
+      queries += 1;
       return FLEET;
     };
     metrics.hub().database({ fleet, pool: () => POOL });
     await metrics.registry.metrics();
     const text = await metrics.registry.metrics();
-    expect(looks).toBe(1);
+    expect(queries).toBe(1);
     for (const line of [
       'berth_deployments{status="UNKNOWN"} 2',
       'berth_deployments{status="READY"} 3',

@@ -29,7 +29,7 @@ const CASES = [
   ...FIELD_CASES.map(({ field, request }) => [`field ${field}`, request, SELF_HOSTED] as const),
 ];
 
-test.each(CASES)('%s', async (_, request, config) => {
+test.each(CASES)('finds no addition in the stored objects of %s', async (_, request, config) => {
   const objects = render(request, config)
     .objects.map(({ object }) => object as KubeObject)
     .filter(({ kind }) => ADDITION_RULES[kind] !== undefined);

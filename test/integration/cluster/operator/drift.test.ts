@@ -37,7 +37,7 @@ describe('an object that is lost or changed in the cluster', () => {
     ['statefulset', '-db'],
     ['networkpolicy', '-db'],
     ['serviceaccount', ''],
-  ])('a deleted %s comes back', async (kind, suffix) => {
+  ])('is created again when a %s is deleted', async (kind, suffix) => {
     const name = `${app}${suffix}`;
     const { metadata } = await one(kind, name);
     await kubectlAsAdmin(['delete', kind, name, '-n', berth.namespace, '--wait=false']);
@@ -101,7 +101,7 @@ describe('an object that is lost or changed in the cluster', () => {
   it.each([
     ['statefulset', '-db', 'docker.io/library/postgres:13'],
     ['deployment', '-cache', 'docker.io/library/redis:3'],
-  ])('the image of the %s %s, changed by kubectl, is put back, not adopted', async (kind, suffix, image) => {
+  ])('gets its image back when kubectl changes it (%s %s)', async (kind, suffix, image) => {
     const name = `${app}${suffix}`;
     const images = async () =>
       JSON.stringify((await one(kind, name)).spec['template']).match(/"image":"[^"]+"/g);

@@ -28,7 +28,7 @@ const APPS = 'apps';
 const previous = previousVersion();
 if ('missing' in previous) console.warn(`the rolling update is not tested: ${previous.missing}`);
 
-describe.skipIf('missing' in previous)('a rolling update from the version before', () => {
+describe.skipIf('missing' in previous)('a rolling update from the previous version', () => {
   let remote: RemoteCluster;
   let database: OrdinaryDatabase;
   let checkout: string;

@@ -103,8 +103,8 @@ afterAll(async () => {
   await Promise.all([world.end(), deleteNamespace(quota)]);
 });
 
-describe('within the deadline', () => {
-  test('evicted or deleted pods cause no failure, and the next revision takes over', async () => {
+describe('a rollout within its deadline', () => {
+  test('does not fail because of evicted or deleted pods, and the next revision takes over', async () => {
     const shop = app('evicted');
     await shop.apply(appSpec(1, GOOD, { components: two }));
     await shop.ready();
@@ -144,7 +144,7 @@ describe('within the deadline', () => {
 });
 
 describe('a volume that never binds', () => {
-  test('makes the deployment report that it waits for its database and why; nothing is rolled out, and nothing fails', async () => {
+  test('keeps the deployment at AWAITING_DATABASE with the reason, without a rollout or a failure', async () => {
     await operator.stop();
     operator = await startOperator({
       ...world.another('classless', { storageClass: 'no-such-class' }),
@@ -186,7 +186,7 @@ describe('a quota that leaves no room for database and cache', () => {
   });
 });
 
-describe('at the deadline', () => {
+describe('a rollout at its deadline', () => {
   beforeAll(async () => {
     await operator.stop();
     operator = await startOperator({
@@ -196,7 +196,7 @@ describe('at the deadline', () => {
   });
 
   test.concurrent.each(Object.entries(CASES))(
-    '%s: reports the reason in seconds and the failure at the deadline; the active revision serves and is restored',
+    'reports the reason early, fails, and restores the active revision, which keeps serving (%s)',
     async (name, { next: [image, components], reported, reason, culprit, kept }) => {
       const shop = app(name);
       await shop.ready();

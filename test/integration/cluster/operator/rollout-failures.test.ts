@@ -104,9 +104,9 @@ const CASES: Record<string, Case> = {
   },
 };
 
-describe.concurrent('a revision that cannot come up', () => {
+describe.concurrent('a revision that cannot start', () => {
   test.each(Object.entries(CASES))(
-    '%s: is reported at once with its source; the active revision keeps serving and is restored',
+    'is reported at once with its source; the active revision keeps serving and is restored (%s)',
     async (name, { image = 'registry.test/app:2', podTemplate = {}, reason, culprit, message }) => {
       const shop = app(name);
       const components = { api: scale(2) };
@@ -239,7 +239,7 @@ describe('pods that are ready only for a moment', () => {
     await own.end();
   });
 
-  test('are not available: a revision that becomes ready and then crashes is never active', async () => {
+  test('do not activate a revision that becomes ready and then crashes', async () => {
     const shop = new App(client, own.namespace, 'moment');
     await shop.apply(appSpec(1, GOOD, { components: { api: scale(2) } }));
     await shop.ready();
@@ -255,7 +255,7 @@ describe('pods that are ready only for a moment', () => {
     expect(await serving.stop()).toEqual([]);
   });
 
-  test('are not available: while they are evicted one after the other, the former revision stays active', async () => {
+  test('do not activate a revision while they are evicted one after the other', async () => {
     const shop = new App(client, own.namespace, 'evicted');
     await shop.apply(appSpec(1, GOOD));
     const { activeRevision } = await shop.ready();

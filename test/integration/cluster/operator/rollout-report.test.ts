@@ -45,7 +45,7 @@ async function failed(id: string): Promise<Revision> {
   return revision;
 }
 
-it('reports DEPLOY_FAILED with its source for a revision that crashes; the former one stays active and the deployment READY', async () => {
+it('reports DEPLOY_FAILED with its source for a revision that crashes, and keeps the former one active', async () => {
   const { id } = await berth.create(smallDeployment('shop'));
   const before = await berth.ready(id);
   await patched(id, { source_revision_config: { image_uri: 'registry.example/web:fail-crash-loop' } });
@@ -110,7 +110,7 @@ it('reports a failed change of source_config, and keeps the states of the revisi
   await berth.ready(id);
 });
 
-it('applies source_config to the active revision after a failed one: the dry run says so, and a failure is reported for the active one', async () => {
+it('applies source_config to the active revision after a failed one, and reports its failure for it', async () => {
   const { id } = await berth.create(smallDeployment('held'));
   const before = await berth.ready(id);
   await patched(id, { source_revision_config: { image_uri: 'registry.example/web:fail-invalid-image' } });

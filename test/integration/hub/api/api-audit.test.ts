@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   ALL_SCOPES,
   type ApiFixture,
-  askingRegistry,
   type Client,
   type KnownRoute,
+  platformRegistry,
   startApi,
   uniqueName,
 } from '../../harness/api.ts';
@@ -13,7 +13,7 @@ import { guardedRoutes, type Ids, makeIds, nameOf, requestOf } from '../../harne
 
 let api: ApiFixture;
 beforeAll(async () => {
-  api = await startApi({ deps: { deletionGraceSeconds: 3600, ...askingRegistry() } });
+  api = await startApi({ deps: { deletionGraceSeconds: 3600, ...platformRegistry() } });
 });
 afterAll(() => api.stop());
 

@@ -11,7 +11,7 @@ import {
   startApi,
   uniqueName,
 } from '../../harness/api.ts';
-import { type GitServer, HOSTS_WORDS, startGitServer } from '../../harness/git-server.ts';
+import { type GitServer, HOST_TEXT, startGitServer } from '../../harness/git-server.ts';
 
 const TOKEN = 'glpat-canary-5f1e';
 const UNKNOWN = '01890000-0000-7000-8000-00000000dead';
@@ -376,20 +376,20 @@ describe('GET …/repos', () => {
       { kind: 'status', status: 403, headers: { 'x-ratelimit-remaining': '0' } },
       { kind: 'status', status: 500 },
       { kind: 'status', status: 302, headers: { location: `${git.url}/stolen` } },
-      { kind: 'text', text: `<html>${HOSTS_WORDS}</html>` },
-      { kind: 'text', text: JSON.stringify([{ secret: HOSTS_WORDS }]) },
-      { kind: 'text', text: JSON.stringify({ message: HOSTS_WORDS }) },
+      { kind: 'text', text: `<html>${HOST_TEXT}</html>` },
+      { kind: 'text', text: JSON.stringify([{ secret: HOST_TEXT }]) },
+      { kind: 'text', text: JSON.stringify({ message: HOST_TEXT }) },
     ];
     for (const reply of replies) {
       git.reply = reply;
       const answer = await listed({});
       expect(answer.status, JSON.stringify(reply)).toBe(502);
-      expect(JSON.stringify(answer.body)).not.toContain(HOSTS_WORDS);
+      expect(JSON.stringify(answer.body)).not.toContain(HOST_TEXT);
       told.add(answer.body.detail);
     }
     expect(told.size).toBe(4);
     expect(git.requests).not.toContain('/stolen');
-    expect(JSON.stringify(trusting.store.logger.lines)).not.toContain(HOSTS_WORDS);
+    expect(JSON.stringify(trusting.store.logger.lines)).not.toContain(HOST_TEXT);
     expect(JSON.stringify(trusting.store.logger.lines)).not.toContain(TOKEN);
   });
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TOKEN_PATH } from '../../../../src/hub/registry/registry-config.ts';
 import { removeRecord } from '../../../../src/hub/store/deployments/deployment-remove.ts';
-import { type ApiFixture, askingRegistry, type Client, create, startApi } from '../../harness/api.ts';
+import { type ApiFixture, type Client, create, platformRegistry, startApi } from '../../harness/api.ts';
 import { sweep } from '../../harness/store.ts';
 
 interface PushToken {
@@ -18,7 +18,7 @@ interface Issued {
   expires_in: number;
 }
 
-const asking = askingRegistry();
+const asking = platformRegistry();
 let now = new Date();
 let api: ApiFixture;
 let client: Client;

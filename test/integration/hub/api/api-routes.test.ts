@@ -9,10 +9,10 @@ import type { Scope } from '../../../../src/hub/store/tenancy/api-keys.ts';
 import {
   ALL_SCOPES,
   type ApiFixture,
-  askingRegistry,
   type Client,
   createBody,
   type KnownRoute,
+  platformRegistry,
   startApi,
 } from '../../harness/api.ts';
 import {
@@ -29,7 +29,7 @@ let api: ApiFixture;
 let owner: Client;
 let owned: Ids;
 beforeAll(async () => {
-  api = await startApi({ deps: askingRegistry() });
+  api = await startApi({ deps: platformRegistry() });
   owner = await api.tenant();
   owned = await makeIds(api, owner);
 });

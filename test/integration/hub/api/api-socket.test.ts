@@ -10,7 +10,7 @@ import { createGitHost } from '../../../../src/hub/git-host/git-host.ts';
 import { openDatabase } from '../../../../src/hub/store/core/database.ts';
 import { waitFor } from '../../../cluster/wait.ts';
 import { type ApiFixture, type Client, createBody, type Deployment, startApi } from '../../harness/api.ts';
-import { hold, holdAnswers } from '../../harness/conformance.ts';
+import { checkAnswers, checkExchange } from '../../harness/conformance.ts';
 import { recordingLogger } from '../../harness/store.ts';
 
 let api: ApiFixture;
@@ -167,7 +167,7 @@ test.each([
 ])('%s is rejected in the common error format', async (_what, bytes, status) => {
   const text = await exchange(bytes);
   const [head = '', body = ''] = text.split('\r\n\r\n');
-  await hold({ method: 'GET', path: null, status, headers: headersOf(head), body });
+  await checkExchange({ method: 'GET', path: null, status, headers: headersOf(head), body });
   expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`));
   expect(head).toMatch(/^x-request-id: [0-9a-f-]{36}\r?$/im);
   expect(head).toMatch(/^content-type: application\/json/im);
@@ -261,7 +261,7 @@ test('an unreachable PostgreSQL leads to 503 without details of the database', a
     registry: null,
     gitHost: createGitHost({ allowPrivate: false }),
   });
-  holdAnswers(app);
+  checkAnswers(app);
   for (const path of ['/v2/deployments', '/readyz']) {
     const response = await app.inject({ url: path, headers: headers() });
     expect(response.statusCode).toBe(503);

@@ -79,13 +79,13 @@ const built = (id: string, commit: string) =>
     [id, commit],
   );
 
-interface Looked {
+interface PollState {
   watch: { branch: string; commit: string | null; failures: number; told: string | null } | null;
   seconds: number;
 }
 
-async function stateOf(id: string): Promise<Looked> {
-  const [row] = await api.store.sql<Looked>(
+async function stateOf(id: string): Promise<PollState> {
+  const [row] = await api.store.sql<PollState>(
     `SELECT branch_watch AS watch, extract(epoch FROM next_poll_at - now())::float8 AS seconds FROM deployments WHERE id = $1`,
     [id],
   );
@@ -93,7 +93,7 @@ async function stateOf(id: string): Promise<Looked> {
 }
 
 /** Makes a branch due and waits until it was polled. The next poll is then due after the interval. */
-async function look(...ids: string[]): Promise<Looked> {
+async function poll(...ids: string[]): Promise<PollState> {
   await api.store.sql('UPDATE deployments SET next_poll_at = now() WHERE id = ANY($1::uuid[])', [ids]);
   for (const id of ids)
     await expect.poll(async () => (await stateOf(id)).seconds, PATIENCE).toBeGreaterThan(1000);
@@ -123,15 +123,15 @@ describe('a new commit', () => {
     await built(byDefault.id, first);
     await built(named.id, first);
     const before = git.requests.length;
-    await look(byDefault.id, named.id);
+    await poll(byDefault.id, named.id);
     // One look is for both: git asks in two requests.
     expect(git.requests.length - before).toBeLessThanOrEqual(4);
     expect([await commitOf(byDefault.id), await commitOf(named.id)]).toEqual([first, next]);
     expect((await stateOf(byDefault.id)).watch).toMatchObject({ branch: 'main', commit: first });
 
     const second = await git.commitFiles(repository, { 'app.yaml': 'd' });
-    await look(byDefault.id);
-    await look(byDefault.id, named.id);
+    await poll(byDefault.id);
+    await poll(byDefault.id, named.id);
     expect([await commitOf(byDefault.id), await commitOf(named.id)]).toEqual([second, next]);
     const told = (await events(byDefault.id)).filter(({ reason }) => reason === 'CommitPushed');
     expect(told).toMatchObject([
@@ -146,10 +146,10 @@ describe('a new commit', () => {
     const repository = `shop/${uniqueName()}`;
     const head = await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
-    await look(id);
+    await poll(id);
     expect(await commitOf(id)).toBeNull();
     await built(id, head);
-    await look(id);
+    await poll(id);
     const { body } = await client.call<Deployment>('GET', `/v2/deployments/${id}`);
     expect(body.generation).toBe(1);
   });
@@ -159,17 +159,17 @@ describe('a new commit', () => {
     const first = await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
     await built(id, first);
-    await look(id);
+    await poll(id);
     const second = await git.commitFiles(repository, { 'app.yaml': 'b' });
-    await look(id);
+    await poll(id);
     expect(await commitOf(id)).toBe(second);
     // As a rollback.
     await built(id, first);
-    await look(id);
+    await poll(id);
     expect(await commitOf(id)).toBe(first);
     await git.git(repository, 'update-ref', 'refs/heads/main', first);
     await built(id, second);
-    await look(id);
+    await poll(id);
     expect(await commitOf(id)).toBe(first);
   });
 });
@@ -184,10 +184,10 @@ describe('a failed poll', () => {
     const repository = `shop/${uniqueName()}`;
     await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
-    await look(id);
+    await poll(id);
     await git.halt();
     const waits: number[] = [];
-    for (let n = 0; n < 4; n += 1) waits.push((await look(id)).seconds);
+    for (let n = 0; n < 4; n += 1) waits.push((await poll(id)).seconds);
     await git.start();
     // Every 3000 seconds, doubled up to an hour.
     expect(waits.map((seconds) => Math.round(seconds / 100))).toEqual([36, 36, 36, 36]);
@@ -195,9 +195,9 @@ describe('a failed poll', () => {
       'BranchUnreadable: The branch main could not be polled: the git host cannot be reached or answers with an error.',
     ]);
     git.token = 'another';
-    await look(id);
+    await poll(id);
     git.token = TOKEN;
-    await look(id);
+    await poll(id);
     expect((await failures(id)).map((line) => line.split(':')[0])).toEqual([
       'BranchReadable',
       'BranchUnreadable',
@@ -216,9 +216,9 @@ describe('a failed poll', () => {
     const repository = `shop/${uniqueName()}`;
     if (ref !== null) await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository, ref);
-    await look(id);
+    await poll(id);
     expect(await failures(id)).toEqual([]);
-    await look(id);
+    await poll(id);
     expect(await failures(id)).toEqual([expect.stringContaining(words)]);
   });
 });

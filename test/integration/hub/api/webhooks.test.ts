@@ -14,7 +14,7 @@ import {
   startApi,
   uniqueName,
 } from '../../harness/api.ts';
-import { holdAnswers } from '../../harness/conformance.ts';
+import { checkAnswers } from '../../harness/conformance.ts';
 import { sweep } from '../../harness/store.ts';
 
 const HOST = 'https://git.example.com';
@@ -46,7 +46,7 @@ beforeAll(async () => {
     rateLimits: { perKey: null, failures: null, webhooks: { perSecond: 0.01, burst: 60 } },
     clock,
   });
-  holdAnswers(other);
+  checkAnswers(other);
   await other.ready();
 });
 afterAll(async () => {

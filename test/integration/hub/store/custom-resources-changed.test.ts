@@ -12,6 +12,7 @@ import { customResourceRows, routed, withoutUnknown } from '../../harness/custom
 import {
   BOTH,
   CustomResourceWorld,
+  drainQueue,
   holds,
   type NotStored,
   OF_A_FIELD,
@@ -19,7 +20,6 @@ import {
   pathOf,
   refusedByRules,
   resource,
-  workThrough,
 } from '../../harness/custom-resource-world.ts';
 import { environment, uniqueName } from '../../harness/environment.ts';
 import { ObjectJournal } from '../../harness/object-journal.ts';
@@ -32,7 +32,7 @@ type Outcome =
   /** What would be stored, had it been no dry run. */
   | { kind: 'left out'; stored: unknown }
   | { kind: 'lost' }
-  | { kind: 'told'; message: string; touched: readonly string[] };
+  | { kind: 'reported'; message: string; touched: readonly string[] };
 
 interface Change {
   readonly hosting: HostingMode;
@@ -58,7 +58,7 @@ async function healthy(hosting: HostingMode): Promise<string> {
   const name = uniqueName('healthy');
   const namespace = world.namespaces[hosting];
   await world.send(namespace, resource(name, healthySpec(name)));
-  await world.told(namespace, name, 'Converged');
+  await world.untilReported(namespace, name, 'Converged');
   return name;
 }
 
@@ -75,7 +75,7 @@ async function heal(hosting: HostingMode, name: string): Promise<void> {
   const replace = [{ op: 'replace', path: '/spec', value: healthySpec(name) }];
   const path = `${pathOf(namespace)}/${name}`;
   const { body } = await world.call(namespace, 'PATCH', path, replace, 'application/json-patch+json');
-  await world.told(namespace, name, 'Converged', (body as UntypedObject).metadata.generation);
+  await world.untilReported(namespace, name, 'Converged', (body as UntypedObject).metadata.generation);
 }
 
 const touchedSince = (from: number, name: string) =>
@@ -91,10 +91,10 @@ async function outcomeOf({ hosting, row }: Change, name: string): Promise<Outcom
     const stored = await patch(hosting, name, row.spec);
     if (!holds(stored['spec'], row.spec)) return { kind: 'lost' };
     const { generation } = stored.metadata;
-    const { message } = await world.told(world.namespaces[hosting], name, 'Refused', generation);
+    const { message } = await world.untilReported(world.namespaces[hosting], name, 'Refused', generation);
     const touched = touchedSince(from, name);
     await heal(hosting, name);
-    return { kind: 'told', message, touched };
+    return { kind: 'reported', message, touched };
   } catch (error) {
     return refusedByRules(error);
   }
@@ -111,7 +111,7 @@ beforeAll(async () => {
   await journal.start();
   const workAt = async (hosting: HostingMode) => {
     const mine = ALL.filter((change) => change.hosting === hosting);
-    await workThrough(mine, names.get(hosting) ?? [], async (change, name) => {
+    await drainQueue(mine, names.get(hosting) ?? [], async (change, name) => {
       outcomes.set(change, await outcomeOf(change, name));
     });
   };
@@ -134,16 +134,17 @@ describe('a healthy custom resource that becomes invalid', () => {
         expect(holds(outcome.stored, row.spec)).toBe(false);
         return;
       }
-      if (outcome?.kind !== 'refused' && outcome?.kind !== 'told') throw new Error(JSON.stringify(outcome));
+      if (outcome?.kind !== 'refused' && outcome?.kind !== 'reported')
+        throw new Error(JSON.stringify(outcome));
       expect(outcome.message).toMatch(OF_A_FIELD);
       for (const name of row.named) expect(outcome.message.toLowerCase()).toContain(name.toLowerCase());
-      if (outcome.kind === 'told') expect(outcome.touched).toEqual([]);
+      if (outcome.kind === 'reported') expect(outcome.touched).toEqual([]);
     },
   );
 
   test('has each of the outcomes: pruned, rejected and reported', () => {
     const kinds = new Set([...outcomes.values()].map(({ kind }) => kind));
-    expect([...kinds].sort()).toEqual(['left out', 'refused', 'told']);
+    expect([...kinds].sort()).toEqual(['left out', 'refused', 'reported']);
   });
 
   test('creates, changes and deletes no object in any of these cases', () => {
@@ -168,7 +169,7 @@ describe('a further change of an invalid custom resource', () => {
       { podTemplate: { labels: { team: 'another' } } },
     ]) {
       const { generation } = (await patch(hosting, name, spec)).metadata;
-      const { message } = await world.told(namespace, name, 'Refused', generation);
+      const { message } = await world.untilReported(namespace, name, 'Refused', generation);
       expect(message).toContain('spec.podTemplate.sidecars[0].securityContext.privileged');
     }
     expect(touchedSince(from, name)).toEqual([]);
@@ -180,7 +181,7 @@ describe('a further change of an invalid custom resource', () => {
     const name = await healthy('cloud');
     const from = journal.lines.length;
     await patch('cloud', name, bad);
-    await world.told(world.namespaces.cloud, name, 'Refused');
+    await world.untilReported(world.namespaces.cloud, name, 'Refused');
     await patch('cloud', name, {
       revision: { image: 'registry.test/web:2' },
       podTemplate: { sidecars: null },

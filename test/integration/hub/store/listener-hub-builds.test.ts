@@ -11,7 +11,7 @@ import { listRevisions } from '../../../../src/hub/store/deployments/revisions.t
 import { renewBuildCredentials } from '../../../../src/hub/store/secrets/build-credentials.ts';
 import { pendingPullSecrets, redeliverPullSecrets } from '../../../../src/hub/store/secrets/pull-secrets.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from '../../harness/hub.ts';
-import { insert, newDeployment, newTenant, untilOneWaits } from '../../harness/store.ts';
+import { insert, newDeployment, newTenant, untilLockWait } from '../../harness/store.ts';
 
 const TOKEN = 'token-of-the-integration';
 const COMMIT = 'c'.repeat(40);
@@ -62,7 +62,7 @@ const revisions = (record: DeploymentRecord) =>
     .forTenant(tenantId)
     .read((reader) => listRevisions(reader, tenantId, record.id, {}, { limit: 100, offset: 0 }));
 
-async function told(
+async function reportBuild(
   record: DeploymentRecord,
   build: NonNullable<Extract<Report, { kind: 'observed' }>['build']>,
 ): Promise<void> {
@@ -190,7 +190,7 @@ describe('a work item with a build', () => {
     const pushing = hub.store.database.platform.transaction(async (transaction) => {
       await transaction.query('SELECT 1 FROM deployments WHERE id = $1 FOR UPDATE', [record.id]);
       const changed = change('another-token');
-      await untilOneWaits(hub.store, 'the change of the token to wait');
+      await untilLockWait(hub.store, 'the change of the token to wait');
       await transaction.query(`UPDATE revisions SET status = 'AWAITING_BUILD' WHERE deployment_id = $1`, [
         record.id,
       ]);
@@ -292,7 +292,7 @@ describe('a work item with a build', () => {
       [next, { TOKEN: 'anew' }],
     ]);
     const image = `${spec.build?.repository}@${DIGEST}`;
-    await told(record, { revisionId: next, number: 2, phase: 'Succeeded', image, commit: COMMIT });
+    await reportBuild(record, { revisionId: next, number: 2, phase: 'Succeeded', image, commit: COMMIT });
     const built = await itemOf(record);
     expect(built.spec.revision).toMatchObject({ id: next, image });
     expect(built.env_secrets.map(({ revision_number }) => revision_number)).toEqual([2]);
@@ -323,7 +323,7 @@ describe('the report of a build', () => {
     const record = await deploy('built');
     const { spec } = await itemOf(record);
     const revisionId = record.latestRevisionId ?? '';
-    await told(record, {
+    await reportBuild(record, {
       revisionId,
       number: 1,
       phase: 'Running',
@@ -336,7 +336,7 @@ describe('the report of a build', () => {
     });
     const image = `${spec.build?.repository}@${DIGEST}`;
     const last = { revisionId, number: 1, phase: 'Succeeded', image, commit: COMMIT } as const;
-    for (let time = 0; time < 3; time += 1) await told(record, last);
+    for (let time = 0; time < 3; time += 1) await reportBuild(record, last);
     const all = await revisions(record);
     expect(all).toHaveLength(1);
     expect(all[0]).toMatchObject({
@@ -375,8 +375,14 @@ describe('the report of a build', () => {
       reason: 'RefNotFound',
       message: 'no x',
     } as const;
-    await told(record, last);
-    await told(record, { revisionId, number: 1, phase: 'Succeeded', image: 'r/a@sha256:1', commit: COMMIT });
+    await reportBuild(record, last);
+    await reportBuild(record, {
+      revisionId,
+      number: 1,
+      phase: 'Succeeded',
+      image: 'r/a@sha256:1',
+      commit: COMMIT,
+    });
     expect((await revisions(record))[0]).toMatchObject({
       status: 'BUILD_FAILED',
       reason: 'RefNotFound',
@@ -409,8 +415,8 @@ describe('the report of a build', () => {
     );
     const { spec } = await itemOf(changed);
     expect(spec.build).toMatchObject({ number: 2, ref: 'next', revisionId: changed.latestRevisionId });
-    await told(changed, { revisionId: changed.latestRevisionId ?? '', number: 2, phase: 'Running' });
-    await told(changed, {
+    await reportBuild(changed, { revisionId: changed.latestRevisionId ?? '', number: 2, phase: 'Running' });
+    await reportBuild(changed, {
       revisionId: first,
       number: 1,
       phase: 'Succeeded',
@@ -426,7 +432,7 @@ describe('the report of a build', () => {
   it('ignores a report with an invalid or unknown id', async () => {
     const record = await deploy('nobody');
     for (const revisionId of ['not-an-id', uuidv7()])
-      await told(record, { revisionId, number: 1, phase: 'Running' });
+      await reportBuild(record, { revisionId, number: 1, phase: 'Running' });
     expect((await revisions(record))[0]).toMatchObject({ status: 'AWAITING_BUILD', build: null });
   });
 });

@@ -428,7 +428,7 @@ describe('an inventory', () => {
     expect((await listener.inventory([], true, elsewhere)).body.due).toBe(0);
     const seenAs = (await read(record))?.status ?? 'UNKNOWN';
     /** As it is read, and which filter finds it. */
-    const told = async () => {
+    const readBack = async () => {
       const found = async (status: DeploymentStatus) => {
         const filter = { status, deploymentIds: [record.id] };
         const page = { limit: 10, offset: 0 };
@@ -443,19 +443,19 @@ describe('an inventory', () => {
     };
     const unknown = { status: 'UNKNOWN', asUnknown: 1, asSeen: 0 };
     const known = { status: seenAs, asUnknown: 0, asSeen: 1 };
-    expect(await told()).toEqual(known);
+    expect(await readBack()).toEqual(known);
     await listener.lease(elsewhere);
     expect((await read(record))?.listener.unseen).toBe('');
-    expect(await told()).toEqual(unknown);
+    expect(await readBack()).toEqual(unknown);
     const unreadable_namespaces = [{ namespace: entry.namespace, message: 'forbidden' }];
     await listener.lease({ namespaces: [entry.namespace], unreadable_namespaces });
     expect((await read(record))?.listener.unseen).toBe('forbidden');
-    expect(await told()).toEqual(unknown);
+    expect(await readBack()).toEqual(unknown);
     const state = await hub.call('GET', `/v2/listeners/${PLATFORM_LISTENER_ID}/lease`);
     expect(state.body).toMatchObject({ used_namespaces: [{ namespace: entry.namespace }] });
     await listener.lease({ namespaces: [] });
     expect((await read(record))?.listener.unseen).toBeNull();
-    expect(await told()).toEqual(known);
+    expect(await readBack()).toEqual(known);
     const seen = { namespaces: [entry.namespace] };
     expect((await listener.inventory([], true, seen)).body.due).toBeGreaterThan(0);
     expect(await due()).toContain(record.id);
@@ -503,7 +503,7 @@ describe('an inventory', () => {
       spec_hash: 'h',
       applied_hash: 'h',
     });
-    const told = async () =>
+    const readBack = async () =>
       (
         await hub.store.sql<{ id: string }>(
           "SELECT details ->> 'deployment_id' AS id FROM events WHERE reason = 'UnknownResource' AND message LIKE '%orphan-%' ORDER BY id",
@@ -519,7 +519,7 @@ describe('an inventory', () => {
     await listener.inventory([orphan('orphan-1')], true);
     await listener.inventory([orphan('orphan-2')]);
     await listener.inventory([orphan('orphan-1'), orphan('orphan-2')], true);
-    expect(await told()).toEqual(['orphan-1', 'orphan-2']);
+    expect(await readBack()).toEqual(['orphan-1', 'orphan-2']);
     expect(await kept()).toEqual(['orphan-1', 'orphan-2']);
     await listener.inventory([orphan('orphan-2')], true);
     expect(await kept()).toEqual(['orphan-2']);

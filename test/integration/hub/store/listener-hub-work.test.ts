@@ -455,11 +455,11 @@ describe('waiting for work', () => {
     await untilItWaits(() => hub.hints.notify([PLATFORM_LISTENER_ID]));
     const record = await insert(hub.store, tenantId, 'waited-for');
     const { platform } = hub.store.database;
-    const looks = vi.spyOn(platform, 'read');
+    const reads = vi.spyOn(platform, 'read');
     hub.hints.notify([PLATFORM_LISTENER_ID]);
     expect((await answer)?.body.items).toMatchObject([{ deployment_id: record.id }]);
-    expect(looks).not.toHaveBeenCalled();
-    looks.mockRestore();
+    expect(reads).not.toHaveBeenCalled();
+    reads.mockRestore();
   });
 
   it('returns 409 to a former holder, also after a hint', async () => {

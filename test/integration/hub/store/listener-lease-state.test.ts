@@ -44,11 +44,11 @@ async function tell(listenerId: string, kubernetesVersion: string, more: object 
 }
 
 describe('GET …/lease', () => {
-  const look = async (id: string, by = client) => await by.call('GET', `/v2/listeners/${id}/lease`);
+  const readLease = async (id: string, by = client) => await by.call('GET', `/v2/listeners/${id}/lease`);
 
   it('returns version, holder, epoch, namespaces and rendering, and does not take the lease', async () => {
     const id = await newListener();
-    expect((await look(id)).body).toEqual({
+    expect((await readLease(id)).body).toEqual({
       hub_version: '0.0.0-test',
       epoch: 0,
       holder: null,
@@ -60,10 +60,10 @@ describe('GET …/lease', () => {
     });
     const epoch = await tell(id, '1.36');
     const seen = { holder: 'pod-1', held: true, epoch };
-    expect((await look(id)).body).toMatchObject({ ...seen, rendering: { kubernetesVersion: '1.36' } });
-    expect((await look(id)).body).toMatchObject(seen);
+    expect((await readLease(id)).body).toMatchObject({ ...seen, rendering: { kubernetesVersion: '1.36' } });
+    expect((await readLease(id)).body).toMatchObject(seen);
     await tell(id, '1.36', { epoch, release: true });
-    expect((await look(id)).body).toMatchObject({ holder: null, held: false, epoch });
+    expect((await readLease(id)).body).toMatchObject({ holder: null, held: false, epoch });
   });
 
   it('returns the lease only to a key that may run the listener', async () => {
@@ -72,7 +72,7 @@ describe('GET …/lease', () => {
     const reader = await api.client(client.tenantId, ['deployments:read']);
     const stranger = await api.tenant(['listeners:run']);
     const platform = await api.client(null, ['listeners:run']);
-    const answers = await Promise.all([runner, reader, stranger, platform].map((by) => look(id, by)));
+    const answers = await Promise.all([runner, reader, stranger, platform].map((by) => readLease(id, by)));
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 404, 404]);
   });
 });

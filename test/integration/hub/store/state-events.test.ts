@@ -212,7 +212,7 @@ test('the loss of a listener is recorded once for each of many deployments', asy
   await Promise.all(Array.from({ length: count }, (_, index) => deploy(`many-${index}`)));
   await hub.store.sql('UPDATE deployments SET observed_at = now(), data_ready = true');
   await hub.store.sql('TRUNCATE audit');
-  const told = async () =>
+  const countLosses = async () =>
     Number(
       (
         await hub.store.sql<{ n: string }>(
@@ -220,10 +220,10 @@ test('the loss of a listener is recorded once for each of many deployments', asy
         )
       )[0]?.n,
     );
-  const before = await told();
+  const before = await countLosses();
   await expire();
   await Promise.all([recordLoss(), recordLoss()]);
-  expect((await told()) - before).toBeGreaterThanOrEqual(count);
+  expect((await countLosses()) - before).toBeGreaterThanOrEqual(count);
   const doubled = await hub.store.sql(
     `SELECT deployment_id FROM events WHERE reason = 'ListenerLost' AND revision_id IS NULL AND message LIKE 'Status%'
        AND deployment_id IN (SELECT id FROM deployments WHERE name LIKE 'many-%') GROUP BY deployment_id HAVING count(*) > 1`,

@@ -20,7 +20,7 @@ import {
   newTenant,
   type StoreFixture,
   startStore,
-  untilOneWaits,
+  untilLockWait,
 } from '../../harness/store.ts';
 
 let store: StoreFixture;
@@ -286,7 +286,7 @@ describe('updateDesiredState', () => {
         change(current, { secrets: { kind: 'values', secrets } }),
       );
       waiting = scope.transaction(lock);
-      await untilOneWaits(store, 'the other one to wait for the lock');
+      await untilLockWait(store, 'the other one to wait for the lock');
     });
     const found = await waiting;
     expect(found?.generation).toBe(2);

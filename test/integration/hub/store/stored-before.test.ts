@@ -66,11 +66,11 @@ describe('an operator with resources that it cannot read', () => {
     await world.end();
   });
 
-  const told = (name: string) =>
+  const refusedStatus = (name: string) =>
     world.until(name, 'refused', (now) => condition(now, 'Ready') === 'False Refused');
 
   test.each(UNREADABLE)('reports $what with its field, and keeps the workloads', async ({ name, field }) => {
-    const status = await told(name);
+    const status = await refusedStatus(name);
     expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).toContain(field);
     expect(status).toMatchObject({ status: 'READY', activeRevision: { number: 1 } });
     expect(condition(status, 'Serving')).toBe('True Available');
@@ -78,12 +78,12 @@ describe('an operator with resources that it cannot read', () => {
   });
 
   test('records an Event when the API server rejects a status, and keeps the workloads', async () => {
-    const isTold = async () => {
+    const isReported = async () => {
       const events = await world.kubectl('events', `--for=ManagedDeployment/${MISTAKEN}`, '--output=json');
       const { items } = JSON.parse(events) as { items: { reason: string; message: string }[] };
       return items.some(({ reason, message }) => reason === 'Refused' && message.includes('spec.database'));
     };
-    await waitFor('the Event', isTold, { timeoutMs: 60_000, intervalMs: 200 });
+    await waitFor('the Event', isReported, { timeoutMs: 60_000, intervalMs: 200 });
     expect(await workloadOf(MISTAKEN)).toBe(workloads.get(MISTAKEN));
   });
 
@@ -162,12 +162,14 @@ describe('a listener with resources that others have made invalid', () => {
       await changeStored(fixture.namespace, record.appName, row.stored);
       await fixture.change(record);
       const { store } = fixture.hub;
-      const isTold = () =>
+      const isReported = () =>
         store.sql(
           `SELECT 1 FROM events WHERE deployment_id = $1 AND reason IN ('Conflict', 'Refused', 'ReconcileFailed')`,
           [record.id],
         );
-      await waitFor('the hub to be told', async () => (await isTold()).length > 0, { timeoutMs: 60_000 });
+      await waitFor('the report to the hub', async () => (await isReported()).length > 0, {
+        timeoutMs: 60_000,
+      });
       const other = await deployed(`beside-${row.what}`);
       await fixture.change(other);
       await fixture.until(other, 'changed', ({ spec }) => spec.generation === 2);

@@ -30,15 +30,15 @@ function deployment(more: Partial<Deployment> = {}, progressing = 'RolloutComple
 }
 
 /** The API returns these deployments one after the other, and the last one again. An error is thrown. */
-function contextOf(looks: readonly (Deployment | Error)[], revisionStatus = 'DEPLOYED') {
+function contextOf(answers: readonly (Deployment | Error)[], revisionStatus = 'DEPLOYED') {
   const notes: string[] = [];
-  const left = [...looks];
+  const left = [...answers];
   const call = async (name: string) => {
     if (name === 'getRevision') return { number: 1, status: revisionStatus };
     if (name === 'explainRevision') return { summary: 'It serves.', remedy: { text: 'Ask for less.' } };
-    const look = left.length > 1 ? left.shift() : left[0];
-    if (look instanceof Error) throw look;
-    return look;
+    const answer = left.length > 1 ? left.shift() : left[0];
+    if (answer instanceof Error) throw answer;
+    return answer;
   };
   const context: Context = {
     client: { call } as unknown as Client,

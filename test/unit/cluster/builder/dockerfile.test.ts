@@ -76,10 +76,10 @@ CMD ["node","server.js"]
     const [program = '', ...words] = JSON.parse((lines[at] ?? '').replace('RUN ', '')) as string[];
     const folder = mkdtempSync(join(tmpdir(), 'berth-entrypoint-'));
     try {
-      const look = () => spawnSync(program, words, { cwd: folder, encoding: 'utf8' });
-      expect(look()).toMatchObject({ status: 1, stderr: expect.stringContaining(file) as string });
+      const runTest = () => spawnSync(program, words, { cwd: folder, encoding: 'utf8' });
+      expect(runTest()).toMatchObject({ status: 1, stderr: expect.stringContaining(file) as string });
       writeFileSync(join(folder, file), '');
-      expect(look().status).toBe(0);
+      expect(runTest().status).toBe(0);
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -52,13 +52,13 @@ const answer = (status: number, body: unknown, date: Date | undefined = NOW): Hu
   date,
   now: NOW,
 });
-const look = (found: HubProbeResult, hubUrl?: string) => hubFindings(found, context(hubUrl)).findings;
-const at = (findings: ReturnType<typeof look>, check: Check) =>
+const findingsOf = (found: HubProbeResult, hubUrl?: string) => hubFindings(found, context(hubUrl)).findings;
+const at = (findings: ReturnType<typeof findingsOf>, check: Check) =>
   findings.find((finding) => finding.check === check);
 
 describe('the findings of the hub', () => {
   it('are all ok when nothing is wrong', () => {
-    const findings = look(answer(200, STATE));
+    const findings = findingsOf(answer(200, STATE));
     expect(new Set(findings.map(({ outcome }) => outcome))).toEqual(new Set(['ok']));
     expect(hubFindings(answer(200, STATE), context()).lease).toEqual(STATE);
   });
@@ -73,7 +73,7 @@ describe('the findings of the hub', () => {
     ['http://berth-api.berth-system.svc.cluster.local', 'ok'],
     ['http://a.svcs.example.com', 'warning'],
   ])('rate the TLS of %s as %s', (hubUrl, outcome) => {
-    expect(at(look(answer(200, STATE), hubUrl), 'hub_tls')?.outcome).toBe(outcome);
+    expect(at(findingsOf(answer(200, STATE), hubUrl), 'hub_tls')?.outcome).toBe(outcome);
   });
 
   test.each([
@@ -84,12 +84,12 @@ describe('the findings of the hub', () => {
     [300_000, 'failed'],
     [-400_000, 'failed'],
   ])('rate a clock difference of %i ms as %s', (skew, outcome) => {
-    const findings = look(answer(200, STATE, new Date(NOW.getTime() - skew)));
+    const findings = findingsOf(answer(200, STATE, new Date(NOW.getTime() - skew)));
     expect(at(findings, 'clock')?.outcome).toBe(outcome);
   });
 
   it('include the clock even after a rejected key', () => {
-    const findings = look(
+    const findings = findingsOf(
       answer(401, { detail: 'The API key is not valid.' }, new Date(NOW.getTime() - 30_000)),
     );
     expect(at(findings, 'clock')?.outcome).toBe('warning');
@@ -97,7 +97,7 @@ describe('the findings of the hub', () => {
   });
 
   it('do not fail for a hub without a Date header', () => {
-    const findings = look({ kind: 'answer', status: 200, body: JSON.stringify(STATE), now: NOW });
+    const findings = findingsOf({ kind: 'answer', status: 200, body: JSON.stringify(STATE), now: NOW });
     expect(at(findings, 'clock')).toMatchObject({
       outcome: 'ok',
       message: 'the hub does not report its time',
@@ -106,7 +106,7 @@ describe('the findings of the hub', () => {
 
   it('do not blame the key for a 401, 403 or 404 that does not come from a hub', () => {
     for (const status of [401, 403, 404]) {
-      const findings = look({ kind: 'answer', status, body: '<html>', now: NOW });
+      const findings = findingsOf({ kind: 'answer', status, body: '<html>', now: NOW });
       expect(at(findings, 'hub_answer')?.outcome).toBe('failed');
       expect(at(findings, 'key')?.outcome).toBe('skipped');
     }
@@ -142,7 +142,7 @@ describe('the finding for a missing response', () => {
     const next = 'the port seems to use https: put https:// into BERTH_HUB_URL';
     expect(networkTrouble('hub:443', true, 'ECONNRESET', 'socket hang up')).toMatchObject({ next });
     expect(networkTrouble('hub:443', false, 'ECONNRESET', '').next).not.toBe(next);
-    const answered = look({ ...answer(400, ''), body: '<html>' } as HubProbeResult, 'http://hub:443');
+    const answered = findingsOf({ ...answer(400, ''), body: '<html>' } as HubProbeResult, 'http://hub:443');
     expect(at(answered, 'hub_answer')).toMatchObject({ outcome: 'failed', next });
   });
 

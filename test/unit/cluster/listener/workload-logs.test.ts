@@ -167,8 +167,8 @@ describe('containers beyond the limit of logs', () => {
     const the = world(() => all, {}, quickClock(), new Promise(() => undefined));
     const reading = the.read(request({ follow: true }));
     await expect.poll(() => the.texts.length, { timeout: 20_000 }).toBe(2);
-    const looks = the.looks;
-    await expect.poll(() => the.looks, { timeout: 20_000 }).toBeGreaterThan(looks + 5);
+    const polls = the.polls;
+    await expect.poll(() => the.polls, { timeout: 20_000 }).toBeGreaterThan(polls + 5);
     const told = the.chunks.flatMap((chunk) => chunk.lines);
     expect(told.map(({ pod: name, text }) => `${name}: ${text}`)).toEqual([
       'runs50: Not followed by Berth: the logs of 50 other containers are. Ask for one component.',
@@ -207,7 +207,7 @@ function world(
   clock: Clock = systemClock,
   goesOn: Promise<void> = Promise.resolve(),
 ) {
-  let looks = 0;
+  let polls = 0;
   const logged: [message: string, fields: object][] = [];
   const chunks: LogChunk[] = [];
   const asked: object[] = [];
@@ -217,7 +217,7 @@ function world(
     new LogReading({
       client: {
         listAll: async () => {
-          looks += 1;
+          polls += 1;
           return { items: pods(), resourceVersion: '1' };
         },
         async *readLog({ name }: { name: string }, options: { container: string }) {
@@ -255,8 +255,8 @@ function world(
       answer = how;
     },
     logged,
-    get looks() {
-      return looks;
+    get polls() {
+      return polls;
     },
     get texts() {
       return chunks.flatMap(({ lines }) => lines.map(({ text }) => text));
@@ -348,11 +348,11 @@ describe('a read of logs', () => {
   });
 
   test('continues to follow after a short outage of the cluster', async () => {
-    let looks = 0;
+    let polls = 0;
     const the = world(
       () => {
-        looks += 1;
-        if (looks === 1) throw new KubeError({ kind: 'timeout', message: 'late' });
+        polls += 1;
+        if (polls === 1) throw new KubeError({ kind: 'timeout', message: 'late' });
         return [pod('p', { app: { running: {} } })];
       },
       { 'p/app': lines('a') },

@@ -14,7 +14,11 @@ describe('a rollout', () => {
   test('is written to the status after its templates are stored and before a pod runs them', async () => {
     const world = await settled(spec(1));
     world.change(spec(2));
-    expect((await world.look()).slice(0, 3)).toEqual(['create ControllerRevision/web-2', STATUS, API]);
+    expect((await world.reconcileOnce()).slice(0, 3)).toEqual([
+      'create ControllerRevision/web-2',
+      STATUS,
+      API,
+    ]);
     expect(world.status.rollout).toMatchObject({ number: 2, templates: 'web-2' });
   });
 
@@ -22,10 +26,10 @@ describe('a rollout', () => {
     const world = await settled(spec(1));
     world.change(spec(2));
     world.cluster.faults = [{ when: ({ verb }) => verb === 'status', error: 'conflict' }];
-    expect(await world.look()).toEqual(['create ControllerRevision/web-2']);
+    expect(await world.reconcileOnce()).toEqual(['create ControllerRevision/web-2']);
     expect(world.status.rollout).toBeUndefined();
     world.change(spec(3));
-    expect(await world.look()).toContain(API);
+    expect(await world.reconcileOnce()).toContain(API);
     expect(world.status.rollout).toMatchObject({ number: 3 });
     expect(world.images('api')).toEqual(['web:3']);
   });
@@ -40,7 +44,7 @@ describe('a rollout', () => {
         return left < 0;
       };
       world.cluster.faults = Array.from({ length: 20 }, () => ({ when, error: 'server' as const }));
-      await world.look().catch(() => []);
+      await world.reconcileOnce().catch(() => []);
       world.cluster.faults = [];
       world.restart();
       if (world.images('api')[0] === 'web:2') expect(world.status.rollout).toMatchObject({ number: 2 });
@@ -69,8 +73,8 @@ describe('a scale-up from zero', () => {
         error: 'server',
       },
     ];
-    for (let looks = 0; looks < 8 && seen < 2; looks += 1) {
-      await world.look().catch(() => []);
+    for (let round = 0; round < 8 && seen < 2; round += 1) {
+      await world.reconcileOnce().catch(() => []);
       world.cluster.settle();
       world.now += 2_000;
     }
@@ -85,7 +89,7 @@ describe('a scale-up from zero', () => {
 test('a suspension does not restart the database with a new template before it ends', async () => {
   const world = await settled(spec(1, { database: { maxConnections: 200 } }));
   world.change(spec(1, { suspend: true, database: { maxConnections: 100 } }));
-  expect(await world.look()).not.toContain('apply StatefulSet/web-db');
+  expect(await world.reconcileOnce()).not.toContain('apply StatefulSet/web-db');
   world.cluster.settle();
   const writes = await world.converge();
   expect(writes.filter((write) => write === 'apply StatefulSet/web-db').length).toBeGreaterThan(0);

@@ -43,7 +43,7 @@ async function fail(world: World, failed: object = tooNew): Promise<void> {
 }
 
 async function failMissing(world: World): Promise<void> {
-  world.looks = {
+  world.imageResolver = {
     resolve: (_key, asked) => (asked?.image === 'web:2' ? { kind: 'absent', why: 'gone' } : undefined),
     forget: () => undefined,
   };

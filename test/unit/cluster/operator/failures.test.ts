@@ -24,7 +24,7 @@ describe('an object that the cluster rejects', () => {
       error: 'invalid' as const,
       message: 'Service "web" is invalid: spec.ports[0].port: Invalid value: 0',
     }));
-    const first = await world.look();
+    const first = await world.reconcileOnce();
     expect(first).toContain('create StatefulSet/web-db');
     expect(world.condition('Ready')).toBe('False Refused');
     expect(world.events).toContainEqual(
@@ -35,15 +35,15 @@ describe('an object that the cluster rejects', () => {
       }),
     );
     // More events arrive; the rejected write is not repeated for each.
-    for (let look = 0; look < 5; look += 1) await world.look();
+    for (let round = 0; round < 5; round += 1) await world.reconcileOnce();
     expect(world.cluster.faults.length).toBe(2);
     const outcome = await world.reconcile();
     expect(outcome).toMatchObject({ kind: 'requeue' });
     world.now += 60_000;
-    await world.look();
+    await world.reconcileOnce();
     expect(world.cluster.faults.length).toBe(1);
     world.now += 300_000;
-    await world.look();
+    await world.reconcileOnce();
     world.now += 300_000;
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
@@ -53,12 +53,12 @@ describe('an object that the cluster rejects', () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [{ when: on('apply', 'Deployment/web-api'), error: 'invalid' }];
     world.change({ revision: { image: 'bad-image', number: 2 } });
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('Ready')).toBe('False Refused');
     expect(world.status.activeRevision?.number).toBe(1);
     world.change({ revision: { image: 'web:2', number: 3 } });
     world.now += 3_000;
-    expect(await world.look()).toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
   });
@@ -70,16 +70,20 @@ describe('an object that the cluster rejects', () => {
     });
     world.cluster.faults = [{ when: on('apply', 'Service/web'), error: 'invalid' }];
     // The first patch removes the port that is not ours.
-    expect(await world.look()).toEqual(['patch Service/web', 'patch Service/web', 'apply Service/web']);
+    expect(await world.reconcileOnce()).toEqual([
+      'patch Service/web',
+      'patch Service/web',
+      'apply Service/web',
+    ]);
     const spec = world.cluster.get(`Service/${NAMESPACE}/web`)?.['spec'];
     expect(spec).toMatchObject({ ports: [{ port: 80 }] });
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 
   test('blocks the volume when it has the credentials, and the message of the server is not reported', async () => {
     const world = new World(MINIMAL);
     world.cluster.faults = [{ when: on('create', 'Secret/web-db'), error: 'forbidden', message: 'hunter2' }];
-    const first = await world.look();
+    const first = await world.reconcileOnce();
     expect(first).not.toContain('create PersistentVolumeClaim/web-db');
     expect(JSON.stringify([world.status, world.events])).not.toContain('hunter2');
     expect(world.condition('Ready')).toBe('False Refused');
@@ -90,7 +94,7 @@ describe('an object that the cluster rejects', () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [{ when: on('patch', 'Secret/web-db'), error: 'forbidden', message: 'hunter2' }];
     world.change({ ...MINIMAL, database: { volumePolicy: 'Delete' } });
-    await world.look();
+    await world.reconcileOnce();
     expect(JSON.stringify([world.status, world.events])).not.toContain('hunter2');
     expect(message(world, 'Ready')).toContain('the cluster refuses to patch Secret web-db (forbidden)');
   });
@@ -109,9 +113,9 @@ describe('an object that the cluster rejects', () => {
       kind: 'Secret',
       metadata: { name: environment, namespace: NAMESPACE },
     });
-    const isWitness = ({ id }: { id: string }) => id.startsWith('ControllerRevision/web-secrets');
+    const isSentinel = ({ id }: { id: string }) => id.startsWith('ControllerRevision/web-secrets');
     world.cluster.faults = Array.from({ length: 20 }, () => ({
-      when: isWitness,
+      when: isSentinel,
       error: 'forbidden' as const,
       message: QUOTA,
     }));
@@ -131,10 +135,10 @@ describe('an object that the cluster rejects', () => {
       { when: on('patch', 'PersistentVolumeClaim/web-db'), error: 'forbidden', message: RIGID },
     ];
     world.change({ ...MINIMAL, database: { storage: '20Gi' } });
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('DatabaseReady')).toBe('False VolumeNotExpandable');
     expect(world.condition('Serving')).toBe('True Available');
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     expect(world.condition('DatabaseReady')).toBe('False VolumeNotExpandable');
   });
 });
@@ -173,7 +177,7 @@ test('sets the owner of a volume that cannot be expanded', async () => {
     };
     world.cluster.faults = [{ when: isGrowth, error: 'forbidden', message: RIGID }];
     world.change({ ...MINIMAL, database: { storage: '20Gi', volumePolicy } });
-    await world.look();
+    await world.reconcileOnce();
     expect([owners(), world.condition('DatabaseReady')]).toEqual([count, 'False VolumeNotExpandable']);
     // Unchanged.
     world.change({ ...MINIMAL, database: { volumePolicy } });
@@ -281,11 +285,11 @@ describe('foreign objects of the same name', () => {
   test('are left alone and reported', async () => {
     const world = new World(MINIMAL);
     world.cluster.put(foreign);
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('Ready')).toBe('False Conflict');
     const message = world.status.conditions?.find(({ type }) => type === 'Ready')?.message;
     expect(message).toContain('Service web exists');
@@ -305,7 +309,7 @@ describe('foreign objects of the same name', () => {
       kind: 'Secret',
       metadata: { name: 'web-db', namespace: NAMESPACE },
     });
-    expect(await world.look()).not.toContain('create PersistentVolumeClaim/web-db');
+    expect(await world.reconcileOnce()).not.toContain('create PersistentVolumeClaim/web-db');
     expect(world.condition('Ready')).toBe('False Conflict');
   });
 
@@ -422,7 +426,7 @@ describe('temporary failures', () => {
     async (error) => {
       const world = new World(MINIMAL);
       world.cluster.faults = [{ when: on('create', 'Service/web'), error }];
-      const writes = await world.look();
+      const writes = await world.reconcileOnce();
       expect(writes).toContain('create StatefulSet/web-db');
       expect(await world.reconcile()).not.toMatchObject({ kind: 'terminal' });
       await world.converge();
@@ -456,7 +460,7 @@ describe('temporary failures', () => {
       error: 'server' as const,
     }));
     world.cluster.remove(`Service/${NAMESPACE}/web`);
-    for (let look = 0; look < 4; look += 1) await world.look();
+    for (let round = 0; round < 4; round += 1) await world.reconcileOnce();
     expect(world.condition('Ready')).toBe('False ReconcileFailed');
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
@@ -487,7 +491,7 @@ describe('fences', () => {
           ? undefined
           : { ...object, metadata: { ...object.metadata, ...live } };
       }) as typeof world.cluster.client.find;
-      expect(await world.look()).toEqual([]);
+      expect(await world.reconcileOnce()).toEqual([]);
     }
   });
 
@@ -516,7 +520,7 @@ describe('fences', () => {
     const world = await settled(MINIMAL);
     world.cluster.remove(`Service/${NAMESPACE}/web`);
     world.mayAct = false;
-    expect(await world.look().catch(() => world.cluster.writes)).toEqual([]);
+    expect(await world.reconcileOnce().catch(() => world.cluster.writes)).toEqual([]);
   });
 });
 
@@ -528,7 +532,7 @@ test('does not requeue a paused resource with pending work', async () => {
   world.cluster.edit('ManagedDeployment/shop/web', ({ metadata }) => {
     metadata.annotations = { 'berth.dev/paused': 'true' };
   });
-  await world.look();
+  await world.reconcileOnce();
   world.now += 3_600_000;
   expect(await world.reconcile()).toEqual({ kind: 'settled' });
 });
@@ -541,7 +545,7 @@ describe('lost credentials', () => {
   /** The database does not start and no event gives the reason, so the operator reads the Secrets and finds it. */
   async function expectMendedAfterAWhile(world: World, before: string | undefined): Promise<void> {
     world.now += 31_000;
-    expect(await world.look()).toContain('create Secret/web-db');
+    expect(await world.reconcileOnce()).toContain('create Secret/web-db');
     world.cluster.stuck.clear();
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
@@ -556,7 +560,7 @@ describe('lost credentials', () => {
       expect(before).toBeDefined();
       expect(password(world, 'web-db-copy')).toBe(before);
       world.cluster.remove(`Secret/${NAMESPACE}/${name}`);
-      expect(await world.look()).toContain(`create Secret/${name}`);
+      expect(await world.reconcileOnce()).toContain(`create Secret/${name}`);
       expect([password(world), password(world, 'web-db-copy')]).toEqual([before, before]);
       await world.converge();
       expect(world.condition('Ready')).toBe('True Converged');
@@ -568,20 +572,20 @@ describe('lost credentials', () => {
     const before = password(world);
     const sentinels = world.cluster.list('ControllerRevision');
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
-    for (const witness of sentinels) world.cluster.put(witness);
+    for (const sentinel of sentinels) world.cluster.put(sentinel);
     world.cluster.stuck.set('database', 'ContainerCreating');
     world.cluster.settle();
-    expect(await world.look()).not.toContain('create Secret/web-db');
+    expect(await world.reconcileOnce()).not.toContain('create Secret/web-db');
     await expectMendedAfterAWhile(world, before);
   });
 
   test('are read when they are deleted before the first sentinel exists, even by the process that created them', async () => {
     const world = new World(MINIMAL);
     world.cluster.stuck.set('database', 'ContainerCreating');
-    await world.look();
+    await world.reconcileOnce();
     const before = password(world);
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
     world.cluster.settle();
     await expectMendedAfterAWhile(world, before);
@@ -592,15 +596,15 @@ describe('lost credentials', () => {
     const before = password(world) ?? '';
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
     world.cluster.remove(`Secret/${NAMESPACE}/web-db-copy`);
-    for (let look = 0; look < 20; look += 1) {
-      expect((await world.look()).filter((write) => write.includes('Secret'))).toEqual([]);
+    for (let round = 0; round < 20; round += 1) {
+      expect((await world.reconcileOnce()).filter((write) => write.includes('Secret'))).toEqual([]);
       expect(world.condition('Ready')).toBe('False CredentialsLost');
       // It is ready nevertheless.
       expect(world.condition('DatabaseReady')).toBe('True DatabaseAvailable');
       world.now += 3_000;
     }
     world.restart();
-    expect((await world.look()).filter((write) => write.includes('Secret'))).toEqual([]);
+    expect((await world.reconcileOnce()).filter((write) => write.includes('Secret'))).toEqual([]);
     const message = world.status.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
     const labels = /kubectl label secret web-db-copy (\S+)=(\S+) (\S+)=(\S+)/.exec(message) ?? [];
     world.cluster.put({
@@ -627,17 +631,17 @@ describe('lost credentials', () => {
       if (resource.kind === 'Secret') reads.push(at.name);
       return find(resource, at, options);
     };
-    const isWitness = (write: string) => write.startsWith('create ControllerRevision/web-secrets');
-    let writes = await world.look();
+    const isSentinel = (write: string) => write.startsWith('create ControllerRevision/web-secrets');
+    let writes = await world.reconcileOnce();
     expect(writes).toContain('create Secret/web-db');
     const before = password(world);
     const seen = reads.length;
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
-    for (let look = 0; look < 20 && !writes.some(isWitness); look += 1) {
+    for (let round = 0; round < 20 && !writes.some(isSentinel); round += 1) {
       world.cluster.settle();
-      writes = await world.look();
+      writes = await world.reconcileOnce();
     }
-    expect(writes.some(isWitness)).toBe(true);
+    expect(writes.some(isSentinel)).toBe(true);
     expect(reads.length).toBe(seen);
     // The garbage collector removes a sentinel whose Secret does not exist.
     for (const { metadata } of world.cluster.list('ControllerRevision'))
@@ -657,7 +661,7 @@ describe('lost credentials', () => {
     await world.converge();
     expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)).toBeDefined();
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
-    expect(await world.look()).toContain('create Secret/web-db');
+    expect(await world.reconcileOnce()).toContain('create Secret/web-db');
     expect(password(world)).toBe(before);
   });
 
@@ -665,7 +669,7 @@ describe('lost credentials', () => {
     const world = await settled(MINIMAL);
     world.cluster.client.find = () => Promise.reject(new Error('must not be asked'));
     world.now += 3_600_000;
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 });
 
@@ -674,7 +678,7 @@ test('reports a spec that this version cannot parse, and changes nothing', async
   world.cluster.edit('ManagedDeployment/shop/web', (object) => {
     object['spec'] = { revision: { image: 'web:1', number: 'three' } };
   });
-  expect(await world.look()).toEqual(['status ManagedDeployment/web']);
+  expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
   expect(world.condition('Ready')).toBe('False Refused');
   expect(world.condition('Serving')).toBe('True Available');
 });

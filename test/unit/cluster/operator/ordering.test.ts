@@ -14,7 +14,7 @@ describe('the operator', () => {
     async (_, spec) => {
       const world = await settled(AUTOSCALED);
       world.change(spec);
-      const writes = await world.look();
+      const writes = await world.reconcileOnce();
       expect(writes[0]).toBe('delete HorizontalPodAutoscaler/web-api');
       expect(writes.indexOf('apply Deployment/web-api')).toBeGreaterThan(0);
     },
@@ -24,7 +24,7 @@ describe('the operator', () => {
     const world = await settled(AUTOSCALED);
     world.change({ ...AUTOSCALED, suspend: true });
     world.cluster.faults = [{ when: ({ verb }) => verb === 'delete', error: 'forbidden' }];
-    expect(await world.look()).not.toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).not.toContain('apply Deployment/web-api');
     expect(world.replicas('api')).toBe(1);
     expect(world.condition('Ready')).toBe('False Refused');
   });
@@ -36,7 +36,7 @@ describe('the operator', () => {
     world.change({ ...AUTOSCALED, suspend: true });
     await world.converge();
     world.change(AUTOSCALED);
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
     const id = `Deployment/${NAMESPACE}/web-api`;
     const { children } = world.cluster.view;
@@ -59,9 +59,9 @@ describe('the operator', () => {
     const world = await settled(MINIMAL);
     world.cluster.stuck.set('api', 'ImagePullBackOff');
     world.change({ ...MINIMAL, database: { external: true }, cache: { external: true } });
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.cluster.ids()).toContain('StatefulSet/web-db');
     world.cluster.stuck.clear();
     await world.converge();
@@ -72,19 +72,19 @@ describe('the operator', () => {
   test('reports a suspended deployment only when the last pod has ended', async () => {
     const world = await settled(MINIMAL);
     world.change({ ...MINIMAL, suspend: true });
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.slowEnd = true;
     world.cluster.settle();
     world.now += 2_000;
-    await world.look();
+    await world.reconcileOnce();
     expect(world.replicas('cache')).toBe(0);
     expect(world.cluster.list('Pod').length).toBeGreaterThan(0);
     expect(world.status).toMatchObject({ suspended: false, status: 'READY' });
     world.cluster.slowEnd = false;
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status).toMatchObject({ suspended: true, status: 'UNUSED' });
   });
 
@@ -130,7 +130,7 @@ describe('the operator', () => {
       ...service,
       metadata: { ...service.metadata, name: 'web-old', uid: 'x', ownerReferences: [owner] },
     });
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 
   test('does not change a resource that is being deleted or its edited objects, and reports the deletion once', async () => {
@@ -141,20 +141,20 @@ describe('the operator', () => {
     world.cluster.edit(`Service/${NAMESPACE}/web`, ({ metadata }) => {
       metadata.labels = { ...metadata.labels, 'app.kubernetes.io/part-of': 'other' };
     });
-    expect(await world.look()).toEqual(['status ManagedDeployment/web']);
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 
   test('changes nothing until the caches show its last write', async () => {
     const world = await settled(MINIMAL);
     world.cluster.remove(`Service/${NAMESPACE}/web`);
-    expect(await world.look()).toEqual(['create Service/web']);
+    expect(await world.reconcileOnce()).toEqual(['create Service/web']);
     world.cluster.view.isCurrent = () => false;
     world.cluster.remove(`Service/${NAMESPACE}/web`);
     expect(await world.reconcile()).toMatchObject({ kind: 'requeue' });
     expect(world.cluster.get(`Service/${NAMESPACE}/web`)).toBeUndefined();
     world.cluster.view.isCurrent = () => true;
-    expect(await world.look()).toEqual(['create Service/web']);
+    expect(await world.reconcileOnce()).toEqual(['create Service/web']);
   });
 
   test('does not delete an undesired object that has changed since it was observed', async () => {
@@ -190,7 +190,7 @@ describe('the operator', () => {
 test('a rollout is not complete while a pod of the former template remains', async () => {
   const world = await settled(MINIMAL);
   world.change({ revision: { image: 'web:2', number: 2 } });
-  await world.look();
+  await world.reconcileOnce();
   const id = `Deployment/${NAMESPACE}/web-api`;
   world.cluster.edit(id, (object) => {
     const { generation } = object.metadata;
@@ -202,10 +202,10 @@ test('a rollout is not complete while a pod of the former template remains', asy
       availableReplicas: 1,
     };
   });
-  expect(await world.look()).toEqual([]);
+  expect(await world.reconcileOnce()).toEqual([]);
   // A change of the message alone is written a second later.
   world.now += 1_000;
-  await world.look();
+  await world.reconcileOnce();
   expect(world.status.activeRevision?.number).toBe(1);
   const message = world.status.conditions?.find(({ type }) => type === 'Progressing')?.message;
   expect(message).toContain('old pods left: 1');

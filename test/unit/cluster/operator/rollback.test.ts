@@ -22,7 +22,7 @@ describe('a revision that fails', () => {
     world.change(spec('web:2', 2, FOUR));
     world.cluster.stuck.set('queue', 'InvalidImageName');
     await steps(world, 1);
-    const writes = await world.look();
+    const writes = await world.reconcileOnce();
     expect(writes).toEqual(['status ManagedDeployment/web']);
     expect(world.status.failedRevision).toEqual({
       id: '0197a000-0000-7000-8000-000000000002',
@@ -44,7 +44,7 @@ describe('a revision that fails', () => {
     });
     expect(world.condition('Progressing')).toBe('False RolloutFailed');
     world.cluster.stuck.clear();
-    expect(await world.look()).toEqual([
+    expect(await world.reconcileOnce()).toEqual([
       'apply Deployment/web-api',
       'apply Deployment/web-queue',
       'apply Deployment/web-orchestrator',
@@ -76,7 +76,7 @@ describe('a revision that fails', () => {
     world.cluster.stuck.clear();
     await world.converge();
     world.restart({ ...CONFIG, otlpEndpoint: 'http://collector:4318' });
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     world.change(spec('web:2', 2, { podTemplate: { labels: { team: 'a' } } }));
     await world.converge();
     expect(world.images('api')).toEqual(['web:1']);
@@ -108,14 +108,14 @@ describe('a revision that fails', () => {
     world.change(spec('web:2', 2));
     await steps(world, 3);
     world.change(spec('web:3', 3));
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
     world.now += 1000;
     world.change(spec('web:4', 4));
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.failedRevision).toMatchObject({ number: 3, templates: 'web-3' });
     expect(world.status.failedChange).toBeUndefined();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status).toMatchObject({ rollout: { number: 4 }, failedRevision: { number: 3 } });
   });
 
@@ -322,7 +322,7 @@ describe('a change in place that fails', () => {
     const world = await settled(labelled('a'));
     const pod = world.cluster.list('Pod').find(({ metadata }) => metadata.name === 'web-api-0');
     world.change(labelled('b'));
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.put({
       ...pod,
       metadata: { ...pod?.metadata, name: 'web-api-old' },
@@ -333,7 +333,7 @@ describe('a change in place that fails', () => {
         ],
       },
     } as never);
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.failedRevision).toBeUndefined();
     expect(world.status.rollout).toMatchObject({ templates: 'web-1-2' });
   });
@@ -347,39 +347,39 @@ describe('a component without a symptom, in the middle of its rollout', () => {
     world.cluster.stuck.set('queue', 'InvalidImageName');
     world.change(spec('web:2', 2, TWO));
     await steps(world, 1);
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.failedRevision).toMatchObject({ number: 2 });
     return world;
   };
 
   test('finishes its rollout before it is rolled back, while the failed component is rolled back at once', async () => {
     const world = await failing();
-    expect(await world.look()).toEqual(['apply Deployment/web-queue']);
+    expect(await world.reconcileOnce()).toEqual(['apply Deployment/web-queue']);
     world.restart();
     expect(await steps(world, 3)).not.toContain('apply Deployment/web-api');
     expect(message(world, 'Progressing')).toMatch(/revision 1 is being brought back/);
     world.cluster.stuck.clear();
     world.cluster.settle();
-    expect(await world.look()).toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
     await world.converge();
     expect([world.images('api'), world.condition('Progressing')]).toEqual([['web:1'], 'False RolledBack']);
   });
 
   test('is rolled back half a minute after the failure, or as soon as it has a symptom', async () => {
     const world = await failing();
-    await world.look();
+    await world.reconcileOnce();
     const outcome = await world.reconcile();
     expect(outcome).toMatchObject({ kind: 'requeue' });
     expect((outcome as { afterMs: number }).afterMs).toBeLessThanOrEqual(30_000);
     world.now += 29_000;
-    expect(await world.look()).not.toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).not.toContain('apply Deployment/web-api');
     world.now += 1_000;
-    expect(await world.look()).toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
     const troubled = await failing();
-    await troubled.look();
+    await troubled.reconcileOnce();
     troubled.cluster.stuck.set('api', 'CreateContainerError');
     troubled.cluster.settle();
-    expect(await troubled.look()).toContain('apply Deployment/web-api');
+    expect(await troubled.reconcileOnce()).toContain('apply Deployment/web-api');
   });
 });
 
@@ -389,9 +389,9 @@ test('a component that is only starting is rolled back at once when the deadline
   world.change(spec('web:2', 2));
   await steps(world, 2);
   world.now += 600_000;
-  await world.look();
+  await world.reconcileOnce();
   expect(world.status.failedRevision).toMatchObject({ reason: 'RolloutDeadlineExceeded' });
-  expect(await world.look()).toContain('apply Deployment/web-api');
+  expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
 });
 
 describe('a failure', () => {
@@ -407,7 +407,7 @@ describe('a failure', () => {
     world.cluster.stuck.clear();
     world.cluster.settle();
     world.now += 600_000;
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.failedRevision).toBeUndefined();
     expect(world.status.activeRevision).toMatchObject({ number: 2 });
   });
@@ -420,7 +420,7 @@ describe('a failure', () => {
       error: 'invalid',
       message: 'x'.repeat(10_000),
     });
-    await world.look();
+    await world.reconcileOnce();
     const failed = world.status.failedRevision;
     expect(failed?.message.length).toBeLessThan(1_200);
     expect(failed?.culprit?.detail?.length).toBeLessThan(1_200);

@@ -16,7 +16,7 @@ describe('a spec that cannot be parsed', () => {
     edit(world, (spec) => {
       spec['routing'] = { url: 'https://web.example.com:8443' };
     });
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     expect(world.condition('Ready')).toBe('False Refused');
     expect(message(world, 'Ready')).toContain('spec.routing.url');
     expect(world.condition('Serving')).toBe('True Available');
@@ -31,7 +31,7 @@ describe('a spec that cannot be parsed', () => {
     }
     world.cluster.settle();
     world.now += 2_000;
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     expect(world.condition('Serving')).toBe('False Unavailable');
     expect(world.condition('DatabaseReady')).toBe('False DatabaseUnavailable');
     expect(world.status.status).toBe('AWAITING_DATABASE');
@@ -42,7 +42,7 @@ describe('a spec that cannot be parsed', () => {
     edit(world, (spec) => {
       spec['routing'] = { url: 'no url' };
     });
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     world.change(revised('web:1', 1, URL));
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
@@ -58,7 +58,7 @@ describe('a spec that is nested too deeply', () => {
     edit(world, (spec) => {
       spec['podTemplate'] = { sidecars: [{ name: 'helper', image: 'helper:1', [field]: deep }] };
     });
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     expect(world.condition('Ready')).toBe('False Refused');
     expect(message(world, 'Ready')).toContain('spec: is nested more than 64 levels deep');
     expect(world.condition('Serving')).toBe('True Available');
@@ -90,7 +90,7 @@ describe('fields of a later version', () => {
     edit(world, (spec) => {
       spec['podTemplate'] = { nodeName: 'a' };
     });
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     expect(world.condition('Ready')).toBe('False Refused');
     expect(message(world, 'Ready')).toContain('nodeName');
   });

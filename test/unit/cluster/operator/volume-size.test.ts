@@ -77,7 +77,7 @@ describe('an unfinished expansion', () => {
     expect([requested(world), world.condition('Ready')]).toEqual(['10Gi', 'True Converged']);
     expect(message(world, 'DatabaseReady')).toMatch(/has the 5Gi that are wanted.*still asks for 10Gi/);
     expect(world.status.volume).toEqual({ requested: '10Gi', capacity: '5Gi' });
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     wanting(world, '7Gi');
     await steps(world, 3);
     expect([requested(world), world.condition('Ready')]).toEqual(['7Gi', 'False VolumeResizing']);

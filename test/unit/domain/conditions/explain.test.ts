@@ -466,13 +466,13 @@ describe('a revision in progress', () => {
   });
 
   test('shows until when a deployment in deletion can be restored, or that it cannot be restored', () => {
-    const told = (purgeAfter: Date) =>
+    const deletionCause = (purgeAfter: Date) =>
       explain(
         facts({ revision: queued, active: null, deployment: { deleteRequestedAt: at(900), purgeAfter } }),
       ).causes[1];
     const end = at(90_000);
-    expect(told(end)?.message).toContain(`can be restored until ${end.toISOString()} (POST`);
-    expect(told(at(950))?.message).toContain('cannot be cancelled any more');
+    expect(deletionCause(end)?.message).toContain(`can be restored until ${end.toISOString()} (POST`);
+    expect(deletionCause(at(950))?.message).toContain('cannot be cancelled any more');
   });
 
   test('names the deletion of its deployment as a cause, and does not claim to serve', () => {

@@ -65,7 +65,7 @@ function input(
   return { source, asked: configs, next: configs, creating: true, hosting, registry: null, ...more };
 }
 
-const told = (found: ReturnType<typeof sourceIssues>) =>
+const codesOf = (found: ReturnType<typeof sourceIssues>) =>
   found.map(({ loc, type }) => `${type} ${loc.join('.')}`);
 
 describe.each(SOURCES)('%s', (source) => {
@@ -75,7 +75,7 @@ describe.each(SOURCES)('%s', (source) => {
 
   test.each(HOSTING_MODES)('is accepted for new deployments only in its own hosting modes: %s', (hosting) => {
     const allowed = SOURCE_TRAITS[source].hosting.includes(hosting);
-    expect(told(sourceIssues(input(source, {}, {}, { hosting })))).toEqual(
+    expect(codesOf(sourceIssues(input(source, {}, {}, { hosting })))).toEqual(
       allowed ? [] : ['source_unavailable source'],
     );
     // The mode may have changed since: what exists can still be changed.
@@ -88,7 +88,7 @@ describe.each(SOURCES)('%s', (source) => {
       const found = sourceIssues(
         part === 'source_config' ? input(source, cleared) : input(source, {}, cleared),
       );
-      expect(told(found)).toEqual([`missing_for_source ${part}.${field}`]);
+      expect(codesOf(found)).toEqual([`missing_for_source ${part}.${field}`]);
     }
   });
 
@@ -98,7 +98,7 @@ describe.each(SOURCES)('%s', (source) => {
       expect(value, field).toBeDefined();
       const sent = { [field]: value };
       const found = sourceIssues(part === 'source_config' ? input(source, sent) : input(source, {}, sent));
-      expect(told(found)).toEqual([`refused_for_source ${part}.${field}`]);
+      expect(codesOf(found)).toEqual([`refused_for_source ${part}.${field}`]);
     }
   });
 
@@ -114,16 +114,17 @@ describe.each(SOURCES)('%s', (source) => {
 });
 
 test('rejects a new repository when nothing can be built, and accepts changes of existing deployments', () => {
-  const without = (more: object) => told(sourceIssues(input('git_host', {}, {}, { builds: false, ...more })));
+  const without = (more: object) =>
+    codesOf(sourceIssues(input('git_host', {}, {}, { builds: false, ...more })));
   expect(without({})).toEqual(['builds_unavailable source']);
   expect(without({ creating: false })).toEqual([]);
   expect(without({ hosting: 'self_hosted' })).toEqual(['source_unavailable source']);
-  expect(told(sourceIssues(input('internal_image', {}, {}, { builds: false })))).toEqual([]);
+  expect(codesOf(sourceIssues(input('internal_image', {}, {}, { builds: false })))).toEqual([]);
 });
 
 test('rejects build_on_push for a tag', () => {
   const found = sourceIssues(input('git_host', { build_on_push: true }, { repo_ref: 'refs/tags/v1' }));
-  expect(told(found)).toEqual(['tag_built_on_push source_config.build_on_push']);
+  expect(codesOf(found)).toEqual(['tag_built_on_push source_config.build_on_push']);
   expect(sourceIssues(input('git_host', { build_on_push: true }, { repo_ref: 'main' }))).toEqual([]);
   expect(sourceIssues(input('git_host', { build_on_push: false }, { repo_ref: 'refs/tags/v1' }))).toEqual([]);
 });
@@ -147,7 +148,7 @@ test.each(['refs/heads/main', 'refs/heads/heads/main', 'feature/tags/x', 'v1'])(
 
 test('requires internal images to be in the registry of the platform when there is one', () => {
   const at = (image_uri: string, source: Source = 'internal_image') =>
-    told(sourceIssues(input(source, {}, { image_uri }, { registry: 'registry.example.com' })));
+    codesOf(sourceIssues(input(source, {}, { image_uri }, { registry: 'registry.example.com' })));
   expect(at('registry.example.com/web:1')).toEqual([]);
   expect(at('docker.io/web:1')).toEqual(['foreign_registry source_revision_config.image_uri']);
   expect(at('docker.io/web:1', 'external_image')).toEqual([]);
@@ -158,7 +159,7 @@ describe('the check of images in a registry that asks the hub for access', () =>
   const owner = { tenantId: 't1', appName: 'shop-12345678' };
   const own = `${registry}/t1/shop-12345678`;
   const at = (source: Source, image_uri: string, more: Partial<SourceRuleInput> = {}) =>
-    told(sourceIssues(input(source, {}, { image_uri }, { registry, owner, creating: false, ...more })));
+    codesOf(sourceIssues(input(source, {}, { image_uri }, { registry, owner, creating: false, ...more })));
   const refusal = ['foreign_repository source_revision_config.image_uri'];
 
   test.each([
@@ -187,7 +188,7 @@ describe('the check of images in a registry that asks the hub for access', () =>
       resource_spec: { init_containers: [{ name: 'a', image }], sidecars: [{ name: 'b', image }] },
     });
     const found = (image: string) =>
-      told(sourceIssues(input('git_host', containers(image), {}, { registry, owner, creating: false })));
+      codesOf(sourceIssues(input('git_host', containers(image), {}, { registry, owner, creating: false })));
     expect(found(`${registry}/t2/x:1`)).toEqual([
       'foreign_repository source_config.resource_spec.init_containers.0.image',
       'foreign_repository source_config.resource_spec.sidecars.0.image',

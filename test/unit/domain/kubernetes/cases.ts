@@ -15,10 +15,10 @@ export function issuePaths(schema: z.ZodType, value: unknown): string[] {
   );
 }
 
-export function takes(schema: z.ZodType, cases: readonly (readonly [string, unknown])[]): void {
+export function accepts(schema: z.ZodType, cases: readonly (readonly [string, unknown])[]): void {
   it.each(cases)('accepts %s', (_, value) => expect(issuePaths(schema, value)).toEqual([]));
 }
 
-export function refuses(schema: z.ZodType, cases: readonly BadCase[]): void {
+export function rejects(schema: z.ZodType, cases: readonly BadCase[]): void {
   it.each(cases)('rejects %s', (_, value, path) => expect(issuePaths(schema, value)).toContain(path));
 }

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { containerSchema, containersSchema } from '../../../../src/domain/kubernetes/container.ts';
-import { refuses, takes } from './cases.ts';
+import { accepts, rejects } from './cases.ts';
 
 const c = (over: object = {}) => ({ name: 'c', image: 'busybox', ...over });
 const env = (...variables: object[]) => c({ env: variables });
@@ -11,7 +11,7 @@ const res = (limits?: object, requests?: object) => c({ resources: { limits, req
 const sc = (securityContext: object) => c({ securityContext });
 
 describe('containerSchema', () => {
-  takes(containerSchema, [
+  accepts(containerSchema, [
     ['a minimal container', c()],
     [
       'simple members',
@@ -75,7 +75,7 @@ describe('containerSchema', () => {
     ],
   ]);
 
-  refuses(containerSchema, [
+  rejects(containerSchema, [
     ['a missing name', { image: 'a' }, 'name'],
     ['a bad name', c({ name: 'a_b' }), 'name'],
     ['a missing image', { name: 'c' }, 'image'],
@@ -241,7 +241,7 @@ describe('containerSchema', () => {
 });
 
 describe('containersSchema', () => {
-  refuses(containersSchema, [
+  rejects(containersSchema, [
     ['a name twice', [c(), c({ image: 'x' })], '1.name'],
     ['too many', Array.from({ length: 21 }, (_, index) => c({ name: `c${index}` })), ''],
   ]);

@@ -16,7 +16,7 @@ import {
   volumeFilePathSchema,
 } from '../../../../src/domain/kubernetes/names.ts';
 import { line, text } from '../../../../src/domain/kubernetes/text.ts';
-import { issuePaths, refuses, takes } from './cases.ts';
+import { accepts, issuePaths, rejects } from './cases.ts';
 
 function table(
   name: string,
@@ -140,11 +140,11 @@ describe('the rules for qualified names', () => {
 });
 
 describe('labelsSchema', () => {
-  takes(labelsSchema, [
+  accepts(labelsSchema, [
     ['an empty map', {}],
     ['valid labels', { a: '', 'example.com/b': 'c' }],
   ]);
-  refuses(labelsSchema, [
+  rejects(labelsSchema, [
     ['a bad key', { 'a b': 'c' }, 'a b'],
     ['a bad value', { a: 'b c' }, 'a'],
     ['a number', { a: 1 }, 'a'],
@@ -155,11 +155,11 @@ describe('labelsSchema', () => {
 });
 
 describe('annotationsSchema', () => {
-  takes(annotationsSchema, [
+  accepts(annotationsSchema, [
     ['several lines', { 'Example.com/a': 'several\nlines, é, "quotes"' }],
     ['as much as fits', { a: 'x'.repeat(MAX_ANNOTATIONS_BYTES - 1) }],
   ]);
-  refuses(annotationsSchema, [
+  rejects(annotationsSchema, [
     ['a bad key', { 'a/b/c': '' }, 'a/b/c'],
     ['NUL', { a: '\u0000' }, 'a'],
     ['an object', { a: {} }, 'a'],

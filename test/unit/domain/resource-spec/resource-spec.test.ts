@@ -15,7 +15,7 @@ import {
 import { resourceSpecInputSchema } from '../../../../src/domain/resource-spec/resource-spec-input.ts';
 import { fullResourceSpec, validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { leavesOf } from '../../contract/schema-walk.ts';
-import { refuses, takes } from '../kubernetes/cases.ts';
+import { accepts, rejects } from '../kubernetes/cases.ts';
 
 /** The interface's own list (fields of ResourceSpec), counted there: 31 numbers and 8 settings. */
 const NUMBERS = RESOURCE_SPEC_FIELDS.slice(0, 31);
@@ -50,7 +50,7 @@ describe('resourceSpecSchema', () => {
   });
 
   const wholeNumbers = NUMBERS.filter((field) => !/^(queue_|cache_)?cpu(_limit)?$/.test(field));
-  refuses(resourceSpecSchema, [
+  rejects(resourceSpecSchema, [
     ...NUMBERS.flatMap((field) => [
       [`a text as ${field}`, { [field]: '1' }, field] as const,
       [`-1 as ${field}`, { [field]: -1 }, field] as const,
@@ -122,7 +122,7 @@ describe('resourceSpecSchema', () => {
     ],
   ]);
 
-  takes(resourceSpecSchema, [
+  accepts(resourceSpecSchema, [
     ['thousandths that binary fractions cannot hold', { cpu: 1.001, cpu_limit: 0.29 + 0, queue_cpu: 4.35 }],
     ['zero scales', { min_scale: 0, max_scale: 0, queue_max_scale: 0 }],
     ['a patch that mounts volumes stored before', { volume_mounts: [{ name: 'stored', mountPath: '/s' }] }],
@@ -237,7 +237,7 @@ describe('resourceSpecInputSchema', () => {
     expect(parsed.sidecars?.[0]?.resources).toEqual({ requests: { cpu: taken }, limits: { cpu: taken } });
   });
 
-  refuses(resourceSpecInputSchema, [
+  rejects(resourceSpecInputSchema, [
     ['a difference above float noise', { cpu: 0.300000001 }, 'cpu'],
     ['half a millicore', { cache_cpu: 0.0005 }, 'cache_cpu'],
     ['next to nothing', { cpu: 1e-20 }, 'cpu'],

@@ -242,7 +242,7 @@ describe('an observed revision of a deployment that was switched off', () => {
 });
 
 describe('an observed report with problems', () => {
-  const told = (type: string, reason: string): Condition => ({
+  const failing = (type: string, reason: string): Condition => ({
     ...condition(type, 'False'),
     reason,
     message: 'exceeded quota',
@@ -260,7 +260,7 @@ describe('an observed report with problems', () => {
     'CredentialsLost',
     'VolumeNotExpandable',
   ])('writes one event for %s, whichever conditions state it', (reason) => {
-    const conditions = [told('DatabaseReady', reason), told('Ready', reason)];
+    const conditions = [failing('DatabaseReady', reason), failing('Ready', reason)];
     const report = { conditions, rollout: ref(2), active: ref(1) };
     const before = facts(['DEPLOYED', 'DEPLOYING'], { active: ref(1) });
     expect(rows(before, report)).toEqual([`${reason}: Ready is False: exceeded quota`]);
@@ -269,13 +269,15 @@ describe('an observed report with problems', () => {
 
   it('writes no event for progress, or for what the end of a rollout or change already states', () => {
     const before = facts(['DEPLOYED', 'DEPLOYING'], { active: ref(1) });
-    expect(rows(before, { conditions: [told('Ready', 'RolloutInProgress')], rollout: ref(2) })).toEqual([]);
+    expect(rows(before, { conditions: [failing('Ready', 'RolloutInProgress')], rollout: ref(2) })).toEqual(
+      [],
+    );
     const failed = { ...ref(2), reason: 'QuotaExceeded', message: 'm' };
-    expect(rows(before, { conditions: [told('Ready', 'QuotaExceeded')], active: ref(1), failed })).toEqual(
+    expect(rows(before, { conditions: [failing('Ready', 'QuotaExceeded')], active: ref(1), failed })).toEqual(
       [],
     );
     const inPlaceFailure = { reason: 'Unschedulable', message: 'm' };
-    const inPlace = { conditions: [told('Ready', 'Unschedulable')], active: ref(1), inPlaceFailure };
+    const inPlace = { conditions: [failing('Ready', 'Unschedulable')], active: ref(1), inPlaceFailure };
     expect(rows(facts(['DEPLOYED'], { active: ref(1) }), inPlace)).toEqual([
       'Unschedulable: A change of revision 1 failed: m',
     ]);
@@ -303,8 +305,8 @@ describe('an observed report with symptoms of running pods', () => {
   const serving = facts(['DEPLOYED'], { active: ref(1) });
   const rows = (before: DeploymentFacts, report: Partial<ObservedReport>) => {
     const { facts: after, events } = reportOutcome(before, observed({ active: ref(1), ...report }), NOW);
-    const told = events.filter(({ details }) => !('from' in details));
-    return { after, told: told.map(({ reason, message }) => `${reason}: ${message}`) };
+    const reported = events.filter(({ details }) => !('from' in details));
+    return { after, reported: reported.map(({ reason, message }) => `${reason}: ${message}`) };
   };
 
   it.each([
@@ -319,7 +321,7 @@ describe('an observed report with symptoms of running pods', () => {
   ])('writes one event for %s with its source, and one when it is over', (reason) => {
     const conditions = [...DATA_READY, ready(reason), progressing('False')];
     const first = rows(serving, { conditions, symptoms: [symptom('api', reason)] });
-    expect(first.told).toEqual([`${reason}: Running pods are in trouble: api: pod x: ${reason}`]);
+    expect(first.reported).toEqual([`${reason}: Running pods are in trouble: api: pod x: ${reason}`]);
     const { events } = reportOutcome(
       serving,
       observed({ active: ref(1), symptoms: [symptom('api', reason)] }),
@@ -332,11 +334,11 @@ describe('an observed report with symptoms of running pods', () => {
     // Another pod, a restart and a pause between two restarts are the same.
     const again = symptom('api', reason, { message: 'api: pod y', quiet: true });
     const second = rows(first.after, { conditions, symptoms: [again] });
-    expect(second.told).toEqual([]);
+    expect(second.reported).toEqual([]);
     const over = rows(second.after, { conditions: [...DATA_READY, progressing('False')] });
-    expect(over.told).toEqual([`Recovered: Running pods have recovered: api: ${reason} is over.`]);
+    expect(over.reported).toEqual([`Recovered: Running pods have recovered: api: ${reason} is over.`]);
     expect(over.after.symptoms).toEqual([]);
-    expect(rows(over.after, {}).told).toEqual([]);
+    expect(rows(over.after, {}).reported).toEqual([]);
     expect(first.after.active).toEqual(ref(1));
     expect(first.after.revisions).toEqual(serving.revisions);
   });
@@ -347,9 +349,9 @@ describe('an observed report with symptoms of running pods', () => {
       symptom('api', 'ImagePullFailed'),
       symptom('queue', 'CrashLoop'),
     ];
-    const { after, told } = rows(serving, { symptoms });
-    expect(told).toHaveLength(3);
-    expect(rows(after, { symptoms: symptoms.slice(0, 2) }).told).toEqual([
+    const { after, reported } = rows(serving, { symptoms });
+    expect(reported).toHaveLength(3);
+    expect(rows(after, { symptoms: symptoms.slice(0, 2) }).reported).toEqual([
       'Recovered: Running pods have recovered: queue: CrashLoop is over.',
     ]);
   });
@@ -366,8 +368,8 @@ describe('an observed report with symptoms of running pods', () => {
       symptoms: [symptom('api', 'CrashLoop')],
       ...more,
     });
-    const { after, told } = rows(before, report);
-    expect(told.filter((row) => row.startsWith('Recovered'))).toEqual([]);
+    const { after, reported } = rows(before, report);
+    expect(reported.filter((row) => row.startsWith('Recovered'))).toEqual([]);
     expect(after.symptoms).toEqual([]);
   });
 
@@ -378,7 +380,7 @@ describe('an observed report with symptoms of running pods', () => {
       symptoms: [symptom('api', 'QuotaExceeded')],
       conditions: [ready('QuotaExceeded')],
     });
-    expect(rows(before, { conditions: [ready('ImagePullFailed')], failed }).told).toEqual([
+    expect(rows(before, { conditions: [ready('ImagePullFailed')], failed }).reported).toEqual([
       'Recovered: Running pods have recovered: api: QuotaExceeded is over.',
     ]);
   });
@@ -455,9 +457,9 @@ describe('the report that an item was applied', () => {
   });
   it('acknowledges only earlier generations when its item version is outdated', () => {
     const version = (workVersion: number | undefined) => ({ ...applied(7), workVersion });
-    const acknowledged = (known: number | undefined, told: number | undefined) =>
-      reportOutcome(facts([], { acknowledgedGeneration: 3, workVersion: known }), version(told), NOW).facts
-        .acknowledgedGeneration;
+    const acknowledged = (known: number | undefined, reported: number | undefined) =>
+      reportOutcome(facts([], { acknowledgedGeneration: 3, workVersion: known }), version(reported), NOW)
+        .facts.acknowledgedGeneration;
     expect([acknowledged(2, 2), acknowledged(2, undefined), acknowledged(undefined, 2)]).toEqual([7, 7, 7]);
     expect([acknowledged(2, 1), acknowledged(1, 2)]).toEqual([6, 6]);
     const grace = facts([], { deleting: true, purgeInMs: 90_000, workVersion: 2 });

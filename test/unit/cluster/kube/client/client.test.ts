@@ -3,12 +3,12 @@ import { describe, expect, test, vi } from 'vitest';
 import type { ObservedRequest } from '../../../../../src/cluster/kube/client/client-types.ts';
 import type { KubeObject } from '../../../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
-import { bareObject, type SeenRequest, sendStatus } from '../fake-api-server.ts';
+import { bareObject, type ReceivedRequest, sendStatus } from '../fake-api-server.ts';
 import { fakeServer } from '../support.ts';
 
 const at = { namespace: 'ns', name: 'a' };
 
-function query(request: SeenRequest | undefined): Record<string, string> {
+function query(request: ReceivedRequest | undefined): Record<string, string> {
   return Object.fromEntries(request?.query ?? []);
 }
 

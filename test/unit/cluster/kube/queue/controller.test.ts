@@ -51,23 +51,23 @@ test('a reconcile runs on behalf of the group of its key', async () => {
 test('reconciles that make no calls yield to the event loop, so that the lease can be renewed', async () => {
   const KEYS = 100;
   const s = setUp(async () => ({ kind: 'settled' }));
-  let looksBefore = KEYS;
+  let reconcilesBefore = KEYS;
   setImmediate(() => {
-    looksBefore = s.outcomes.length;
+    reconcilesBefore = s.outcomes.length;
   });
   for (let key = 0; key < KEYS; key += 1) s.queue.add(String(key));
   await vi.waitFor(() => expect(s.outcomes).toHaveLength(KEYS));
-  expect(looksBefore).toBeLessThan(KEYS);
+  expect(reconcilesBefore).toBeLessThan(KEYS);
   s.stop.abort();
   await s.finished;
 });
 
 describe('the outcome of a reconcile', () => {
   test('leads to another reconcile after its time for requeue, and to none for settled', async () => {
-    let looks = 0;
+    let reconciles = 0;
     const s = setUp(async () => {
-      looks += 1;
-      return looks === 1 ? { kind: 'requeue', afterMs: 5_000 } : { kind: 'settled' };
+      reconciles += 1;
+      return reconciles === 1 ? { kind: 'requeue', afterMs: 5_000 } : { kind: 'settled' };
     });
     s.queue.add('a');
     await vi.waitFor(() => expect(s.outcomes).toEqual(['a: requeue']));

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 const NOW = new Date('2026-01-01T00:05:00Z');
-function look(item = purgeWork({ env_secrets: [`${NAME}-env-1`] })) {
+function purgeOnce(item = purgeWork({ env_secrets: [`${NAME}-env-1`] })) {
   const { client } = cluster;
   const secrets = new EnvSecrets({ client, logger: recordingLogger() });
   const identities = new IdentityRecords(client);
@@ -29,8 +29,8 @@ const put = (apiVersion: string, kind: string, name: string, more: object = {}) 
  * checks.
  */
 async function purge(item?: ReturnType<typeof purgeWork>): Promise<number> {
-  for (let looks = 1; looks < 20; looks += 1) {
-    if ((await look(item)).kind === 'done') return looks;
+  for (let round = 1; round < 20; round += 1) {
+    if ((await purgeOnce(item)).kind === 'done') return round;
     cluster.remove('ManagedDeployment', NAME);
   }
   throw new Error('it never ends');
@@ -40,8 +40,8 @@ describe('a purge', () => {
   it('deletes the custom resource first, in the foreground, and waits for it before it deletes the rest', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
-    expect(await look()).toMatchObject({ kind: 'wait' });
-    expect(await look()).toMatchObject({ kind: 'wait' });
+    expect(await purgeOnce()).toMatchObject({ kind: 'wait' });
+    expect(await purgeOnce()).toMatchObject({ kind: 'wait' });
     expect(cluster.writes()).toEqual([`delete ManagedDeployment ${NAME}`]);
     expect(cluster.get('PersistentVolumeClaim', `${NAME}-db`)).toBeDefined();
   });
@@ -75,7 +75,7 @@ describe('a purge', () => {
   it('checks often at first, and less often later', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     const waits: unknown[] = [];
-    for (let i = 0; i < 20; i += 1) waits.push(await look());
+    for (let i = 0; i < 20; i += 1) waits.push(await purgeOnce());
     const ms = waits.map((result) => (result as { ms: number }).ms);
     expect(ms.slice(0, 11)).toEqual(Array(11).fill(500));
     expect(ms.slice(11)).toEqual([1000, 1500, 2000, 2500, 3000, 3000, 3000, 3000, 3000]);
@@ -88,7 +88,7 @@ describe('a purge', () => {
 
   it('keeps a custom resource of the same name that belongs to another deployment', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1, { deploymentId: 'other' }) });
-    expect((await look()).kind).toBe('done');
+    expect((await purgeOnce()).kind).toBe('done');
     expect(cluster.get('ManagedDeployment', NAME)).toBeDefined();
   });
 
@@ -97,7 +97,7 @@ describe('a purge', () => {
     const claim = cluster.get('PersistentVolumeClaim', `${NAME}-db`);
     if (claim !== undefined)
       cluster.put({ ...claim, metadata: { ...claim.metadata, deletionTimestamp: 'now' } });
-    expect((await look()).kind).toBe('wait');
+    expect((await purgeOnce()).kind).toBe('wait');
     expect(cluster.writes()).toEqual([]);
   });
 
@@ -109,7 +109,7 @@ describe('a purge', () => {
       cluster.remove('Secret', `${NAME}-db`);
       put('v1', 'Secret', `${NAME}-db`);
     };
-    await look();
+    await purgeOnce();
     expect(cluster.get('Secret', `${NAME}-db`)).toBeDefined();
   });
 });
@@ -130,9 +130,9 @@ describe('the reported blocker of a purge', () => {
       ...more,
     });
   const held = { finalizers: ['example.com/hold'] };
-  const holdOf = async () => ((await look()) as { hold?: { reason: string; message: string } }).hold;
+  const holdOf = async () => ((await purgeOnce()) as { hold?: { reason: string; message: string } }).hold;
   const lookOften = async () => {
-    for (let looks = 0; looks < 12; looks += 1) await look();
+    for (let round = 0; round < 12; round += 1) await purgeOnce();
   };
 
   it.each([
@@ -148,7 +148,7 @@ describe('the reported blocker of a purge', () => {
     expect(hold?.message).toContain('example.com/hold');
     expect(cluster.writes()).toEqual([]);
     cluster.remove(kind, name);
-    expect((await look()).kind).toBe('done');
+    expect((await purgeOnce()).kind).toBe('done');
   });
 
   it('is a finalizer on the custom resource, or the reason in its status', async () => {
@@ -168,7 +168,7 @@ describe('the reported blocker of a purge', () => {
   it('is the custom resource when it waits for some time without a reported reason', async () => {
     leaving('berth.dev/v1alpha1', 'ManagedDeployment', NAME, {}, { spec: specOf(1) });
     expect(await holdOf()).toBeUndefined();
-    for (let looks = 0; looks < 20; looks += 1) await look();
+    for (let round = 0; round < 20; round += 1) await purgeOnce();
     expect(await holdOf()).toMatchObject({ reason: 'DependentsLeft' });
   });
 
@@ -243,14 +243,14 @@ describe('the reported blocker of a purge', () => {
     put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
     put('v1', 'Secret', `${NAME}-db`);
     cluster.failures.set(call, ['forbidden', 'invalid']);
-    expect(await look()).toMatchObject({ kind: 'wait', hold: { reason } });
-    expect(await look()).toMatchObject({ kind: 'wait', hold: { reason } });
+    expect(await purgeOnce()).toMatchObject({ kind: 'wait', hold: { reason } });
+    expect(await purgeOnce()).toMatchObject({ kind: 'wait', hold: { reason } });
     await purge();
     expect(cluster.objects.size).toBe(0);
   });
 
   it('does not include a server error, which is thrown', async () => {
     cluster.failures.set('list PersistentVolumeClaim', ['server']);
-    await expect(look()).rejects.toThrow('server');
+    await expect(purgeOnce()).rejects.toThrow('server');
   });
 });

@@ -38,8 +38,8 @@ function setUp() {
     random: () => 1,
   };
   const table = new WorkTable(options);
-  const told = () => outbox.draft(100)?.reports ?? [];
-  return { cluster, outbox, term, clock, logger, table, told, options };
+  const reported = () => outbox.draft(100)?.reports ?? [];
+  return { cluster, outbox, term, clock, logger, table, reported, options };
 }
 let t: ReturnType<typeof setUp>;
 beforeEach(() => {
@@ -50,18 +50,18 @@ describe('the work table', () => {
   it('reports an applied item with its generation', async () => {
     t.table.add(applyWork({ generation: 3 }));
     expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });
-    expect(t.told()).toEqual([{ kind: 'applied', deployment_id: ID, generation: 3 }]);
+    expect(t.reported()).toEqual([{ kind: 'applied', deployment_id: ID, generation: 3 }]);
     expect(t.table.size).toBe(0);
   });
 
   it('does not report a generation as applied that is older than that of the cluster, and lets the hub compare', async () => {
     t.table.add(applyWork({ generation: 7 }));
     await t.table.reconcile(ID, signal);
-    expect(t.told()).toHaveLength(1);
+    expect(t.reported()).toHaveLength(1);
     const former = new WorkTable({ ...t.options });
     former.add(applyWork({ generation: 4 }));
     expect(await former.reconcile(ID, signal)).toEqual({ kind: 'settled' });
-    expect([former.size, t.told()]).toEqual([0, []]);
+    expect([former.size, t.reported()]).toEqual([0, []]);
     expect([...t.outbox.takeTouched().touched.keys()]).toEqual([`team/${NAME}`]);
     expect(t.cluster.get('ManagedDeployment', NAME)).toMatchObject({ spec: { generation: 7 } });
   });
@@ -70,7 +70,7 @@ describe('the work table', () => {
     t.table.add(applyWork({ generation: 3 }));
     t.table.add(applyWork({ generation: 2 }));
     await t.table.reconcile(ID, signal);
-    expect(t.told()).toMatchObject([{ generation: 3 }]);
+    expect(t.reported()).toMatchObject([{ generation: 3 }]);
   });
 
   it('processes an item that arrives while an older one is processed', async () => {
@@ -92,7 +92,7 @@ describe('the work table', () => {
     expect(await t.table.reconcile(ID, signal)).toMatchObject({ kind: 'requeue' });
     t.cluster.remove('ManagedDeployment', NAME);
     await t.table.reconcile(ID, signal);
-    expect(t.told()).toEqual([{ kind: 'purged', deployment_id: ID }]);
+    expect(t.reported()).toEqual([{ kind: 'purged', deployment_id: ID }]);
   });
 
   it('reports a retryable or final refusal, and leaves the item to the hub', async () => {
@@ -104,7 +104,7 @@ describe('the work table', () => {
       t.cluster.failures.set('create ManagedDeployment', [failure]);
       t.table.add(applyWork());
       expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });
-      expect(t.told()).toMatchObject([{ kind: 'refused', generation: 1, retryable }]);
+      expect(t.reported()).toMatchObject([{ kind: 'refused', generation: 1, retryable }]);
       expect(t.table.size).toBe(0);
     }
   });
@@ -126,7 +126,7 @@ describe('the work table', () => {
       };
       t.table.add(applyWork());
       await t.table.reconcile(ID, signal);
-      expect(t.told()).toEqual([
+      expect(t.reported()).toEqual([
         {
           kind: 'refused',
           deployment_id: ID,
@@ -147,9 +147,9 @@ describe('the work table', () => {
       expect((await t.table.reconcile(ID, signal)).kind).toBe('retry');
       t.table.queue.addRateLimited(ID);
     }
-    expect(t.told()).toEqual([]);
+    expect(t.reported()).toEqual([]);
     await t.table.reconcile(ID, signal);
-    expect(t.told()).toMatchObject([{ kind: 'refused', reason: 'ReconcileFailed', retryable: true }]);
+    expect(t.reported()).toMatchObject([{ kind: 'refused', reason: 'ReconcileFailed', retryable: true }]);
   });
 
   it('writes and reports nothing once the term is over', async () => {
@@ -157,7 +157,7 @@ describe('the work table', () => {
     t.term.lose();
     expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });
     expect(t.cluster.writes()).toEqual([]);
-    expect(t.told()).toEqual([]);
+    expect(t.reported()).toEqual([]);
   });
 
   it('treats an item of the same generation as a repair, and checks the environments again', async () => {
@@ -202,16 +202,16 @@ describe('the cached state', () => {
     t.table.add(applyWork());
     await t.table.reconcile(ID, signal);
     put({ status: status('Reconciling') });
-    t.told();
+    t.reported();
     for (const failures of [['forbidden'], []] as const) {
       t.cluster.failures.set('apply ManagedDeployment', [...failures]);
       t.table.add(applyWork({ generation: 2 }));
       await t.table.reconcile(ID, signal);
     }
-    expect(t.told().map(({ kind }) => kind)).toEqual(['applied', 'observed']);
+    expect(t.reported().map(({ kind }) => kind)).toEqual(['applied', 'observed']);
     t.table.add(applyWork({ generation: 3 }));
     await t.table.reconcile(ID, signal);
-    expect(t.told().map(({ kind }) => kind)).toEqual(['applied']);
+    expect(t.reported().map(({ kind }) => kind)).toEqual(['applied']);
   });
 });
 
@@ -321,13 +321,13 @@ describe('the pull loop', () => {
     const answers: WorkItem[][] = [];
     while (purges.length > 0) answers.push(purges.splice(0, 32));
     const pulling = pull([...answers, [hanging('last')], portion('other-')]);
-    const looks = async (from: number, to: number) => {
+    const reconcileRange = async (from: number, to: number) => {
       for (let i = from; i < to; i += 1) await t.table.reconcile(`p${i}`, signal);
       await settle();
     };
     await settle();
-    await looks(31, 32);
-    for (let from = 0; from < 184; from += 32) await looks(from, Math.min(from + 32, 184));
+    await reconcileRange(31, 32);
+    for (let from = 0; from < 184; from += 32) await reconcileRange(from, Math.min(from + 32, 184));
     expect([t.table.size, t.table.busy, pulling.asked()]).toEqual([184, 17, 9]);
     expect(await t.table.reconcile('p31', signal)).toEqual({ kind: 'settled' });
     for (const key of ['p183', 'last']) {
@@ -379,23 +379,23 @@ describe('a purge that is blocked', () => {
     t.table.add(purgeWork());
     const reconcile = () => t.table.reconcile(ID, signal);
     expect(await reconcile()).toMatchObject({ kind: 'requeue' });
-    expect(t.told()).toMatchObject([
+    expect(t.reported()).toMatchObject([
       { kind: 'refused', waiting: true, retryable: true, reason: 'FinalizerBlocks' },
     ]);
-    for (let looks = 0; looks < 5; looks += 1) await reconcile();
+    for (let round = 0; round < 5; round += 1) await reconcile();
     // The hub hands the item out again until it is reported as done.
     t.table.add(purgeWork());
     await reconcile();
-    expect(t.told()).toEqual([]);
+    expect(t.reported()).toEqual([]);
     claim('example.com/b');
     await reconcile();
-    expect(t.told()).toMatchObject([{ message: expect.stringContaining('example.com/b') }]);
+    expect(t.reported()).toMatchObject([{ message: expect.stringContaining('example.com/b') }]);
     claim('kubernetes.io/pvc-protection');
     await reconcile();
-    expect(t.told()).toMatchObject([{ reason: 'BeingDeleted', waiting: true }]);
+    expect(t.reported()).toMatchObject([{ reason: 'BeingDeleted', waiting: true }]);
     t.cluster.remove('PersistentVolumeClaim', `${NAME}-db`);
     await reconcile();
-    expect(t.told()).toEqual([{ kind: 'purged', deployment_id: ID }]);
+    expect(t.reported()).toEqual([{ kind: 'purged', deployment_id: ID }]);
     expect(t.cluster.writes()).toEqual([]);
   });
 

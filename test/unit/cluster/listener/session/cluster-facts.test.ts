@@ -10,7 +10,7 @@ function setUp(ownNamespace: string | null = 'berth-system') {
   let up = true;
   let lastError: string | undefined;
   const uids = new Map<string, string | 'forbidden'>();
-  const looked: string[] = [];
+  const lookups: string[] = [];
   const lease = { read: 0, answer: 'none' as 'none' | 'forbidden' | 'lost' };
   const unreadable: { namespace: string; message: string }[] = [];
   const logger = recordingLogger();
@@ -29,7 +29,7 @@ function setUp(ownNamespace: string | null = 'berth-system') {
           if (lease.answer === 'lost') throw new KubeError({ kind: 'network', message: 'etcd is gone' });
           return undefined;
         }
-        looked.push(name);
+        lookups.push(name);
         const uid = uids.get(name);
         if (uid === 'forbidden') throw new KubeError({ kind: 'forbidden', message: 'no' });
         if (uid === 'lost') throw new KubeError({ kind: 'network', message: 'no' });
@@ -50,7 +50,7 @@ function setUp(ownNamespace: string | null = 'berth-system') {
     logger,
     asked: () => asked,
     uids,
-    looked,
+    lookups,
     lease,
     unreadable,
     set: (now: boolean, error?: string) => {
@@ -140,7 +140,7 @@ describe('the reported facts of the cluster', () => {
     expect(await t.probe.facts()).toMatchObject({ cluster_id: 'kube-system/u1' });
     t.clock.advance(20_000);
     await t.probe.facts();
-    expect(t.looked).toEqual(['kube-system']);
+    expect(t.lookups).toEqual(['kube-system']);
 
     const narrow = setUp();
     narrow.uids.set('kube-system', 'forbidden').set('team-a', 'forbidden').set('team-b', 'u2');

@@ -229,7 +229,7 @@ describe('a rejected reference', () => {
       world.create('user', { revision: { image: 'web:1' }, ...more });
       await world.work();
       expect(world.ready('user')).toMatch(/^Refused: .*belongs to another deployment/);
-      const outcome = await world.look('user');
+      const outcome = await world.reconcileOnce('user');
       expect(outcome?.kind === 'requeue' ? outcome.afterMs : Number.NaN).toBeLessThanOrEqual(30_000);
 
       // The deployment is deleted with all that Berth made for it, and its former user makes an object of the name.

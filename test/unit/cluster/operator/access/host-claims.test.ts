@@ -109,7 +109,7 @@ describe('a host that two custom resources request', () => {
     const shop = world();
     await expectRouted(shop);
     neighbour(shop, `https://${HOST}`, EARLIER);
-    expect(await shop.look()).toEqual([]);
+    expect(await shop.reconcileOnce()).toEqual([]);
     await expectRouted(shop);
   });
 

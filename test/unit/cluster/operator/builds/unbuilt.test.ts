@@ -31,7 +31,7 @@ test('a build status fits into the status of the resource, however long its mess
   world.cluster.edit(RESOURCE_ID, (object) => {
     object['status'] = { build: { revisionId: 'r1', number: 1, phase: 'Failed', message } };
   });
-  await world.look();
+  await world.reconcileOnce();
   expect(buildStatusSchema.parse(world.status.build)).toMatchObject({
     phase: 'Failed',
     message: expect.stringMatching(/^x+…$/) as string,

@@ -22,13 +22,14 @@ describe('more pods that use fewer connections each', () => {
     const world = await settled(spec('web:1', 1, api(2, 16)));
     const former = template(world, 'api');
     world.change(spec('web:1', 1, api(4, 9)));
-    for (let look = 0; look < 5 && template(world, 'api') === former; look += 1) await world.look();
+    for (let round = 0; round < 5 && template(world, 'api') === former; round += 1)
+      await world.reconcileOnce();
     expect([world.replicas('api'), world.condition('Ready')]).toEqual([2, 'False RolloutInProgress']);
     // No pod of the new templates runs yet.
-    await world.look();
+    await world.reconcileOnce();
     expect(world.replicas('api')).toBe(2);
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.replicas('api')).toBe(4);
     expect(world.condition('Ready')).not.toMatch(/^True/);
     await world.converge();

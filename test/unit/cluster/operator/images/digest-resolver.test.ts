@@ -320,9 +320,9 @@ describe('a missing image', () => {
     await settled();
     questions[0]?.answer({ kind: 'absent', definite: true });
     await settled();
-    const look = resolver.resolve('shop/web', asked(PINNED));
-    expect(look).toMatchObject({ kind: 'absent' });
-    expect(look).toHaveProperty('why', expect.stringContaining(PINNED));
+    const result = resolver.resolve('shop/web', asked(PINNED));
+    expect(result).toMatchObject({ kind: 'absent' });
+    expect(result).toHaveProperty('why', expect.stringContaining(PINNED));
   });
 
   test.each([

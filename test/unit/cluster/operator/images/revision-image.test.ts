@@ -25,9 +25,9 @@ class Registry {
     const known = this.#known.get(asked.id);
     if (known !== undefined && known.kind !== 'pending') return known;
     if (known === undefined) this.asked.push(asked);
-    const look = this.answers.get(asked.image) ?? { kind: 'pending', until: Number.MAX_SAFE_INTEGER };
-    this.#known.set(asked.id, look);
-    return look;
+    const result = this.answers.get(asked.image) ?? { kind: 'pending', until: Number.MAX_SAFE_INTEGER };
+    this.#known.set(asked.id, result);
+    return result;
   }
 
   forget(): void {
@@ -45,7 +45,7 @@ async function running(first: Spec = spec(1)): Promise<{ world: World; registry:
   const world = new World(first);
   const registry = new Registry();
   registry.tag('web:1', 'a');
-  world.looks = registry;
+  world.imageResolver = registry;
   world.restart();
   await world.converge();
   return { world, registry };
@@ -149,7 +149,7 @@ describe('a revision of a version that did not resolve digests', () => {
     const world = await settled(spec(1));
     const registry = new Registry();
     registry.tag('web:1', 'a');
-    world.looks = registry;
+    world.imageResolver = registry;
     world.restart();
     expect(await world.converge()).toEqual([]);
     world.change(spec(1, labelled('shop')));
@@ -178,12 +178,12 @@ describe('a pending lookup', () => {
     const { world } = await running();
     world.cluster.stuck.set('api', 'ContainerCreating');
     world.change(spec(2));
-    await world.look();
-    await world.look();
+    await world.reconcileOnce();
+    await world.reconcileOnce();
     expect(world.status.rollout).toMatchObject({ number: 2 });
     world.now += 10_000;
     world.change({ revision: { id: 'r3', number: 3, image: 'web:3' } });
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.rollout).toMatchObject({ number: 2 });
     expect(world.condition('ImageReady')).toBe('False ImageResolving');
   });
@@ -228,10 +228,10 @@ describe('a pending lookup', () => {
     world.cluster.stuck.set('queue', 'InvalidImageName');
     world.change(spec(2, two));
     await steps(world, 1);
-    await world.look();
-    expect(await world.look()).toEqual(['apply Deployment/web-queue']);
+    await world.reconcileOnce();
+    expect(await world.reconcileOnce()).toEqual(['apply Deployment/web-queue']);
     world.change({ revision: { id: 'r3', number: 3, image: 'web:3' }, ...two });
-    expect(await world.look()).toEqual(['status ManagedDeployment/web']);
+    expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
     expect(world.condition('Progressing')).toBe('False RolloutFailed');
     expect(message(world, 'Progressing')).toContain('revision 1 is being brought back: api');
     world.cluster.stuck.clear();
@@ -263,7 +263,7 @@ describe('a pending lookup', () => {
 
   test('does not block the creation of data services', async () => {
     const world = new World({ revision: { id: 'r1', number: 1, image: 'slow:1' } });
-    world.looks = new Registry();
+    world.imageResolver = new Registry();
     world.restart();
     await world.converge();
     expect(world.cluster.ids()).toContain('StatefulSet/web-db');
@@ -275,7 +275,7 @@ describe('a pending lookup', () => {
     const world = new World(spec(1));
     const registry = new Registry();
     registry.tag('web:1', 'a');
-    world.looks = registry;
+    world.imageResolver = registry;
     world.restart();
     world.cluster.stuck.set('api', 'InvalidImageName');
     await world.converge();
@@ -338,7 +338,7 @@ describe('an image that does not exist any more', () => {
     const world = new World({ revision: { id: 'r1', number: 1, image: B } });
     const registry = new Registry();
     registry.answers.set(B, gone);
-    world.looks = registry;
+    world.imageResolver = registry;
     world.restart();
     await world.converge();
     expect(world.status.failedRevision).toMatchObject({ number: 1, reason: 'ImageNotFound' });
@@ -377,12 +377,13 @@ test('looks an image up again if the operator is killed before the templates are
   const world = new World(spec(1));
   const registry = new Registry();
   registry.tag('web:1', 'a');
-  world.looks = registry;
+  world.imageResolver = registry;
   world.restart();
   world.cluster.faults = [{ when: ({ id }) => id === 'ControllerRevision/web-1', error: 'server' }];
-  for (let round = 0; round < 5 && registry.asked.length < 1; round += 1) await world.look().catch(() => []);
+  for (let round = 0; round < 5 && registry.asked.length < 1; round += 1)
+    await world.reconcileOnce().catch(() => []);
   while (world.cluster.faults.length > 0) {
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     world.cluster.settle();
     world.now += 2_000;
   }
