@@ -3,6 +3,7 @@ import { type ParentRead, readParentAhead } from '../observe/parent.ts';
 import type { Observed } from '../observed.ts';
 import type { ReconcileContext } from '../reconcile-context.ts';
 import { type Decision, decide } from './decide.ts';
+import { desiredState } from './desired-state.ts';
 
 export interface Decided {
   readonly observed: Observed;
@@ -23,10 +24,12 @@ export async function decideOnLiveState(
   { options: { view, client, config }, patience, signal }: ReconcileContext,
 ): Promise<Decided> {
   const parentRead = await readParentAhead({ client, resource: cached.resource, signal });
-  const decision = decide(cached, config, patience, now);
+  const input = { config, patience, now };
+  const decision = decide(cached, desiredState(cached, config, now), input);
   if (decision.verdict.kind !== 'failed' || !decision.verdict.seen) {
     return { observed: cached, decision, now, parentRead };
   }
   const observed = await withLiveComponents(cached, decision, view, signal);
-  return { observed, decision: decide(observed, config, patience, now), now, parentRead: undefined };
+  const again = decide(observed, desiredState(observed, config, now), input);
+  return { observed, decision: again, now, parentRead: undefined };
 }
