@@ -8,7 +8,7 @@ import type {
 } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
-import { APP_CONTAINER_NAME } from '../../domain/deployment/reserved.ts';
+import { APP_CONTAINER_NAME, DEFAULT_CONTAINER_ANNOTATION } from '../../domain/deployment/reserved.ts';
 import type { Container } from '../../domain/kubernetes/container.ts';
 import { ordinary, startOrder } from '../../domain/kubernetes/pod-containers.ts';
 import type { Volume } from '../../domain/kubernetes/volume.ts';
@@ -22,9 +22,6 @@ import { servingFields } from './app-probes.ts';
 import { containerResources } from './container-resources.ts';
 import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext } from './security.ts';
-
-/** Annotation with the default container of `kubectl logs` and `kubectl exec`. */
-export const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
 
 /** Termination grace periods in seconds: api finishes its requests, the others finish a task. */
 const GRACE_SECONDS: Readonly<Record<Component, number>> = {

@@ -1,5 +1,5 @@
+import { DEFAULT_CONTAINER_ANNOTATION } from '../../../domain/deployment/reserved.ts';
 import { parseImageReference } from '../../../domain/kubernetes/image.ts';
-import { DEFAULT_CONTAINER_ANNOTATION } from '../../../workloads/objects/pod-template.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 
 /** A field with its applied value and its live value. */
