@@ -88,10 +88,10 @@ const noMoreThan = (most: Scale, scale: Scale): Scale => ({
 /** One pod for inspection; none if the component is switched off, or if its ended pods can be inspected. */
 function forInspection({ failed, templates }: Target, component: Component, spec?: ComponentSpec): Scale {
   if (spec?.scale.max === 0) return spec.scale;
-  const { culprit } = failed ?? {};
+  const { failureSource } = failed ?? {};
   const template = templates?.[component];
-  if (culprit?.component !== component || template === undefined) return ONE_POD;
-  return startedOnce(template).has(culprit.container ?? '') ? NO_POD : ONE_POD;
+  if (failureSource?.component !== component || template === undefined) return ONE_POD;
+  return startedOnce(template).has(failureSource.container ?? '') ? NO_POD : ONE_POD;
 }
 
 function running(observed: Observed, component: Component, least = 1): { min: number; max: number } {

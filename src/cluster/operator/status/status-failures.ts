@@ -12,7 +12,7 @@ function seenFailure(
   activeRevision: ManagedDeploymentStatus['activeRevision'],
 ): FailedRevision | null {
   if (verdict.kind !== 'failed' || !verdict.seen || target.revision === null) return null;
-  const { reason, message, culprit } = verdict;
+  const { reason, message, failureSource } = verdict;
   const { id, number } = target.awaits ?? target.revision;
   const templates = target.awaits?.templates ?? target.name;
   const inPlace = number === activeRevision?.number;
@@ -20,7 +20,7 @@ function seenFailure(
     ...(id === undefined ? { number } : { id, number }),
     reason,
     message: `${shortened(message)}; ${inPlace ? CHANGE_AGAIN : REDEPLOY}`,
-    culprit,
+    failureSource,
     ...(templates === null ? {} : { templates }),
     generation: resource.spec.generation,
   };

@@ -155,7 +155,7 @@ describe('the remedy of a cause', () => {
     expect(remedyFor({ reason: 'NeverHeardOf', message: 'x' })).toBeNull();
   });
 
-  test('names the field of the culprit, and of its component the sizes', () => {
+  test('names the field of the failure source, and of its component the sizes', () => {
     const message = 'Multi-Attach error for volume "pvc-1"';
     expect(text('MountFailed', message, { field: CLAIM })).toContain(CLAIM);
     expect(text('Unschedulable', 'Insufficient cpu', { component: 'executor' })).toContain('executor_cpu');
@@ -165,19 +165,19 @@ describe('the remedy of a cause', () => {
   const MEMORY = 'resources.limits.memory';
   test.each([
     [
-      'a sidecar by the culprit',
+      'a sidecar by the failure source',
       { container: 'log', containerKind: 'sidecar' },
       'x',
       `sidecars[…].${MEMORY}`,
     ],
     [
-      'an init container by the culprit',
+      'an init container by the failure source',
       { container: 'm', containerKind: 'init' },
       'x',
       `init_containers[…].${MEMORY}`,
     ],
     [
-      'the app by the culprit',
+      'the app by the failure source',
       { container: 'app', containerKind: 'app', component: 'queue' },
       'x',
       'queue_memory_limit_mb',
