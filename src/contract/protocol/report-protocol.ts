@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
-import { culpritSchema } from '../../domain/conditions/failure-source.ts';
+import { failureSourceSchema } from '../../domain/conditions/failure-source.ts';
 import { dnsLabelSchema } from '../../domain/kubernetes/names.ts';
 import { buildStatusSchema } from '../resource/build.ts';
 import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from '../resource/definition.ts';
@@ -10,7 +10,12 @@ import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from '../resource/definition.ts';
 const failure = {
   reason: z.string().max(64),
   message: z.string().max(4096),
-  culprit: culpritSchema.optional(),
+  failure_source: failureSourceSchema.optional(),
+  culprit: failureSourceSchema
+    .optional()
+    .describe(
+      'Deprecated: the name of failure_source in the previous version. Listeners send both, so that hubs of that version read it.',
+    ),
 };
 
 /** Maximum number of revisions in gone_env_revisions of a report. */
@@ -119,14 +124,21 @@ export type ObservedReport = Extract<Report, { kind: 'observed' }>;
 export const MAX_REPORTS = 500;
 
 /**
- * Fields of reports that hubs of the previous version reject as unknown (later hubs ignore them, decision 0032). Empty this
- * list with the next version.
+ * Fields of reports, at any depth, that hubs of the previous version reject as unknown (later hubs ignore them, decision
+ * 0032). Empty this list with the next version.
  */
-const LATER_FIELDS: ReadonlySet<string> = new Set(['routes', 'work_version', 'symptoms', 'waiting']);
+const LATER_FIELDS: ReadonlySet<string> = new Set([
+  'routes',
+  'work_version',
+  'symptoms',
+  'waiting',
+  'failure_source',
+]);
 
 /** A report in the format of the previous version. */
 export function asBefore(report: Report): Report {
-  return Object.fromEntries(Object.entries(report).filter(([name]) => !LATER_FIELDS.has(name))) as Report;
+  const known = (name: string, value: unknown) => (LATER_FIELDS.has(name) ? undefined : value);
+  return JSON.parse(JSON.stringify(report, known)) as Report;
 }
 
 /**

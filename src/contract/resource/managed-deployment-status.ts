@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
-import { culpritSchema } from '../../domain/conditions/failure-source.ts';
+import { failureSourceSchema } from '../../domain/conditions/failure-source.ts';
 import { buildStatusSchema } from './build.ts';
 import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from './definition.ts';
 import { imageString } from './managed-deployment-parts.ts';
@@ -20,11 +20,20 @@ const statusRevision = {
   number: z.int().describe('Number of the revision.'),
 };
 
+/**
+ * An operator of the previous version writes this name, and does not start if the definition lacks it (decision 0032).
+ * Without the name, the API server would also remove the field from stored resources when it reads them.
+ */
+const formerFailureSource = failureSourceSchema
+  .optional()
+  .describe('Deprecated: the name of failureSource in earlier versions. Read, but not written.');
+
 const failureSchema = z.strictObject({
   ...statusRevision,
   reason: z.string().max(64).describe('Reason, as one word.'),
   message: z.string().max(4096).describe('Message that names the source of the failure.'),
-  culprit: culpritSchema.optional().describe('Source of the failure.'),
+  failureSource: failureSourceSchema.optional().describe('Source of the failure.'),
+  culprit: formerFailureSource,
   templates: z
     .string()
     .max(253)
@@ -47,7 +56,8 @@ const symptomSchema = z.strictObject({
   component: z.string().max(32).describe('api, queue, orchestrator, executor, database or cache.'),
   reason: z.string().max(64).describe('Reason, as one word.'),
   message: z.string().max(4096).describe('Message that names the source of the symptom.'),
-  culprit: culpritSchema.optional().describe('Source of the symptom.'),
+  failureSource: failureSourceSchema.optional().describe('Source of the symptom.'),
+  culprit: formerFailureSource,
   since: z.string().max(40).describe('When it was first observed.'),
   quietSince: z
     .string()

@@ -1,4 +1,4 @@
-import type { Culprit } from './failure-source.ts';
+import type { FailureSource } from './failure-source.ts';
 
 /** A symptom of running pods outside of a rollout, as the operator reports it. It fails no revision. */
 export interface ReportedSymptom {
@@ -9,7 +9,7 @@ export interface ReportedSymptom {
   /** A sentence that begins with the component and names the source. */
   readonly message: string;
   /** Absent: not known. */
-  readonly culprit?: Culprit | undefined;
+  readonly failureSource?: FailureSource | undefined;
   /** When it was first observed. */
   readonly since: string;
   /** It is not observed now, but the recovery of the component is not certain. */

@@ -76,7 +76,7 @@ function largestSentScale(sent: ResourceSpec): ResourceSpecField | null {
 }
 
 /** The sent field that makes a derived one too large. null: none, the default itself is too large. */
-function culprit(sent: ResourceSpec, field: ResourceSpecField, cap: number): ResourceSpecField | null {
+function causingField(sent: ResourceSpec, field: ResourceSpecField, cap: number): ResourceSpecField | null {
   if (field === 'db_max_connections') return largestSentScale(sent);
   return (FOLLOWS.get(field) ?? []).find((source) => Number(sent[source] ?? 0) > cap) ?? null;
 }
@@ -96,7 +96,7 @@ function fieldCaps(view: PolicyView): Violation[] {
     if (typeof value !== 'number' || value <= most) return [];
     const allowed = `the policy allows at most ${caps[cap]}`;
     if (sent[field] != null) return [{ loc: spec(field), msg: `${value}: ${allowed} here` }];
-    const source = culprit(sent, field, caps[cap]);
+    const source = causingField(sent, field, caps[cap]);
     if (source === null) return [{ loc: spec(field), msg: `is ${value} by default: ${allowed} here` }];
     return [{ loc: spec(source), msg: `${sent[source]} makes ${field} ${value}: ${allowed}` }];
   });

@@ -36,7 +36,10 @@ interface Row {
   reason: string;
   message: string;
   revision_id: string | null;
-  details: { component?: string; culprit?: { object?: string; container?: string; exit_code?: number } };
+  details: {
+    component?: string;
+    failure_source?: { object?: string; container?: string; exit_code?: number };
+  };
 }
 interface Explained {
   serves: string;
@@ -194,7 +197,7 @@ describe.concurrent('the operator outside of a rollout', () => {
     expect(why.remedy).toMatchObject({ kind: 'act', reason: 'CrashLoop' });
     expect(why.causes.at(-1)?.object).toMatchObject({ object: name, container: 'app', exit_code: 1 });
     expect(await rows(made.id)).toMatchObject([
-      { reason: 'CrashLoop', details: { culprit: { object: name, exit_code: 1 } } },
+      { reason: 'CrashLoop', details: { failure_source: { object: name, exit_code: 1 } } },
     ]);
     await waitFor('the warning', async () => (await warnings(app)).get('CrashLoop') === 1, WAIT);
     if (pod !== undefined) await deletePod(pod);

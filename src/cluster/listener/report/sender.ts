@@ -151,7 +151,7 @@ class Sender {
   /** During an upgrade the hub may still run the previous version: send the part of the report that it knows. */
   async #postInLegacyFormat(report: Report, refusal: unknown): Promise<void> {
     const before = asBefore(report);
-    const isLater = Object.keys(before).length < Object.keys(report).length;
+    const isLater = JSON.stringify(before) !== JSON.stringify(report);
     if (!isRefused(refusal) || !isLater || performance.now() < this.#legacyFormatUntil) throw refusal;
     await this.#post([before]);
     this.#legacyFormatUntil = performance.now() + LEGACY_FORMAT_MS;

@@ -93,10 +93,10 @@ function forInspection(
   spec?: ComponentSpec,
 ): Scale {
   if (spec?.scale.max === 0) return spec.scale;
-  const { culprit } = failure.failed;
+  const { failureSource } = failure.failed;
   const template = templates?.[component];
-  if (culprit?.component !== component || template === undefined) return ONE_POD;
-  return startedOnce(template).has(culprit.container ?? '') ? NO_POD : ONE_POD;
+  if (failureSource?.component !== component || template === undefined) return ONE_POD;
+  return startedOnce(template).has(failureSource.container ?? '') ? NO_POD : ONE_POD;
 }
 
 function running(observed: Observed, component: Component, least = 1): { min: number; max: number } {

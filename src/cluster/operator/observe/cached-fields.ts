@@ -1,3 +1,5 @@
+import { currentStatus } from '../../../contract/resource/earlier-status.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import { FIELD_MANAGERS } from '../../../contract/resource/names.ts';
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
 import { fieldsOfManagers, isWhole, type ManagedFields } from '../../kube/compare/managed-fields.ts';
@@ -122,8 +124,8 @@ function stateFields<State extends Container['state']>(state: State): State {
   return { ...state, terminated: { ...terminated, message: outputTail(terminated.message) } };
 }
 
-/** Drops managedFields of a custom resource. */
-export function transformResource<T extends KubeObject>(object: T): T {
+/** Drops managedFields of a custom resource, and converts a status that an earlier version wrote. */
+export function transformResource<T extends KubeObject & { status?: ManagedDeploymentStatus }>(object: T): T {
   delete object.metadata.managedFields;
-  return object;
+  return object.status === undefined ? object : { ...object, status: currentStatus(object.status) };
 }

@@ -38,7 +38,8 @@ export function rollbackGate(
   if (target.kind !== 'restored' || now.getTime() >= until) return NOTHING;
   // The component that failed is not delayed: a pod that never becomes ready looks like one that is still starting.
   const others = componentsOf(target).filter(
-    (component) => component !== (target.failure.failedChange ?? target.failure.failed).culprit?.component,
+    (component) =>
+      component !== (target.failure.failedChange ?? target.failure.failed).failureSource?.component,
   );
   const finishing = others.flatMap((component) => {
     const id = childId('Deployment', componentName(observed.resource, component));

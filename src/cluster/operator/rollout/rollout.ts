@@ -79,7 +79,7 @@ export function judge(input: JudgeInput): Rollout {
   const isSettled = (component: string) =>
     states.every(({ status, missing }) => status.name !== component || missing === null);
   const symptoms = runningSymptoms(observed, target, isSettled, now.getTime(), (symptom) =>
-    isResolved(input, symptom.culprit.component, symptom.text),
+    isResolved(input, symptom.failureSource.component, symptom.text),
   );
   return { ...judgeTarget(input, states, symptoms), symptoms };
 }
@@ -146,7 +146,7 @@ function withoutConflict(
   awaited: string,
   trouble: RolloutFailure | null,
 ): { awaited: string; trouble: RolloutFailure | null } {
-  if (trouble === null || !isResolved(input, trouble.culprit.component, trouble.message))
+  if (trouble === null || !isResolved(input, trouble.failureSource.component, trouble.message))
     return { awaited, trouble };
   return { awaited: `${awaited}; its old pod ends first, because it uses the volume`, trouble: null };
 }
@@ -169,8 +169,8 @@ function changeSymptoms(input: JudgeInput): Symptom[] {
     if (fields === undefined) return [];
     const object = componentName(input.observed.resource, component);
     const message = `${component}: the cluster changes its Deployment: ${fields}`;
-    const culprit = { component, kind: 'Deployment', object };
-    return [{ component, reason: CHANGED, message, text: fields, restarts: 0, culprit }];
+    const failureSource = { component, kind: 'Deployment', object };
+    return [{ component, reason: CHANGED, message, text: fields, restarts: 0, failureSource }];
   });
 }
 
@@ -191,8 +191,8 @@ function deferred(startedAt: string, symptoms: readonly Symptom[], { now, patien
 }
 
 /** The recorded failure of the status. */
-function recorded({ reason, message, culprit }: FailedRevision): RolloutFailure {
-  return { reason: reasonOr(reason, 'RolloutFailed'), message, culprit: culprit ?? {} };
+function recorded({ reason, message, failureSource }: FailedRevision): RolloutFailure {
+  return { reason: reasonOr(reason, 'RolloutFailed'), message, failureSource: failureSource ?? {} };
 }
 
 /** Whether the resource was just resumed. A pause does not count: the deadline starts again. */
@@ -241,7 +241,7 @@ function judgeWait(
   if (now.getTime() < recheckAt) return { verdict, awaitingSince, recheckAt };
   const { reason, message } = lackOfServices(observed, awaits.services);
   const late = `${message}; not done within ${Math.round(patience.deadlineMs / 1000)} s`;
-  const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, culprit: {} } as const;
+  const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, failureSource: {} } as const;
   return {
     verdict: { ...failed, kind: 'failed', seen: true, awaited: null },
     awaitingSince,

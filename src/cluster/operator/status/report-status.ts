@@ -98,6 +98,6 @@ function withoutCounts(status: ManagedDeploymentStatus): object {
     ...rest,
     volume: isOrdinary(status) ? undefined : volume,
     conditions: conditions?.map(({ message: _message, ...condition }) => condition),
-    symptoms: symptoms?.map(({ message: _message, culprit: _culprit, ...symptom }) => symptom),
+    symptoms: symptoms?.map(({ message: _message, failureSource: _failureSource, ...symptom }) => symptom),
   };
 }

@@ -12,7 +12,7 @@ function seenFailure(
   activeRevision: ManagedDeploymentStatus['activeRevision'],
 ): FailedRevision | null {
   if (verdict.kind !== 'failed' || !verdict.seen || target.revision === null) return null;
-  const { reason, message, culprit } = verdict;
+  const { reason, message, failureSource } = verdict;
   const awaits = awaitedBy(target);
   const { id, number } = awaits ?? target.revision;
   const templates = awaits?.templates ?? target.name;
@@ -21,7 +21,7 @@ function seenFailure(
     ...(id === undefined ? { number } : { id, number }),
     reason,
     message: `${shortened(message)}; ${inPlace ? CHANGE_AGAIN : REDEPLOY}`,
-    culprit,
+    failureSource,
     ...(templates === null ? {} : { templates }),
     generation: resource.spec.generation,
   };

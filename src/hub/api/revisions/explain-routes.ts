@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { type Explanation, explain, SERVES } from '../../../domain/conditions/explain.ts';
 import type { ExplainFacts } from '../../../domain/conditions/explain-facts.ts';
-import { culpritSchema } from '../../../domain/conditions/failure-source.ts';
+import { failureSourceSchema } from '../../../domain/conditions/failure-source.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { isTerminalStatus, REVISION_STATUSES } from '../../../domain/revision/states.ts';
 import { readExplainFacts, readLastEffects } from '../../store/deployments/explain-facts.ts';
@@ -15,7 +15,7 @@ import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { whyWorkBlocked } from './work-blocked.ts';
 
-const objectSchema = culpritSchema
+const objectSchema = failureSourceSchema
   .extend({ id: z.string().optional().describe('Id of the revision, if the source is a revision.') })
   .describe('The source of the failure. Unknown fields are absent.');
 

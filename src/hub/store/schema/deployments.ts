@@ -1,7 +1,7 @@
 import type { BranchWatch } from '../../../domain/builds/branch-watch.ts';
 import type { RevisionBuild } from '../../../domain/builds/build.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
-import type { Culprit, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import type { DeploymentType, Source } from '../../../domain/deployment/source.ts';
@@ -20,6 +20,7 @@ import {
   uniqueIndex,
   uuid,
 } from '../core/drizzle.ts';
+import type { Stored } from '../core/stored-failure.ts';
 import { bytea } from './bytea.ts';
 import { listeners } from './listeners.ts';
 import { tenants } from './tenancy.ts';
@@ -130,9 +131,9 @@ export const deployments = pgTable(
     /**
      * The last change in place failed and was rolled back, while its revision stays DEPLOYED; null: it did not fail.
      */
-    inPlaceFailure: jsonb('in_place_failure').$type<ReportedFailure>(),
+    inPlaceFailure: jsonb('in_place_failure').$type<Stored<ReportedFailure>>(),
     /** The last observed problem of running pods outside of rollouts; null: none. */
-    symptoms: jsonb().$type<ReportedSymptom[]>(),
+    symptoms: jsonb().$type<Stored<ReportedSymptom>[]>(),
     /**
      * The last observed request of the database's volume claim, in Gi, rounded up; null: it has no claim, or it was not
      * reported.
@@ -208,7 +209,7 @@ export const revisions = pgTable(
     reason: text(),
     message: text(),
     /** The cause of its failure, as the operator reported it; null: it did not fail, or the cause is not known. */
-    culprit: jsonb().$type<Culprit>(),
+    failureSource: jsonb('culprit').$type<FailureSource>(),
     sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
     secretsId: uuid('secrets_id'),
     /** The Secret with its environment was removed from the cluster; false: it may exist. */

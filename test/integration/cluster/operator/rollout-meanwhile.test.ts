@@ -99,7 +99,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     expect(turned.failedChange).toMatchObject({
       id: 'r1',
       reason: 'InvalidImageName',
-      culprit: { component: 'api', container: 'log', container_kind: 'sidecar' },
+      failureSource: { component: 'api', container: 'log', container_kind: 'sidecar' },
     });
     expect(turned).toMatchObject({
       failedRevision: { id: 'r2' },
@@ -111,7 +111,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     // A rollback creates a new revision. It has the current source_config, and its failure source is reported.
     await shop.apply(appSpec(3, GOOD, labelled('b', { sidecars: [sidecar] })));
     const again = await shop.until('failed again', ({ failedRevision }) => failedRevision?.id === 'r3');
-    expect(again.failedRevision?.culprit).toMatchObject({ container: 'log' });
+    expect(again.failedRevision?.failureSource).toMatchObject({ container: 'log' });
     await shop.rolledBack();
     await shop.apply(appSpec(4, GOOD, labelled('b')));
     const ready = await shop.ready();

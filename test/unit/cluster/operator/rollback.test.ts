@@ -34,7 +34,7 @@ describe('a revision that fails', () => {
       reason: 'InvalidImageName',
       message:
         'queue: pod web-queue-0, container app: InvalidImageName; it is not tried again: redeploy makes a new revision of the same content',
-      culprit: {
+      failureSource: {
         component: 'queue',
         kind: 'Pod',
         object: 'web-queue-0',
@@ -192,7 +192,7 @@ describe('a revision that fails', () => {
     expect(world.status.failedRevision).toMatchObject({
       number: 2,
       reason: 'AdmissionRefused',
-      culprit: { component: 'api', kind: 'Deployment', object: 'web-api' },
+      failureSource: { component: 'api', kind: 'Deployment', object: 'web-api' },
     });
     expect(world.status.failedRevision?.message).toMatch(/^api: .*Duplicate value/);
     expect(world.images('api')).toEqual(['web:1']);
@@ -423,7 +423,7 @@ describe('a failure', () => {
     await world.reconcileOnce();
     const failed = world.status.failedRevision;
     expect(failed?.message.length).toBeLessThan(1_200);
-    expect(failed?.culprit?.detail?.length).toBeLessThan(1_200);
+    expect(failed?.failureSource?.detail?.length).toBeLessThan(1_200);
     expect(failed?.message).toMatch(/redeploy/);
   });
 });

@@ -167,19 +167,19 @@ describe('the remedy of a cause', () => {
   const MEMORY = 'resources.limits.memory';
   test.each([
     [
-      'a sidecar by the culprit',
+      'a sidecar by the failure source',
       { container: 'log', containerKind: 'sidecar' },
       'x',
       `sidecars[…].${MEMORY}`,
     ],
     [
-      'an init container by the culprit',
+      'an init container by the failure source',
       { container: 'm', containerKind: 'init' },
       'x',
       `init_containers[…].${MEMORY}`,
     ],
     [
-      'the app by the culprit',
+      'the app by the failure source',
       { container: 'app', containerKind: 'app', component: 'queue' },
       'x',
       'queue_memory_limit_mb',

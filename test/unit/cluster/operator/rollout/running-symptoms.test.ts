@@ -303,7 +303,7 @@ describe.each(COMPONENTS)('the status of %s outside a rollout', (component) => {
           {
             component,
             reason,
-            culprit: {
+            failureSource: {
               component,
               object: `web-${component}-new`,
               ...(exitCode === undefined ? {} : { exit_code: exitCode }),
@@ -599,7 +599,7 @@ describe('a container that fails repeatedly', () => {
     expect(scene.world.status.symptoms).toBeUndefined();
     await show(scene, 'up', 3);
     expect(scene.world.status.symptoms).toMatchObject([
-      { reason: 'CrashLoop', culprit: { container: 'log', container_kind: 'sidecar', exit_code: 1 } },
+      { reason: 'CrashLoop', failureSource: { container: 'log', container_kind: 'sidecar', exit_code: 1 } },
     ]);
     expect(scene.world.condition('Ready')).toBe('True Converged');
   });
@@ -678,7 +678,7 @@ describe('a database that was ready', () => {
       'True Available',
     ]);
     expect(world.status.symptoms).toMatchObject([
-      { component: 'database', reason: 'CrashLoop', culprit: { object: 'web-db-0', exit_code: 137 } },
+      { component: 'database', reason: 'CrashLoop', failureSource: { object: 'web-db-0', exit_code: 137 } },
     ]);
     expect(symptomEvents(world, 'CrashLoop')).toHaveLength(1);
     await steps(world, 3);
