@@ -22,12 +22,12 @@ const HEAD = `<!-- Generated from src/domain/revision/states.ts and src/domain/c
 
 Every change of a status writes an event in the same transaction: \`GET /v2/deployments/{id}/events\`. The event contains the
 reason, the previous status (\`details.from\`) and the new status (\`details.to\`). If the event names a revision, both are statuses of the
-revision. Otherwise they are statuses of the deployment. A request that creates a revision writes one event for both:
+revision. Otherwise both are statuses of the deployment. A request that creates a revision writes one event for both:
 \`details.status\` and \`details.revision_status\`. The \`from\` of each event is equal to the \`to\` of the event before.
 
 The operator also writes Kubernetes Events on the ManagedDeployment, with the reasons of the conditions below:
 \`kubectl describe mdep NAME\`. Equal Events are counted in one object. Some statuses exist only in the hub (QUEUED, SKIPPED, UNKNOWN).
-They appear only in the events of the API.
+These statuses appear only in the events of the API.
 `;
 
 const PAUSE = `## Pause
@@ -69,8 +69,7 @@ are still there. If you then delete it again, these objects stay, regardless of 
 A resource cannot use objects that a deployment of the hub left behind (\`keep_workloads\`), or objects that were left behind with running workloads. Then
 \`Ready\` is \`False\` with the reason \`Conflict\`, and the message names the objects.
 
-cert-manager stores the certificate of a host in the Secret \`<app>-tls\`. Berth deletes this Secret some seconds after the route: when
-custom_url is cleared or changed, and in the grace period. When the host returns, cert-manager requests a new certificate.
+cert-manager stores the certificate of a host in the Secret \`<app>-tls\`. Berth deletes this Secret some seconds after it has deleted the route. This happens when custom_url is cleared or changed, and in the grace period. When the host returns, cert-manager requests a new certificate.
 
 ## Pods that fail outside of a rollout
 
@@ -88,15 +87,14 @@ fails. The revision stays DEPLOYED and active, nothing is rolled back, and the c
 
 \`Ready\` is True again as soon as all pods are available. A symptom is over at that moment. There are three exceptions:
 
-- A container that failed counts as recovered after it has run for 30 seconds. This time doubles with each restart, up to 10 minutes.
+- A container that failed counts as recovered after it has run for 30 seconds. These 30 seconds double with each restart, up to 10 minutes.
 - A failing readiness probe is reported after a minute, and is over 30 seconds after the last failure.
 - If nodes evict pods, or an init container ends them, one after another, the symptom is over when no pod has ended for 10 minutes.
 
 So a container that runs for a while between its failures has only one entry in the history. The same applies to a sidecar that restarts while its
 pod stays ready.
 
-\`NodeLost\` means that the node of a pod does not respond. After some minutes, the cluster replaces pods of the app. It replaces a pod of
-the database only when the node is back or was removed.
+\`NodeLost\` means that the node of a pod does not respond. After some minutes, the cluster replaces pods of the app. The cluster replaces a pod of the database only when the node is back or was removed.
 
 If a database or cache was ready and then fails, the same applies: \`Ready\` has the reason of its pod, and there are an event, a warning and a remedy. The next section describes its own condition and the status of the deployment.
 
@@ -122,7 +120,7 @@ If the cluster rejects the expansion, \`Ready\` is False with one of these reaso
 
 - \`VolumeNotExpandable\`: the storage class does not allow expansion. \`DatabaseReady\` has this reason too, but the deployment stays \`READY\`.
 - \`QuotaExceeded\`
-- \`Refused\`: an admission rule rejects it, or rights are missing.
+- \`Refused\`: an admission rule rejects the expansion, or rights are missing.
 
 Berth retries the expansion with backoff, at least every five minutes. The failed expansion blocks nothing else: revisions roll out and become active. If a
 revision fails, \`Ready\` shows that failure first. There are two ways to resolve the failure: the administrators of the cluster allow the expansion, or a PATCH lowers
@@ -130,11 +128,10 @@ db_storage_gi again. You can lower an expansion that was rejected or does not fi
 lower value gets a 400 (\`storage_shrinks\`) that names the capacity. The same applies to a resource applied by hand, through a validation rule of the
 custom resource definition.
 
-- If the new size is above the capacity, Berth lowers the claim. Kubernetes allows this since 1.32 (RecoverVolumeExpansionFailure). Earlier versions
-  reject it (\`Refused\`). With an earlier version, set the size to the capacity itself.
+- If the new size is above the capacity, Berth lowers the claim. Kubernetes allows this since 1.32 (RecoverVolumeExpansionFailure). Earlier versions reject the change (\`Refused\`). With an earlier version, set the size to the capacity itself.
 - If the new size is equal to the capacity, Kubernetes does not lower the claim, so Berth leaves it as it is. No failure is reported any more,
   and \`DatabaseReady\` says that the claim still requests more. If the storage system succeeds later, the volume is larger
-  than db_storage_gi. The status reports that too, and the larger size counts towards the quotas of the tenant.
+  than db_storage_gi. The status reports the larger size too, and this size counts towards the quotas of the tenant.
 - If the storage provider rounds up, the capacity is the rounded size. A size between db_storage_gi and the capacity needs no
   expansion.
 - If the cluster rejects the claim of a deployment, or cannot provision it (an Event contains the cause), the deployment has no volume. Then Berth accepts any size.
@@ -142,8 +139,7 @@ custom resource definition.
 
 Until the expansion finishes, \`observed_generation\` does not change and \`remote_reconciled\` is false.
 
-If the tenant uses its own database (\`DATABASE_URI_CUSTOM\`), db_storage_gi is not the size of a volume in use. You can lower it to the size of the
-volume that was kept from before, or to any size if no volume was kept.
+If the tenant uses its own database (\`DATABASE_URI_CUSTOM\`), db_storage_gi is not the size of a volume in use. You can lower db_storage_gi to the size of the volume that was kept from before, or to any size if no volume was kept.
 
 If someone deletes the volume claim of a database, Kubernetes removes it, and with it the data, as soon as no pod uses it. Therefore Berth then does not restart, stop or remove the database, regardless of the desired state. The reason is \`VolumeBeingDeleted\`, and the message contains the commands that save
 the data. The deployment stays \`READY\`. If you switch the deployment off, the operator does not stop the database either.
@@ -168,11 +164,9 @@ revision stays failed.
 
 A new revision can replace an external database or cache of the app by one that Berth runs. That revision waits until the new data service responds
 (\`AwaitingDataServices\`). Meanwhile the operator still scales, repairs and routes the active revision, and the deployment is \`READY\`:
-\`DatabaseReady\` refers to the database of the active revision. After \`BERTH_PROGRESS_DEADLINE_SECONDS\`, the new revision fails. To retry it, use
-\`redeploy\`. The first revision of a deployment waits without a deadline.
+\`DatabaseReady\` refers to the database of the active revision. After \`BERTH_PROGRESS_DEADLINE_SECONDS\`, the new revision fails. To retry the revision, use \`redeploy\`. The first revision of a deployment waits without a deadline.
 
-The deadline of a rollout starts with the first templates of its revision, or of a chain of changes in place. Further changes during the rollout do not
-extend it.
+The deadline of a rollout starts with the first templates of its revision, or of a chain of changes in place. Further changes during the rollout do not extend the deadline.
 
 ## Routes
 
@@ -239,7 +233,7 @@ If several pods or several components use such a volume, ending one pod would no
 remedy of \`explain\` names the volume. A remedy depends on the cause, as far as the cluster reports it. Examples are the resource that a node or a quota
 lacks, an image that does not exist or whose registry does not respond, and what a volume waits for.
 
-The operator first records a failure. Then it rolls all components back together to the templates that were active before. \`Progressing\` has the reason
+The operator first records a failure. Then the operator rolls all components back together to the templates that were active before. \`Progressing\` has the reason
 \`RolloutFailed\`, then \`RolledBack\`. If no revision was active before, one pod of each component stays for diagnosis.
 The revision stays DEPLOY_FAILED, with the source of the failure. \`redeploy\` creates a new revision with the same content. If a change of
 source_config fails, its revision stays DEPLOYED. The history has an event with the source of the failure, and \`Ready\` has the reason.

@@ -12,7 +12,7 @@ interface Described {
 }
 
 const HEAD = `# Metrics
-Each process serves its metrics for Prometheus at \`/metrics\`, on a port of its own (\`BERTH_METRICS_PORT\`, 9090). The same port serves
+Each process serves its metrics for Prometheus at \`/metrics\`, on a separate port (\`BERTH_METRICS_PORT\`, 9090). The same port serves
 \`/healthz\` and \`/readyz\`. The port needs no authentication, so keep it inside the cluster.
 
 \`npm run docs\` generates the names, kinds and labels below. The label values are bounded: routes are templates, statuses are classes, and

@@ -25,7 +25,7 @@ app.kubernetes.io/part-of: berth
 {{- get (.Values.serviceAccounts.names | default dict) $role | default (ternary "berth" (printf "berth-%s" $role) .Values.singlePod) -}}
 {{- end }}
 
-{{/* Name of the ClusterRole of a role, and of its binding. They are cluster-scoped, so each release has its own names. */}}
+{{/* Name of the ClusterRole of a role, and of its binding. Both are cluster-scoped, so each release has its own names. */}}
 {{- define "berth.clusterRole" -}}
 berth-{{ .role }}-{{ .root.Release.Namespace }}
 {{- end }}

@@ -22,15 +22,16 @@ can list or watch Secrets of deployments, because RBAC cannot limit such a right
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [get, list, watch, create, patch, delete]
-# Volumes of databases. The operator creates and expands them, and never deletes them.
+# Volumes of databases. The operator creates and expands volume claims, and never deletes them.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get, list, watch, create, patch]
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch]
-# Credentials of databases. The operator creates them once, reads them by name if one is missing, and restores one from the
-# other. It patches only their owners, if the data is to be deleted with the custom resource.
+# Credentials of databases. The operator creates both Secrets once, reads them by name if one is missing, and restores one
+# from the other. The operator patches only the owners of these Secrets, if the data is to be deleted with the custom
+# resource.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create, get, patch]
