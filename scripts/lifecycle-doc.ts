@@ -69,12 +69,11 @@ are still there. If you then delete it again, these objects stay, regardless of 
 A resource cannot use objects that a deployment of the hub left behind (\`keep_workloads\`), or objects that were left behind with running workloads. Then
 \`Ready\` is \`False\` with the reason \`Conflict\`, and the message names the objects.
 
-cert-manager stores the certificate of a host in the Secret \`<app>-tls\`. Berth deletes this Secret some seconds after it has deleted the route. This happens when custom_url is cleared or changed, and in the grace period. When the host returns, cert-manager requests a new certificate.
+cert-manager stores the certificate of a host in the Secret \`<app>-tls\`. Berth deletes this Secret some seconds after it has deleted the route. Berth deletes the Secret when custom_url is cleared or changed, and in the grace period. When the host returns, cert-manager requests a new certificate.
 
 ## Pods that fail outside of a rollout
 
-The rules above also give the reason when pods of the active revision fail while no rollout is in progress. This happens after a scale-up (by
-an autoscaler, by kubectl or by source_config), after a pod was deleted or evicted, when a node is lost, and after a
+The rules above also give the reason when pods of the active revision fail while no rollout is in progress. Pods can fail in this way after a scale-up (by an autoscaler, by kubectl or by source_config), after a pod was deleted or evicted, when a node is lost, and after a
 rollback. The reason appears within seconds. The times and the deadline of the table do not apply, because no rollout
 fails. The revision stays DEPLOYED and active, nothing is rolled back, and the cluster starts the pods as soon as it can.
 
@@ -158,7 +157,7 @@ value, even if other parts of a later generation are in effect:
 ## What serves while a change is in progress
 
 After a revision has failed, the active revision runs again with the templates, components and pods that it had before. A change of
-source_config that came with the failed revision is not in effect, and \`Progressing\` says so. The next change of source_config is rolled out
+source_config that came with the failed revision is not in effect, and the message of \`Progressing\` reports this. The next change of source_config is rolled out
 in place, on the active revision. If this change fails, it is rolled back too, and both failures are reported. The failed
 revision stays failed.
 

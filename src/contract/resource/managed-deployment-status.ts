@@ -204,7 +204,7 @@ export const managedDeploymentStatusSchema = z
       .max(64)
       .optional()
       .describe(
-        'Safe changes of an admission policy or webhook to fields that Berth writes. The pods still run the revision, so Berth does not revert them.',
+        'Safe changes of an admission policy or webhook to fields that Berth writes. The pods still run the revision, so Berth does not revert these changes.',
       ),
     components: z.array(componentStatusSchema).max(4).optional().describe('Pod counts of each component.'),
     url: z.string().max(2048).optional().describe('URL of the app, when the route exists.'),

@@ -24,7 +24,7 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
     refused:
       'The storage class does not expand volumes, a quota has no storage left, an admission rule rejects the claim, or the storage system fails or does not finish.',
     reasons: ['VolumeNotExpandable', 'QuotaExceeded', 'Refused', 'VolumeResizing'],
-    back: 'PATCH any size down to the capacity of the volume, or the previous size that the storage system had rounded up to the capacity. Until the cluster reports the new size, the previous size counts as the capacity. A smaller size gets a 400 that names the accepted sizes. Kubernetes can lower a claim only to a size above the capacity. At or below the capacity the claim stays as it is, and `DatabaseReady` says so.',
+    back: 'PATCH any size down to the capacity of the volume, or the previous size that the storage system had rounded up to the capacity. Until the cluster reports the new size, the previous size counts as the capacity. A smaller size gets a 400 that names the accepted sizes. Kubernetes can lower a claim only to a size above the capacity. At or below the capacity the claim stays as it is, and the message of `DatabaseReady` reports this.',
   },
   {
     fields: ['db_storage_gi of a new deployment'],

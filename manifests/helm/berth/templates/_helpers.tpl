@@ -19,7 +19,7 @@ app.kubernetes.io/part-of: berth
 {{- end -}}
 {{- end }}
 
-{{/* Name of the ServiceAccount of a role. Takes a dict: role, Values. A pod of all roles has the rights of all. */}}
+{{/* Name of the ServiceAccount of a role. If one pod runs all roles, its account has the rights of every role. Takes a dict: role, Values. */}}
 {{- define "berth.account" -}}
 {{- $role := ternary "all" .role .Values.singlePod -}}
 {{- get (.Values.serviceAccounts.names | default dict) $role | default (ternary "berth" (printf "berth-%s" $role) .Values.singlePod) -}}
