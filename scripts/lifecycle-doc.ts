@@ -145,8 +145,7 @@ the data. The deployment stays \`READY\`. If you switch the deployment off, the 
 
 ## What is in effect
 
-\`observed_generation\` is the last generation that was completely in effect. \`remote_reconciled\` is true when that is the current generation. The cluster then runs the whole desired state. Before the first revision is active, no older generation can be in effect. So until then, \`observed_generation\` follows the current generation at once, even if the first revision failed or has not started. Later, each of these keeps \`observed_generation\` at its
-value, even if other parts of a later generation are in effect:
+\`observed_generation\` is the last generation that was completely in effect. \`remote_reconciled\` is true when that is the current generation. The cluster then runs the whole desired state. Before the first revision is active, no older generation can be in effect. So until then, \`observed_generation\` follows the current generation at once, even if the first revision failed or has not started. Later, each of the following keeps \`observed_generation\` at its value, even if other parts of a later generation are in effect:
 
 - a revision that failed
 - a change that was rolled back
@@ -173,8 +172,7 @@ The deadline of a rollout starts with the first templates of its revision, or of
 in the status comes from the route in the cluster, not from the desired state:
 
 - An Ingress counts as ready when it exists, because not every controller reports more.
-- An HTTPRoute counts as ready when the Gateway of its parentRef reports \`Accepted\` for its current spec. Before that, \`url\` is empty,
-  because nothing would respond.
+- An HTTPRoute counts as ready when the Gateway of its parentRef reports \`Accepted\` for its current spec. Until the Gateway reports this, \`url\` is empty, because nothing would respond.
 
 The route follows custom_url at once, even while a rollout fails or waits. Another deployment can take a host only when no
 route object of the former deployment has it any more. Route objects that a finalizer blocks, or that are currently not accepted, count too
@@ -219,8 +217,7 @@ The deadline is \`BERTH_PROGRESS_DEADLINE_SECONDS\` after the start of the rollo
 then, the reason is \`RolloutDeadlineExceeded\`. If the cluster rejects an object itself (by an admission rule, or because of a field), the rollout fails at once
 with \`AdmissionRefused\`.
 
-Within seconds, \`Ready\` shows the reason of a problem, even if the problem may be temporary. Each of these reasons causes an event in the
-history and an Event of type Warning whenever it occurs, during a rollout or not:
+Within seconds, \`Ready\` shows the reason of a problem, even if the problem may be temporary. Each of the following reasons causes an event in the history and an Event of type Warning whenever it occurs, during a rollout or not:
 ${code(TROUBLES)}.
 Outside of a rollout, every reason of the table causes such an event: see [Pods that fail outside of a rollout](#pods-that-fail-outside-of-a-rollout).
 
