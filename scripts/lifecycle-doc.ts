@@ -90,8 +90,7 @@ fails. The revision stays DEPLOYED and active, nothing is rolled back, and the c
 - A failing readiness probe is reported after a minute, and is over 30 seconds after the last failure.
 - If nodes evict pods, or an init container ends them, one after another, the symptom is over when no pod has ended for 10 minutes.
 
-So a container that runs for a while between its failures has only one entry in the history. The same applies to a sidecar that restarts while its
-pod stays ready.
+So a container that runs for a while between its failures has only one entry in the history. A sidecar that restarts while its pod stays ready has only one entry too.
 
 \`NodeLost\` means that the node of a pod does not respond. After some minutes, the cluster replaces pods of the app. The cluster replaces a pod of the database only when the node is back or was removed.
 
@@ -124,8 +123,7 @@ If the cluster rejects the expansion, \`Ready\` is False with one of these reaso
 Berth retries the expansion with backoff, at least every five minutes. The failed expansion blocks nothing else: revisions roll out and become active. If a
 revision fails, \`Ready\` shows that failure first. There are two ways to resolve the failure: the administrators of the cluster allow the expansion, or a PATCH lowers
 db_storage_gi again. You can lower an expansion that was rejected or does not finish to any size down to the capacity of the volume. A
-lower value gets a 400 (\`storage_shrinks\`) that names the capacity. The same applies to a resource applied by hand, through a validation rule of the
-custom resource definition.
+lower value gets a 400 (\`storage_shrinks\`) that names the capacity. For a resource applied by hand, a validation rule of the custom resource definition enforces the same limit.
 
 - If the new size is above the capacity, Berth lowers the claim. Kubernetes allows this since 1.32 (RecoverVolumeExpansionFailure). Earlier versions reject the change (\`Refused\`). With an earlier version, set the size to the capacity itself.
 - If the new size is equal to the capacity, Kubernetes does not lower the claim, so Berth leaves it as it is. No failure is reported any more,
@@ -335,7 +333,7 @@ function waysBack(): string {
   const names = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(', ');
   return `## Undo a change that the cluster rejects
 
-The API validates the form of a value. The cluster can still reject the value, or never finish the change. Berth always accepts the value that was in effect before. The same is true for a resource that is applied by hand with kubectl. Fields without a prefix belong to
+The API validates the form of a value. The cluster can still reject the value, or never finish the change. Berth always accepts the value that was in effect before. Berth also accepts the previous value in a resource that is applied by hand with kubectl. Fields without a prefix belong to
 resource_spec.
 
 ${table(
