@@ -126,7 +126,7 @@ const ROLLED = [
   ),
   rolled(
     'berth_tenants_rolled',
-    'Tenants with such deployments. failed: at least one of them failed.',
+    'Tenants with a rollout that ended in the last hour, by result. failed: at least one of their deployments failed.',
     ({ tenants }) => tenants,
   ),
 ];

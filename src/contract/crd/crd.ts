@@ -281,8 +281,7 @@ const COLUMNS = [
     name: 'Restorable until',
     type: 'string',
     jsonPath: '.spec.deletion.restorableUntil',
-    description:
-      'While the deployment is being deleted: the end of the grace period, until which it can be restored.',
+    description: 'End of the grace period of a deletion. Until then, the deployment can be restored.',
     priority: 1,
   },
 ];

@@ -32,7 +32,9 @@ export const reportSchema = z.discriminatedUnion('kind', [
     work_version: z
       .int()
       .optional()
-      .describe('work_version of the applied item. It does not acknowledge an item of another version.'),
+      .describe(
+        'work_version of the applied item. The report does not acknowledge an item of another version.',
+      ),
     gone_env_revisions: z
       .array(z.int())
       .max(MAX_GONE)
@@ -47,7 +49,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
     message: z.string().max(4096),
     retryable: z
       .boolean()
-      .describe('False: only a change of the deployment can help, and its revision has failed.'),
+      .describe('False: the revision has failed, and only a change of the deployment can help.'),
     waiting: z
       .boolean()
       .optional()
@@ -61,7 +63,9 @@ export const reportSchema = z.discriminatedUnion('kind', [
     name: z
       .string()
       .max(253)
-      .describe('Name of the custom resource. A report of another name than the stored one is ignored.'),
+      .describe(
+        'Name of the custom resource. The hub ignores a report with a name that differs from the stored one.',
+      ),
     namespace: z.string().max(63),
     observed_spec_generation: z.int(),
     conditions: z.array(conditionSchema).max(16),
@@ -75,7 +79,10 @@ export const reportSchema = z.discriminatedUnion('kind', [
       ),
     active_revision: revisionRef.nullable(),
     rollout_revision: revisionRef.nullable(),
-    build: buildStatusSchema.nullable().optional().describe('The requested build. Absent or null: none.'),
+    build: buildStatusSchema
+      .nullable()
+      .optional()
+      .describe('The requested build. Absent or null: there is no build.'),
     images: z
       .array(revisionRef.extend({ image: z.string().max(1024) }))
       .max(4)
@@ -87,7 +94,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .nullable()
       .optional()
       .describe(
-        'A change of source_config on the active revision that failed and was rolled back. Absent or null: the last one did not fail.',
+        'A change of source_config on the active revision that failed and was rolled back. Absent or null: the last such change did not fail.',
       ),
     symptoms: z
       .array(
@@ -101,7 +108,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .max(MAX_SYMPTOMS)
       .optional()
       .describe(
-        'Symptoms of running pods outside of a rollout. quiet: it is not observed now, but the recovery is not certain. Absent: none.',
+        'Symptoms of running pods outside of a rollout. quiet: the symptom is not observed now, but the recovery is not certain. Absent: none.',
       ),
     volume_gi: z
       .int()
@@ -109,7 +116,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .nullable()
       .optional()
       .describe(
-        'Capacity of the volume of the database in Gi, rounded up. db_storage_gi can be lowered to it. 0: there is no volume yet. Earlier listeners send it only while it differs from db_storage_gi. Absent or null: it does not differ, or is not known.',
+        'Capacity of the volume of the database in Gi, rounded up. db_storage_gi can be lowered to this capacity. 0: there is no volume yet. Listeners of earlier versions send this field only while it differs from db_storage_gi. Absent or null: the capacity does not differ from db_storage_gi, or is not known.',
       ),
   }),
   z.object({
@@ -171,7 +178,7 @@ export const inventoryRequestSchema = z.object({
   epoch: z.int(),
   complete: z
     .boolean()
-    .describe('True: the list is complete. A deployment that is not in it is missing in the cluster.'),
+    .describe('True: the list is complete. A deployment that is not in the list is missing in the cluster.'),
   namespaces: z
     .array(dnsLabelSchema)
     .max(1000)
@@ -201,6 +208,8 @@ export type InventoryRequest = z.infer<typeof inventoryRequestSchema>;
 export type InventoryItem = InventoryRequest['items'][number];
 export const inventoryResponseSchema = z.object({
   due: z.int().describe('Number of deployments that this inventory marked as due.'),
-  unknown: z.array(z.string()).describe('Ids that the hub does not know. They are reported and not changed.'),
+  unknown: z
+    .array(z.string())
+    .describe('Ids that the hub does not know. The hub reports these ids and does not change the resources.'),
 });
 export type InventoryResponse = z.infer<typeof inventoryResponseSchema>;

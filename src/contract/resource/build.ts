@@ -18,7 +18,7 @@ export const buildSpecSchema = z
     repoUrl: anyRepositoryUrlSchema.describe('https URL of the repository.'),
     ref: text(255)
       .optional()
-      .describe("Branch, refs/tags/NAME or commit; absent: the repository's default branch."),
+      .describe('Branch, refs/tags/NAME or commit. Absent: the default branch of the repository.'),
     commit: commitShaSchema
       .optional()
       .describe(
@@ -36,7 +36,7 @@ export const buildSpecSchema = z
       'Secret with the credentials for git host and registry, in the namespace of builds.',
     ),
   })
-  .describe('The requested build. Absent when it has succeeded, or when there is nothing to build.');
+  .describe('The requested build. Absent if the build has succeeded, or if there is nothing to build.');
 export type BuildSpec = z.infer<typeof buildSpecSchema>;
 
 /**
@@ -95,9 +95,11 @@ export const buildStatusSchema = z
       .int()
       .min(1)
       .optional()
-      .describe('Number of the attempt. Failures that the source does not cause are retried a few times.'),
-    job: z.string().max(253).optional().describe('Name of its Job in the namespace of builds.'),
-    startedAt: z.string().max(40).optional().describe('When the Job began.'),
+      .describe(
+        'Number of the attempt. Failures that the source does not cause are retried up to three attempts in all.',
+      ),
+    job: z.string().max(253).optional().describe("Name of the build's Job in the namespace of builds."),
+    startedAt: z.string().max(40).optional().describe('Start time of the Job.'),
     finishedAt: z.string().max(40).optional().describe('Time of the final status.'),
     image: text(1024).optional().describe('The built image, pinned to its digest.'),
     commit: commitShaSchema.optional(),

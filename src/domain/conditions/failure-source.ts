@@ -18,7 +18,7 @@ export const failureSourceSchema = z.object({
     .string()
     .max(512)
     .optional()
-    .describe('Field of source_config or source_revision_config that causes it.'),
+    .describe('Field of source_config or source_revision_config that causes the failure.'),
   exit_code: z.int().optional().describe("The container's last exit code."),
   detail: z
     .string()

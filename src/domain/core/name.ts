@@ -61,4 +61,5 @@ export const nameSchema = z.preprocess(
 );
 
 /** Sentence for descriptions of fields. */
-export const NAME_FORM = 'Spaces around it are dropped, and it is stored in the Unicode form NFC.';
+export const NAME_FORM =
+  'Spaces around the name are dropped, and the name is stored in the Unicode form NFC.';

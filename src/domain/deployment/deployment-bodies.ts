@@ -38,7 +38,7 @@ const listenerConfigSchema = z
     cluster_namespace: dnsLabelSchema
       .nullish()
       .describe(
-        "Namespace in the listener's cluster. It must be in the listener's list. Default: the first one of the list.",
+        "Namespace in the listener's cluster. The namespace must be in the listener's list. Default: the first namespace of the list.",
       ),
   })
   .describe("Place in the listener's cluster.");
@@ -57,14 +57,16 @@ export const sourceConfigBodySchema = z
     resource_spec: resourceSpecInputSchema
       .nullish()
       .describe('Sizes and placement. Unset fields have their default (see effective_resource_spec).'),
-    listener_id: uuidSchema.nullish().describe("Listener to deploy through. Default: the platform's."),
+    listener_id: uuidSchema
+      .nullish()
+      .describe('Listener to deploy through. Default: the listener of the platform.'),
     listener_config: listenerConfigSchema.nullish(),
     install_command: commandSchema
       .nullish()
       .describe('Command that installs the dependencies of the build. git_host only.'),
     build_command: commandSchema.nullish().describe('Command that builds the app. git_host only.'),
   })
-  .describe('Configuration that changes without a new revision, or cannot change.');
+  .describe('Configuration whose fields change without a new revision, or cannot change.');
 export type SourceConfigBody = z.infer<typeof sourceConfigBodySchema>;
 
 const revisionConfigShape = {
@@ -86,7 +88,7 @@ const createRevisionConfigSchema = z
     repo_commit_sha: z
       .null({ error: 'must not be set: only the server sets it' })
       .optional()
-      .describe('Set by the server. You can send null.'),
+      .describe('Set by the server. A request can only send null.'),
   })
   .describe('Configuration whose change creates a new revision.');
 
@@ -97,7 +99,7 @@ const patchRevisionConfigSchema = z
       .string()
       .max(64)
       .nullish()
-      .describe('Set by the server. You can send null or the current value.'),
+      .describe('Set by the server. A request can send null or the current value.'),
   })
   .describe('Configuration whose change creates a new revision.');
 
@@ -133,7 +135,7 @@ export const secretsBodySchema = z
       .strictObject({
         name: secretNameSchema.describe('Name of the environment variable.'),
         value: secretValueSchema.describe(
-          'Value of the variable. In a PATCH, the mask keeps the stored value.',
+          'Value of the variable. If a PATCH sends the mask (**********), the stored value stays.',
         ),
       })
       .describe('An environment variable of the app container.'),
@@ -149,7 +151,9 @@ export const secretsBodySchema = z
       });
     }
   })
-  .describe('The complete list of secrets. They become environment variables of the app container.');
+  .describe(
+    'The complete list of secrets. Each secret becomes an environment variable of the app container.',
+  );
 
 /** Body of `POST /v2/deployments`. null is the same as absent, also for fields that the source does not allow. */
 export const createBodySchema = z

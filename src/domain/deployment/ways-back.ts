@@ -13,7 +13,7 @@ export interface FieldRecovery {
   readonly back: string;
 }
 
-const BEFORE = 'PATCH the value before, or any other.';
+const BEFORE = 'PATCH the previous value, or any other value.';
 
 const sizes = (prefix: string) =>
   ['cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb'].map((name) => `${prefix}${name}`);
@@ -22,22 +22,22 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
   {
     fields: ['db_storage_gi'],
     refused:
-      'The storage class does not expand volumes, a quota has no storage left, an admission rule refuses the claim, or the storage system fails or does not finish.',
+      'The storage class does not expand volumes, a quota has no storage left, an admission rule rejects the claim, or the storage system fails or does not finish.',
     reasons: ['VolumeNotExpandable', 'QuotaExceeded', 'Refused', 'VolumeResizing'],
-    back: 'PATCH any size down to the capacity of the volume, or a size before that the storage system had rounded up to it. Until the cluster reports the new size, the size before counts as the capacity. Less is a 400 that names what is accepted. Kubernetes lowers a claim only to more than the capacity: at or below it the claim stays, and `DatabaseReady` says so.',
+    back: 'PATCH any size down to the capacity of the volume, or the previous size that the storage system had rounded up to the capacity. Until the cluster reports the new size, the previous size counts as the capacity. A smaller size gets a 400 that names the accepted sizes. Kubernetes can lower a claim only to a size above the capacity. At or below the capacity the claim stays as it is, and the message of `DatabaseReady` reports this.',
   },
   {
     fields: ['db_storage_gi of a new deployment'],
     refused:
-      'A quota refuses the claim, or no volume can be made: the StorageClass does not exist, or has no room.',
+      'A quota rejects the claim, or no volume can be created, because the StorageClass does not exist or has no room.',
     reasons: ['QuotaExceeded', 'Refused', 'DatabaseStarting'],
-    back: 'PATCH any size. A claim that exists without a volume keeps its size until the administrator of the cluster deletes it: it holds no data, and Berth makes it again.',
+    back: 'PATCH any size. A claim that exists without a volume keeps its size until the administrator of the cluster deletes it. Such a claim holds no data, and Berth creates it again.',
   },
   {
     fields: [...sizes(''), ...sizes('queue_'), ...sizes('orchestrator_'), ...sizes('executor_')],
-    refused: 'No node has room, a LimitRange or a quota of the namespace forbids it.',
+    refused: 'No node has room, or a LimitRange or a quota of the namespace does not allow the value.',
     reasons: ['Unschedulable', 'QuotaExceeded', 'AdmissionRefused'],
-    back: `${BEFORE} What ran before comes back by itself at the deadline.`,
+    back: `${BEFORE} At the deadline, Berth restores the previous workloads without intervention.`,
   },
   {
     fields: [
@@ -48,14 +48,15 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
       'orchestrator_min_scale',
       'orchestrator_max_scale',
     ],
-    refused: 'No node or no quota has room for so many pods, or a volume allows one pod only.',
+    refused:
+      'No node has room for so many pods, a quota does not allow them, or a volume can be used by one pod only.',
     reasons: ['Unschedulable', 'QuotaExceeded'],
     back: BEFORE,
   },
   {
     fields: ['cache_cpu', 'cache_cpu_limit', 'cache_memory_mb', ...sizes('db_'), 'db_max_connections'],
     refused:
-      'No node has room, a LimitRange or a quota of the namespace forbids it. The pod before has ended by then.',
+      'No node has room, or a LimitRange or a quota of the namespace does not allow the value. The previous pod has already ended.',
     reasons: [
       'Unschedulable',
       'QuotaExceeded',
@@ -69,24 +70,25 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
     fields: ['service_account_name'],
     refused: 'The ServiceAccount does not exist.',
     reasons: ['AdmissionRefused'],
-    back: 'PATCH the name before, or null.',
+    back: 'PATCH the previous name, or null.',
   },
   {
     fields: ['image_pull_secrets'],
-    refused: 'The Secret does not exist, or its credentials may not pull the image.',
+    refused: 'The Secret does not exist, or its credentials do not allow the pull of the image.',
     reasons: ['ImagePullFailed'],
     back: BEFORE,
   },
   {
     fields: ['volumes', 'volume_mounts'],
     refused:
-      'A claim, Secret or ConfigMap does not exist; the volume is on another node or in another zone, has no CSI driver on the node, or is in use by another pod.',
+      'A claim, Secret or ConfigMap does not exist. Or the volume is on another node or in another zone, has no CSI driver on the node, or is in use by another pod.',
     reasons: ['MountFailed', 'Unschedulable', 'AdmissionRefused'],
     back: BEFORE,
   },
   {
     fields: ['init_containers', 'sidecars'],
-    refused: 'The image, the command, the Secrets or the security context of the container.',
+    refused:
+      'The image, the command, the Secrets or the security context of the container is not valid in this cluster.',
     reasons: [
       'InvalidImageName',
       'ImagePullFailed',
@@ -99,22 +101,21 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
   },
   {
     fields: ['labels', 'annotations'],
-    refused: 'An admission rule of the cluster.',
+    refused: 'An admission rule of the cluster rejects the key or the value.',
     reasons: ['AdmissionRefused'],
     back: BEFORE,
   },
   {
     fields: ['source_config.custom_url'],
-    refused:
-      'The host is taken by another resource of the cluster, or the gateway does not accept the route.',
+    refused: 'Another resource of the cluster has the host, or the gateway does not accept the route.',
     reasons: ['RouteRefused', 'RoutePending', 'RouteUnsupported'],
-    back: 'PATCH the URL before, or null. Where another deployment has taken its host meanwhile, that is a 409.',
+    back: 'PATCH the previous URL, or null. If another deployment has taken the host meanwhile, the response is 409.',
   },
   {
     fields: ['source_revision_config', 'secrets'],
-    refused: 'The image cannot be built or pulled, or its pods do not come up.',
+    refused: 'The image cannot be built or pulled, or its pods do not become ready.',
     reasons: ['ImagePullFailed', 'CrashLoop', 'BuildFailed', 'ReadinessFailed'],
-    back: 'The active revision comes back by itself. PATCH the content before, or POST …/revisions/{id}/rollback: each makes a new revision.',
+    back: 'Berth restores the active revision without intervention. PATCH the previous content, or use POST …/revisions/{id}/rollback. Both create a new revision.',
   },
   {
     fields: [
@@ -125,8 +126,8 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
       'repo_url',
     ],
     refused:
-      'Immutable (of source_config): a PATCH with another value is a 400, so no refused value is ever stored.',
+      'These fields of source_config are immutable. A PATCH with another value gets a 400, so Berth never stores a rejected value.',
     reasons: ['NamespaceNotAllowed'],
-    back: 'A namespace that the listener may not use: add it to the listener, or delete the deployment, which has nothing in the cluster.',
+    back: 'If the listener may not use the namespace, add the namespace to the listener, or delete the deployment, which has no objects in the cluster.',
   },
 ];

@@ -27,15 +27,17 @@ export const containerSchema = z
       .enum(['Always', 'IfNotPresent', 'Never'])
       .optional()
       .describe(
-        'When to pull the image. Default: Always for the tag latest or none, else IfNotPresent. In the hosting mode cloud Always holds, whatever is given.',
+        'When to pull the image. Default: Always for the tag latest or no tag, otherwise IfNotPresent. In cloud mode, the policy is always Always.',
       ),
     command: argumentsSchema.optional().describe('Program to run. Default: the entry point of the image.'),
-    args: argumentsSchema.optional().describe('Arguments of the program. Default: those of the image.'),
+    args: argumentsSchema
+      .optional()
+      .describe('Arguments of the program. Default: the arguments of the image.'),
     workingDir: line(MAX_PATH_LENGTH)
       .refine((path) => path === '' || path.startsWith('/'), 'must be an absolute path')
       .refine((path) => !hasBackstep(path), "must not contain '..'")
       .optional()
-      .describe('Working directory. Default: that of the image.'),
+      .describe('Working directory. Default: the directory of the image.'),
     env: envSchema.optional().describe('Environment variables.'),
     envFrom: z
       .array(envFromSchema)
@@ -49,7 +51,7 @@ export const containerSchema = z
       .enum(['Always', 'OnFailure', 'Never'])
       .optional()
       .describe(
-        'Always: a native sidecar. It starts before the next init container and runs as long as the app. OnFailure and Never need Kubernetes 1.35 or newer and are for containers that exit. A sidecar that has exited leaves its pod unready.',
+        'Always: the container is a native sidecar. A native sidecar starts before the next init container and runs as long as the app. OnFailure and Never need Kubernetes 1.35 or newer and are for containers that exit. A sidecar that has exited leaves its pod unready.',
       ),
   })
   .superRefine((container, ctx) => {
@@ -64,7 +66,7 @@ export const containerSchema = z
       }
     }
   })
-  .describe('A container beside or before the app container.');
+  .describe('A container that runs before or next to the app container.');
 export type Container = z.infer<typeof containerSchema>;
 
 /** Maximum number of init containers, and of sidecars. */

@@ -48,7 +48,7 @@ const seccompProfileSchema = z
       .describe("Profile on the node, relative to the kubelet's seccomp directory. Only with Localhost."),
   })
   .superRefine(checkLocalhostProfile)
-  .describe('Which system calls the container may make.');
+  .describe('Profile of the system calls that the container may make.');
 
 const appArmorProfileSchema = z
   .strictObject({
@@ -73,13 +73,23 @@ const seLinuxOptionsSchema = z
 const capabilitiesSchema = z
   .strictObject({
     add: capabilityListSchema.optional().describe('Capabilities to add.'),
-    drop: capabilityListSchema.optional().describe('Capabilities to remove; ALL for every one.'),
+    drop: capabilityListSchema.optional().describe('Capabilities to remove. ALL removes all capabilities.'),
   })
   .describe('Linux capabilities to add and remove.');
 
 const securityContextShape = z.strictObject({
-  runAsUser: z.int().min(0).max(MAX_ID).optional().describe("User id to run as. Default: the image's."),
-  runAsGroup: z.int().min(0).max(MAX_ID).optional().describe("Group id to run as. Default: the runtime's."),
+  runAsUser: z
+    .int()
+    .min(0)
+    .max(MAX_ID)
+    .optional()
+    .describe('User id to run as. Default: the user of the image.'),
+  runAsGroup: z
+    .int()
+    .min(0)
+    .max(MAX_ID)
+    .optional()
+    .describe('Group id to run as. Default: the group that the container runtime sets.'),
   runAsNonRoot: z.boolean().optional().describe('Do not start the container as user 0.'),
   readOnlyRootFilesystem: z.boolean().optional().describe('Mount the root file system read-only.'),
   allowPrivilegeEscalation: z
@@ -91,7 +101,7 @@ const securityContextShape = z.strictObject({
     .enum(['Default'])
     .optional()
     .describe(
-      'How /proc is mounted. Unmasked needs a user namespace of the pod, which this interface does not offer.',
+      'How /proc is mounted. Unmasked needs a user namespace for the pod, which this API does not offer.',
     ),
   capabilities: capabilitiesSchema.optional(),
   seLinuxOptions: seLinuxOptionsSchema.optional(),

@@ -11,7 +11,7 @@ const MAX_FILES = 256;
 const modeSchema = z.int().min(0).max(MAX_MODE);
 
 export const defaultModeSchema = modeSchema.describe(
-  'Permission bits of files that name none: 0 to 511 (octal 0777). Default 420 (0644).',
+  'Permission bits of files without their own mode: 0 to 511 (octal 0777). Default 420 (0644).',
 );
 
 const keyToPathSchema = z
@@ -88,7 +88,7 @@ export const projectedSourceSchema = z
     if (second)
       ctx.addIssue({ code: 'custom', path: [second[0]], message: 'must not be set: one source an entry' });
   })
-  .describe('One source of files.');
+  .describe('A source of files.');
 export type ProjectedSource = z.infer<typeof projectedSourceSchema>;
 
 function pathsOf(source: ProjectedSource): [string, (string | number)[]][] {

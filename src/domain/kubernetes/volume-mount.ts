@@ -22,13 +22,13 @@ export const volumeMountSchema = z
       .enum(['None', 'HostToContainer', 'Bidirectional'])
       .optional()
       .describe(
-        'How mounts propagate between host and container. Bidirectional: privileged containers only.',
+        'How mounts propagate between host and container. Only privileged containers can use Bidirectional.',
       ),
     readOnly: z.boolean().optional().describe('Mount read-only. Default false.'),
     subPathExpr: descendingPathSchema
       .optional()
       .describe(
-        'As subPath, with $(NAME) replaced by environment variables of the container. Not together with subPath.',
+        'Like subPath, but $(NAME) is replaced by the environment variable of the container. subPath and subPathExpr cannot be used together.',
       ),
   })
   .superRefine((mount, ctx) => {

@@ -49,5 +49,5 @@ export const effectiveResourceSpecSchema = z
     init_containers: z.array(containerSchema),
     sidecars: z.array(containerSchema),
   })
-  .describe('resource_spec with all defaults: the values that the deployment runs with.');
+  .describe('resource_spec with all defaults. The deployment runs with these values.');
 export type EffectiveResourceSpec = z.infer<typeof effectiveResourceSpecSchema>;

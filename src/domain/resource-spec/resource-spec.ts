@@ -169,14 +169,16 @@ export const resourceSpecSchema = z
       .max(RESOURCE_LIMITS.storageGi)
       .nullish()
       .describe(
-        'Size of the volume of the database, in GiB. It never shrinks; an expansion that the cluster refuses, or does not finish, can be lowered to the capacity of the volume.',
+        'Size of the volume of the database, in GiB. The volume never shrinks. If the cluster rejects or does not finish an expansion, you can lower the size to the capacity of the volume.',
       ),
     db_max_connections: z
       .int()
       .min(1)
       .max(RESOURCE_LIMITS.dbConnections)
       .nullish()
-      .describe('Maximum number of database connections. Default: as many as the scales need, at least 100.'),
+      .describe(
+        'Maximum number of database connections. Default: the number that the scales need, at least 100.',
+      ),
     labels: labelsSchema
       .superRefine(refuseReservedKeys)
       .nullish()
@@ -188,13 +190,13 @@ export const resourceSpecSchema = z
     service_account_name: dnsSubdomainSchema
       .nullish()
       .describe(
-        'ServiceAccount of the app pods. It must exist. Default: an account that Berth creates for the deployment.',
+        'ServiceAccount of the app pods. The ServiceAccount must exist. Default: a ServiceAccount that Berth creates for the deployment.',
       ),
     image_pull_secrets: imagePullSecretsSchema.nullish().describe('Pull Secrets for the images.'),
     volumes: appVolumesSchema.nullish().describe('Volumes of the app pods.'),
     volume_mounts: appVolumeMountsSchema.nullish().describe('Volume mounts of the app container.'),
     init_containers: appContainersSchema.nullish().describe('Containers that run before the app, in order.'),
-    sidecars: appContainersSchema.nullish().describe('Containers that run beside the app.'),
+    sidecars: appContainersSchema.nullish().describe('Containers that run next to the app container.'),
   })
   .describe('Sizes and placement of pods, database and cache.');
 

@@ -98,13 +98,13 @@ function isPlainContainer(value: unknown): boolean {
 export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   {
     field: 'labels, annotations',
-    when: 'of the object or of its pods, but for labels with the prefix `berth.dev/` and annotations that set rights',
+    when: 'on the object or its pods, except labels with the prefix `berth.dev/` and annotations that set rights',
     pattern: /(?:^|\.)metadata\.(?:labels|annotations)\.\*$/,
     holds: (_, { pattern, steps }) => isPlainKey(String(steps?.at(-1)), pattern.endsWith('labels.*')),
   },
   {
     field: 'tolerations, nodeSelector, affinity, topologySpreadConstraints, schedulerName',
-    when: 'any: they say where pods run, not what they are',
+    when: 'any value: the fields control where pods run, not what runs in them',
     pattern: inPod(
       String.raw`(?:tolerations|nodeSelector\.\*|affinity|topologySpreadConstraints\[\]|schedulerName)`,
     ),
@@ -112,13 +112,13 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'priorityClassName, priority, preemptionPolicy, runtimeClassName, overhead',
-    when: 'any: the platform decides which pods go first, and which runtime isolates them',
+    when: 'any value: the platform decides about the priority of pods, and about the runtime that isolates them',
     pattern: inPod('(?:priorityClassName|priority|preemptionPolicy|runtimeClassName|overhead)'),
     holds: any,
   },
   {
     field: 'imagePullSecrets, dnsConfig.options, dnsConfig.searches',
-    when: 'any',
+    when: 'any value',
     pattern: inPod(String.raw`(?:imagePullSecrets\[\]|dnsConfig\.(?:options|searches))`),
     holds: any,
   },
@@ -130,13 +130,13 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'resources.limits, resources.requests',
-    when: 'of what has none',
+    when: 'for a resource without a limit or request',
     pattern: new RegExp(String.raw`^${POD}(?:containers\[\]\.)?resources\.(?:limits|requests)\.\*$`),
     holds: any,
   },
   {
     field: 'env',
-    when: 'a variable with a value, a `fieldRef` or a `resourceFieldRef`, but for the names that Berth reserves and `LD_…`',
+    when: 'a variable with a value, a `fieldRef` or a `resourceFieldRef`, except names that Berth reserves and names that begin with `LD_`',
     pattern: inContainer(String.raw`env\[\]`),
     holds: isPlainVariable,
   },
@@ -148,25 +148,25 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'volumes.emptyDir.medium, volumes.emptyDir.sizeLimit',
-    when: 'any',
+    when: 'any value',
     pattern: inPod(String.raw`volumes\[\]\.emptyDir\.(?:medium|sizeLimit)`),
     holds: any,
   },
   {
     field: 'volumeMounts',
-    when: 'without `mountPropagation`; `readOnly: true` of a mount that is there',
+    when: 'a mount without `mountPropagation`, or `readOnly: true` on an existing mount',
     pattern: inContainer(String.raw`volumeMounts\[\](?:\.readOnly)?`),
     holds: (value) => (fieldsOf(value)['mountPropagation'] ?? 'None') === 'None',
   },
   {
     field: 'containers, initContainers',
-    when: 'without more rights: not privileged, no added capabilities, not as root by number, no host port, no device, no `envFrom`',
+    when: 'containers without more rights: not privileged, no added capabilities, no `runAsUser: 0`, no host port, no device, no `envFrom`',
     pattern: inPod(String.raw`containers\[\]`),
     holds: isPlainContainer,
   },
   {
     field: 'lifecycle.preStop',
-    when: 'of a container that has none',
+    when: 'on a container without `preStop`',
     pattern: inContainer(String.raw`lifecycle\.preStop`),
     holds: any,
   },
@@ -187,14 +187,14 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'trafficDistribution, ipFamilyPolicy, sessionAffinity, ports.appProtocol',
-    when: 'any, of a Service',
+    when: 'any value, on a Service',
     pattern:
       /^spec\.(?:trafficDistribution|ipFamilyPolicy|sessionAffinity(?:Config(?:\..+)?)?|ports\[\]\.appProtocol)$/,
     holds: any,
   },
   {
     field: 'behavior.scaleUp.tolerance, behavior.scaleDown.tolerance',
-    when: 'any, of an autoscaler',
+    when: 'any value, on an autoscaler',
     pattern: /^spec\.behavior\.scale(?:Up|Down)\.tolerance$/,
     holds: any,
   },

@@ -37,7 +37,7 @@ const isMore = (present: unknown, wanted: unknown) =>
 export const SAFE_FIELDS: readonly SafeField[] = [
   {
     field: 'imagePullPolicy',
-    when: '`Always`; `Never` instead of `IfNotPresent`; any value instead of another than `Always` where the image is pinned to a digest',
+    when: 'the new value is `Always`, or `Never` replaces `IfNotPresent`. If the image is pinned to a digest, any value may replace a value other than `Always`',
     path: inContainer('imagePullPolicy'),
     // With a weaker policy, a node may run an old image of the tag. Between tenants, Always also checks the right to
     // pull.
@@ -60,13 +60,13 @@ export const SAFE_FIELDS: readonly SafeField[] = [
   },
   {
     field: 'securityContext.capabilities.drop',
-    when: 'more is dropped',
+    when: 'more capabilities are dropped',
     path: inContext(String.raw`capabilities\.drop`),
     holds: ({ wanted, present }) => hasAll(present, wanted),
   },
   {
     field: 'securityContext.capabilities.add',
-    when: 'less is added',
+    when: 'fewer capabilities are added',
     path: inContext(String.raw`capabilities\.add`),
     holds: ({ wanted, present }) => hasAll(wanted, present),
   },
@@ -80,19 +80,19 @@ export const SAFE_FIELDS: readonly SafeField[] = [
   },
   {
     field: 'topologySpreadConstraints',
-    when: 'any: it says where pods run, not what they are',
+    when: 'any change: the field controls where pods run, not what runs in them',
     path: /^spec\.template\.spec\.topologySpreadConstraints/,
     holds: () => true,
   },
   {
     field: 'terminationGracePeriodSeconds',
-    when: 'larger',
+    when: 'the value is larger',
     path: /^spec\.template\.spec\.terminationGracePeriodSeconds$/,
     holds: ({ wanted, present }) => isMore(present, wanted),
   },
   {
     field: DEFAULT_CONTAINER_ANNOTATION,
-    when: 'any: only kubectl reads this annotation',
+    when: 'any change: only kubectl reads this annotation',
     path: new RegExp(
       String.raw`^spec\.template\.metadata\.annotations\[${DEFAULT_CONTAINER_ANNOTATION.replaceAll('.', '\\.')}\]$`,
     ),
@@ -100,13 +100,13 @@ export const SAFE_FIELDS: readonly SafeField[] = [
   },
   {
     field: 'minReadySeconds',
-    when: 'larger, of a Deployment',
+    when: 'the value of a Deployment is larger',
     path: /^spec\.minReadySeconds$/,
     holds: ({ wanted, present }) => isMore(present, wanted),
   },
   {
     field: 'progressDeadlineSeconds, revisionHistoryLimit',
-    when: 'any, of a Deployment: Berth has a deadline and stored templates of its own',
+    when: 'any change of a Deployment: Berth uses its own deadline and its own stored templates',
     path: /^spec\.(?:progressDeadlineSeconds|revisionHistoryLimit)$/,
     holds: () => true,
   },

@@ -13,7 +13,7 @@ export const NDJSON = 'application/x-ndjson';
 
 export const streamEndSchema = z
   .object({ end: z.string().describe('The last line: a message that says why the log ends.') })
-  .describe('The end of a stream. A stream without it was interrupted.');
+  .describe('The end of a stream. If a stream ends without this object, the stream was interrupted.');
 
 /** An empty line is sent after this silence, because proxies close connections that send nothing. */
 const HEARTBEAT_MS = 15_000;

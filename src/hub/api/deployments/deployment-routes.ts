@@ -61,7 +61,7 @@ const listQuery = z.strictObject({
 
 const createHeaders = z.looseObject({
   'idempotency-key': idempotencyKeyHeader.describe(
-    'For 24 hours, a request with the same key and body returns the deployment that the first request created, in its current state, even while it is being deleted. After its deletion, the response is 409.',
+    'For 24 hours, a request with the same key and body returns the deployment that the first request created, in its current state, even while it is being deleted. After the deletion of that deployment, the response is 409.',
   ),
 });
 
@@ -143,7 +143,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Create a deployment',
         description:
-          'Creates the deployment, its tracing project with the same name, and its first revision, in one transaction. For internal_image, it creates a revision only if an image is given.',
+          'Creates the deployment, its tracing project with the same name, and its first revision, in one transaction. For internal_image, the request creates a revision only if it names an image.',
         headers: createHeaders,
         querystring: writeQuery,
         body: createBodySchema,
@@ -197,7 +197,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         response: {
           200: z
             .union([changedDeploymentSchema, dryRunSchema])
-            .describe('The deployment. With dry_run, also the effects of the request.'),
+            .describe('The deployment. With dry_run, the response also contains the effects of the request.'),
           ...errorAnswers(400, 404, 409, 412, 413, 415),
         },
       },

@@ -126,7 +126,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['integrations'],
         summary: 'Get an integration',
-        description: 'One integration, without its token.',
+        description: 'Returns one integration, without its token.',
         params,
         querystring: noQuery,
         response: { 200: integrationSchema, ...errorAnswers(404) },
@@ -232,7 +232,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['integrations'],
         summary: 'Delete an integration',
         description:
-          'Deletes the integration with its token. Rejected while a deployment uses it, unless that deployment is being deleted and cannot be restored.',
+          'Deletes the integration with its token. The request is rejected while a deployment uses the integration, unless that deployment is being deleted and cannot be restored.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },

@@ -28,13 +28,18 @@ const OF_LISTENER = { tenant: 5, all: MAX_LOG_REQUESTS };
 const RETRY_SECONDS = 10;
 
 const options = z.strictObject({
-  component: z.enum(LOGGED_COMPONENTS).optional().describe('Only of this component. Default: of all.'),
-  revision_id: uuidSchema.optional().describe('Only of pods of this revision. Default: of all.'),
+  component: z
+    .enum(LOGGED_COMPONENTS)
+    .optional()
+    .describe('Return only logs of this component. Default: all components.'),
+  revision_id: uuidSchema
+    .optional()
+    .describe('Return only logs of pods of this revision. Default: all revisions.'),
   since: z.iso
     .datetime({ offset: true })
     .max(40)
     .optional()
-    .describe('Only lines from this time or later, to the second.'),
+    .describe('Return only lines from this time or later, to the second.'),
   limit: integer(z.int().min(1).max(10_000))
     .default(DEFAULT_LINES)
     .describe(`Maximum number of lines per container, the newest ones. Default ${DEFAULT_LINES}.`),
@@ -46,7 +51,7 @@ const options = z.strictObject({
   previous: booleanQuery
     .default(false)
     .describe(
-      'True: logs of the previous instance of restarted containers, to see why one crashed. Not with `follow`.',
+      'true: return the logs of the previous instance of restarted containers, which show why a container crashed. Cannot be used with `follow`.',
     ),
 });
 
@@ -148,7 +153,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
         summary: 'Get the logs of a deployment',
         operationId: 'getLogs',
         description:
-          'Logs of the containers of its pods, including database and cache. Berth reads them in the cluster on demand and does not store them. For keys without the scope secrets:read, the values of secrets are masked.',
+          "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and does not store them. For keys without the scope secrets:read, the values of secrets are masked.",
         params,
         querystring: query,
         response: {

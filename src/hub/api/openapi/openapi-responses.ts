@@ -27,7 +27,7 @@ const HEADERS = {
     },
   },
   ETag: {
-    description: 'Changes with the generation of the deployment. Use it in If-Match.',
+    description: 'Changes with the generation of the deployment. Send this value in If-Match.',
     required: true,
     schema: { type: 'string', pattern: '^"[0-9]+"$', examples: ['"1"'] },
   },
@@ -77,7 +77,8 @@ const UNREADABLE: ErrorAnswer = {
 const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   400: {
     name: 'Refused',
-    description: 'A rule rejects the request. Or the request is malformed; then the response has a message.',
+    description:
+      'A rule rejects the request. If the request is malformed, the response has a message instead of a list of fields.',
     schema: { anyOf: [ISSUES, SENTENCE] },
     detail: issue(
       ['body', 'source_config', 'resource_spec', 'min_scale'],
@@ -100,7 +101,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   404: {
     name: 'NotFound',
-    description: 'The object does not exist, or it belongs to another tenant.',
+    description: 'The object does not exist, or belongs to another tenant.',
     schema: SENTENCE,
     detail: 'There is no such deployment.',
   },
@@ -143,7 +144,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   417: {
     name: 'ExpectationFailed',
-    description: 'Expect is not 100-continue.',
+    description: 'The header Expect has a value other than 100-continue.',
     schema: SENTENCE,
     detail: 'Expect may only be 100-continue.',
   },
@@ -180,7 +181,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   503: {
     name: 'Unavailable',
-    description: 'The API is busy, or it cannot reach the database. Try again.',
+    description: 'The API is busy, or cannot reach the database. Try again.',
     schema: SENTENCE,
     detail: 'The service cannot reach its database or is busy. Try again.',
     headers: ['Retry-After'],

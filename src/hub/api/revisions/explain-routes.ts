@@ -29,9 +29,11 @@ const causeSchema = z
     reason: z.string().describe('Reason, one of a fixed list.'),
     message: z.string().describe('Message with the details.'),
     at: timeSchema.describe('Since when.'),
-    current: z.boolean().describe('False: this is the last known state. The cluster is not observed now.'),
+    current: z
+      .boolean()
+      .describe('False: the cluster is not observed now, and the entry shows the last known state.'),
   })
-  .describe('One link of the chain.');
+  .describe('A cause in the chain of causes.');
 
 const EXAMPLE = {
   revision_id: '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77',
@@ -84,7 +86,7 @@ const explanationSchema = z
     serves: z
       .enum(SERVES)
       .describe(
-        'Whether the revision serves requests. unknown: it is the active revision, but the cluster is not observed.',
+        'Whether the revision serves requests. unknown: the revision is the active one, but the cluster is not observed.',
       ),
     summary: z.string().describe('Summary.'),
     causes: z
@@ -94,16 +96,16 @@ const explanationSchema = z
       .object({
         kind: z
           .enum(['act', 'wait'])
-          .describe('act: an action is necessary. wait: it resolves without an action.'),
+          .describe('act: an action is necessary. wait: the problem resolves without an action.'),
         reason: z.string().describe('The reason that this remedy is for.'),
         text: z.string().describe('The action.'),
       })
       .nullable()
-      .describe('The next step. null: none.'),
+      .describe('The next step. null: no next step is necessary.'),
     effects: z
       .array(z.string())
       .describe(
-        'Which data services the last change of the deployment restarted, and why, as its response stated. Empty: none.',
+        'The effects that the response to the last change of the deployment contained: which data services the change restarted, and why. Empty: none.',
       ),
     knowledge: z
       .object({
@@ -111,7 +113,7 @@ const explanationSchema = z
         at: timeSchema
           .nullable()
           .describe('Time of the last observation of the cluster. null: never observed.'),
-        age_seconds: z.int().nullable().describe('Age of the observation.'),
+        age_seconds: z.int().nullable().describe('Age of the last observation of the cluster, in seconds.'),
       })
       .describe('Age and reliability of the information about the cluster.'),
   })
@@ -160,7 +162,7 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Explain a revision',
         description:
-          'Explains the status of a revision, from the status down to the most precise known cause, with the next step. If the cluster is not observed, it gives the age of the information.',
+          'Explains the status of a revision, from the status down to the most precise known cause, with the next step. If the cluster is not observed, the response contains the age of the information.',
         params: deploymentParams.extend({ revision_id: uuidSchema.describe('Id of the revision.') }),
         querystring: noQuery,
         response: { 200: explanationSchema, ...errorAnswers(404) },

@@ -18,7 +18,9 @@ const usageSchema = z
         deployments: z.int().describe('Deployments that are not being deleted.'),
         being_deleted: z
           .int()
-          .describe('Deployments that are being deleted. Their volumes count until the deletion ends.'),
+          .describe(
+            'Deployments that are being deleted. Volumes of these deployments count until the deletion ends.',
+          ),
         cpu: z.number().describe('Requested cores at full scale, including databases and caches.'),
         memory_mb: z.int().describe('Requested memory at full scale in MiB, including databases and caches.'),
         storage_gi: z.int().describe('Storage of databases in GiB, for every existing or requested volume.'),
