@@ -6,7 +6,7 @@ import {
   type Lasts,
 } from '../src/cluster/operator/rollout/failure-rules.ts';
 import { CONDITION_TYPES, REASONS, type Reason, TROUBLES } from '../src/domain/conditions/conditions.ts';
-import { FIELD_RECOVERIES } from '../src/domain/deployment/ways-back.ts';
+import { FIELD_RECOVERIES } from '../src/domain/deployment/field-recovery.ts';
 import {
   DEPLOYMENT_STATUS_RULES,
   isTerminalStatus,
@@ -348,17 +348,17 @@ ${table(
 `;
 }
 
-/** Fields that the cluster can refuse, and how to take them back. */
-function waysBack(): string {
+/** Fields that the cluster can reject, and how to restore an accepted value. */
+function recoveries(): string {
   const names = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(', ');
-  return `## Ways back
+  return `## Recovery from rejected values
 
 The API validates the form of a value. The cluster can still reject the value, or never finish the change. Berth always accepts the value that was in effect
 before. This also applies to a resource applied by hand with kubectl. Fields without a prefix belong to
 resource_spec.
 
 ${table(
-  ['fields', 'what the cluster refuses', 'reported', 'way back'],
+  ['fields', 'what the cluster rejects', 'reported', 'recovery'],
   FIELD_RECOVERIES.map(({ fields, refused, reasons, back }) => [names(fields), refused, code(reasons), back]),
 )}
 `;
@@ -383,7 +383,7 @@ ${table(
 
 /** The text of the file as it should be. */
 export function lifecycleDoc(): string {
-  return [HEAD, deployments(), revisions(), conditions(), failures(), PAUSE, waysBack(), reasons()].join(
+  return [HEAD, deployments(), revisions(), conditions(), failures(), PAUSE, recoveries(), reasons()].join(
     '\n',
   );
 }

@@ -51,7 +51,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
     observer: metrics.requests('operator'),
   });
   const lease = { namespace: config.namespace, name: OPERATOR_LEASE };
-  // A candidate does not call its cluster otherwise, so readiness is probed with a read of the Lease.
+  // A candidate makes no other calls to its cluster, so the readiness probe reads the Lease.
   const probe = leaseProbe(client, lease);
   const stopping = new AbortController();
   let state: OperatorState = 'starting';

@@ -120,7 +120,7 @@ async function findTemplates(
   const kept = [...new Set(stored.map(({ revisionNumber }) => revisionNumber))].toReversed().join(', ');
   throw new UsageError(
     revision === undefined
-      ? 'it has no active revision; next: select one with --revision'
+      ? 'it has no active revision; next: select a revision with --revision'
       : `the templates of revision ${revision} are not stored; stored revisions: ${kept === '' ? 'none' : kept}`,
     1,
   );

@@ -30,7 +30,7 @@ is replaced.
   --dry-run   only print the number of deployments that it waits for
   --json      print {"redelivered", "pending"} as JSON`;
 
-/** Parses these boolean options, and rejects all other arguments. */
+/** Parses boolean options, and rejects all other arguments. */
 function switches<const Name extends string>(
   args: readonly string[],
   names: readonly Name[],
@@ -86,9 +86,11 @@ export async function rotateRegistry(config: Config, logger: Logger, args: reado
     await checkMigrated(database);
     const redelivered = dryRun ? 0 : await database.platform.transaction(redeliverPullSecrets);
     const pending = await database.platform.read(pendingPullSecrets);
-    const sent = dryRun ? '' : `Sent to the listeners again: ${redelivered}. `;
+    const sent = dryRun ? '' : `Deployments that are sent to the listeners again: ${redelivered}. `;
     console.log(
-      json ? JSON.stringify({ redelivered, pending }) : `${sent}Deployments that it waits for: ${pending}.`,
+      json
+        ? JSON.stringify({ redelivered, pending })
+        : `${sent}Deployments whose pull Secret still has the old key: ` + `${pending}.`,
     );
   } finally {
     await database.close();

@@ -36,7 +36,7 @@ const lineOf = ({ path, from, to }: FieldChange) => `    ${path}: ${shown(from)}
 const STAYS: Readonly<Record<RefusedPart['until'], string>> = {
   'field changes': 'running pods do not change until the field changes',
   'next revision': 'running pods do not change until the next revision',
-  upgrade: 'refused at once',
+  upgrade: 'rejected at once',
 };
 const refusalOf = ({ field, why, until }: RefusedPart) =>
   `  would be refused: ${field}: ${why} (${STAYS[until]})`;
@@ -59,12 +59,14 @@ function asText(
   changed: number,
   refused: number,
 ): string {
-  const last = `${changed} of ${all.length} deployments would change at their next revision with ${version}. None restarts before that.`;
+  const last =
+    `${changed} of ${all.length} deployments would change at their next revision with ${version}. No ` +
+    `deployment restarts before that.`;
   const rules =
     refused === 0
       ? []
       : [`${refused} of ${all.length} have fields that ${version} rejects in new revisions.`];
-  const policies = 'NetworkPolicies change with the upgrade itself. They restart no pods.';
+  const policies = 'NetworkPolicies change with the upgrade itself. This restarts no pods.';
   return [...all.flatMap(blockOf), last, policies, ...rules].join('\n');
 }
 

@@ -7,7 +7,7 @@ import { baseUrl, count, csv, flag, optional } from './value-schemas.ts';
 
 const OPERATOR = ['operator'] as const;
 
-/** A limit of 0 would be no limit. */
+/** Kubernetes reads a limit of 0 as no limit. */
 const positiveQuantity = quantitySchema.refine((text) => !isZeroQuantity(text), 'must be more than 0');
 
 const LABEL = /^[\w./-]+=[\w.-]*$/;
@@ -37,7 +37,9 @@ export const BUILD_SETTINGS = {
   ),
   BERTH_BUILD_BUILDKIT_SHARED: setting(
     flag,
-    'true: all tenants trust each other, so their builds may share the daemon of BERTH_BUILD_BUILDKIT_HOST. The daemon runs commands outside the network policy of builds, and a Dockerfile can read the cache of another build. Unset: only a unix:// address is accepted, which only the local builder can reach',
+    'true: all tenants trust each other, so that their builds may share the daemon of BERTH_BUILD_BUILDKIT_HOST. The ' +
+      'daemon runs commands outside the network policy of builds, and a Dockerfile can read the cache of another ' +
+      'build. Unset: only a unix:// address is accepted, which only the local builder can reach',
     OPERATOR,
   ),
   BERTH_BUILD_PULL_SECRET: setting(

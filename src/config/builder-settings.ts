@@ -11,7 +11,10 @@ const STEPS = ['operator', 'build-step'] as const;
 const baseImage = (fallback: string) =>
   z
     .string()
-    .regex(/^[\w./:@{}-]+$/, 'must be an image reference, with {version} where the version goes')
+    .regex(
+      /^[\w./:@{}-]+$/,
+      'must be an image reference that contains {version} as a placeholder for the version',
+    )
     .default(fallback);
 
 /** Settings of the build steps that Berth implements, and of the local builder (docs/builds.md). */
@@ -28,7 +31,8 @@ export const BUILDER_SETTINGS = {
   ),
   BERTH_BUILD_CA: setting(
     optional,
-    'PEM file of certificate authorities for git hosts, in addition to the usual ones (in the image of the build steps, or for the local builder)',
+    'PEM file of certificate authorities for git hosts, in addition to the usual authorities (in the image of the ' +
+      'build steps, or for the local builder)',
     ['builder', 'build-step'],
   ),
   BERTH_TERMINATION_LOG: setting(

@@ -17,7 +17,7 @@ export const CLUSTER_SETTINGS = {
   BERTH_LISTENER_KEY: secret(optional, 'API key with the scope listeners:run', ['api', 'listener']),
   BERTH_KUBECONFIG: setting(
     optional,
-    'kubeconfig file. Unset: KUBECONFIG, else the ServiceAccount of the pod',
+    'kubeconfig file. Unset: KUBECONFIG, otherwise the ServiceAccount of the pod',
     [...CLUSTER, 'builder'],
   ),
   BERTH_LISTENER_KUBECONFIG: setting(optional, 'kubeconfig file for the listener only', ['listener']),
@@ -25,7 +25,8 @@ export const CLUSTER_SETTINGS = {
   KUBECONFIG: setting(optional, 'kubeconfig file, as for kubectl', [...CLUSTER, 'builder']),
   BERTH_NAMESPACE: setting(
     optional,
-    'namespace of Berth itself: it holds the leases, and no deployments. Unset: the namespace of the pod if it has a ServiceAccount, else berth-system',
+    'namespace of Berth itself, which contains the leases and no deployments. Unset: the namespace of the pod if it ' +
+      'has a ServiceAccount, otherwise berth-system',
     ['api', ...CLUSTER],
   ),
   BERTH_NAMESPACES: setting(csv, 'namespaces that Berth manages, comma-separated. Unset: all', CLUSTER),
@@ -69,7 +70,8 @@ export const CLUSTER_SETTINGS = {
   ),
   BERTH_OTLP_HEADERS_SECRET: setting(
     dnsSubdomainSchema.optional(),
-    'Secret in each namespace of deployments. Pods send the value of its key OTEL_EXPORTER_OTLP_HEADERS to the OTLP endpoint',
+    'name of a Secret in each namespace of deployments. Pods send the value of the key OTEL_EXPORTER_OTLP_HEADERS of ' +
+      'this Secret to the OTLP endpoint',
     CLUSTER,
   ),
   BERTH_STORAGE_CLASS: setting(optional, 'StorageClass of database volumes', CLUSTER),
@@ -80,7 +82,8 @@ export const CLUSTER_SETTINGS = {
   ),
   BERTH_CLOSED_NETWORKS: setting(
     networks,
-    'networks of pods, Services and nodes with public addresses, comma-separated. Isolated apps and builds cannot reach them. They cannot reach private networks either',
+    'networks of pods, Services and nodes with public addresses, comma-separated. Isolated apps and builds cannot ' +
+      'reach these networks or private networks',
     CLUSTER,
   ),
   BERTH_OPEN_NETWORKS: setting(

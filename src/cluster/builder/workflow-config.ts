@@ -12,7 +12,7 @@ export type Language = (typeof LANGUAGES)[number];
 
 /** `24`, `3.13`, `22.11.0`. */
 const VERSION = /^\d{1,3}(\.\d{1,4}){0,2}$/;
-/** YAML reads 3.10 as the number 3.1, so a number is accepted only where it cannot lose digits. */
+/** YAML reads 3.10 as the number 3.1. Therefore only a whole number is accepted without quotes. */
 const versionSchema = z
   .union([z.int().min(0).transform(String), z.string()], {
     error: 'must be a version in quotes, such as "3.13"',
@@ -44,7 +44,7 @@ export const workflowConfigSchema = z
   })
   .superRefine(({ entrypoint, command }, ctx) => {
     if ((entrypoint === undefined) === (command === undefined)) {
-      const message = 'give either entrypoint (a file) or command (program and arguments)';
+      const message = 'set either entrypoint (a file) or command (program and arguments)';
       ctx.addIssue({ code: 'custom', message, path: ['entrypoint'] });
     }
   });

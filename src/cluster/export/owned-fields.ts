@@ -1,10 +1,10 @@
 import type { ManagedFieldsEntry } from '../kube/client/object.ts';
 
 /**
- * The part of an object that the given field managers set, read from its managedFields. This is what they applied,
- * without defaults, status and the fields of other writers.
- * Format: Kubernetes FieldsV1. `f:NAME` is a member, `k:{…}` the list item with these keys, `v:…` a value of a set,
- * and `.` the object itself. An empty object stands for everything below it.
+ * The part of an object that the given field managers set, read from its managedFields. This part is what these
+ * managers applied, without defaults, status and the fields of other writers. Format: Kubernetes FieldsV1. `f:NAME` is
+ * a member, `k:{…}` the list item with these keys, `v:…` a value of a set, and `.` the object itself. An empty object
+ * stands for everything below it.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -38,7 +38,8 @@ function itemsOf(list: readonly unknown[], fields: Fields): unknown[] {
     return (
       list
         .filter((item) => hasKeys(item, keys))
-        // A key may be a default value (a port's protocol). It is kept, because it identifies the item.
+        // A key may have a default value, such as the protocol of a port. The key is kept, because it identifies the
+        // item.
         .map((item) => ({ ...keys, ...(part(item, beneath as Fields) as object) }))
     );
   });

@@ -3,7 +3,10 @@ import type { ListenerOptions } from './listener-options.ts';
 import { createParts } from './listener-parts.ts';
 import { runTerms } from './session/term.ts';
 
-/** Connects the hub and the custom resources: takes the hub's lease, applies desired state, reports observed state. */
+/**
+ * Connects the hub and the custom resources. It takes the hub's lease, applies desired state, and reports observed
+ * state.
+ */
 
 /**
  * Runs the listener until the signal fires. Then finishes current work, sends the remaining reports, releases the

@@ -31,14 +31,17 @@ import { reportStatus } from './status/report-status.ts';
 import { deriveStatus } from './status/status.ts';
 import { rejectIdentity, rejectSpec, reportDeletion } from './status/terminal-status.ts';
 
-/** Requeue while the caches do not show our last writes. Usually the watch event comes first; this covers a lost event. */
+/**
+ * Requeue delay while the caches do not show the last writes of this process. Usually the watch event arrives earlier.
+ * The delay covers a lost event.
+ */
 const CATCH_UP_MS = 2_000;
 /** Number of consecutive failed calls before the status reports an error. */
 const ERRORS_BEFORE_REPORTING = 3;
 
 /**
- * Creates the function that reconciles one custom resource: gather, decide, act, report.
- * Any reconcile may be the first after a restart, so it relies only on what the cluster holds.
+ * Creates the function that reconciles one custom resource: gather, decide, act, report. Any reconcile may be the first
+ * after a restart, so it relies only on state in the cluster.
  */
 export function createReconciler(
   shared: ReconcilerOptions,
@@ -52,8 +55,8 @@ export function createReconciler(
   const memory = new Memory();
 
   /**
-   * Before a rollout is declared failed, its components are read from the API server and the decision is made again. The
-   * early read of the custom resource is then dropped because it is older.
+   * Before a rollout is declared failed, its components are read from the API server and the decision is made again.
+   * The early read of the custom resource is then dropped, because it is older than the components.
    */
   const decideOnLiveState = async (cached: Observed, now: Date, signal: AbortSignal) => {
     const parentRead = await readParentAhead({ client, resource: cached.resource, signal });
@@ -65,7 +68,7 @@ export function createReconciler(
     return { observed, decision: decide(observed, config, patience, now), parentRead: undefined };
   };
 
-  /** Whether the caches do not show our last writes yet. A reconcile would then act on old state. */
+  /** Whether the caches do not show the last writes of this process yet. A reconcile would then act on old state. */
   const cachesLag = (remembered: Remembered): boolean => {
     remembered.written = remembered.written.filter((object) => !view.isCurrent(object));
     return remembered.written.length > 0;
@@ -171,7 +174,10 @@ export function createReconciler(
   };
 }
 
-/** Requeues while references are forbidden: no watch event reports that their objects were created or deleted. */
+/**
+ * Requeues while references are forbidden, because no watch event reports that the referenced objects were created or
+ * deleted.
+ */
 function requeueForReferences(outcome: ReconcileOutcome, { references }: Remembered): ReconcileOutcome {
   const pauseMs = references?.pauseMs ?? null;
   if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
@@ -206,7 +212,10 @@ function withBuildAndImage(
   };
 }
 
-/** Adds why the desired host is refused: it belongs to another deployment or the platform, or the policy rejects it. */
+/**
+ * Adds why the desired host is rejected: it belongs to another deployment or the platform, or the policy does not allow
+ * it.
+ */
 function withHost(observed: Observed, { view, ownHost, platformHosts, policy }: ReconcilerOptions): Observed {
   const hostRefused = hostRefusal(observed, view, {
     own: ownHost ?? null,
@@ -216,7 +225,7 @@ function withHost(observed: Observed, { view, ownHost, platformHosts, policy }: 
   return hostRefused === null ? observed : { ...observed, hostRefused };
 }
 
-/** Records one span for each reconcile that changed something. Most change nothing. */
+/** Records one span for each reconcile that changed an object. Most reconciles change nothing. */
 function recordSpan(
   { span, clock }: ReconcilerOptions,
   { spec, metadata }: ObservedResource,
@@ -250,8 +259,9 @@ function changeOf(gathered: Gathered): object {
 }
 
 /**
- * Whether a rollout is about to begin that the status does not name yet. The status names it before any workload changes,
- * so a crash between two calls, or a later change of the spec, does not lose what was rolled out.
+ * Whether a rollout is about to begin that the status does not name yet. The status names the rollout before any
+ * workload changes, so that a crash between two calls, or a later change of the spec, does not lose the information
+ * about what was rolled out.
  */
 function begins({ resource }: Observed, { target, startedAt }: Decision): boolean {
   return startedAt !== null && resource.status?.rollout?.templates !== target.name;
@@ -273,10 +283,10 @@ function without(decision: Decision, done: readonly Action[]): Decision {
   return { ...decision, plan: { actions: actions.filter((action) => !done.includes(action)), waiting } };
 }
 
-/** Reports that the namespace is being deleted, so that nothing can be created in it. */
+/** Reports that the namespace is being deleted, so that no object can be created in it. */
 function namespaceTerminating({ leaving }: Acted, { metadata: { namespace } }: ObservedResource): Failure[] {
   if (!leaving) return [];
-  const message = `Namespace ${namespace} is being deleted: nothing can be created in it`;
+  const message = `Namespace ${namespace} is being deleted: no object can be created in it`;
   return [{ actionId: '', reason: 'NamespaceTerminating', final: false, message }];
 }
 
@@ -288,7 +298,7 @@ function unlessNamespaceTerminating({ leaving }: Acted): (error: unknown) => Rep
   };
 }
 
-/** An error that lasts, as a failure for the status. */
+/** A persistent error, as a failure for the status. */
 function lastingError(error: KubeError | undefined, { errors }: Remembered): Failure[] {
   if (error === undefined || errors < ERRORS_BEFORE_REPORTING) return [];
   return [

@@ -26,18 +26,22 @@ export const leaseRequestSchema = z.object({
   cluster_reachable: z
     .boolean()
     .optional()
-    .describe('False: the cluster does not answer. Statuses become UNKNOWN.'),
+    .describe('False: the cluster does not respond. Statuses become UNKNOWN.'),
   unreadable_namespaces: z
     .array(z.object({ namespace: dnsLabelSchema, message: z.string().max(1024) }))
     .max(1000)
     .optional()
-    .describe('Namespaces that the listener cannot read now, each with the cause. It serves the others.'),
+    .describe(
+      'Namespaces that the listener currently cannot read, each with the cause. The listener serves the ' +
+        'other namespaces.',
+    ),
   cluster_id: z
     .string()
     .max(128)
     .optional()
     .describe(
-      'Id of the cluster: NAMESPACE/UID of kube-system, or of the first namespace of the listener if it cannot read kube-system. The hub stores the first reported id, and rejects the lease for another one.',
+      'Id of the cluster: NAMESPACE/UID of kube-system, or of the first namespace of the listener if it cannot read ' +
+        'kube-system. The hub stores the first reported id, and rejects the lease for another id.',
     ),
 });
 export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
@@ -45,15 +49,20 @@ export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
 /** Start of the detail of a 409 that only a change of settings, or of the listener at the hub, can resolve. */
 export const ANOTHER_CLUSTER = 'The listener belongs to another cluster';
 
-/** Otherwise 409: another process holds the lease, `epoch` is not the current one, or ANOTHER_CLUSTER. */
+/**
+ * Otherwise the response is 409: another process holds the lease, `epoch` is not the current epoch, or ANOTHER_CLUSTER.
+ */
 export const leaseResponseSchema = z.object({
   epoch: z
     .int()
-    .describe('Counter of lease holders. Every later call sends it. A call with an older epoch gets 409.'),
+    .describe(
+      'Counter of lease holders. Every later call sends this epoch. A call with an older epoch gets 409.',
+    ),
   ttl_seconds: z
     .number()
     .describe(
-      'Seconds after a renewal in which only the holder can use the lease. Then another process can take it.',
+      'Seconds after a renewal in which only the holder can use the lease. After this time, another process can take ' +
+        'the lease.',
     ),
 });
 export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
@@ -65,7 +74,9 @@ export const leaseStateSchema = z.object({
   holder: z
     .string()
     .nullable()
-    .describe('The process that holds the lease, or held it last. null: released, or never taken.'),
+    .describe(
+      'The process that holds the lease, or held it last. null: the lease was released, or never taken.',
+    ),
   held: z.boolean().describe('True: the holder renewed in time. No other process can take the lease.'),
   namespaces: z.array(z.string()).describe('Namespaces that deployments may use. Empty: any.'),
   used_namespaces: z

@@ -27,7 +27,9 @@ export const reportSchema = z.discriminatedUnion('kind', [
     work_version: z
       .int()
       .optional()
-      .describe('work_version of the applied item. It does not acknowledge an item of another version.'),
+      .describe(
+        'work_version of the applied item. The report does not acknowledge an item of another version.',
+      ),
     gone_env_revisions: z
       .array(z.int())
       .max(MAX_GONE)
@@ -47,7 +49,8 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .boolean()
       .optional()
       .describe(
-        'True: the listener keeps the item and retries it. The message says what the item waits for, such as an object that blocks a purge. Absent: false.',
+        'True: the listener keeps the item and retries it. The message states what the item waits for, such as an ' +
+          'object that blocks a purge. Absent: false.',
       ),
   }),
   z.object({
@@ -56,7 +59,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
     name: z
       .string()
       .max(253)
-      .describe('Name of the custom resource. A report of another name than the stored one is ignored.'),
+      .describe('Name of the custom resource. A report with another name than the stored name is ignored.'),
     namespace: z.string().max(63),
     observed_spec_generation: z.int(),
     conditions: z.array(conditionSchema).max(16),
@@ -82,7 +85,8 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .nullable()
       .optional()
       .describe(
-        'A change of source_config on the active revision that failed and was rolled back. Absent or null: the last one did not fail.',
+        'A change of source_config on the active revision that failed and was rolled back. Absent or null: the last ' +
+          'change did not fail.',
       ),
     symptoms: z
       .array(
@@ -96,7 +100,8 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .max(MAX_SYMPTOMS)
       .optional()
       .describe(
-        'Symptoms of running pods outside of a rollout. quiet: it is not observed now, but the recovery is not certain. Absent: none.',
+        'Symptoms of running pods outside of a rollout. quiet: the symptom is currently not observed, but the ' +
+          'recovery is not certain. Absent: none.',
       ),
     volume_gi: z
       .int()
@@ -104,7 +109,9 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .nullable()
       .optional()
       .describe(
-        'Capacity of the volume of the database in Gi, rounded up. db_storage_gi can be lowered to it. 0: there is no volume yet. Earlier listeners send it only while it differs from db_storage_gi. Absent or null: it does not differ, or is not known.',
+        'Capacity of the volume of the database in Gi, rounded up. db_storage_gi can be lowered to this capacity. 0: ' +
+          'the volume does not exist yet. Earlier listeners send the capacity only while it differs from ' +
+          'db_storage_gi. Absent or null: the capacity does not differ, or is not known.',
       ),
   }),
   z.object({
@@ -130,9 +137,10 @@ export function asBefore(report: Report): Report {
 }
 
 /**
- * `POST /v2/listeners/{id}/reports`: compare-and-set on (epoch, seq). seq increases within an epoch. A seq that is not above
- * the highest accepted one is acknowledged without effect. Gaps are valid: reports contain states, not changes, and after a
- * failed call a listener sends its current knowledge with the next seq. Reports of one deployment are applied in order.
+ * `POST /v2/listeners/{id}/reports`: compare-and-set on (epoch, seq). seq increases within an epoch. A seq that is not
+ * above the highest accepted seq is acknowledged without effect. Gaps are valid, because reports contain states, not
+ * changes. After a failed call, a listener sends its current state with the next seq. Reports of one deployment are
+ * applied in order.
  */
 export const reportsRequestSchema = z.object({
   epoch: z.int(),
@@ -154,12 +162,15 @@ export type ReportsResponse = z.infer<typeof reportsResponseSchema>;
 /** Maximum number of items of an inventory, more than twice the intended number of deployments in a cluster. */
 export const MAX_INVENTORY = 20_000;
 
-/** `POST /v2/listeners/{id}/inventory`: the custom resources in the cluster. The hub marks differences as due. */
+/**
+ * `POST /v2/listeners/{id}/inventory`: the custom resources in the cluster. The hub marks deployments that differ as
+ * due.
+ */
 export const inventoryRequestSchema = z.object({
   epoch: z.int(),
   complete: z
     .boolean()
-    .describe('True: the list is complete. A deployment that is not in it is missing in the cluster.'),
+    .describe('True: the list is complete. A deployment that is not in the list is missing in the cluster.'),
   namespaces: z
     .array(dnsLabelSchema)
     .max(1000)
@@ -172,7 +183,7 @@ export const inventoryRequestSchema = z.object({
         name: z.string().max(253),
         namespace: z.string().max(63),
         uid: z.string().max(64).nullable().describe('null: the resource was deleted.'),
-        generation: z.int().describe("spec.generation (the hub's)."),
+        generation: z.int().describe('spec.generation, which the hub sets.'),
         spec_hash: z.string().max(64).describe('Hash of the current spec.'),
         applied_hash: z
           .string()
@@ -189,6 +200,6 @@ export type InventoryRequest = z.infer<typeof inventoryRequestSchema>;
 export type InventoryItem = InventoryRequest['items'][number];
 export const inventoryResponseSchema = z.object({
   due: z.int().describe('Number of deployments that this inventory marked as due.'),
-  unknown: z.array(z.string()).describe('Ids that the hub does not know. They are reported and not changed.'),
+  unknown: z.array(z.string()).describe('Ids that the hub does not know. Their resources are not changed.'),
 });
 export type InventoryResponse = z.infer<typeof inventoryResponseSchema>;

@@ -32,7 +32,7 @@ const revisionSchema = z
   })
   .describe('The desired revision.');
 
-/** Present only if it applies, so that other resources are not rewritten. */
+/** Written only if it applies, so that other resources are not rewritten. */
 const failedSchema = z
   .strictObject({
     reason: z.string().max(64).describe('Reason, as one word.'),
@@ -43,7 +43,7 @@ const failedSchema = z
         number: z.int().min(1).describe('Number of the revision.'),
       })
       .optional()
-      .describe('The revision to run instead: the last active one.'),
+      .describe('The revision to run instead, which is the last active revision.'),
     observedGeneration: z
       .int()
       .min(0)
@@ -51,17 +51,19 @@ const failedSchema = z
       .describe('The last generation of the hub that was observed in effect, if no status contains it.'),
   })
   .describe(
-    'The hub knows that the desired revision failed. Used if no status contains the failure, such as on a resource that was lost.',
+    'Set if the hub knows that the desired revision failed. Used if no status contains the failure, for example ' +
+      'after a resource was lost.',
   );
 
 const time = z.string().max(40);
 
-/** Present only if it applies, like `failed`. */
+/** Written only if it applies, like `failed`. */
 const deletionSchema = z
   .strictObject({
     requestedAt: time.describe('When the deletion was requested.'),
     restorableUntil: time.describe(
-      'End of the grace period. Until then, everything except pods and route is kept, and the hub can cancel the deletion. Then this resource is deleted with all of its data.',
+      'End of the grace period. Until then, all objects except pods and route are kept, and the hub can cancel the ' +
+        'deletion. After the grace period, this resource is deleted with all of its data.',
     ),
   })
   .describe('Set while the deployment is being deleted.');
@@ -82,7 +84,9 @@ export const managedDeploymentSpecSchema = z
       .int()
       .min(0)
       .default(0)
-      .describe('Generation of the desired state in the hub. It is reported when it is observed.'),
+      .describe(
+        'Generation of the desired state in the hub. The status reports the generation when it is observed.',
+      ),
     source: sourceSchema.default('external_image'),
     suspend: z.boolean().default(false).describe('True: run no pods, keep the data.'),
     deletion: deletionSchema.optional(),
@@ -91,7 +95,11 @@ export const managedDeploymentSpecSchema = z
     failed: failedSchema.optional(),
     components: z
       .strictObject({
-        api: componentSchema.prefault({}).describe('Serves HTTP. It always exists.'),
+        api: componentSchema
+          .prefault({})
+          .describe(
+            'Serves HTTP. The component that serves the API of the ' + 'application. It always exists.',
+          ),
         queue: componentSchema.optional().describe('Processes queued tasks.'),
         orchestrator: componentSchema.optional().describe('Schedules work for executors.'),
         executor: componentSchema.optional().describe('Executes the work that the orchestrator schedules.'),

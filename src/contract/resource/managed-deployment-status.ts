@@ -31,18 +31,23 @@ const failureSchema = z.strictObject({
     .string()
     .max(253)
     .optional()
-    .describe('ControllerRevision whose rollout failed. The operator does not retry it.'),
-  generation: z.int().optional().describe('spec.generation at which it failed.'),
+    .describe('ControllerRevision whose rollout failed. The operator does not retry this rollout.'),
+  generation: z.int().optional().describe('spec.generation at which the revision failed.'),
   inputsHash: z
     .string()
     .max(64)
     .optional()
-    .describe('Hash of the inputs of its pod templates. Other inputs are a later change.'),
+    .describe(
+      'Hash of the inputs of the pod templates of the revision. Different inputs mean a later change.',
+    ),
   serving: z
     .string()
     .max(253)
     .optional()
-    .describe('ControllerRevision that was active when it failed. Another one is a later change.'),
+    .describe(
+      'ControllerRevision that was active when the revision failed. A different active ControllerRevision ' +
+        'means a later change.',
+    ),
 });
 
 /** Maximum number of symptoms in a status. */
@@ -53,13 +58,14 @@ const symptomSchema = z.strictObject({
   reason: z.string().max(64).describe('Reason, as one word.'),
   message: z.string().max(4096).describe('Message that names the source of the symptom.'),
   culprit: culpritSchema.optional().describe('Source of the symptom.'),
-  since: z.string().max(40).describe('When it was first observed.'),
+  since: z.string().max(40).describe('When the symptom was first observed.'),
   quietSince: z
     .string()
     .max(40)
     .optional()
     .describe(
-      'Since when it is not observed any more, while the recovery of the component is not certain. Absent: it is observed now.',
+      'Time since which the symptom is no longer observed, while the recovery of the component is not certain. ' +
+        'Absent: the symptom is currently observed.',
     ),
 });
 export type RecordedSymptom = z.infer<typeof symptomSchema>;
@@ -72,22 +78,24 @@ export const managedDeploymentStatusSchema = z
       .int()
       .optional()
       .describe(
-        'The spec.generation (of the hub) that is completely in effect, or the current one if no revision was active before.',
+        'The spec.generation (of the hub) that is completely in effect, or the current generation if no revision was ' +
+          'active before.',
       ),
     status: z
       .string()
       .max(32)
       .optional()
       .describe(
-        'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY. UNKNOWN while the operator does not manage it.',
+        'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY. UNKNOWN while the operator does not manage the ' +
+          'deployment.',
       ),
-    suspended: z.boolean().optional().describe('True: it was observed that no pods run.'),
+    suspended: z.boolean().optional().describe('True: the operator observed that no pods run.'),
     conditions: z.array(conditionSchema).max(16).optional().describe('Conditions: the state in detail.'),
     activeRevision: z
       .strictObject({
         ...statusRevision,
-        templates: z.string().max(253).describe('ControllerRevision with its pod templates.'),
-        image: z.string().max(1024).optional().describe('Image that it runs.'),
+        templates: z.string().max(253).describe('ControllerRevision with the pod templates of the revision.'),
+        image: z.string().max(1024).optional().describe('Image that the revision runs.'),
         scales: z
           .record(
             z.string().max(32),
@@ -102,11 +110,14 @@ export const managedDeploymentStatusSchema = z
           ),
       })
       .optional()
-      .describe('The active revision. It changes only when every component was observed to run the new one.'),
+      .describe(
+        'The active revision. It changes only when every component was observed to run the new revision.',
+      ),
     failedRevision: failureSchema
       .optional()
       .describe(
-        'The last revision that failed, until a newer one is active. It is the active one if a change in place failed.',
+        'The last revision that failed, until a newer revision is active. It is the active revision if a change in ' +
+          'place failed.',
       ),
     failedChange: failureSchema
       .optional()
@@ -127,12 +138,17 @@ export const managedDeploymentStatusSchema = z
         startedAt: z
           .string()
           .max(40)
-          .describe('Start of the rollout and of its deadline. Further changes do not move it.'),
+          .describe(
+            'Start of the rollout and of its deadline. Further changes during the rollout do not change this ' +
+              'time.',
+          ),
         templatesAt: z
           .string()
           .max(40)
           .optional()
-          .describe('When these templates replaced others of the same rollout. Absent: never.'),
+          .describe(
+            'When the current templates replaced other templates of the same rollout. Absent: never.',
+          ),
       })
       .optional()
       .describe('The current rollout.'),
@@ -164,14 +180,16 @@ export const managedDeploymentStatusSchema = z
           .max(64)
           .optional()
           .describe(
-            'Capacity of the volume: spec.database.storage can be lowered to it. 0: there is no volume yet. Absent: not known, and spec.database.storage can be lowered to the requested size.',
+            'Capacity of the volume, to which spec.database.storage can be lowered. 0: the volume does not exist ' +
+              'yet. Absent: the capacity is not known, and spec.database.storage can be lowered to the requested size.',
           ),
         former: z
           .string()
           .max(64)
           .optional()
           .describe(
-            'The last spec.database.storage below the capacity, which the storage system has rounded up. It is accepted again until the volume has grown.',
+            'The last value of spec.database.storage below the capacity, which the storage system has rounded up. ' +
+              'This value is accepted again until the volume has grown.',
           ),
       })
       .optional()
@@ -182,12 +200,14 @@ export const managedDeploymentStatusSchema = z
         cache: imageString.optional().describe('Image that the cache runs.'),
       })
       .optional()
-      .describe('Images of the data services, fixed at their creation. A new default does not change them.'),
+      .describe(
+        'Images of the data services, fixed at their creation. A new default does not change these images.',
+      ),
     acceptedChanges: z
       .array(
         z.strictObject({
           object: z.string().max(320).describe('Kind and name of the object.'),
-          hash: z.string().max(16).describe('Hash of the applied object and of the stored one.'),
+          hash: z.string().max(16).describe('Hash of the applied object and of the stored object.'),
           fields: z.string().max(1024).describe('The fields that differ, with their values.'),
         }),
       )
@@ -207,12 +227,13 @@ export const managedDeploymentStatusSchema = z
           .array(z.string().max(253))
           .max(MAX_ROUTE_HOSTS)
           .describe(
-            'Hosts of all its route objects, including objects that are being deleted or not accepted.',
+            'Hosts of all route objects of the deployment, including objects that are being deleted or not accepted.',
           ),
       })
       .optional()
       .describe(
-        'Hosts that may still route to it. A host that is not in this list is available to other deployments.',
+        'Hosts that may still route to the deployment. A host that is not in this list is available to other ' +
+          'deployments.',
       ),
   })
   .describe('Observed state.');

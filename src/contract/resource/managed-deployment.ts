@@ -23,7 +23,10 @@ export const MANAGED_DEPLOYMENT = {
   shortName: 'mdep',
 } as const;
 
-/** Maximum length of metadata.name. With the longest suffix (`-orchestrator`) it still fits into a label value (63 characters). */
+/**
+ * Maximum length of metadata.name. With the longest suffix (`-orchestrator`), the name still fits into a label value
+ * (63 characters).
+ */
 export const MAX_APP_NAME = 49;
 
 /** The fields of object metadata that Berth reads. */

@@ -4,7 +4,7 @@ import { symptomRemedyOf } from './symptom-remedies.ts';
 
 /** The last causes of the chain: the source of a failed rollout. */
 
-/** A culprit as a sentence, part by part. */
+/** The failure source as a sentence, part by part. */
 function describeCulprit(culprit: Culprit): string {
   const { component, kind, object, container, container_kind: role } = culprit;
   const { exit_code: code, field, detail } = culprit;
@@ -29,7 +29,7 @@ export function culpritCause({ revision }: ExplainFacts): Cause[] {
   ];
 }
 
-/** A failed in-place change of the active revision. The revision itself has not failed. */
+/** The cause for a failed in-place change of the active revision. The revision itself has not failed. */
 export function inPlaceCause({ revision, active, deployment }: ExplainFacts, current: boolean): Cause[] {
   const { inPlaceFailure: failure, conditions, updatedAt } = deployment;
   if (failure === null || active?.id !== revision.id) return [];
@@ -57,7 +57,7 @@ export function symptomCauses({ revision, active, deployment }: ExplainFacts, cu
   return (
     (deployment.symptoms ?? [])
       .filter(({ quiet }) => quiet !== true)
-      // Symptoms of data services come last, as the root cause: an app fails without its database.
+      // Symptoms of data services come last, as the root cause, because an app fails without its database.
       .toSorted((a, b) => Number(isOfService(a)) - Number(isOfService(b)))
       .map((symptom) => {
         const { reason, message, culprit = null, since } = symptom;

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** The source of a failed rollout, as specific as possible. Part of the status of the custom resource and of reports. */
+/**
+ * The source of a failed rollout, as specific as possible. The source is part of the status of the custom resource and
+ * of reports.
+ */
 export const culpritSchema = z.object({
   component: z
     .string()
@@ -18,7 +21,7 @@ export const culpritSchema = z.object({
     .string()
     .max(512)
     .optional()
-    .describe('Field of source_config or source_revision_config that causes it.'),
+    .describe('Field of source_config or source_revision_config that causes the failure.'),
   exit_code: z.int().optional().describe("The container's last exit code."),
   detail: z
     .string()
@@ -30,7 +33,7 @@ export type Culprit = z.infer<typeof culpritSchema>;
 
 /** A failure as the operator reports it. */
 export interface ReportedFailure {
-  /** One of REASONS. In a custom resource written by hand, any text. */
+  /** One of REASONS. A custom resource written by hand may contain any text. */
   readonly reason: string;
   /** A sentence that begins with the source of the failure. */
   readonly message: string;

@@ -1,4 +1,4 @@
-/** Reserved names, in one place, so that the API rejects exactly the names that the renderer sets. */
+/** Reserved names. They are in one place, so that the API rejects exactly the names that the renderer sets. */
 
 /** Environment variables that Berth sets in the app container. Secrets cannot have these names. */
 export const RESERVED_ENV_NAMES = [
@@ -62,7 +62,7 @@ export function isReservedMetadataKey(key: string): boolean {
   const lower = key.toLowerCase();
   const [prefix = ''] = lower.includes('/') ? lower.split('/') : [];
   if (prefix === RESERVED_DOMAIN || prefix.endsWith(`.${RESERVED_DOMAIN}`)) return true;
-  // kubernetes.io/config.*: the kubelet marks static pods with these.
+  // The kubelet marks static pods with kubernetes.io/config.*.
   if (lower.startsWith('kubernetes.io/config.')) return true;
   return RESERVED_PREFIXES.has(prefix) || RESERVED_KEYS.has(lower);
 }

@@ -14,10 +14,9 @@ const MAX_ARGUMENT_LENGTH = 32_768;
 const argumentsSchema = z.array(text(MAX_ARGUMENT_LENGTH)).max(MAX_ARGUMENTS);
 
 /**
- * An init container or sidecar.
- * `restartPolicy: Always` makes it a native sidecar. OnFailure and Never need Kubernetes 1.35 or newer, and only the listener
- * knows the version. Variables that Berth sets are reserved only in the app container: `env` of these containers may contain
- * any name.
+ * An init container or sidecar. `restartPolicy: Always` makes it a native sidecar. OnFailure and Never need Kubernetes
+ * 1.35 or newer, and only the listener knows the version. Variables that Berth sets are reserved only in the app
+ * container, so `env` of these containers may contain any name.
  */
 export const containerSchema = z
   .strictObject({
@@ -27,15 +26,18 @@ export const containerSchema = z
       .enum(['Always', 'IfNotPresent', 'Never'])
       .optional()
       .describe(
-        'When to pull the image. Default: Always for the tag latest or none, else IfNotPresent. In the hosting mode cloud Always holds, whatever is given.',
+        'When to pull the image. Default: Always for the tag latest or without a tag, otherwise IfNotPresent. In the ' +
+          'hosting mode cloud, Always is used, whatever the value is.',
       ),
     command: argumentsSchema.optional().describe('Program to run. Default: the entry point of the image.'),
-    args: argumentsSchema.optional().describe('Arguments of the program. Default: those of the image.'),
+    args: argumentsSchema
+      .optional()
+      .describe('Arguments of the program. Default: the arguments of the image.'),
     workingDir: line(MAX_PATH_LENGTH)
       .refine((path) => path === '' || path.startsWith('/'), 'must be an absolute path')
       .refine((path) => !hasBackstep(path), "must not contain '..'")
       .optional()
-      .describe('Working directory. Default: that of the image.'),
+      .describe('Working directory. Working directory. Default: the working directory of the image.'),
     env: envSchema.optional().describe('Environment variables.'),
     envFrom: z
       .array(envFromSchema)
@@ -64,7 +66,7 @@ export const containerSchema = z
       }
     }
   })
-  .describe('A container beside or before the app container.');
+  .describe('A container that runs before or together with the app container.');
 export type Container = z.infer<typeof containerSchema>;
 
 /** Whether an init container starts before the following ones and keeps running with the app. */

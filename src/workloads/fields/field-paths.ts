@@ -104,7 +104,7 @@ const DATA_SERVICES: readonly FieldRow[] = [
         value: (n) => `${n}Gi`,
       },
     ],
-    note: 'The volume grows in place and never shrinks. An expansion that is refused or not finished can be lowered to the capacity of the volume: [Ways back](lifecycle.md#ways-back).',
+    note: 'The volume grows in place and never shrinks. An expansion that is refused or not finished can be lowered to the capacity of the volume: [Recovery from rejected values](lifecycle.md#recovery-from-rejected-values).',
   },
   {
     field: 'db_max_connections',

@@ -1,6 +1,6 @@
 /**
  * What the cluster refuses, or never finishes, is taken back by the value before: through the API and, of a resource written
- * by hand, with kubectl. The rows are those of the table in docs/lifecycle.md, "Ways back".
+ * by hand, with kubectl. The rows are those of the table in docs/lifecycle.md, "Recovery from rejected values".
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';

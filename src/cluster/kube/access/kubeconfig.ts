@@ -73,8 +73,7 @@ export async function readKubeconfig(files: string, contextName?: string): Promi
       .map(readOne),
   );
   const wanted = contextName ?? parsed.find((file) => file['current-context'])?.['current-context'];
-  if (!wanted)
-    throw new Error(`failed to read kubeconfig ${files}: it names no current-context; name a context`);
+  if (!wanted) throw new Error(`failed to read kubeconfig ${files}: it has no current-context; set one`);
   const context = named(
     parsed.flatMap((file) => file.contexts ?? []),
     wanted,

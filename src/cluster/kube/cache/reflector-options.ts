@@ -11,7 +11,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   client: Pick<KubeClient, 'listAll' | 'watch' | 'find'>;
   resource: Resource;
   logger: Logger;
-  /** Absent: all namespaces. */
+  /** Namespace to list and watch; absent: all namespaces. */
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
@@ -22,7 +22,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   maxUncompressed?: number;
   /** Page size of paged lists, default 200. */
   pageSize?: number;
-  /** A watch lasts a random time in this range; default 300–600 s. */
+  /** Range of the random duration of a watch; default 300–600 s. */
   watchSeconds?: { min: number; max: number };
   /**
    * A watch without any data for this time is considered dead; default 90 s (the server sends a bookmark about every

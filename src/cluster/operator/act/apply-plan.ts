@@ -33,7 +33,7 @@ export interface ApplyPlanInput {
 }
 
 /**
- * Executes the plan, unless the resource is paused, and logs what was done.
+ * Executes the plan, unless the resource is paused, and logs the actions.
  * @param announce names the rollout in the status before a workload changes; undefined: no rollout begins
  */
 export async function applyPlan(

@@ -9,7 +9,8 @@ export function buildFinding({ resource, build }: Observed): Finding | null {
   const asked = resource.spec.build;
   if (asked === undefined) return null;
   const revision = `revision ${asked.number}`;
-  if (!build) return { status: 'False', reason: 'AwaitingBuild', message: `${revision} is to be built` };
+  if (!build)
+    return { status: 'False', reason: 'AwaitingBuild', message: `the build of ${revision} is requested` };
   return { status: build.phase === 'Succeeded' ? 'True' : 'False', ...wording(build, revision) };
 }
 
@@ -18,9 +19,9 @@ function wording(build: BuildStatus, revision: string): { reason: Reason; messag
   const why = message === undefined ? '' : `: ${message}`;
   switch (phase) {
     case 'Waiting':
-      return { reason: 'AwaitingBuild', message: `${revision} waits for its build to begin${why}` };
+      return { reason: 'AwaitingBuild', message: `${revision} waits for its build to start${why}` };
     case 'Running': {
-      const where = step === undefined ? 'its build begins' : `the step ${step} runs`;
+      const where = step === undefined ? 'its build is starting' : `the step ${step} runs`;
       return { reason: 'Building', message: `${revision} is being built: ${where}${why}` };
     }
     case 'Succeeded':

@@ -7,13 +7,13 @@ import { ADDITION_RULES } from './added-rules.ts';
 import { isSafeChange } from './safe-fields.ts';
 
 /**
- * Fields that a mutating policy or a user adds to the objects that Berth applies. Some are the cluster's own matter,
- * and are kept. The others change what runs or its rights: they count as differences and are removed.
+ * Fields that a mutating policy or a user adds to the objects that Berth applies. Some of these fields are safe, and
+ * are kept. The others change the program that runs or its rights. They count as differences and are removed.
  */
 export interface Additions {
-  /** Kept fields. They are reported if the cluster added them to a write. */
+  /** Kept fields. Kept fields. They are reported if the cluster added them to a write. */
   readonly kept: readonly Difference[];
-  /** Rejected fields. They count as differences, like a changed field. */
+  /** Rejected fields. Fields that count as differences, like a changed field. */
   readonly refused: readonly Difference[];
   /** Paths of the rejected fields. */
   readonly removals: readonly Removal[];
@@ -56,7 +56,7 @@ const PLAIN_SOURCES: ReadonlySet<string> = new Set(['emptyDir', 'configMap', 'do
 function isPlainVariable(value: unknown): boolean {
   const { name, valueFrom } = fieldsOf(value);
   const text = String(name);
-  // The dynamic loader reads these: they could replace the program.
+  // Variables that the dynamic loader reads. They could replace the program.
   if (text.startsWith('LD_') || isReservedEnvName(text)) return false;
   return Object.keys(fieldsOf(valueFrom)).every(
     (source) => source === 'fieldRef' || source === 'resourceFieldRef',
@@ -68,7 +68,7 @@ function isPlainVolume(value: unknown): boolean {
   return Object.keys(sources).every((source) => PLAIN_SOURCES.has(source));
 }
 
-/** Whether a container may run in the pod: it has no more rights than an ordinary container. */
+/** Whether an added container may run in the pod, because it has no more rights than an ordinary container. */
 function isPlainContainer(value: unknown): boolean {
   const { securityContext, ports, volumeDevices, resources, envFrom, env } = fieldsOf(value);
   const { privileged, allowPrivilegeEscalation, capabilities, procMount, runAsUser, seccompProfile } =
@@ -89,19 +89,19 @@ function isPlainContainer(value: unknown): boolean {
 }
 
 /**
- * Safe additions: the pods still run the requested revision and have no more rights. docs/operations.md contains
- * this table. All other fields of `ADDITION_RULES` are not safe.
+ * Safe additions, with which the pods still run the requested revision and have no more rights. docs/operations.md
+ * contains this table. All other fields of `ADDITION_RULES` are not safe.
  */
 export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   {
     field: 'labels, annotations',
-    when: 'of the object or of its pods, but for labels with the prefix `berth.dev/` and annotations that set rights',
+    when: 'of the object or of its pods, except labels with the prefix `berth.dev/` and annotations that set rights',
     pattern: /(?:^|\.)metadata\.(?:labels|annotations)\.\*$/,
     holds: (_, { pattern, steps }) => isPlainKey(String(steps?.at(-1)), pattern.endsWith('labels.*')),
   },
   {
     field: 'tolerations, nodeSelector, affinity, topologySpreadConstraints, schedulerName',
-    when: 'any: they say where pods run, not what they are',
+    when: 'any: they affect where pods run, not what they run',
     pattern: inPod(
       String.raw`(?:tolerations|nodeSelector\.\*|affinity|topologySpreadConstraints\[\]|schedulerName)`,
     ),
@@ -109,7 +109,7 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'priorityClassName, priority, preemptionPolicy, runtimeClassName, overhead',
-    when: 'any: the platform decides which pods go first, and which runtime isolates them',
+    when: 'any: the platform decides the priority of pods and the runtime that isolates them',
     pattern: inPod('(?:priorityClassName|priority|preemptionPolicy|runtimeClassName|overhead)'),
     holds: any,
   },
@@ -127,13 +127,15 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'resources.limits, resources.requests',
-    when: 'of what has none',
+    when: 'of a pod or container without limits or requests for this resource',
     pattern: new RegExp(String.raw`^${POD}(?:containers\[\]\.)?resources\.(?:limits|requests)\.\*$`),
     holds: any,
   },
   {
     field: 'env',
-    when: 'a variable with a value, a `fieldRef` or a `resourceFieldRef`, but for the names that Berth reserves and `LD_…`',
+    when:
+      'a variable with a value, a `fieldRef` or a `resourceFieldRef`, except the names that Berth reserves and ' +
+      '`LD_…`',
     pattern: inContainer(String.raw`env\[\]`),
     holds: isPlainVariable,
   },
@@ -151,7 +153,7 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'volumeMounts',
-    when: 'without `mountPropagation`; `readOnly: true` of a mount that is there',
+    when: 'without `mountPropagation`; `readOnly: true` of an existing mount',
     pattern: inContainer(String.raw`volumeMounts\[\](?:\.readOnly)?`),
     holds: (value) => (fieldsOf(value)['mountPropagation'] ?? 'None') === 'None',
   },
@@ -163,7 +165,7 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'lifecycle.preStop',
-    when: 'of a container that has none',
+    when: 'of a container without a preStop hook',
     pattern: inContainer(String.raw`lifecycle\.preStop`),
     holds: any,
   },
@@ -197,7 +199,7 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
 ];
 
-/** Kubernetes defaults of fields that Berth does not set; a changed value is compared with them. */
+/** Kubernetes defaults of fields that Berth does not set. A changed value is compared with its default. */
 const FILLED_IN: Readonly<Record<string, unknown>> = {
   'spec.template.spec.terminationGracePeriodSeconds': 30,
   'spec.template.spec.containers[].imagePullPolicy': 'IfNotPresent',
@@ -210,7 +212,7 @@ function isKept(object: KubeObject, addition: Addition): boolean {
   return isSafeChange(object, { path, wanted: FILLED_IN[pattern], present: value });
 }
 
-/** `subsetDiff` already reports these. */
+/** `subsetDiff` already reports these fields. */
 const isProgram = ({ pattern }: Addition) =>
   PROGRAM_FIELDS.some((field) => pattern === `spec.template.spec.containers[].${field}`);
 
@@ -240,7 +242,7 @@ export function removalsAt(object: KubeObject, live: KubeObject, paths: readonly
   return removalsOf(additionsTo(object, live, rules).filter(({ path }) => paths.includes(path)));
 }
 
-/** An apply replaces a list that it owns as a whole. Other fields need an explicit removal. */
+/** Whether a field needs an explicit removal. An apply itself replaces a list that it owns as a whole. */
 function removalsOf(additions: readonly Addition[]): Removal[] {
   return additions.flatMap(({ steps }) => (steps === null ? [] : [steps]));
 }

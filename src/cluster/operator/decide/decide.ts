@@ -27,7 +27,7 @@ export interface Decision extends Rollout {
   readonly comparisons: readonly Comparison[];
   /** The actions that bring the cluster to the desired state. */
   readonly plan: Plan;
-  /** Cleanup actions once the plan is empty. */
+  /** Cleanup actions, executed when the plan is empty. */
   readonly housekeeping: readonly Action[];
 }
 
@@ -75,7 +75,10 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
   };
 }
 
-/** Whether objects that only the former templates needed may be removed. Pods kept for inspection may still need them. */
+/**
+ * Whether objects that only the former templates needed may be removed. Pods that are kept for inspection may still
+ * need them.
+ */
 function isComplete(verdict: Verdict, target: Target): boolean {
   if (target.untouched) return false;
   if (verdict.kind === 'failed') return target.kind === 'restored' && verdict.awaited === null;

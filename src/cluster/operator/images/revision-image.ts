@@ -5,8 +5,8 @@ import type { Observed, ObservedResource, ObservedTemplates } from '../observed.
 import { isSame, revisionOf } from '../rollout/target.ts';
 
 /**
- * The image of a revision. It is decided when the first templates of the revision are stored, and kept with them.
- * Later renderings of the revision use it, even if its tag has moved.
+ * The image of a revision. It is decided when the first templates of the revision are stored, and kept with them. Later
+ * renderings of the revision use the same image, even if its tag has moved.
  */
 
 function isOfRevision({ revisionNumber, revisionId }: ObservedTemplates, resource: ObservedResource) {
@@ -30,9 +30,8 @@ export function storedImage(
 }
 
 /**
- * The resource with the image as first requested. The hub learns the digest from the status and then names the image
- * by digest, which is no new request. If no templates are stored any more, that digest is the only record of the
- * decision.
+ * The resource with the image as first requested. The hub learns the digest from the status and then names the image by
+ * digest, which is no new request. If no templates are stored, this digest is the only record of the decision.
  */
 export function asFirstGiven(
   resource: ObservedResource,

@@ -22,7 +22,7 @@ export function readParent({ client, resource, signal }: Question): Promise<Unty
 }
 
 /**
- * Starts this read while the operator still decides. It is done only for a resource without a status, which mostly
+ * Starts this read while the operator still decides. It is started only for a resource without a status, which mostly
  * has actions to run. The read starts after the state was gathered, because it confirms that state.
  */
 export async function readParentAhead(
@@ -33,7 +33,7 @@ export async function readParentAhead(
   const answer = readParent(question);
   // The consumer of the promise handles the failure.
   answer.catch(() => undefined);
-  // Let the request leave the process before the synchronous work starts.
+  // Lets the process send the request before the synchronous work starts.
   await nextTurn();
   return { answer };
 }

@@ -8,32 +8,34 @@ import type { Templates } from './template-selection.ts';
 /** The pod templates that the components run now, and the reason for them. */
 export interface Target extends Templates {
   /**
-   * `active`: the templates already serve. `rollout`: they are being rolled out.
-   * `off`: the deployment is suspended. `no-revision`: there is nothing to run yet.
-   * `restored`: the desired revision has failed, and the active one runs again, exactly as before.
-   * `inspection`: it has failed and no revision was active before, so one pod of each component is kept for inspection.
+   * `active`: the templates already serve. `rollout`: the templates are being rolled out. `off`: the deployment is
+   * suspended. `no-revision`: no revision can run yet. `restored`: the desired revision has failed, and the active
+   * revision runs again, exactly as before. `inspection`: the desired revision has failed and no revision was active
+   * before, so one pod of each component is kept for inspection.
    */
   readonly kind: 'active' | 'rollout' | 'off' | 'no-revision' | 'restored' | 'inspection';
   /** Revision of the templates. */
   readonly revision: RevisionRef | null;
   /** The failure of the desired revision, which is not retried automatically; null: it has not failed. */
   readonly failed: FailedRevision | null;
-  /** A later in-place change of the restored revision that failed too; null: none. */
+  /** A later in-place change of the restored revision that also failed; null: none. */
   readonly failedChange: FailedRevision | null;
-  /** The failure of the desired revision, if this target is a later change of the active one; null: it is not. */
+  /** The failure of the desired revision, if this target is a later change of the active revision; otherwise null. */
   readonly instead: FailedRevision | null;
-  /** The restored revision runs without the source_config that failed with the desired revision. */
+  /** Whether the restored revision runs without the source_config that failed with the desired revision. */
   readonly held: boolean;
-  /** The stored templates of the active revision are missing, so the running components are left as they are. */
+  /**
+   * Whether the running components are not changed, because the stored templates of the active revision are missing.
+   */
   readonly untouched: boolean;
-  /** Until when a newer revision waits for the current rollout (ms since the epoch); null: none waits. */
+  /** Time until which a newer revision waits for the current rollout (ms since the epoch); null: no revision waits. */
   readonly heldUntil: number | null;
   /**
-   * The desired revision, if it waits for its own database or cache that the active one does not use; null: none waits.
-   * The active revision is reconciled meanwhile.
+   * The desired revision, if it waits for its own database or cache, which the active revision does not use; null: no
+   * revision waits. The active revision is reconciled during the wait.
    */
   readonly awaits: AwaitingRevision | null;
-  /** The active revision, if it runs although another one is desired; null: the target is the desired revision. */
+  /** The active revision, if it runs although another revision is desired; null: the target is the desired revision. */
   readonly served: ActiveRevision | null;
 }
 
@@ -43,9 +45,9 @@ export interface RevisionRef {
 }
 
 export interface AwaitingRevision extends RevisionRef {
-  /** Name of its templates. */
+  /** Name of the templates of the revision. */
   readonly templates: string;
-  /** The ControllerRevision to create for its templates; null: it exists. */
+  /** The ControllerRevision to create for the templates; null: it exists. */
   readonly store: KubeObject | null;
   readonly services: readonly ('database' | 'cache')[];
 }

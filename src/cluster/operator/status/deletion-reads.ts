@@ -14,13 +14,13 @@ import { childKindOf } from '../kinds.ts';
 import type { ChildObject, Observed } from '../observed.ts';
 
 /**
- * Live checks for a custom resource whose deletion does not complete although the caches show nothing that blocks
- * it. They are reads and dry-run deletions.
+ * Live checks for a custom resource whose deletion does not complete although the caches show no cause. The checks are
+ * reads and dry-run deletions.
  */
 
-/** The garbage collector mostly needs less time for all objects. */
+/** Time before the first check. The garbage collector mostly needs less time for all objects. */
 export const DEPENDENTS_OVERDUE_MS = 15_000;
-/** More objects are mostly blocked for the same reason. */
+/** Maximum number of checked objects. Further objects are mostly blocked for the same reason. */
 const MAX_DRY_RUNS = 3;
 
 type Client = Pick<KubeClient, 'delete' | 'find' | 'list'>;
@@ -66,7 +66,7 @@ async function dryRunDeletion(
 ): Promise<DeletionHold> {
   const { kind, metadata } = child;
   const { name, namespace = '', uid } = metadata;
-  const message = `${kind} ${name} is still there: the garbage collector has not deleted it`;
+  const message = `${kind} ${name} still exists: the garbage collector has not deleted it`;
   const unknown: DeletionHold = { reason: 'DependentsLeft', message };
   // The operator has no right to delete objects that hold data.
   if (childKindOf(kind)?.removable !== true) return unknown;
@@ -119,7 +119,7 @@ async function podsThatUse(
 }
 
 /**
- * Finalizers of the database's Secrets. Secrets are not cached. The resource owns them if it is deleted together
+ * Finalizers of the database's Secrets, which are not cached. The resource owns these Secrets if it is deleted together
  * with its data.
  */
 async function secretHolds(

@@ -15,9 +15,9 @@ export function imageReady({ observed }: Facts): Finding {
   return yes(source === 'git_host' ? 'ImageBuilt' : 'ImageGiven', `image ${revision.image}`);
 }
 
-/** Only a git source is built; all others wait for an image in the spec. */
+/** Only a git source is built. All other sources wait for an image in the spec. */
 export function noImage({ resource }: Observed): Finding {
   return resource.spec.source === 'git_host'
-    ? no('AwaitingBuild', 'the image of the wanted revision is not built yet')
+    ? no('AwaitingBuild', 'the image of the requested revision is not built yet')
     : no('NoImage', 'the spec names no image yet: only the data services can run');
 }

@@ -12,12 +12,15 @@ import type { Reported } from '../requeue.ts';
 import { transitions } from '../rollout/transitions.ts';
 import { statusChange } from './status-change.ts';
 
-/** Delay of changes in counts and messages only. A change of state mostly follows soon and includes them. */
+/**
+ * Delay of changes in counts and messages only. A change of state mostly follows soon, and its write includes these
+ * changes.
+ */
 const COUNTS_WAIT_MS = 1_000;
 
 export interface ReportStatusOptions {
   readonly signal: AbortSignal;
-  /** Write counts and messages at once too: no later reconcile would include them. */
+  /** Counts and messages are also written at once, because no later reconcile would include them. */
   readonly atOnce?: boolean;
 }
 
