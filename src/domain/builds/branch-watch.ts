@@ -172,8 +172,8 @@ function isPassed({ pushes, commit }: BranchWatch, seen: string): boolean {
 
 /**
  * The verdict on the newest commit that a poll found.
- * @param everBuilt a revision of the deployment has this commit. The first poll then does not build it, because the user may
- *   have rolled back to an earlier revision
+ * @param everBuilt whether a revision of the deployment has this commit. The first poll then does not build the commit,
+ *   because the user may have rolled back to an earlier revision
  */
 export function pollVerdict(
   watch: BranchWatch,

@@ -7,11 +7,11 @@ export const sourceSchema = z
   .describe('Origin of the image. Set at creation. Cannot be changed.');
 export type Source = z.infer<typeof sourceSchema>;
 
-/** Sizing class. It determines the defaults of resource_spec. */
+/** Sizing class, which determines the defaults of resource_spec. */
 export const DEPLOYMENT_TYPES = ['dev_free', 'dev', 'prod'] as const;
 export const deploymentTypeSchema = z
   .enum(DEPLOYMENT_TYPES)
-  .describe('Sizing class. It determines the defaults of resource_spec.');
+  .describe('Sizing class, which determines the defaults of resource_spec.');
 export type DeploymentType = z.infer<typeof deploymentTypeSchema>;
 
 /** `cloud`: tenants do not trust each other, and sources are built. `self_hosted`: the platform trusts its API clients. */

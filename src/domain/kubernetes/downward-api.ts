@@ -106,7 +106,7 @@ export const envResourceFieldRefSchema = z
   .strictObject({
     containerName: containerNameField
       .optional()
-      .describe('Container whose resources are read. Default: this one.'),
+      .describe('Container whose resources are read. Default: this container.'),
     ...resourceFieldShape,
   })
   .superRefine(checkDivisor)

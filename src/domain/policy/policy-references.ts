@@ -68,18 +68,20 @@ export function references(spec: ResourceSpec): Reference[] {
   ];
 }
 
-/** Name of the deployment that an object with this name would belong to. null: not a name of Berth. */
+/**
+ * Name of the deployment that an object with this name would belong to. null: Berth does not use names of this form.
+ */
 export function generatedFor(name: string): string | null {
   const app = name.replace(GENERATED_PART, '');
   return app === name || app === '' ? null : app;
 }
 
-/** Whether a Secret of this name belongs to another deployment, judging by the name. */
+/** Whether a Secret of this name belongs to another deployment, according to its name. */
 export function isSecretOfAnother(name: string, appName: string): boolean {
   return GENERATED_SECRET.test(name) && name.replace(GENERATED_PART, '') !== appName;
 }
 
-/** Every reference to an object of another deployment, and to any database volume. */
+/** Rejects every reference to an object of another deployment, and to any database volume. */
 export function generatedObjectIssues({ spec, appName }: PodView): Violation[] {
   return references(spec)
     .filter(({ name, kind }) =>
@@ -87,6 +89,6 @@ export function generatedObjectIssues({ spec, appName }: PodView): Violation[] {
     )
     .map(({ loc }) => ({
       loc: ['source_config', 'resource_spec', ...loc],
-      msg: 'belongs to a deployment of Berth and cannot be used here',
+      msg: 'belongs to a deployment of Berth and cannot be referenced',
     }));
 }

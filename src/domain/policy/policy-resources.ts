@@ -11,7 +11,7 @@ const spec = (...path: (string | number)[]) => ['source_config', 'resource_spec'
 const DEFAULTED = Object.keys(CONTAINER_DEFAULTS.limits) as DefaultedResource[];
 const isDefaulted = (name: string) => (DEFAULTED as string[]).includes(name);
 
-/** Devices and huge pages, which are scarce and exclusively allocated. */
+/** Matches devices and huge pages, which are scarce and exclusively allocated. */
 function extendedIssues({ resources }: Container, loc: (string | number)[], allowed: readonly string[]) {
   return (['requests', 'limits'] as const).flatMap((part) =>
     Object.keys(resources?.[part] ?? {})
@@ -30,7 +30,7 @@ function limitIssues({ resources }: Container, loc: (string | number)[]): Violat
     if (request === undefined || resources?.limits?.[name] !== undefined) return [];
     const most = CONTAINER_DEFAULTS.limits[name];
     if ((parseQuantity(request) ?? 0n) <= (parseQuantity(most) ?? 0n)) return [];
-    const msg = `needs a limit beside it: without one the container gets a limit of ${most}`;
+    const msg = `needs a limit for the same resource, because without a limit the container gets a limit of ${most}`;
     return [{ loc: spec(...loc, 'resources', 'requests', name), msg }];
   });
 }

@@ -12,7 +12,7 @@ import { volumeMountsSchema, volumesSchema } from '../kubernetes/volume.ts';
  * effective-spec.ts, and stricter limits of a platform in the policy.
  */
 
-/** Hard upper limits; a policy's caps are lower. */
+/** Hard upper limits. The caps of a policy are lower. */
 export const RESOURCE_LIMITS = {
   scale: 1000,
   cpu: 256,
@@ -24,15 +24,18 @@ export const RESOURCE_LIMITS = {
 
 const MILLI_PER_CORE = 1000;
 
-/** A number of cores in exact millicores: 0.25 → 250. Exact for every value that the schema takes. */
+/** Converts cores to millicores: 0.25 → 250. The result is exact for every value that the schema accepts. */
 export function milliCpu(cores: number): number {
   return Math.round(cores * MILLI_PER_CORE);
 }
 
-/** A rounding error of binary fractions is smaller than this part of the number; a digit that was meant is not. */
+/** Maximum rounding error of binary fractions, relative to the number. An intended digit is larger. */
 const FLOAT_NOISE = 1e-9;
 
-/** Cores at the nearest thousandth where the difference is float noise; any other number as it is. */
+/**
+ * Rounds cores to the nearest thousandth if the difference is a floating-point error. Other numbers are returned
+ * unchanged.
+ */
 export function withoutFloatNoise(cores: number): number {
   const rounded = milliCpu(cores) / MILLI_PER_CORE;
   return Math.abs(cores - rounded) < FLOAT_NOISE * Math.abs(cores) ? rounded : cores;
@@ -47,7 +50,7 @@ function fractionalCpu() {
     .number()
     .min(1 / MILLI_PER_CORE)
     .max(RESOURCE_LIMITS.cpu)
-    .refine((cores) => milliCpu(cores) / MILLI_PER_CORE === cores, 'must not be finer than 0.001 cores')
+    .refine((cores) => milliCpu(cores) / MILLI_PER_CORE === cores, 'must be a multiple of 0.001 cores')
     .nullish();
 }
 
@@ -55,7 +58,7 @@ type IssueSink = Pick<z.core.$RefinementCtx, 'addIssue'>;
 
 function refuseReservedKeys(map: Record<string, string>, ctx: IssueSink): void {
   for (const key of Object.keys(map).filter(isReservedMetadataKey)) {
-    ctx.addIssue({ code: 'custom', path: [key], message: 'the key is reserved' });
+    ctx.addIssue({ code: 'custom', path: [key], message: 'contains a reserved key' });
   }
 }
 
@@ -65,12 +68,15 @@ function refuseAppName(containers: readonly { name: string }[], ctx: IssueSink):
     ctx.addIssue({
       code: 'custom',
       path: [index, 'name'],
-      message: `must not be '${APP_CONTAINER_NAME}': the app's own container has that name`,
+      message: `must not be '${APP_CONTAINER_NAME}', because the app container has this name`,
     });
   }
 }
 
-/** Not part of the schema of containers, because a custom resource that was stored with such a limit must stay readable. */
+/**
+ * This check is not part of the schema of containers, because a custom resource that was stored with such a limit must
+ * remain readable.
+ */
 function refuseZeroLimits(found: readonly ZeroLimit[], ctx: IssueSink): void {
   for (const { path, message } of found) ctx.addIssue({ code: 'custom', path, message });
 }
@@ -86,7 +92,7 @@ const appVolumesSchema = volumesSchema.superRefine((volumes, ctx) => {
     ctx.addIssue({
       code: 'custom',
       path: [index, 'name'],
-      message: `must not begin with '${RESERVED_VOLUME_PREFIX}': such names are reserved`,
+      message: `must not begin with '${RESERVED_VOLUME_PREFIX}', because such names are reserved`,
     });
   }
 });
@@ -97,7 +103,7 @@ const appVolumeMountsSchema = volumeMountsSchema.superRefine((mounts, ctx) => {
     ctx.addIssue({
       code: 'custom',
       path: [index, 'mountPropagation'],
-      message: 'must not be Bidirectional: the app container is never privileged',
+      message: 'must not be Bidirectional, because the app container is never privileged',
     });
   }
 });
@@ -109,12 +115,16 @@ const imagePullSecretsSchema = z
 
 const OFF_ALL = 'If the maximum is positive, at least one pod runs.';
 
-/** Sizes and placement of a deployment's pods, database and cache. Every field may be absent or null: then its default holds. */
+/**
+ * Sizes and placement of a deployment's pods, database and cache. Every field may be absent or null. It then has its
+ * default.
+ */
 export const resourceSpecSchema = z
   .strictObject({
     min_scale: scale().describe(`Minimum number of api pods. ${OFF_ALL}`),
     max_scale: scale().describe(
-      'Maximum number of api pods. Above min_scale, the component is autoscaled. 0 switches the whole deployment off.',
+      'Maximum number of api pods. If it is above min_scale, the component is autoscaled. 0 switches the whole ' +
+        'deployment off.',
     ),
     cpu: fractionalCpu().describe('Cores that each api pod requests, in steps of 0.001.'),
     cpu_limit: fractionalCpu().describe(
@@ -169,14 +179,18 @@ export const resourceSpecSchema = z
       .max(RESOURCE_LIMITS.storageGi)
       .nullish()
       .describe(
-        'Size of the volume of the database, in GiB. It never shrinks; an expansion that the cluster refuses, or does not finish, can be lowered to the capacity of the volume.',
+        'Size of the volume of the database, in GiB. The volume never shrinks. After an expansion that the cluster ' +
+          'rejects or does not finish, the size can be lowered to the capacity of the volume.',
       ),
     db_max_connections: z
       .int()
       .min(1)
       .max(RESOURCE_LIMITS.dbConnections)
       .nullish()
-      .describe('Maximum number of database connections. Default: as many as the scales need, at least 100.'),
+      .describe(
+        'Maximum number of database connections. Default: as many connections as the scales need, at least ' +
+          '100.',
+      ),
     labels: labelsSchema
       .superRefine(refuseReservedKeys)
       .nullish()
@@ -188,24 +202,25 @@ export const resourceSpecSchema = z
     service_account_name: dnsSubdomainSchema
       .nullish()
       .describe(
-        'ServiceAccount of the app pods. It must exist. Default: an account that Berth creates for the deployment.',
+        'ServiceAccount of the app pods. The ServiceAccount must exist. Default: an account that Berth creates for ' +
+          'the deployment.',
       ),
     image_pull_secrets: imagePullSecretsSchema.nullish().describe('Pull Secrets for the images.'),
     volumes: appVolumesSchema.nullish().describe('Volumes of the app pods.'),
     volume_mounts: appVolumeMountsSchema.nullish().describe('Volume mounts of the app container.'),
     init_containers: appContainersSchema.nullish().describe('Containers that run before the app, in order.'),
-    sidecars: appContainersSchema.nullish().describe('Containers that run beside the app.'),
+    sidecars: appContainersSchema.nullish().describe('Containers that run together with the app.'),
   })
   .describe('Sizes and placement of pods, database and cache.');
 
-/** resource_spec as sent and stored: a field that is absent or null takes its default. */
+/** resource_spec as it is sent and stored. A field that is absent or null has its default. */
 export type ResourceSpec = z.infer<typeof resourceSpecSchema>;
 export type ResourceSpecField = keyof ResourceSpec;
 
 /** All fields of resource_spec, in the order of the contract. */
 export const RESOURCE_SPEC_FIELDS = Object.keys(resourceSpecSchema.shape) as ResourceSpecField[];
 
-/** The parts of a deployment that run the image of the app. Each is a Kubernetes Deployment. */
+/** The parts of a deployment that run the image of the app. Each component is a Kubernetes Deployment. */
 export const COMPONENTS = ['api', 'queue', 'orchestrator', 'executor'] as const;
 export type Component = (typeof COMPONENTS)[number];
 
@@ -218,7 +233,7 @@ interface ComponentFields {
   memoryLimit: ResourceSpecField;
 }
 
-/** Which fields size which component. */
+/** The fields with the sizes of each component. */
 export const COMPONENT_FIELDS = {
   api: {
     scale: { min: 'min_scale', max: 'max_scale' },
@@ -255,7 +270,7 @@ function fieldsOf(component: Component): ResourceSpecField[] {
   return [...(scaleFields ? Object.values(scaleFields) : []), ...Object.values(sizes)];
 }
 
-/** Made once: a list asks for them for each of its deployments. */
+/** Created once, because a list needs these fields for each of its deployments. */
 const FIELDS: Readonly<Record<Component, readonly ResourceSpecField[]>> = {
   api: fieldsOf('api'),
   queue: fieldsOf('queue'),
@@ -268,7 +283,7 @@ export function componentFields(component: Component): readonly ResourceSpecFiel
   return FIELDS[component];
 }
 
-/** Whether a component is part of the deployment: api always, others if any of their fields is set. */
+/** Whether a component is part of the deployment. api always is; others are if any of their fields is set. */
 export function componentExists(spec: ResourceSpec, component: Component): boolean {
   return component === 'api' || componentFields(component).some((field) => spec[field] != null);
 }

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { GitRepository, ListingProvider } from '../../domain/builds/git-host.ts';
 
-/** How each provider lists the repositories of a token: the URL of a page, and how to read its response. */
+/**
+ * Defines how each provider lists the repositories of a token, with the URL of a page and the parser of its response.
+ */
 
-/** `number` starts at 1. */
+/** URL of a page. `number` starts at 1. */
 export interface ProviderPage {
   readonly number: number;
   readonly size: number;

@@ -10,7 +10,7 @@ import {
 } from '../../../domain/resource-spec/resource-spec.ts';
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 
-/** A deployment in a response. All fields of the contract are present; unset fields are null. */
+/** A deployment in a response. All fields of the contract are present. Unset fields are null. */
 
 export const timeSchema = z.iso.datetime();
 
@@ -20,7 +20,7 @@ const shownFields = Object.fromEntries(
   RESOURCE_SPEC_FIELDS.map((field) => [field, z.nonoptional(resourceSpecSchema.shape[field])]),
 );
 
-/** resource_spec in a response. All fields are present; unset fields are null. */
+/** resource_spec in a response. All fields are present. Unset fields are null. */
 export type ShownResourceSpec = Shown<ResourceSpec>;
 export const shownResourceSpecSchema = z
   .object(shownFields)
@@ -40,7 +40,7 @@ export const shownSourceConfigSchema = z
     listener_config: z
       .object({ cluster_namespace: z.string().nullable().describe('Requested namespace.') })
       .nullable()
-      .describe("Place in the listener's cluster."),
+      .describe("Location of the deployment in the listener's cluster."),
     install_command: z.string().nullable().describe('Command that installs the dependencies of the build.'),
     build_command: z.string().nullable().describe('Command that builds the app.'),
   })
@@ -58,7 +58,9 @@ export const shownRevisionConfigSchema = z
 const shownSecretSchema = z
   .object({
     name: z.string().describe('Name of the environment variable.'),
-    value: z.string().describe('Value. Masked for keys without the scope secrets:read.'),
+    value: z
+      .string()
+      .describe('Value. Value of the variable, masked for keys without the scope secrets:read.'),
   })
   .describe('A secret.');
 
@@ -80,7 +82,8 @@ export const deploymentSchema = z
     status: z
       .enum(DEPLOYMENT_STATUSES)
       .describe(
-        'AWAITING_DATABASE: database or cache are not ready. READY: revisions can run. UNUSED: nothing should run. AWAITING_DELETE: deletion was requested. UNKNOWN: the cluster cannot be observed.',
+        'AWAITING_DATABASE: database or cache are not ready. READY: revisions can run. UNUSED: no pods are desired. ' +
+          'AWAITING_DELETE: deletion was requested. UNKNOWN: the cluster cannot be observed.',
       ),
     latest_revision_id: uuidSchema.nullable().describe('The latest revision.'),
     active_revision_id: uuidSchema.nullable().describe('The deployed revision that serves requests.'),
@@ -89,16 +92,20 @@ export const deploymentSchema = z
     observed_generation: z
       .int()
       .describe(
-        'The last generation that was observed completely in the cluster. 0: none yet. Until a first revision is active, it is the last generation that the cluster received, even if it failed or has not started. After that, a failed change or a refused volume expansion does not increase it.',
+        'The last generation that was observed completely in the cluster. 0: none yet. Until a first revision is ' +
+          'active, this is the last generation that the cluster received, even if it failed or has not started. ' +
+          'After that, a failed change or a rejected volume expansion does not increase it.',
       ),
     remote_reconciled: z
       .boolean()
       .describe(
-        'True if observed_generation equals generation: the cluster runs the desired state. While active_revision_id is null, it means only that the cluster has received the desired state. The first revision may have failed, or not started.',
+        'True if observed_generation equals generation, which means that the cluster runs the desired state. While ' +
+          'active_revision_id is null, true means only that the cluster has received the desired state. The first ' +
+          'revision may have failed, or not started.',
       ),
     last_observed_at: timeSchema.nullable().describe('Time of the last report from the cluster.'),
     conditions: z.array(conditionSchema).describe('Conditions: the state in detail.'),
-    url: z.string().nullable().describe('External URL of the app, once its route exists.'),
+    url: z.string().nullable().describe('External URL of the app, present when its route exists.'),
     tracing_project_id: uuidSchema.describe('The tracing project of the same name.'),
     effective_resource_spec: effectiveResourceSpecSchema,
   })
@@ -109,7 +116,8 @@ const effectsField = {
   effects: z
     .array(z.string())
     .describe(
-      'Which data services the change restarts, and why, as sentences; empty: none. The database restarts when its connections, cores or memory change, also where these follow from a scale.',
+      'Sentences that state which data services the change restarts, and why. Empty: none. The database restarts ' +
+        'when its connections, cores or memory change, also if these values are derived from a scale.',
     ),
 };
 
@@ -120,7 +128,7 @@ export const changedDeploymentSchema = deploymentSchema
 export const deploymentListSchema = z
   .object({
     resources: z.array(deploymentSchema).describe('Newest first.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    offset: z.int().describe('Offset for the next request, which returns the next page.'),
   })
   .describe('A page of deployments.');
 
@@ -143,7 +151,9 @@ const dryRunFields = {
   pods_roll: z
     .boolean()
     .describe(
-      'True if pods would be replaced, now or after the build. This is an upper bound: it compares the desired state before and after. For example, a change back to the running state after a failed change replaces no pods.',
+      'True if pods would be replaced, now or after the build. This is an upper bound, because it compares the ' +
+        'desired state before and after the change. For example, a change back to the running state after a failed ' +
+        'change replaces no pods.',
     ),
 };
 

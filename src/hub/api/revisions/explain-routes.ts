@@ -17,7 +17,7 @@ import { whyWorkBlocked } from './work-blocked.ts';
 
 const objectSchema = culpritSchema
   .extend({ id: z.string().optional().describe('Id of the revision, if the source is a revision.') })
-  .describe('The source of the failure. Unknown fields are absent.');
+  .describe('The source of the failure. Fields that are not known are absent.');
 
 const causeSchema = z
   .object({
@@ -29,7 +29,9 @@ const causeSchema = z
     reason: z.string().describe('Reason, one of a fixed list.'),
     message: z.string().describe('Message with the details.'),
     at: timeSchema.describe('Since when.'),
-    current: z.boolean().describe('False: this is the last known state. The cluster is not observed now.'),
+    current: z
+      .boolean()
+      .describe('False: this is the last known state, because the cluster is not observed now.'),
   })
   .describe('One link of the chain.');
 
@@ -40,14 +42,15 @@ const EXAMPLE = {
   status: 'DEPLOY_FAILED',
   serves: 'no',
   summary:
-    'Revision 4 did not come up. api: Pod shop-1a2b3c-api-5d9f-x7k2p: container migrate (init): exit 1: relation "orders" does not exist. Revision 3 is the active one.',
+    'Revision 4 failed to roll out. api: Pod shop-1a2b3c-api-5d9f-x7k2p: container migrate (init): exit 1: relation ' +
+    '"orders" does not exist. Revision 3 is active.',
   causes: [
     {
       level: 'revision',
       condition: null,
       object: null,
       reason: 'CrashLoop',
-      message: 'Revision 4 did not come up: api: a container keeps failing',
+      message: 'Revision 4 failed to roll out: api: a container keeps failing',
       at: '2026-01-15T09:30:00.000Z',
       current: true,
     },
@@ -89,12 +92,12 @@ const explanationSchema = z
     summary: z.string().describe('Summary.'),
     causes: z
       .array(causeSchema)
-      .describe('The first entry is the status of the revision. Each further entry is closer to the cause.'),
+      .describe(
+        'The first entry is the status of the revision. Each following entry is closer to the cause.',
+      ),
     remedy: z
       .object({
-        kind: z
-          .enum(['act', 'wait'])
-          .describe('act: an action is necessary. wait: it resolves without an action.'),
+        kind: z.enum(['act', 'wait']).describe('act: an action is necessary. wait: no action is necessary.'),
         reason: z.string().describe('The reason that this remedy is for.'),
         text: z.string().describe('The action.'),
       })
@@ -103,11 +106,11 @@ const explanationSchema = z
     effects: z
       .array(z.string())
       .describe(
-        'Which data services the last change of the deployment restarted, and why, as its response stated. Empty: none.',
+        'Sentences that state which data services the last change of the deployment restarted, and why. Empty: none.',
       ),
     knowledge: z
       .object({
-        current: z.boolean().describe('The cluster is observed now.'),
+        current: z.boolean().describe('Whether the cluster is observed now.'),
         at: timeSchema
           .nullable()
           .describe('Time of the last observation of the cluster. null: never observed.'),
@@ -160,7 +163,8 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Explain a revision',
         description:
-          'Explains the status of a revision, from the status down to the most precise known cause, with the next step. If the cluster is not observed, it gives the age of the information.',
+          'Explains the status of a revision, from the status to the most precise known cause, with the next step. ' +
+          'If the cluster is not observed, the response contains the age of the information.',
         params: deploymentParams.extend({ revision_id: uuidSchema.describe('Id of the revision.') }),
         querystring: noQuery,
         response: { 200: explanationSchema, ...errorAnswers(404) },

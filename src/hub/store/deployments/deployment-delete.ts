@@ -6,12 +6,12 @@ import { reserveHosts } from './host-reservations.ts';
 import { HISTORY_STATUS } from './status.ts';
 
 /**
- * The first half of a deletion: the request. From then on the name is free. Within the grace period only pods are
- * removed from the cluster, so the deployment can be restored (deployment-restore.ts). When it ends, the purge is due.
- * deployment-remove.ts is the second half. Deployments that had the same name one after the other share a tracing
- * project. It is deleted with the record of the last of them, if a deletion requested that and nothing contradicted it
- * since. Therefore each deletion replaces what was requested for the others that are being deleted. A repeated request
- * can only add it. A new or restored deployment keeps the project until its own deletion.
+ * The first part of a deletion, which is the request. The name is then available. Within the grace period, only pods
+ * are removed from the cluster, so that the deployment can be restored (deployment-restore.ts). When it ends, the purge
+ * is due. deployment-remove.ts is the second half. Deployments that had the same name one after the other share a
+ * tracing project. It is deleted with the record of the last of them, if a deletion requested that and nothing
+ * contradicted it since. Therefore each deletion replaces what was requested for the others that are being deleted. A
+ * repeated request can only add it. A new or restored deployment keeps the project until its own deletion.
  */
 
 /**
