@@ -109,7 +109,7 @@ export class ResourceView {
   refresh(namespace: string, name: string, signal: AbortSignal): Promise<Resource | undefined> {
     const reflector = this.#for(namespace);
     if (reflector === undefined)
-      throw new Error(`failed to read ${namespace}/${name}: the listener does not watch ` + `this namespace`);
+      throw new Error(`failed to read ${namespace}/${name}: the listener does not watch this namespace`);
     return reflector.refresh({ namespace, name }, { signal });
   }
 

@@ -127,7 +127,7 @@ function unknownVolume({ spec }: SpecRuleInput): Violation[] {
         : [
             {
               loc: [...loc, index, 'name'],
-              msg: `must be the name of a volume, but no volume is named ` + `'${mount.name}'`,
+              msg: `must be the name of a volume, but no volume is named '${mount.name}'`,
             },
           ],
     );

@@ -10,7 +10,8 @@ import { ownerReferences } from '../owner.ts';
 const TARGET_PERCENT = 75;
 
 /**
- * Utilization of the app container only, because a metric over all containers fails if one sidecar has no request.
+ * The target is the utilization of the app container only, because a metric over all containers fails if one sidecar
+ * has no request.
  */
 function metric(resource: 'cpu' | 'memory'): V2MetricSpec {
   return {

@@ -46,7 +46,7 @@ function pausedByHand(live: ChildObject): Difference[] {
   return [
     {
       path: PAUSED_PATH,
-      why: `is true, not false (to pause the deployment, set the annotation ` + `${ANNOTATIONS.paused})`,
+      why: `is true, not false (to pause the deployment, set the annotation ${ANNOTATIONS.paused})`,
     },
   ];
 }

@@ -38,10 +38,7 @@ const READY_CHECKS: readonly Check[] = [
     const message = hold === undefined ? asked : `${asked}; a pod does not stop: ${hold.message}`;
     return no(
       'DeletionRequested',
-      paused
-        ? `${message}; paused: running pods are not stopped before the pause ends`` +
-      `
-        : message,
+      paused ? `${message}; paused: running pods are not stopped before the pause ends` : message,
     );
   },
   function pausedBeforeDone({ paused, decision }) {

@@ -73,8 +73,8 @@ export interface RateLimiter {
   delivery(integrationId: string): void;
   /**
    * Records a failed authentication.
-   * @param integrationId integration integration of the webhook; absent: not a webhook. A git host delivers for all
-   * tenants from the same addresses, so failures of one integration do not count against other integrations.
+   * @param integrationId integration of the webhook; absent: not a webhook. A git host delivers for all tenants from
+   * the same addresses, so failures of one integration do not count against other integrations.
    * @throws ApiError 429 when the address has failed too often
    */
   failure(request: FastifyRequest, integrationId?: string): void;

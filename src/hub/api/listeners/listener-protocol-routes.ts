@@ -104,8 +104,8 @@ function recordReports(
 }
 
 /**
- * Divisor of the time in which the reports of a holder count as current. After the result, another process can take the
- * lease.
+ * Fraction (1/4) of the time in which the reports of a holder count as current. A holder that does not renew the lease
+ * within this fraction is replaced.
  */
 const HELD_PART = 4;
 
