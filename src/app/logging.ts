@@ -31,8 +31,8 @@ function redactedMember(name: string, value: unknown, levels: number): unknown {
 }
 
 /**
- * Redacts possible secrets in the fields of a line, in one pass. The redaction of pino follows each path separately. It
- * took longer than all other work for a line.
+ * Redacts possible secrets in the fields of a line, in one pass. The redaction of pino follows each path separately.
+ * That redaction took longer than all other work for a line.
  */
 function redacted(fields: object, levels: number): object {
   const entries = Object.entries(fields).map(

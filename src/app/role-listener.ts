@@ -71,7 +71,7 @@ function watchHub(hub: HubClient): {
 }
 
 /**
- * Starts the listener. It acquires the lease of the hub in the background.
+ * Starts the listener. The listener acquires the lease of the hub in the background.
  * @throws Error when the hub or the cluster is not configured
  */
 export async function startListener(context: RoleContext, api: ApiRole | null): Promise<RunningRole> {

@@ -39,7 +39,7 @@ function buildsOf({ builds }: Config, version: string): BuildConfig | undefined 
 }
 
 /**
- * Starts the operator. It acquires leadership in the background.
+ * Starts the operator. The operator acquires leadership in the background.
  * @throws KubeError, Error when the cluster cannot be reached with the configuration; ConfigError for an invalid policy
  */
 export async function startOperator(context: RoleContext): Promise<RunningRole> {

@@ -10,7 +10,7 @@ const STOP_TIMEOUT_MS = 9_000;
 /**
  * Stops the roles in two stages, each with the full time limit. First, all roles but the first stop in parallel. Then
  * the first role stops, because the others may use it until they have stopped.
- * @returns whether all roles stopped in time. It does not wait longer, because the next process waits for this one
+ * @returns whether all roles stopped in time. The time limit applies because the next process waits for this process
  */
 export async function stopRoles(
   running: readonly Pick<RunningRole, 'stop'>[],

@@ -20,7 +20,7 @@ import { UsageError } from './usage-error.ts';
 
 export const EXPORT_HELP = `usage: berth export DEPLOYMENT [-n NAMESPACE] [--revision NUMBER] [--output FOLDER]
 Prints the objects that Berth created for a deployment as plain Kubernetes objects, from the cluster of the kubeconfig. Use
-it to read them, or to stop using Berth without an outage. It changes nothing, and prints no values of Secrets.
+it to read them, or to stop using Berth without an outage. The command changes nothing, and prints no values of Secrets.
 
 DEPLOYMENT is the name of the ManagedDeployment, or the name or id of the deployment.
 

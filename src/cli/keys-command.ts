@@ -129,7 +129,7 @@ export async function keysCommand(config: Config, logger: Logger, args: readonly
     const { id, tenantId, scopes } = apiKey;
     const expires = apiKey.expiresAt?.toISOString() ?? null;
     const answer = { api_key: key, api_key_id: id, tenant_id: tenantId, scopes, expires_at: expires };
-    const end = expires === null ? 'It does not expire.' : `It expires at ${expires}.`;
+    const end = expires === null ? 'The key does not expire.' : `The key expires at ${expires}.`;
     console.log(
       request.json
         ? JSON.stringify(answer)

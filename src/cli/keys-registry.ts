@@ -12,8 +12,9 @@ import { UsageError } from './usage-error.ts';
 /** `berth keys registry`, `berth keys rotate-registry`: the keys with which the platform's registry verifies the hub. */
 
 export const REGISTRY_HELP = `usage: berth keys registry [--current] [--json]
-Creates a key for BERTH_REGISTRY_SIGNING_KEY and prints it once. It also prints what the registry needs: the key set with
-this key and the configured ones, and the part of the registry's configuration that names the key set (docs/registry.md).
+Creates a key for BERTH_REGISTRY_SIGNING_KEY and prints it once. The command also prints what the registry needs: the
+key set with this key and the configured keys, and the part of the registry's configuration that names the key set
+(docs/registry.md).
 
   --current   create no key; print the key set of the configured keys
   --json      print {"signing_key", "jwks", "config"} as JSON
@@ -24,7 +25,7 @@ is replaced.
 
   1. Run berth keys registry. Give the registry the printed key set, and restart it.
   2. Put the new key before the old one in BERTH_REGISTRY_SIGNING_KEY of every API process.
-  3. Run this command. Then run it with --dry-run until it waits for no deployment.
+  3. Run this command. Then run this command with --dry-run until no deployment is left to wait for.
   4. Remove the old key from the setting, and give the registry the key set of berth keys registry --current.
 
   --dry-run   only print the number of deployments that it waits for

@@ -20,8 +20,9 @@ import { UsageError } from './usage-error.ts';
 /** `berth keys rotate-encryption`: encrypts all secrets again with the first key of BERTH_ENCRYPTION_KEYS. */
 
 export const ROTATE_HELP = `usage: berth keys rotate-encryption [--dry-run] [--batch N] [--json]
-Re-encrypts all values that are encrypted with another key, with the first key of BERTH_ENCRYPTION_KEYS. Then it prints
-which keys are still needed. The API can run meanwhile. If you interrupt the command, run it again to continue.
+Re-encrypts all values that are encrypted with another key, with the first key of BERTH_ENCRYPTION_KEYS. Then the command
+prints which keys are still needed. The API can run during the rotation. If you interrupt the command, run it again to
+continue.
 
   1. Append the new key to BERTH_ENCRYPTION_KEYS of every API process. All processes can then decrypt with it.
   2. Move it to the first place in every API process. The processes then encrypt with it.

@@ -17,7 +17,8 @@ const TAINT = /^[\w./-]+(=[\w.-]*)?(:(NoSchedule|PreferNoSchedule|NoExecute))?$/
 export const BUILD_SETTINGS = {
   BERTH_BUILD_NAMESPACE: setting(
     dnsLabelSchema.default('berth-builds'),
-    'namespace of builds. It must exist with the Pod Security level privileged (the chart creates it)',
+    'namespace of builds. The namespace must exist with the Pod Security level privileged (the chart creates this ' +
+      'namespace)',
     [...CLUSTER, 'builder'],
   ),
   BERTH_BUILD_BERTH_IMAGE: setting(

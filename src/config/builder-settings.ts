@@ -42,7 +42,8 @@ export const BUILDER_SETTINGS = {
   ),
   BERTH_BUILDER_UNSANDBOXED: setting(
     flag,
-    'true: allow the local builder. It runs the commands of builds as processes of this machine, without a sandbox',
+    'true: allow the local builder. The local builder runs the commands of builds as processes of this machine, ' +
+      'without a sandbox',
     BUILDER,
   ),
   BERTH_BUILDER_KUBECONFIG: setting(optional, 'kubeconfig file for the local builder only', BUILDER),

@@ -10,7 +10,8 @@ export const CLUSTER_SETTINGS = {
   BERTH_HUB_URL: setting(baseUrl, 'URL of the API, for a listener in its own process', ['listener']),
   BERTH_HUB_CA: setting(
     optional,
-    'PEM file of the certificate authorities for an https hub. It replaces the authorities that Node trusts',
+    'PEM file of the certificate authorities for an https hub. These authorities replace the authorities that Node ' +
+      'trusts',
     ['listener'],
   ),
   BERTH_LISTENER_ID: setting(z.uuid().default(PLATFORM_LISTENER_ID), 'id of this listener', ['listener']),

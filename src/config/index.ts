@@ -90,7 +90,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     namespaces: settings.BERTH_NAMESPACES,
     identity: `${hostname()}_${process.pid}_${Date.now().toString(36)}`,
     logLevel: settings.BERTH_LOG_LEVEL,
-    /** Unknown settings, for a warning. They are misspelled, or belong to another version. */
+    /** Unknown settings, for a warning. Unknown settings are misspelled, or belong to another version. */
     unknownSettings: unknownSettings(environment, Object.keys(SETTINGS)),
     traces: tracesOf(settings),
     rendering: renderingOf(settings),

@@ -28,7 +28,7 @@ function urlProblem(text: string): string | null {
   if (username !== '' || password !== '') return 'contains a user or password; use the setting for the token';
   return search === '' && hash === '' ? null : "must not contain '?' or '#'";
 }
-/** A base URL without credentials. Its host may be on a private network. */
+/** A base URL without credentials. The host of the URL may be on a private network. */
 export const baseUrl = z
   .string()
   .superRefine((text, ctx) => {

@@ -4,9 +4,9 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from '../domain/net/networks.ts';
 
 /**
- * Resolves hosts that a tenant may have chosen. It queries the name servers directly. The system resolver uses one of a
- * few threads for each query, and a name whose servers do not respond would block a thread. A tenant may own such a
- * name.
+ * Resolves hosts that a tenant may have chosen. The resolver queries the name servers directly. The system resolver
+ * uses one of a few threads for each query, and a name whose servers do not respond would block a thread. A tenant may
+ * own such a name.
  */
 
 export interface LookupOptions {
@@ -58,8 +58,8 @@ async function publicAddresses(hostname: string, options: LookupOptions): Promis
 }
 
 /**
- * A replacement of dns.lookup for requests. It fails if an address is not public, so that a request calls only checked
- * addresses.
+ * A replacement of dns.lookup for requests. The function fails if an address is not public, so that a request calls
+ * only checked addresses.
  */
 export function publicLookup(options: LookupOptions): LookupFunction {
   return (hostname, { all }, callback) => {

@@ -58,7 +58,7 @@ const PREDECESSOR_ENDS_FIRST: V1DeploymentStrategy = {
 };
 
 /**
- * The Deployment of one component, running `template`. It does not contain `replicas`; see `componentReplicas`.
+ * The Deployment of one component, running `template`. The object does not contain `replicas`; see `componentReplicas`.
  * @param yields whether the old pod ends before the new pod starts
  */
 export function componentDeployment(

@@ -32,7 +32,10 @@ export function revisionId(resource: ManagedDeployment): string {
   return resource.spec.revision.id ?? String(resource.spec.revision.number);
 }
 
-/** Labels that select the pods of one component. They are immutable in a Deployment, so labels must never be added. */
+/**
+ * Labels that select the pods of one component. These labels are immutable in a Deployment, so labels must never be
+ * added.
+ */
 export function selectorLabels(
   resource: ManagedDeployment,
   component: LabelledComponent,
@@ -44,7 +47,7 @@ export function selectorLabels(
 }
 
 /**
- * Labels of every object. These labels do not change with a revision, so that a new image does not rewrite other
+ * Labels of every object. A new revision does not change these labels, so that a new image does not rewrite other
  * objects.
  */
 export function commonLabels(

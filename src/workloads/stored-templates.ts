@@ -34,10 +34,10 @@ export interface StoredTemplates {
 
 /**
  * The ControllerRevision with the rendered templates of the desired revision, for rollouts and rollbacks. The object is
- * immutable, so another rendering of the same revision is another attempt. It has no owner (unless volumePolicy is
- * Delete), so that it outlives an accidental deletion of the custom resource. It contains no secret values. It records
- * the revision that was active when it was created. If the custom resource and its status are lost, a failed rollout
- * returns to this revision.
+ * immutable, so another rendering of the same revision is another attempt. The ControllerRevision has no owner (unless
+ * volumePolicy is Delete), so that it outlives an accidental deletion of the custom resource. The stored templates
+ * contain no secret values. The ControllerRevision records the revision that was active when it was created. If the
+ * custom resource and its status are lost, a failed rollout returns to this revision.
  * @param attempt 1 for the first rendering of the revision, then 2, 3 …
  * @param image image of the templates. Absent: the image of the revision
  */

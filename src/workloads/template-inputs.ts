@@ -44,8 +44,8 @@ export function templateInputs(resource: ManagedDeployment, spelling: Spelling =
 }
 
 /**
- * Tracing inputs. For a revision of the hub, the names of exporter variables are omitted. They are derived from its
- * secrets, which never change, so that a hub that sends them for the first time restarts nothing.
+ * Tracing inputs. For a revision of the hub, the names of exporter variables are omitted. These names are derived from
+ * the secrets of the revision, which never change, so that a hub that sends them for the first time restarts nothing.
  */
 function tracingInputs({ spec }: ManagedDeployment): unknown {
   const { exporterVariables, ...tracing } = spec.tracing;

@@ -35,7 +35,7 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_
 /** @throws ClientUsageError */
 export function sinceTime(word: string, now: Date): string {
   const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(word) ?? [];
-  // JavaScript also accepts other texts as times. They are rejected as mistakes.
+  // JavaScript also accepts other texts as times. Such texts are rejected, because they are probably mistakes.
   const date = new Date(/^\d{4}-\d\d-\d\d/.test(word) ? word : Number.NaN);
   const time =
     count === undefined ? date : new Date(now.getTime() - Number(count) * (SECONDS[unit] ?? 1) * 1000);

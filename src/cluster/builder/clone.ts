@@ -34,8 +34,8 @@ export interface CloneRequest {
 
 const MEGABYTE = 1024 * 1024;
 /**
- * Timeout of git commands that do not call the host. It is needed because a few objects can expand to an unlimited
- * number of paths.
+ * Timeout of git commands that do not call the host. The timeout is needed because a few git objects can expand to an
+ * unlimited number of paths.
  */
 const LOCAL_MS = 120_000;
 const SLOW = 'the time limit for reading and writing the files of the commit expired';

@@ -15,7 +15,7 @@ const PORT = 8000;
 export interface DockerfileInput {
   readonly config: WorkflowConfig;
   readonly baseImages: BaseImages;
-  /** source_config.install_command and build_command. They replace the commands of the configuration. */
+  /** source_config.install_command and build_command. These commands replace the commands of the configuration. */
   readonly installCommand?: string | undefined;
   readonly buildCommand?: string | undefined;
   /** Names of the files next to the configuration. These files determine how dependencies are installed. */

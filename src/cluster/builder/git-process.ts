@@ -6,7 +6,7 @@ import { authorities } from './authorities.ts';
 /** Runs git isolated from the configuration of the machine. No code of the repository (hooks, filters) can run. */
 
 export interface GitSettings {
-  /** Folder for git's home and configuration. It contains no secret. */
+  /** Folder for git's home and configuration. The folder contains no secret. */
   readonly folder: string;
   /** PATH of the process. */
   readonly path: string;

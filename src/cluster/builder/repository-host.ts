@@ -90,7 +90,7 @@ function ask(url: URL, addresses: readonly string[], settings: HostSettings, wit
       const why =
         error.code === 'ABORT_ERR'
           ? 'no response within the time limit'
-          : (error.code ?? 'the connection ' + 'failed');
+          : (error.code ?? 'the connection failed');
       const message = `${url.host} cannot be reached (${why})`;
       reject(new StepFailure('GitHostUnavailable', message, { passing: true, cause: error }));
     });

@@ -31,7 +31,7 @@ const entrypoint = line(1024)
 export const workflowConfigSchema = z
   .strictObject({
     language: z.enum(LANGUAGES).describe('Language of the application.'),
-    version: versionSchema.describe('Version of the language. It selects the base image.'),
+    version: versionSchema.describe('Version of the language. The version determines the base image.'),
     entrypoint: entrypoint.optional().describe('File that starts the application.'),
     command: z
       .array(word)

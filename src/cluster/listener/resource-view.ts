@@ -17,8 +17,8 @@ export class ResourceView {
   readonly #byNamespace: ReadonlyMap<string, Reflector<Resource>>;
   #noting = false;
   /**
-   * Hash of the spec that this listener is writing, by key. It is needed because the watch event may arrive before the
-   * response.
+   * Hash of the spec that this listener is writing, by key. This hash is needed because the watch event may arrive
+   * before the response to the write.
    */
   readonly #writing = new Map<string, string>();
 
@@ -97,7 +97,7 @@ export class ResourceView {
 
   /**
    * Like `get`, but reads from the API server when the cache is older than an own write. A resource that is missing
-   * from the cache may still exist. Then its creation fails, and nothing is lost.
+   * from the cache may still exist. In this case, the attempt to create the resource fails, and nothing is lost.
    */
   async getSure(namespace: string, name: string, signal: AbortSignal): Promise<Resource | undefined> {
     const reflector = this.#for(namespace);

@@ -133,6 +133,6 @@ export function actionId(kind: ActionKind, objectKind: string, name: string): st
 
 export interface Plan {
   readonly actions: readonly Action[];
-  /** One sentence for each object that cannot be written yet. It states what the object waits for. */
+  /** One sentence for each object that cannot be written yet. The sentence states what the object waits for. */
   readonly waiting: readonly string[];
 }

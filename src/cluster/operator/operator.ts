@@ -82,13 +82,16 @@ export const RECONCILE_WORKERS = 32;
 export const MAX_RECONCILES_OF_TENANT = 12;
 const DISCOVERY_MS = 30_000;
 const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
-/** Time that running reconciles have to finish after a stop. Then their calls are cancelled. */
+/**
+ * Time that running reconciles have to finish after a stop. After this time, the calls of running reconciles are
+ * cancelled.
+ */
 const DRAIN_MS = 5_000;
 /** How long the end of a term may wait for pending Events to be written. */
 const FLUSH_MS = 1_000;
 
 /**
- * Runs the operator until the signal fires. It waits for leadership, fills its caches, then reconciles the
+ * Runs the operator until the signal fires. The operator waits for leadership, fills its caches, then reconciles the
  * ManagedDeployments. Resolves when all parts have stopped.
  * @throws OperatorStartError when the custom resource or rights are missing
  */
@@ -263,8 +266,8 @@ function createDigestResolver(
 }
 
 /**
- * A signal that cancels calls in flight. It fires at once when leadership is lost, because another process may already
- * be the leader. It fires DRAIN_MS after a stop, because this process then still holds the lease.
+ * A signal that cancels calls in flight. When leadership is lost, the signal fires at once, because another process may
+ * already be the leader. After a stop, the signal fires after DRAIN_MS, because this process still holds the lease.
  */
 function cutOff(term: AbortSignal, stopping: AbortSignal): AbortSignal {
   const controller = new AbortController();

@@ -15,7 +15,10 @@ import { nextOverdue } from './status/deletion-holds.ts';
 
 /** Requeue interval while the namespace is being deleted. */
 const NAMESPACE_TERMINATING_MS = 30_000;
-/** Requeue delay when the cached resource is older than that of the API server. Its watch event will arrive soon. */
+/**
+ * Requeue delay when the cached resource is older than that of the API server. The watch event of the newer resource
+ * will arrive soon.
+ */
 const STALE_PARENT_MS = 500;
 /** Minimum time between two reconciles that only the clock causes. */
 export const MIN_REQUEUE_MS = 100;

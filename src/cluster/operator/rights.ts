@@ -14,7 +14,7 @@ const CHILD_VERBS: Readonly<Record<ChildKindName, readonly string[]>> = {
   NetworkPolicy: MANAGED,
   Ingress: MANAGED,
   HTTPRoute: MANAGED,
-  // Kinds that hold data. They are created and expanded, never deleted.
+  // Kinds that hold data. Objects of these kinds are created and expanded, never deleted.
   PersistentVolumeClaim: ['get', 'list', 'watch', 'create', 'patch'],
   // `patch` changes the owners and the instance label, and for a sentinel all labels. Of Secrets, it changes only the
   // owners.

@@ -89,8 +89,8 @@ const FORMER =
 /**
  * Prevents a decrease of storage, for resources applied by hand. For deployments of the hub, the API enforces this, and
  * a rule here would prevent the listener from reverting a manual edit. After an expansion that was rejected or is not
- * finished, storage can be lowered to the capacity, or to its previous value. Both are read from the status, which a
- * writer of the spec cannot set.
+ * finished, storage can be lowered to the capacity, or to its previous value. Both values are read from the status,
+ * which a writer of the spec cannot set.
  */
 const MAY_NOT_SHRINK: ValidationRule = {
   rule: [

@@ -116,7 +116,10 @@ const CONSTRUCTS: Readonly<Record<string, Construct>> = {
   quantity: () => ({ 'x-kubernetes-validations': [QUANTITY_RULE] }),
 };
 
-/** An object of a Kubernetes type. It is stored unchanged, and the operator and the API server check it as part of a pod. */
+/**
+ * An object of a Kubernetes type. The object is stored unchanged, and the operator and the API server check it as part
+ * of a pod.
+ */
 function freeForm({ description, type, default: fallback }: JsonSchema): StructuralSchema {
   return {
     ...(description === undefined ? {} : { description: String(description) }),

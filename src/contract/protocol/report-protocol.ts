@@ -200,6 +200,8 @@ export type InventoryRequest = z.infer<typeof inventoryRequestSchema>;
 export type InventoryItem = InventoryRequest['items'][number];
 export const inventoryResponseSchema = z.object({
   due: z.int().describe('Number of deployments that this inventory marked as due.'),
-  unknown: z.array(z.string()).describe('Ids that the hub does not know. Their resources are not changed.'),
+  unknown: z
+    .array(z.string())
+    .describe('Ids that the hub does not know. Resources with these ids are not changed.'),
 });
 export type InventoryResponse = z.infer<typeof inventoryResponseSchema>;

@@ -99,7 +99,7 @@ export const purgeWorkSchema = z.object({
   keep_workloads: z
     .boolean()
     .optional()
-    .describe('True: delete only the custom resource. Its objects remain, without an owner.'),
+    .describe('True: delete only the custom resource. The workload objects remain, without an owner.'),
 });
 export const workItemSchema = z.discriminatedUnion('kind', [applyWorkSchema, purgeWorkSchema]);
 export type ApplyWork = z.infer<typeof applyWorkSchema>;

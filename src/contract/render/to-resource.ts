@@ -23,7 +23,7 @@ import {
 import { envSecretName, LABELS, MANAGED_BY, pullSecretName } from '../resource/names.ts';
 import { type BuildInput, toBuildSpec } from './build-to-resource.ts';
 
-/** The parts of the hub's record that the custom resource contains. They contain no secret values. */
+/** The parts of the hub's record that the custom resource contains. These parts contain no secret values. */
 export interface ResourceInput {
   readonly deployment: Deployment;
   /** The desired revision. null: no revision exists yet, so nothing runs. */
@@ -138,7 +138,7 @@ function failedSpec({ deployment, revision, active }: ResourceInput): Pick<Manag
   return { failed: { reason, message, ...serving, observedGeneration } };
 }
 
-/** Both times are fixed: a repeated deletion request changes neither. */
+/** A repeated deletion request changes neither the time of the first request nor the end of the grace period. */
 function deletionSpec({
   deleteRequestedAt,
   purgeAfter,

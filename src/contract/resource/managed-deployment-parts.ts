@@ -62,8 +62,8 @@ export const databaseSchema = z
     storage: quantitySchema
       .default('10Gi')
       .describe(
-        'Size of the volume. The size can be raised. It can be lowered to the capacity of the volume, which cancels ' +
-          'an expansion that was rejected or is not finished.',
+        'Size of the volume. The size can be raised. The size can also be lowered to the capacity of the volume, ' +
+          'which cancels an expansion that was rejected or is not finished.',
       ),
     maxConnections: z.int().min(1).max(100_000).default(100).describe("PostgreSQL's max_connections."),
     poolSize: z.int().min(1).max(10_000).default(5).describe('DATABASE_POOL_SIZE of each pod.'),
@@ -134,14 +134,16 @@ export const tracingSchema = z
       .array(z.enum(TRACING_ENV_NAMES))
       .max(TRACING_ENV_NAMES.length)
       .optional()
-      .describe('OpenTelemetry variables in the env Secret. They override the variables of the platform.'),
+      .describe(
+        'OpenTelemetry variables in the env Secret. These variables override the variables of the platform.',
+      ),
     exporterVariables: z
       .array(z.string().max(253).regex(EXPORTER_VARIABLE))
       .max(MAX_EXPORTER_VARIABLES)
       .optional()
       .describe(
-        'Other variables in the env Secret that set the target of telemetry: endpoints, proxies, certificates. They ' +
-          'are listed so that the headers of the platform are not sent to an endpoint of the tenant.',
+        'Other variables in the env Secret that set the target of telemetry: endpoints, proxies, certificates. The ' +
+          'list ensures that the headers of the platform are not sent to an endpoint of the tenant.',
       ),
   })
   .describe('Tracing.');

@@ -98,7 +98,8 @@ export const managedDeploymentSpecSchema = z
         api: componentSchema
           .prefault({})
           .describe(
-            'Serves HTTP. The component that serves the API of the ' + 'application. It always exists.',
+            'Serves HTTP. The component that serves the API of the ' +
+              'application. This component always exists.',
           ),
         queue: componentSchema.optional().describe('Processes queued tasks.'),
         orchestrator: componentSchema.optional().describe('Schedules work for executors.'),

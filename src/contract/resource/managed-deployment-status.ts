@@ -111,13 +111,14 @@ export const managedDeploymentStatusSchema = z
       })
       .optional()
       .describe(
-        'The active revision. It changes only when every component was observed to run the new revision.',
+        'The active revision. The active revision changes only when every component was observed to run the new ' +
+          'revision.',
       ),
     failedRevision: failureSchema
       .optional()
       .describe(
-        'The last revision that failed, until a newer revision is active. It is the active revision if a change in ' +
-          'place failed.',
+        'The last revision that failed, until a newer revision is active. If a change in place failed, the failed ' +
+          'revision is the active revision.',
       ),
     failedChange: failureSchema
       .optional()
@@ -129,7 +130,8 @@ export const managedDeploymentStatusSchema = z
       .max(MAX_SYMPTOMS)
       .optional()
       .describe(
-        'Symptoms of running pods outside of rollouts, with one entry for each component and reason. They do not fail a revision.',
+        'Symptoms of running pods outside of rollouts, with one entry for each component and reason. Such symptoms ' +
+          'do not fail a revision.',
       ),
     rollout: z
       .strictObject({

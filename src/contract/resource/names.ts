@@ -126,8 +126,8 @@ export function buildName({ namespace, name }: Place, revisionId: string): strin
 
 /**
  * The name of a build in earlier versions, with 64 bits. The hub still writes this name into the custom resource,
- * because operators of the previous version accept no other name. It identifies the build, but does not determine which
- * Secret is mounted.
+ * because operators of the previous version accept no other name. The name identifies the build, but does not determine
+ * which Secret is mounted.
  */
 export function formerBuildName({ namespace, name }: Place, revisionId: string): string {
   return `${buildSlug(name, FORMER_BUILD_SLUG_LENGTH)}-${contentHash([namespace, name, revisionId])}`;

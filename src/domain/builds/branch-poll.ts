@@ -62,7 +62,7 @@ export function afterSuccess(watch: BranchWatch): BranchPollResult {
   };
 }
 
-/** Messages of failures for the history. They contain no text of the host and no part of the token. */
+/** Messages of failures for the history. The messages contain no text of the host and no part of the token. */
 export const POLL_FAILURES: Readonly<Record<BranchPollFailure, string>> = {
   refused: 'the git host rejects the token of the integration; PATCH the integration with another token',
   limited: 'the git host limits the rate of requests with this token',

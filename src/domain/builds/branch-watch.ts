@@ -25,8 +25,8 @@ export interface BranchWatch {
   /** Whether the branch is polled even if polling is disabled, because the push events are inconclusive. */
   readonly soon?: boolean;
   /**
-   * A polled commit that is not the newest commit according to push events. It is built if the next poll finds it
-   * again.
+   * A polled commit that is not the newest commit according to push events. Such a commit is built if the next poll
+   * finds it again.
    */
   readonly doubted?: string | null;
 }
@@ -118,8 +118,8 @@ export function afterPush(known: BranchWatch | null, push: Push): Pushed {
 }
 
 /**
- * Applies a deletion. A later branch of the same name starts without a known state. It may exist already, so the branch
- * is polled soon.
+ * Applies a deletion. A later branch of the same name starts without a known state. The later branch may exist already,
+ * so the branch is polled soon.
  */
 export function afterDeletion(
   known: BranchWatch | null,

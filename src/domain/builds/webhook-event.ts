@@ -55,7 +55,7 @@ const isNone = (commit: string) => /^0+$/.test(commit);
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Kind of the event. It is `push` for every push, including pushes of tags. */
+/** Kind of the event. The kind is `push` for every push, including pushes of tags. */
 function nameOf(headers: Headers, payload: object): string {
   const github = headers['x-github-event'];
   if (typeof github === 'string') return github;

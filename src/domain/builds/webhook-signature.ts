@@ -108,7 +108,9 @@ export function mayKnow(provider: GitProvider, headers: Headers): boolean {
   return has(headers, JUDGED_BY[provider]);
 }
 
-/** A secret that no sender has. It is used if no secret is stored, so that the response takes the same time. */
+/**
+ * A secret that no sender has. This secret is used if no secret is stored, so that the response takes the same time.
+ */
 const DUMMY_SECRET = newWebhookSecret();
 
 /**

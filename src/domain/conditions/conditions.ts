@@ -172,8 +172,8 @@ export const conditionSchema = z.object({
 export type Condition = z.infer<typeof conditionSchema>;
 
 /**
- * Problems that a person can fix although nothing has failed yet. They are reported as an Event of type Warning and in the
- * history. Problems that last only seconds in an ordinary start are not included.
+ * Problems that a person can fix although nothing has failed yet. Such problems are reported as an Event of type
+ * Warning and in the history. Problems that last only seconds in an ordinary start are not included.
  */
 export const TROUBLES: readonly Reason[] = [
   'QuotaExceeded',

@@ -87,7 +87,7 @@ function summaryOf({ revision, active }: ExplainFacts, serves: Serves, root: Cau
   const because = root === undefined || root.level === 'revision' ? '' : ` ${sentence(root.message)}`;
   if (isActive) {
     const word = serves === 'no' ? 'does not serve' : 'may serve, but its state is not known now';
-    return `${name} is deployed and active. It ${word}.${because}`;
+    return `${name} is deployed and active, and ${word}.${because}`;
   }
   const other = active === null ? 'No revision is active.' : `Revision ${active.number} is active.`;
   if (status === 'DEPLOYED') return `${name} was deployed. ${other}`;

@@ -64,14 +64,16 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'The volume claim of the database was deleted. Only the running pod of the database still keeps the volume. The ' +
       'administrator of ' +
       'the cluster has to save the data now, with the commands in the message: create a dump, and set the reclaim ' +
-      'policy of the PersistentVolume to Retain. Then delete the pod. The database starts with an empty volume, ' +
+      'policy of the PersistentVolume to Retain. Then delete the pod of the database. The database starts with an ' +
+      'empty volume, ' +
       'into which you restore the dump.',
   ),
   VolumeLost: act(
     'The PersistentVolume that the message names was deleted. While the pod of the database runs, save the data: run pg_dumpall in the pod and store its output outside of it. To use a restored PersistentVolume, bind it to the claim again. To start with an empty volume, delete the claim and then the pod of the database.',
   ),
   CredentialsLost: act(
-    'Both Secrets with the password of the database were deleted. The administrator of the cluster has to create one ' +
+    'The two Secrets with the password of the database were deleted. The administrator of the cluster has to create ' +
+      'one ' +
       'of them again, as described in the message. Berth does not generate another password, because the running app ' +
       'knows only the old password.',
   ),
@@ -145,8 +147,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   // rollout
   AwaitingDataServices: wait(
-    'The rollout starts without intervention when database and cache are ready. Their conditions state what they ' +
-      'wait for.',
+    'The rollout starts without intervention when database and cache are ready. The conditions DatabaseReady and ' +
+      'CacheReady state what database and cache wait for.',
   ),
   RolloutInProgress: wait(
     'Components are being updated. If the update takes long, the conditions name the pod that is not ready. At its ' +

@@ -103,8 +103,8 @@ export function memoryLimitField(problem: Problem): string {
 const NAMED_FIELD = /named by (source_config\.[\w.[\]]{1,500}(?:, source_config\.[\w.[\]]{1,500}){0,8})/;
 
 /**
- * The remedy of a problem. It is specific to the cause if the message shows the cause, otherwise to the reason. null:
- * the reason is not in the closed list (a custom resource written by hand).
+ * The remedy of a problem. The remedy is specific to the cause if the message shows the cause, otherwise to the reason.
+ * null: the reason is not in the closed list (a custom resource written by hand).
  */
 export function remedyFor(problem: Problem): Remedy | null {
   const remedy = remedyOf(problem.reason);

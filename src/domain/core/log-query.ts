@@ -10,17 +10,17 @@ export const logQuerySchema = z.strictObject({
   component: z
     .enum(LOGGED_COMPONENTS)
     .optional()
-    .describe('Return only lines of this component. Absent: lines of ' + 'all components.'),
+    .describe('Return only lines of this component. Absent: lines of all components.'),
   revision_id: z
     .uuid()
     .optional()
-    .describe('Return only lines of pods of this revision. Absent: lines of all ' + 'revisions.'),
+    .describe('Return only lines of pods of this revision. Absent: lines of all revisions.'),
   since: z.string().max(40).optional().describe('Return only lines from this time or later, ISO 8601.'),
   limit: z
     .int()
     .min(1)
     .max(10_000)
-    .describe('Maximum number of lines of each container. The newest lines are ' + 'returned.'),
+    .describe('Maximum number of lines of each container. The newest lines are returned.'),
   follow: z.boolean().describe('True: continue with new lines as they are written.'),
   previous: z
     .boolean()

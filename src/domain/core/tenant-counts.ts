@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * Limits of the objects of a tenant besides deployments. These objects are only rows in the database, but their number
+ * Limits of the objects of a tenant besides deployments. Such objects are only rows in the database, but their number
  * needs a limit.
  */
 

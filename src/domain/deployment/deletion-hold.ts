@@ -72,8 +72,8 @@ export function finalizerHold(object: Deletable): DeletionHold | null {
 export const POD_OVERDUE_MS = 15_000;
 
 /**
- * Time at which a pod should have ended, in ms since the epoch; null: the pod is not being deleted. Its
- * deletionTimestamp is the end of its grace period.
+ * Time at which a pod should have ended, in ms since the epoch; null: the pod is not being deleted. The
+ * deletionTimestamp of a pod is the end of its grace period.
  */
 export function podOverdueAt({ metadata }: Pick<Deletable, 'metadata'>): number | null {
   const due = Date.parse(metadata.deletionTimestamp ?? '');

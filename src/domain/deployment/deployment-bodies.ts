@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { NAME_FORM, nameSchema } from '../core/name.ts';
 import { descendingPathSchema, dnsLabelSchema } from '../kubernetes/names.ts';
 import { byteLength, line, text } from '../kubernetes/text.ts';
-import { refuseDuplicates } from '../kubernetes/unique.ts';
+import { rejectDuplicates } from '../kubernetes/unique.ts';
 import { anyRepositoryUrlSchema, appUrlSchema } from '../net/https-url.ts';
 import { imageUriSchema } from '../net/image-reference.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
@@ -21,7 +21,7 @@ const MAX_SECRETS = 1000;
  * Maximum size of a secret. Linux rejects environment strings above 128 KiB (MAX_ARG_STRLEN), including name and `=`.
  */
 const MAX_SECRET_BYTES = 131_072 - 1024;
-/** Maximum total size of all secrets. It is below the limit of Kubernetes, which is 1 MiB per Secret. */
+/** Maximum total size of all secrets. This maximum is below the limit of Kubernetes, which is 1 MiB per Secret. */
 const MAX_SECRETS_BYTES = 768 * 1024;
 
 /** A UUID of any version, converted to lower case. */
@@ -43,7 +43,8 @@ const listenerConfigSchema = z
     cluster_namespace: dnsLabelSchema
       .nullish()
       .describe(
-        "Namespace in the listener's cluster. It must be in the listener's list. Default: the first namespace of the " +
+        "Namespace in the listener's cluster. The namespace must be in the listener's list. Default: the first " +
+          'namespace of the ' +
           'list.',
       ),
   })
@@ -150,7 +151,7 @@ export const secretsBodySchema = z
       .describe('An environment variable of the app container.'),
   )
   .max(MAX_SECRETS)
-  .superRefine((secrets, ctx) => refuseDuplicates(secrets, (secret) => secret.name, 'name', ctx))
+  .superRefine((secrets, ctx) => rejectDuplicates(secrets, (secret) => secret.name, 'name', ctx))
   .superRefine((secrets, ctx) => {
     const total = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
     if (total > MAX_SECRETS_BYTES) {
@@ -160,7 +161,7 @@ export const secretsBodySchema = z
       });
     }
   })
-  .describe('The complete list of secrets. They become environment variables of the app container.');
+  .describe('The complete list of secrets. Secrets become environment variables of the app container.');
 
 /**
  * Body of `POST /v2/deployments`. null has the same meaning as an absent field, also for fields that the source does

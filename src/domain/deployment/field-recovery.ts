@@ -127,7 +127,8 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
       'repo_url',
     ],
     refused:
-      'These fields of source_config are immutable. A PATCH with another value gets a 400, so a rejected value is never stored.',
+      'The fields of this row are immutable fields of source_config. A PATCH with another value gets a 400, so a ' +
+      'rejected value is never stored.',
     reasons: ['NamespaceNotAllowed'],
     back: 'If the listener may not use the namespace, add the namespace to the listener, or delete the deployment, which has no objects in the cluster.',
   },

@@ -1,4 +1,7 @@
-/** Reserved names. They are in one place, so that the API rejects exactly the names that the renderer sets. */
+/**
+ * Reserved names. All reserved names are in this file, so that the API rejects exactly the names that the renderer
+ * sets.
+ */
 
 /** Environment variables that Berth sets in the app container. Secrets cannot have these names. */
 export const RESERVED_ENV_NAMES = [

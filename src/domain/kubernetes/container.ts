@@ -5,7 +5,7 @@ import { dnsLabelSchema, hasBackstep, MAX_PATH_LENGTH } from './names.ts';
 import { resourceRequirementsSchema } from './resources.ts';
 import { securityContextSchema } from './security-context.ts';
 import { line, text } from './text.ts';
-import { refuseDuplicates } from './unique.ts';
+import { rejectDuplicates } from './unique.ts';
 import { volumeMountsSchema } from './volume-mount.ts';
 
 const MAX_ARGUMENTS = 256;
@@ -51,7 +51,9 @@ export const containerSchema = z
       .enum(['Always', 'OnFailure', 'Never'])
       .optional()
       .describe(
-        'Always: a native sidecar. It starts before the next init container and runs as long as the app. OnFailure and Never need Kubernetes 1.35 or newer and are for containers that exit. A sidecar that has exited leaves its pod unready.',
+        'Always: a native sidecar. A native sidecar starts before the next init container and runs as long as the ' +
+          'app. OnFailure and Never need Kubernetes 1.35 or newer and are for containers that exit. A sidecar that ' +
+          'has exited leaves its pod unready.',
       ),
   })
   .superRefine((container, ctx) => {
@@ -61,7 +63,8 @@ export const containerSchema = z
         ctx.addIssue({
           code: 'custom',
           path: ['volumeMounts', index, 'mountPropagation'],
-          message: 'must not be Bidirectional: only privileged containers may propagate mounts to the node',
+          message:
+            'must not be Bidirectional, because only privileged containers may propagate mounts to the node',
         });
       }
     }
@@ -90,4 +93,4 @@ export const MAX_CONTAINERS = 20;
 export const containersSchema = z
   .array(containerSchema)
   .max(MAX_CONTAINERS)
-  .superRefine((containers, ctx) => refuseDuplicates(containers, (container) => container.name, 'name', ctx));
+  .superRefine((containers, ctx) => rejectDuplicates(containers, (container) => container.name, 'name', ctx));

@@ -112,7 +112,9 @@ export const envResourceFieldRefSchema = z
   .superRefine(checkDivisor)
   .describe('A limit or request of a container.');
 
-/** fieldRef of a file in a volume. It can also refer to all labels or annotations, but not to the status. */
+/**
+ * fieldRef of a file in a volume. Such a fieldRef can also refer to all labels or annotations, but not to the status.
+ */
 export const volumeFieldRefSchema = fieldRefSchema(VOLUME_FIELD_PATHS);
 
 /** resourceFieldRef of a file in a volume. The container must be named. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { envFieldRefSchema, envResourceFieldRefSchema } from './downward-api.ts';
 import { configMapKeySchema, dnsSubdomainSchema, envVarNameSchema } from './names.ts';
 import { text } from './text.ts';
-import { refuseDuplicates } from './unique.ts';
+import { rejectDuplicates } from './unique.ts';
 
 /** Maximum length of a value. Linux rejects environment strings above 128 KiB (MAX_ARG_STRLEN). */
 const MAX_ENV_VALUE = 131_072 - 1024;
@@ -33,7 +33,7 @@ const envVarSourceSchema = z
       ctx.addIssue({
         code: 'custom',
         path: [second[0]],
-        message: 'must not be set, because valueFrom must have ' + 'exactly one source',
+        message: 'must not be set, because valueFrom must have exactly one source',
       });
   })
   .describe('Source of the value.');
@@ -59,7 +59,7 @@ export type EnvVar = z.infer<typeof envVarSchema>;
 export const envSchema = z
   .array(envVarSchema)
   .max(512)
-  .superRefine((variables, ctx) => refuseDuplicates(variables, (variable) => variable.name, 'name', ctx));
+  .superRefine((variables, ctx) => rejectDuplicates(variables, (variable) => variable.name, 'name', ctx));
 
 const objectRefSchema = z.strictObject({
   name: dnsSubdomainSchema.describe('Name of the object.'),

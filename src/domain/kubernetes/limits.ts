@@ -8,7 +8,7 @@ import type { Volume } from './volume.ts';
  * device), are valid.
  */
 export const ZERO_LIMIT =
-  'must be more than 0, because Kubernetes reads 0 as no limit; omit the field to use the ' + 'default';
+  'must be more than 0, because Kubernetes reads 0 as no limit; omit the field to use the default';
 
 /** The path of a limit of 0, below the list that contains it. */
 export interface ZeroLimit {

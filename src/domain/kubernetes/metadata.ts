@@ -51,7 +51,7 @@ export const annotationsSchema = z
     if (total > MAX_ANNOTATIONS_BYTES) {
       ctx.addIssue({
         code: 'custom',
-        message: `must not be larger than ${MAX_ANNOTATIONS_BYTES} bytes together`,
+        message: `must not have more than ${MAX_ANNOTATIONS_BYTES} bytes in total`,
       });
     }
   })

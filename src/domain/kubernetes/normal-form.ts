@@ -5,11 +5,11 @@ import { VOLUME_KINDS } from './volume.ts';
 
 /**
  * The normal form of pods. Two descriptions have the same normal form exactly if the API server and the kubelet create
- * the same pods from them. It omits explicit defaults, empty lists and maps, and null, and normalizes quantities. The
- * order of lists is kept, because containers, variables, arguments and mounts may depend on it.
+ * the same pods from them. The normal form omits explicit defaults, empty lists and maps, and null, and normalizes
+ * quantities. The order of lists is kept, because containers, variables, arguments and mounts may depend on it.
  *
- * The form contains as few fields as possible, so that most written descriptions are already in normal form. It is used
- * only for comparisons. The written description is applied. Source of the defaults: k8s.io/kubernetes
+ * The form contains as few fields as possible, so that most written descriptions are already in normal form. The normal
+ * form is used only for comparisons. The written description is applied. Source of the defaults: k8s.io/kubernetes
  * pkg/apis/core/v1/defaults.go and the API reference, Kubernetes 1.36.
  */
 

@@ -92,7 +92,7 @@ const securityContextShape = z.strictObject({
     .min(0)
     .max(MAX_ID)
     .optional()
-    .describe('Group id to run as. Default: the group that the ' + 'container runtime uses.'),
+    .describe('Group id to run as. Default: the group that the container runtime uses.'),
   runAsNonRoot: z.boolean().optional().describe('Whether the container must not start as user 0.'),
   readOnlyRootFilesystem: z
     .boolean()

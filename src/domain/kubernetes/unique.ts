@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /** Adds an issue at `[index, field]` for every item of a list whose key equals that of an earlier item. */
-export function refuseDuplicates<T>(
+export function rejectDuplicates<T>(
   items: readonly T[],
   keyOf: (item: T) => string,
   field: string,

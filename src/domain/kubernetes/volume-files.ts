@@ -58,7 +58,7 @@ const MIN_TOKEN_SECONDS = 600;
 const MAX_TOKEN_SECONDS = 2 ** 32;
 
 /**
- * One source of a projected volume. These four kinds exist in every supported cluster. clusterTrustBundle and
+ * One source of a projected volume. The four allowed kinds exist in every supported cluster. clusterTrustBundle and
  * podCertificate are disabled by default.
  */
 export const projectedSourceSchema = z
@@ -95,7 +95,7 @@ export const projectedSourceSchema = z
       ctx.addIssue({
         code: 'custom',
         path: [second[0]],
-        message: 'must not be set, because each entry must have ' + 'exactly one source',
+        message: 'must not be set, because each entry must have exactly one source',
       });
   })
   .describe('One source of files.');
@@ -112,7 +112,7 @@ function pathsOf(source: ProjectedSource): [string, (string | number)[]][] {
   return token === undefined ? lists : [...lists, [token, ['serviceAccountToken', 'path']]];
 }
 
-/** The sources of a projected volume. They share one directory, so paths must be unique. */
+/** The sources of a projected volume. All sources share one directory, so paths must be unique. */
 export const projectedSourcesSchema = z
   .array(projectedSourceSchema)
   .max(32)

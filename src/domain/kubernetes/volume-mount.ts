@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { descendingPathSchema, dnsLabelSchema, hasBackstep, MAX_PATH_LENGTH } from './names.ts';
 import { line } from './text.ts';
-import { refuseDuplicates } from './unique.ts';
+import { rejectDuplicates } from './unique.ts';
 
 const mountPathSchema = line(MAX_PATH_LENGTH)
   .min(1)
@@ -59,5 +59,5 @@ export const volumeMountsSchema = z
   .array(volumeMountSchema)
   .max(MAX_VOLUME_MOUNTS)
   .superRefine((mounts, ctx) =>
-    refuseDuplicates(mounts, (mount) => normalizePath(mount.mountPath), 'mountPath', ctx),
+    rejectDuplicates(mounts, (mount) => normalizePath(mount.mountPath), 'mountPath', ctx),
   );

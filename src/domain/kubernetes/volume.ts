@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dnsLabelSchema, dnsSubdomainSchema } from './names.ts';
 import { quantitySchema } from './quantity.ts';
 import { line } from './text.ts';
-import { refuseDuplicates } from './unique.ts';
+import { rejectDuplicates } from './unique.ts';
 import {
   defaultModeSchema,
   downwardApiFilesSchema,
@@ -144,4 +144,4 @@ export const MAX_VOLUMES = 64;
 export const volumesSchema = z
   .array(volumeSchema)
   .max(MAX_VOLUMES)
-  .superRefine((volumes, ctx) => refuseDuplicates(volumes, (volume) => volume.name, 'name', ctx));
+  .superRefine((volumes, ctx) => rejectDuplicates(volumes, (volume) => volume.name, 'name', ctx));

@@ -152,7 +152,7 @@ interface PolicyRule<View> {
   readonly always?: true;
 }
 
-/** Rules for pods. They also apply to custom resources that the API did not create. */
+/** Rules for pods. The rules also apply to custom resources that the API did not create. */
 const POD_RULES: readonly PolicyRule<PodView>[] = [
   { name: 'policy_pod_security', check: podSecurity },
   { name: 'policy_volume_kind', check: volumeKinds },

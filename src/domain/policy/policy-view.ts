@@ -18,7 +18,7 @@ export interface PolicyInput {
    * of Berth. 0: no volume was kept. Absent: the stored size is that of the volume.
    */
   readonly keptVolumeGi?: number;
-  /** The secrets to store. Their number and size are checked. */
+  /** The secrets to store. The number and the size of the secrets are checked. */
   readonly secrets: readonly Secret[];
   /** Base name of the objects of the deployment. */
   readonly appName: string;

@@ -79,9 +79,9 @@ const largest = (amounts: readonly bigint[]) =>
   amounts.reduce((most, each) => (each > most ? each : most), 0n);
 
 /**
- * The request of an app pod as the scheduler computes it, rounded up to a millicore or MiB. It is the maximum of the
- * sum of all concurrent containers, and of the sum of each init container with the native sidecars that start before
- * it.
+ * The request of an app pod as the scheduler computes it, rounded up to a millicore or MiB. The request is the maximum
+ * of the sum of all concurrent containers, and of the sum of each init container with the native sidecars that start
+ * before it.
  */
 function podRequest(effective: EffectiveResourceSpec, own: number, resource: Resource): number {
   const unit = UNITS[resource];

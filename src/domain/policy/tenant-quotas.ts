@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { withoutFloatNoise } from '../resource-spec/resource-spec.ts';
 
 /**
- * Quotas of a tenant. They come from the entry tenant_quotas of the policy, or from values that an admin sets for the
- * tenant.
+ * Quotas of a tenant. The quotas come from the entry tenant_quotas of the policy, or from values that an admin sets for
+ * the tenant.
  */
 
 const most = (max: number) => z.number().min(0).max(max).nullable();
@@ -46,7 +46,7 @@ export function maxInCluster(deployments: number): number {
   return deployments + Math.max(deployments, MIN_BEING_DELETED);
 }
 
-/** The effective quotas of a tenant. Its own entries override those of the policy. */
+/** The effective quotas of a tenant. Entries of the tenant override entries of the policy. */
 export function quotasInForce(policy: TenantQuotas, own: Partial<TenantQuotas>): TenantQuotas {
   return { ...policy, ...own };
 }

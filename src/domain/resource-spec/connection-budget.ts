@@ -35,7 +35,7 @@ export function fewestConnections(pods: number): number {
   return pods + RESERVED_CONNECTIONS + 1;
 }
 
-/** Derives max_connections. It exceeds the ceiling only if the pods need more. */
+/** Derives max_connections. The result exceeds the ceiling only if the pods need more. */
 function derivedConnections(pods: number, ceiling: number, floor: number): number {
   const comfortable = Math.min(pods * USUAL_POOL + RESERVED_CONNECTIONS + 1, COMFORTABLE_CONNECTIONS);
   const needed = Math.max(comfortable, fewestConnections(pods));

@@ -274,9 +274,9 @@ function placement(spec: ResourceSpec) {
  * Fills in every default.
  * @param spec resource_spec as stored, without contradictions (spec-rules.ts)
  * @param type deployment_type; null: the sizes of `dev`
- * @param ceilings limits of the policy at the time of the change (`SourceConfig.default_ceilings`), not those of the current
- *   policy, so that a policy change does not affect stored specs. They limit only values that are derived from sent
- *   values
+ * @param ceilings limits of the policy at the time of the change (`SourceConfig.default_ceilings`), not those of the
+ *   current policy, so that a policy change does not affect stored specs. These limits apply only to values that are
+ *   derived from sent values
  */
 export function effectiveSpec(
   spec: ResourceSpec,
@@ -299,8 +299,8 @@ export function hasComponent(effective: EffectiveResourceSpec, component: Compon
 }
 
 /**
- * Scale of a component. It is 0 and 0 if the component does not exist or is off, or if the deployment is off. It is 1
- * and 1 for the executor.
+ * Scale of a component. Both bounds are 0 if the component does not exist or is off, or if the deployment is off. Both
+ * bounds are 1 for the executor.
  */
 export function scaleOfComponent(effective: EffectiveResourceSpec, component: Component): Scale {
   if (isOff(effective) || !hasComponent(effective, component)) return { min: 0, max: 0 };

@@ -77,5 +77,5 @@ export function normalizeResourceSpec(input: unknown): unknown {
   );
 }
 
-/** The schema for request bodies, which normalizes, then parses. Its output is a ResourceSpec. */
+/** The schema for request bodies, which normalizes, then parses. The output of the schema is a ResourceSpec. */
 export const resourceSpecInputSchema = z.preprocess(normalizeResourceSpec, resourceSpecSchema);

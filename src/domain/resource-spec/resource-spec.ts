@@ -4,7 +4,7 @@ import { containersSchema } from '../kubernetes/container.ts';
 import { type ZeroLimit, zeroContainerLimits, zeroVolumeLimits } from '../kubernetes/limits.ts';
 import { annotationsSchema, labelsSchema } from '../kubernetes/metadata.ts';
 import { dnsSubdomainSchema } from '../kubernetes/names.ts';
-import { refuseDuplicates } from '../kubernetes/unique.ts';
+import { rejectDuplicates } from '../kubernetes/unique.ts';
 import { volumeMountsSchema, volumesSchema } from '../kubernetes/volume.ts';
 
 /**
@@ -56,13 +56,13 @@ function fractionalCpu() {
 
 type IssueSink = Pick<z.core.$RefinementCtx, 'addIssue'>;
 
-function refuseReservedKeys(map: Record<string, string>, ctx: IssueSink): void {
+function rejectReservedKeys(map: Record<string, string>, ctx: IssueSink): void {
   for (const key of Object.keys(map).filter(isReservedMetadataKey)) {
     ctx.addIssue({ code: 'custom', path: [key], message: 'contains a reserved key' });
   }
 }
 
-function refuseAppName(containers: readonly { name: string }[], ctx: IssueSink): void {
+function rejectAppName(containers: readonly { name: string }[], ctx: IssueSink): void {
   for (const [index, container] of containers.entries()) {
     if (container.name !== APP_CONTAINER_NAME) continue;
     ctx.addIssue({
@@ -77,16 +77,16 @@ function refuseAppName(containers: readonly { name: string }[], ctx: IssueSink):
  * This check is not part of the schema of containers, because a custom resource that was stored with such a limit must
  * remain readable.
  */
-function refuseZeroLimits(found: readonly ZeroLimit[], ctx: IssueSink): void {
+function rejectZeroLimits(found: readonly ZeroLimit[], ctx: IssueSink): void {
   for (const { path, message } of found) ctx.addIssue({ code: 'custom', path, message });
 }
 
 const appContainersSchema = containersSchema
-  .superRefine(refuseAppName)
-  .superRefine((containers, ctx) => refuseZeroLimits(zeroContainerLimits(containers), ctx));
+  .superRefine(rejectAppName)
+  .superRefine((containers, ctx) => rejectZeroLimits(zeroContainerLimits(containers), ctx));
 
 const appVolumesSchema = volumesSchema.superRefine((volumes, ctx) => {
-  refuseZeroLimits(zeroVolumeLimits(volumes), ctx);
+  rejectZeroLimits(zeroVolumeLimits(volumes), ctx);
   for (const [index, volume] of volumes.entries()) {
     if (!volume.name.startsWith(RESERVED_VOLUME_PREFIX)) continue;
     ctx.addIssue({
@@ -111,14 +111,11 @@ const appVolumeMountsSchema = volumeMountsSchema.superRefine((mounts, ctx) => {
 const imagePullSecretsSchema = z
   .array(z.strictObject({ name: dnsSubdomainSchema.describe('Name of the Secret.') }))
   .max(RESOURCE_LIMITS.imagePullSecrets)
-  .superRefine((secrets, ctx) => refuseDuplicates(secrets, (secret) => secret.name, 'name', ctx));
+  .superRefine((secrets, ctx) => rejectDuplicates(secrets, (secret) => secret.name, 'name', ctx));
 
 const OFF_ALL = 'If the maximum is positive, at least one pod runs.';
 
-/**
- * Sizes and placement of a deployment's pods, database and cache. Every field may be absent or null. It then has its
- * default.
- */
+/** Sizes and placement of a deployment's pods, database and cache. A field that is absent or null has its default. */
 export const resourceSpecSchema = z
   .strictObject({
     min_scale: scale().describe(`Minimum number of api pods. ${OFF_ALL}`),
@@ -192,11 +189,11 @@ export const resourceSpecSchema = z
           '100.',
       ),
     labels: labelsSchema
-      .superRefine(refuseReservedKeys)
+      .superRefine(rejectReservedKeys)
       .nullish()
       .describe('Labels for the app pods and their Deployments.'),
     annotations: annotationsSchema
-      .superRefine(refuseReservedKeys)
+      .superRefine(rejectReservedKeys)
       .nullish()
       .describe('Annotations for the app pods and their Deployments.'),
     service_account_name: dnsSubdomainSchema

@@ -104,7 +104,7 @@ export const REVISION_TRANSITIONS: readonly RevisionTransition[] = [
   transition('QUEUED', 'DEPLOYED', 'report', ['RolloutComplete']),
   transition('QUEUED', 'DEPLOY_FAILED', 'report', FAILURES),
   transition('QUEUED', 'SKIPPED', 'report', ['Superseded']),
-  // Its rollout had started before it was switched off.
+  // The rollout of the revision had started before the deployment was switched off.
   transition('QUEUED', 'INTERRUPTED', 'report', ['Interrupted']),
   transition('AWAITING_DEPLOY', 'DEPLOYING', 'report', ['RolloutInProgress']),
   transition('AWAITING_DEPLOY', 'DEPLOYED', 'report', ['RolloutComplete']),
@@ -202,8 +202,8 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
     applies: ({ deleting }) => deleting,
     when: 'deletion was requested',
     meaning:
-      'The deployment is removed when none of its objects remains in the cluster. It can be restored within the ' +
-      'grace period.',
+      'The deployment is removed when none of its objects remains in the cluster. The deployment can be restored ' +
+      'within the grace period.',
     reasons: ['DeletionRequested'],
   },
   {

@@ -36,7 +36,7 @@ async function readPage(
   throw new GitHostError('unreadable', `its response does not match the ${provider} API`);
 }
 
-/** Creates the client. It has no state between calls. */
+/** Creates the client. The client has no state between calls. */
 export function createGitHost(options: GitHostOptions): GitHost {
   const { allowPrivate, deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES, ca } = options;
   const call = { allowPrivate, deadlineMs, maxBytes, ca };

@@ -37,7 +37,7 @@ export interface HttpsAnswer {
 const privateAddress = () =>
   new GitHostError(
     'private_address',
-    'it has a private address, and this installation does not call private ' + 'addresses',
+    'it has a private address, and this installation does not call private addresses',
   );
 
 const lookup = publicLookup({ refused: privateAddress });

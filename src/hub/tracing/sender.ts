@@ -21,8 +21,8 @@ export interface TracingSenderOptions {
   /** Poll interval of the outbox without a notification, in milliseconds. */
   pollMs?: number;
   /**
-   * Time after which a claimed message that is still stored is claimed again. It is longer than the deadline of the
-   * backend.
+   * Time after which a claimed message that is still stored is claimed again. This time is longer than the deadline of
+   * the backend.
    */
   leaseMs?: number;
   /** Time for messages in flight when the sender stops, in milliseconds. After this time, they are released. */
@@ -130,7 +130,7 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
       .catch((error) =>
         logger.warn(
           { err: String(error) },
-          'failed to record the result of a message to the tracing ' + 'backend',
+          'failed to record the result of a message to the tracing backend',
         ),
       )
       .finally(() => {

@@ -24,7 +24,7 @@ function metric(resource: 'cpu' | 'memory'): V2MetricSpec {
   };
 }
 
-/** The autoscaler of a component. It scales up fast and down slowly. */
+/** The autoscaler of a component. The autoscaler scales up fast and down slowly. */
 export function autoscaler(
   resource: ManagedDeployment,
   component: Component,

@@ -47,7 +47,7 @@ function cacheContainer(resource: ManagedDeployment, image: string): V1Container
   };
 }
 
-/** The cache, which keeps its data only in memory. It has one pod, never two at the same time (Recreate). */
+/** The cache, which keeps its data only in memory. The cache has one pod, never two at the same time (Recreate). */
 export function cacheDeployment(resource: ManagedDeployment, image: string): KubeObject {
   const spec: V1DeploymentSpec = {
     selector: { matchLabels: selectorLabels(resource, 'cache') },

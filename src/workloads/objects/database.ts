@@ -119,8 +119,8 @@ function databaseVolumes(resource: ManagedDeployment): V1Volume[] {
 }
 
 /**
- * PostgreSQL with one pod. It has no volumeClaimTemplates, because the claim is a separate object that can grow and
- * outlive the StatefulSet.
+ * PostgreSQL with one pod. The StatefulSet has no volumeClaimTemplates, because the claim is a separate object that can
+ * grow and outlive the StatefulSet.
  */
 export function databaseStatefulSet(
   resource: ManagedDeployment,

@@ -127,8 +127,8 @@ function platformNamespaces({ buildNamespace }: RenderConfig): V1LabelSelector {
 }
 
 /**
- * Rules for an isolated app in a default-deny namespace. They allow its own pods and data services, DNS and the
- * internet.
+ * Rules for an isolated app in a default-deny namespace. The rules allow traffic to the app's own pods and data
+ * services, DNS and the internet.
  */
 function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): NetworkPolicySpec {
   const own = { podSelector: appPods(resource) };

@@ -6,9 +6,9 @@ import type { ObjectVersion } from './compressed-store.ts';
 const DELETE_MEMORY_MS = 5 * 60_000;
 
 /**
- * Own writes that the cache has not seen yet. They serve the rule "never act on a cache that is older than the last own
- * write". A write has been seen when the cached object, or the stream as a whole, has reached its resource version.
- * This holds because events of one resource type arrive in the order of their versions, also with a selector.
+ * Own writes that the cache has not seen yet. With this list, the caller never acts on a cache that is older than its
+ * last own write. A write has been seen when the cached object, or the stream as a whole, has reached its resource
+ * version. This holds because events of one resource type arrive in the order of their versions, also with a selector.
  */
 export class PendingWrites {
   readonly #clock: Clock;

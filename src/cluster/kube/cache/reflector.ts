@@ -40,7 +40,7 @@ const REFUSALS_BEFORE_RELIST = 3;
  * Every failure or silence of list or watch leads to another attempt after a jittered backoff, so the cache never
  * becomes stale without notice. A watch continues from the last resource version. When the server no longer has that
  * version (410), and every half hour, everything is listed again, and objects that disappeared meanwhile are reported
- * as deleted. Lists are streamed if the server supports it. They request the most recent state (no resourceVersion),
+ * as deleted. Lists are streamed if the server supports it. A list requests the most recent state (no resourceVersion),
  * never "any" version, so that a restarted process does not see an older state than before.
  */
 export class Reflector<T extends KubeObject> {
@@ -86,7 +86,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Adds handlers. They receive every known object as `added`.
+   * Adds handlers. New handlers receive every known object as `added`.
    * @returns a function that removes the handlers
    */
   addHandlers(handlers: ReflectorHandlers<T>): () => void {

@@ -8,8 +8,8 @@ import { compareResourceVersions } from '../client/object.ts';
 const MAX_STALE_LISTS = 3;
 
 /**
- * Decides about a list that is older than the known state. It comes from a lagging replica (retry), or, if this
- * persists, from a server whose data was restored from a backup (accept).
+ * Decides about a list that is older than the known state. An older list comes from a lagging replica (retry), or, if
+ * this persists, from a server whose data was restored from a backup (accept).
  */
 export class StaleLists {
   readonly #plural: string;

@@ -55,8 +55,8 @@ export interface ListAllOptions<T>
   transform?: (item: T) => T;
   /**
    * Lists as a stream of events if the server supports it, otherwise in pages (streamed-list.ts); always the most
-   * recent state. Intended for large lists. It also needs the right to watch. `timeoutMs` is then the longest time
-   * without an object, and `limit` applies only to pages.
+   * recent state. Intended for large lists. This method also needs the right to watch. `timeoutMs` is then the longest
+   * time without an object, and `limit` applies only to pages.
    */
   streamed?: boolean;
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '../../../domain/core/logger.ts';
-import { NOBODY } from '../../../domain/scheduling/turns.ts';
+import { NO_GROUP } from '../../../domain/scheduling/turns.ts';
 import { onBehalfOf } from '../transport/flow-context.ts';
 import type { KubeClient } from './client-types.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -15,7 +15,7 @@ export interface EventRecorderOptions {
   instance?: string;
   logger: Logger;
   clock?: Clock;
-  /** Reasons that are as important as a warning. They share the separate budget of warnings. */
+  /** Reasons that are as important as a warning. Events with these reasons use the separate budget of warnings. */
   important?: ReadonlySet<string>;
 }
 
@@ -129,8 +129,9 @@ export class EventRecorder {
     }
     series.queued = true;
     this.#queue.push(series);
-    // One loop sends the events of all tenants. Its calls are not counted for the tenant whose event started the loop.
-    this.#sending ??= onBehalfOf(NOBODY, () => this.#sendAll()).finally(() => {
+    // One loop sends the events of all tenants. The calls of the loop are not counted for the tenant whose event
+    // started the loop.
+    this.#sending ??= onBehalfOf(NO_GROUP, () => this.#sendAll()).finally(() => {
       this.#sending = undefined;
     });
   }

@@ -23,8 +23,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The added fields that are reported, by pattern. `fields`, `entries`: report the members, not the whole value. A
- * function returns whether the value is a default of the API server. Fields without a rule are ignored. These are the
- * fields of the status, and fields of later Kubernetes versions.
+ * function returns whether the value is a default of the API server. Fields without a rule are ignored. Fields without
+ * a rule are the fields of the status, and fields of later Kubernetes versions.
  */
 export type AdditionRules = Readonly<Record<string, AdditionRule>>;
 export type AdditionRule = 'fields' | 'entries' | ((found: FoundValue) => boolean);

@@ -31,7 +31,7 @@ import { entryOf, inside, isFields, isMetadata, type Place, pathOf, wholeObject 
 export interface Difference {
   /** e.g. `spec.template.spec.containers[name=app].image`. */
   path: string;
-  /** The explanation for logs. It contains a value only if the value cannot be secret. */
+  /** The explanation for logs. The explanation contains a value only if the value cannot be secret. */
   why: string;
   /** The desired value; undefined: none. The value may be secret, so it is not enumerable, and no logger prints it. */
   readonly wanted?: unknown;
@@ -39,7 +39,7 @@ export interface Difference {
   readonly present?: unknown;
 }
 
-/** Creates a difference. Its values serve decisions and are not displayed. */
+/** Creates a difference. The values of the difference serve decisions and are not displayed. */
 export function differenceOf(path: string, why: string, wanted: unknown, present: unknown): Difference {
   return Object.defineProperties({ path, why }, { wanted: { value: wanted }, present: { value: present } });
 }

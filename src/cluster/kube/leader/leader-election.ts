@@ -82,7 +82,7 @@ export class LeaderElector {
     return this.#renewedAt !== undefined && this.#timeLeft() > 0;
   }
 
-  /** Seeks leadership until the signal fires. Then ends the term, releases the lease and resolves. */
+  /** Seeks leadership until the signal fires. When the signal fires, ends the term, releases the lease and resolves. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if ((await this.#attempt()) === 'mine') await this.#lead(signal);

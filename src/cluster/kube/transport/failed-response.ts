@@ -23,7 +23,8 @@ function statusOf(text: string): Status {
     const parsed = JSON.parse(text) as Status | null;
     if (parsed?.kind === 'Status') return parsed;
   } catch {
-    // The body is the page of a proxy or a webhook. Its text is the best available description.
+    // The body is the page of a proxy or a webhook. The text of the page is the best available description of the
+    // failure.
   }
   return { message: text.slice(0, ERROR_TEXT_LIMIT) };
 }

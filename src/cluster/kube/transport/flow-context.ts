@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { NOBODY } from '../../../domain/scheduling/turns.ts';
+import { NO_GROUP } from '../../../domain/scheduling/turns.ts';
 
 /**
  * The group (tenant) on whose behalf calls are made. Every call that a worker starts for a key belongs to the key's
@@ -15,5 +15,5 @@ export function onBehalfOf<T>(group: string, task: () => T): T {
 
 /** The group of the current code. The default means that no group is set. */
 export function currentGroup(): string {
-  return present.getStore() ?? NOBODY;
+  return present.getStore() ?? NO_GROUP;
 }

@@ -247,7 +247,7 @@ function parseJson(text: string, action: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The response is incomplete, or does not come from an API server. Both are handled as a broken connection.
+    // The response is incomplete, or does not come from an API server. Both cases are handled as a broken connection.
     throw new KubeError({
       kind: 'network',
       message: `failed to ${action}: the response is not JSON`,

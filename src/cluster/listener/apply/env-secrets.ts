@@ -11,9 +11,9 @@ import { createSecret, deleteSecret, secretLabels } from './secret-writes.ts';
 
 /**
  * The Secrets with the environment of each revision. The Secrets are immutable and created before the custom resource
- * refers to them. They are read only to check their owner. They are deleted by name, because the listener may not list
- * Secrets. The name contains the number of the revision and a label contains its id, because a hub that was restored
- * from a backup reuses numbers.
+ * refers to them. The listener reads these Secrets only to check their owner, and deletes them by name, because it may
+ * not list Secrets. The name contains the number of the revision and a label contains its id, because a hub that was
+ * restored from a backup reuses numbers.
  */
 
 export interface EnvSecretOptions {
@@ -134,7 +134,7 @@ export class EnvSecrets {
 
   /**
    * Removes Secrets of this deployment by name. Missing Secrets and those of other owners are skipped.
-   * @returns the Secrets that have finalizers. They disappear with the last finalizer
+   * @returns the Secrets that have finalizers. A Secret disappears when its last finalizer is removed
    * @throws KubeError
    */
   async remove(

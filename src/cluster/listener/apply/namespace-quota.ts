@@ -2,8 +2,9 @@ import { maxInCluster, type TenantQuotas } from '../../../domain/policy/tenant-q
 
 /**
  * The ResourceQuota of a tenant's namespace: a second line of defence behind the tenant's quotas, which the API
- * enforces. The ResourceQuota must never reject what the tenant's quotas allow, so it is derived from them. It does not
- * limit the number of pods, because it limits their requests, and the scale has its own limit.
+ * enforces. The ResourceQuota must never reject what the tenant's quotas allow, so it is derived from them. The
+ * ResourceQuota does not limit the number of pods, because it limits the requests of pods, and the scale has a separate
+ * limit.
  */
 
 /** Limits that do not depend on the tenant's quotas. */
@@ -19,8 +20,8 @@ export const FIXED_QUOTA: Readonly<Record<string, string>> = {
 const WITH_SURGE = 2;
 /**
  * A deployment has at most 13 Secrets with environments: of the ten newest revisions, a newer revision, the active
- * revision and the revision that rolls out. It also has two Secrets with database credentials, a pull secret, a
- * certificate and its next key. The rest is room for Secrets that are not removed yet.
+ * revision and the revision that rolls out. A deployment also has two Secrets with database credentials, a pull Secret,
+ * and two Secrets for a certificate and its next key. The rest is room for Secrets that are not removed yet.
  */
 const SECRETS_OF_ONE = 25;
 

@@ -11,9 +11,9 @@ import { createSecret, deleteSecret } from './secret-writes.ts';
 
 /**
  * The Secret with which the cluster pulls a deployment's images from the platform's registry, one for each deployment.
- * The Secret is created before the custom resource refers to it. It is replaced when the hub sends different content,
- * which happens when the hub has a new key. It is deleted by name with the deployment (purge.ts). The listener may not
- * list Secrets.
+ * The Secret is created before the custom resource refers to it. The Secret is replaced when the hub sends different
+ * content, which happens when the hub has a new key. The Secret is deleted by name with the deployment (purge.ts). The
+ * listener may not list Secrets.
  */
 
 type PullSecret = NonNullable<ApplyWork['pull_secret']>;

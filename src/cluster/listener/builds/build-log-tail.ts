@@ -165,7 +165,7 @@ export class BuildLogTail {
     const walk = new CursorWalk(piece.at.cursor);
     for await (const line of this.#log(pod, piece.at, signal)) {
       if (piece.isFull) return false;
-      // The line is incomplete. It is sent later, when its rest is available.
+      // The line is incomplete. An incomplete line is sent later, when the rest of the line is available.
       if (line.isOpen && grows) break;
       piece.take(line, walk);
     }

@@ -20,9 +20,9 @@ import { mergedDockerConfig } from './docker-config.ts';
 
 /**
  * The Secrets with the credentials of builds, in the build namespace. Each Secret is created before the custom resource
- * requests the build. It is removed when the build has reached a final status, when another build replaces it, and with
- * the deployment. The build namespace contains only builds, so the listener may list its Secrets. It can therefore find
- * Secrets that a terminated process left behind.
+ * requests the build. The Secret is removed when the build has reached a final status, when another build replaces the
+ * build, and with the deployment. The build namespace contains only builds, so the listener may list its Secrets. The
+ * listener can therefore find Secrets that a terminated process left behind.
  */
 
 export interface BuildSecretOptions {

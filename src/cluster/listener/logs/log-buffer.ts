@@ -58,7 +58,7 @@ export class LogBuffer {
     this.#wakeAdders();
   }
 
-  /** Wakes all waiting writers. Those that find the buffer full again continue to wait. */
+  /** Wakes all waiting writers. Writers that find the buffer full again continue to wait. */
   #wakeAdders(): void {
     this.#room.resolve();
     this.#room = Promise.withResolvers<void>();

@@ -83,7 +83,7 @@ export class LogDelivery {
     if (error.kind !== 'unavailable' || error.status === READER_GONE) return false;
     logger.warn(
       { ...namesOf(request), err: error.message },
-      'failed to send lines of a log; next: none, it is ' + 'retried',
+      'failed to send lines of a log; next: none, it is retried',
     );
     return Math.max(error.retryAfterMs ?? 0, RETRY_MS);
   }

@@ -15,8 +15,8 @@ export interface Chosen {
 }
 
 /**
- * Containers that are being read keep their slot. Then running containers are selected. Containers that have ended come
- * last, because their lines do not change, and they free their slots at once.
+ * Containers that are being read keep their slot. The remaining slots are assigned to running containers first.
+ * Containers that have ended come last, because their lines do not change, and they free their slots at once.
  * @param tail state of a container's log; complete ones need no slot
  */
 export function selectContainers(
@@ -35,7 +35,7 @@ export function skippedSentence(left: readonly LoggedContainer[]): string {
   const named = pods.slice(0, MAX_NAMED).join(', ').slice(0, NAMED_CHARACTERS);
   const more = pods.length > MAX_NAMED ? ' and others' : '';
   return (
-    ` The logs of ${left.length} more containers were not read. They belong to the pods ${named}${more}. ` +
+    ` The logs of ${left.length} more containers were not read. Pods of these containers: ${named}${more}. ` +
     `Request one component.`
   );
 }

@@ -79,7 +79,7 @@ const GI = 2n ** 30n * 10n ** 9n;
 /** PostgreSQL's largest integer. A storage provider may report any size. */
 const MAX_GI = 2 ** 31 - 1;
 
-/** Size of the volume. It is the minimum of db_storage_gi that the hub accepts. */
+/** Size of the volume. This size is the minimum of db_storage_gi that the hub accepts. */
 function volumeSize({ volume }: ManagedDeploymentStatus): Pick<ObservedReport, 'volume_gi'> {
   const size = quantityInBillionths(volume?.capacity ?? volume?.requested ?? '');
   if (size === undefined) return {};

@@ -24,8 +24,9 @@ const KEPT_STATUSES = 20;
 
 /**
  * Reports for the hub, by deployment. Newer reports replace older ones, so the outbox stays small while the hub is not
- * available. A status with other revisions or problems than the next status is kept. It may be the only evidence that a
- * revision rolled out or was active, or of a problem. Statuses that the hub already has are not sent again.
+ * available. A status with other revisions or problems than the next status is kept. Such a status may be the only
+ * evidence that a revision rolled out or was active, or of a problem. Statuses that the hub already has are not sent
+ * again.
  */
 export class Outbox {
   readonly #outcomes = new Map<string, Outcome>();

@@ -151,8 +151,8 @@ class Sender {
   }
 
   /**
-   * During an upgrade, the hub may still run the previous version. It then receives the part of the report that it
-   * knows.
+   * During an upgrade, the hub may still run the previous version. A hub of the previous version receives the part of
+   * the report that it knows.
    */
   async #postInLegacyFormat(report: Report, refusal: unknown): Promise<void> {
     const before = asBefore(report);

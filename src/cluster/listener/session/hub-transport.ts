@@ -28,7 +28,7 @@ export function retryAfter(header: string | null | undefined): number | undefine
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
-/** Headers of a call. They contain the key, which is never part of a URL. */
+/** Headers of a call. The headers contain the key, which is never part of a URL. */
 export function headersOf(apiKey: string, body: unknown): Record<string, string> {
   return {
     'x-api-key': apiKey,

@@ -65,8 +65,8 @@ interface Lease {
   epoch: number;
   ttlMs: number;
   /**
-   * End of the lease on the monotonic clock. It is counted from before the call was sent, so the lease never ends later
-   * than at the hub.
+   * End of the lease on the monotonic clock. The duration is counted from before the call was sent, so the lease never
+   * ends later than at the hub.
    */
   validUntil: number;
   /** End of the lease on the wall clock, because the monotonic clock may stop while the machine is suspended. */
@@ -223,8 +223,8 @@ function watchExpiry(clock: Clock, lease: Lease, lose: (why: string) => void): (
 }
 
 /**
- * Takes the lease and acts while it is held, repeatedly, until the signal fires. Then ends the current term and
- * releases the lease.
+ * Takes the lease and acts while it is held, repeatedly, until the signal fires. When the signal fires, ends the
+ * current term and releases the lease.
  */
 export async function runTerms(options: TermOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {

@@ -79,8 +79,8 @@ function nameOfObject(name: string): string | null {
   const hub = hubNameOfObject(name);
   if (hub === null) return null;
   return (
-    `the name ${name} is reserved for an object of the deployment ${hub}: a name of 8 hex digits followed by a part that ` +
-    'Berth adds (such as -db, -cache, -api or a number) is given to no ManagedDeployment; take another name'
+    `the name ${name} is reserved for an object of the deployment ${hub}; use another name. A ManagedDeployment must ` +
+    'not have a name that ends in 8 hex digits and a suffix of Berth, such as -db, -cache, -api or a number'
   );
 }
 

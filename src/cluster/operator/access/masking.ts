@@ -41,7 +41,7 @@ interface Span {
   readonly to: number;
 }
 
-/** The user info of the URL whose `://` begins at `at`. It ends at the last `@` before the path. */
+/** The user info of the URL whose `://` begins at `at`. The user info ends at the last `@` before the path. */
 function userInfo(text: string, at: number): Span | undefined {
   const from = at + '://'.length;
   const last = text.slice(from, endOf(AUTHORITY, text, from).end).lastIndexOf('@');

@@ -14,8 +14,8 @@ import { isOurs } from '../observe/ownership.ts';
 import { ensureSentinel } from './sentinel.ts';
 
 /**
- * The only module that reads secret values. It copies the database's password from one Secret to another, and to no
- * other place.
+ * The only module that reads secret values. This module copies the database's password from one Secret to another, and
+ * to no other place.
  */
 
 const PASSWORD_BYTES = 24;

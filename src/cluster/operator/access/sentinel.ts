@@ -9,8 +9,8 @@ import type { Execution } from '../act/execute.ts';
 import { isOurs } from '../observe/ownership.ts';
 
 /**
- * Ensures a sentinel for these Secrets, all of which this reconcile read or created. It creates the sentinel, or
- * restores the labels and owners of an existing sentinel. A sentinel without labels is not in the cache and reports
+ * Ensures a sentinel for these Secrets, all of which this reconcile read or created. The function creates the sentinel,
+ * or restores the labels and owners of an existing sentinel. A sentinel without labels is not in the cache and reports
  * nothing.
  * @returns the written sentinel; undefined: the sentinel is complete and the watch is behind
  * @throws KubeError already_exists, conflict or not_found when the object of this name has changed, or is not a

@@ -66,9 +66,9 @@ export function forbiddenParts(resource: ObservedResource, policy: Policy): read
 }
 
 /**
- * Whether pods with this pod template were allowed before. They remain allowed with another image or other secrets.
- * Stored templates prove it, because they contain nothing that was rejected. A status proves nothing, because another
- * user could write it.
+ * Whether pods with this pod template were allowed before. Such pods remain allowed with another image or other
+ * secrets. Stored templates prove it, because they contain nothing that was rejected. A status proves nothing, because
+ * another user could write it.
  */
 export function isKept(resource: ObservedResource, storedTemplates: readonly ObservedTemplates[]): boolean {
   const asked = askedPodsHash(resource);

@@ -95,7 +95,7 @@ async function applied(
   { client, signal }: Execution,
 ): Promise<KubeObject | undefined> {
   const { object, uid, replicas, drift, resume, added, probe } = action;
-  // These fields are not part of the hash, because no manager owns them after the next apply.
+  // Fields without an owner are not part of the hash, because no manager owns them after the next apply.
   const pods = resume === true ? { paused: false, ...withCount(replicas) } : withCount(replicas);
   const body = withSpec(withHash(object, ANNOTATIONS.appliedHash), pods);
   const fenced = { ...body, metadata: { ...body.metadata, uid } };

@@ -85,9 +85,9 @@ async function reconcileOwn(action: Creation, found: UntypedObject, input: ActIn
 }
 
 /**
- * Whether the object belongs to this deployment although its labels and owner reference were removed. Its annotation
- * then still has the hash of the desired object, which covers labels, owner reference and the uid of the custom
- * resource.
+ * Whether the object belongs to this deployment although its labels and owner reference were removed. The annotation of
+ * such an object still has the hash of the desired object, which covers labels, owner reference and the uid of the
+ * custom resource.
  */
 function isStripped(found: UntypedObject, wanted: KubeObject): boolean {
   const note = found.metadata.annotations?.[ANNOTATIONS.appliedHash];

@@ -38,13 +38,14 @@ const BACKOFF = { baseMs: 200, capMs: 5_000 };
 /**
  * Prevents orphans: objects without an owner that are created after their deployment was deleted.
  *
- * A POST has no precondition. If it is delayed on its way, it creates its object although the deployment was deleted
- * meanwhile, and no deletion removes an object without an owner. So each such POST is noted before it is sent, and the
- * custom resource is read again afterwards. If the deployment has no custom resource any more, the object gets an owner
- * reference to the deleted one, and the garbage collector removes it. A later deletion of the resource finds the object
- * anyway.
+ * A POST has no precondition. A delayed POST can therefore create its object after the deployment was deleted, and no
+ * deletion removes an object without an owner. The operator records each POST of such an object before the call, and
+ * reads the custom resource again after the call. If the custom resource no longer exists, the object gets an owner
+ * reference to the deleted resource, so that the garbage collector removes the object. If the custom resource is
+ * deleted later, the deletion finds the object.
  *
- * If the operator crashes in between, the hub removes the object: it checks each deletion a second time.
+ * If the operator crashes between the two calls, the hub removes the object, because the hub checks each deletion a
+ * second time.
  */
 export class OrphanGuard {
   readonly #mayAct: LeadershipFence['mayAct'];
@@ -109,7 +110,7 @@ export class OrphanGuard {
     const errors: KubeError[] = [];
     for (const post of [...this.#sent].sort((a, b) => Number(isClaim(b)) - Number(isClaim(a)))) {
       if (!this.#sent.has(post)) return;
-      // Credentials are handled like their volume claim. They remain if the claim remains.
+      // Credentials are handled like their volume claim. The credentials remain if the claim remains.
       if (post.kind === RESOURCES.Secret && [...this.#sent].some(isClaim)) continue;
       try {
         await this.#disown(post, caller);

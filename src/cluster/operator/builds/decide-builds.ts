@@ -58,7 +58,7 @@ const tenantOfWanted = ({ resource }: WantedBuild) => labelValue(resource.metada
 /**
  * Decides which Jobs to create and which to delete. Pure: the same input gives the same decision.
  *
- * - A Job that no deployment needs is deleted. Its deployment is gone, or builds a newer revision.
+ * - A Job is deleted when its deployment no longer exists or builds a newer revision.
  * - A deployment has one build at a time. The next build starts when no part of the last build runs.
  * - The number of builds is limited, in total and per tenant. Among tenants with a build that may start, the tenant
  * with the fewest running builds comes first, then the tenant whose last build started longest ago. Times have whole

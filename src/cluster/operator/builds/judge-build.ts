@@ -170,7 +170,7 @@ function succeeded(job: ObservedJob, { digest, commit }: BuildResult, input: Att
   return settled({ ...begun(job, input), phase: 'Succeeded', finishedAt, image, commit });
 }
 
-/** The time at which a build ended. It does not change later. */
+/** The time at which a build ended. This time does not change later. */
 function finishOf(at: string | undefined, { now }: Attempt): string {
   return at ?? now.toISOString();
 }

@@ -21,9 +21,9 @@ interface Known {
 }
 
 /**
- * The parsed custom resources that request a build. Each reconcile of the builds reads all of these resources. They are
- * kept while unchanged, because the cache would otherwise decompress all of them each time. Their number is bounded by
- * the builds that wait, run or have failed, because a built revision requests no build.
+ * The parsed custom resources that request a build. Each reconcile of the builds reads all of these resources.
+ * Unchanged resources are kept, because the cache would otherwise decompress all of them each time. The number of these
+ * resources is bounded by the builds that wait, run or have failed, because a built revision requests no build.
  */
 export class WantedResources {
   readonly #cached: CachedResources;

@@ -8,12 +8,13 @@ import { isSafeChange } from './safe-fields.ts';
 
 /**
  * Fields that a mutating policy or a user adds to the objects that Berth applies. Some of these fields are safe, and
- * are kept. The others change the program that runs or its rights. They count as differences and are removed.
+ * are kept. The others change the program that runs or its rights. Fields of the second kind count as differences and
+ * are removed.
  */
 export interface Additions {
-  /** Kept fields. Kept fields. They are reported if the cluster added them to a write. */
+  /** Kept fields. The operator reports these fields if the cluster added them to a write. */
   readonly kept: readonly Difference[];
-  /** Rejected fields. Fields that count as differences, like a changed field. */
+  /** Rejected fields, which count as differences, like a changed field. */
   readonly refused: readonly Difference[];
   /** Paths of the rejected fields. */
   readonly removals: readonly Removal[];
@@ -56,7 +57,7 @@ const PLAIN_SOURCES: ReadonlySet<string> = new Set(['emptyDir', 'configMap', 'do
 function isPlainVariable(value: unknown): boolean {
   const { name, valueFrom } = fieldsOf(value);
   const text = String(name);
-  // Variables that the dynamic loader reads. They could replace the program.
+  // Variables that the dynamic loader reads. These variables could replace the program.
   if (text.startsWith('LD_') || isReservedEnvName(text)) return false;
   return Object.keys(fieldsOf(valueFrom)).every(
     (source) => source === 'fieldRef' || source === 'resourceFieldRef',

@@ -16,7 +16,9 @@ export interface ClusterChange {
   readonly hash: string;
   /** Whether the pods still run the requested revision. */
   readonly isSafe: boolean;
-  /** The changed fields, as a sentence without its subject. It contains values only if they cannot be secret. */
+  /**
+   * The changed fields, as a sentence without its subject. The sentence contains values only if they cannot be secret.
+   */
   readonly fields: string;
   /** Whether labels or owner are removed, so that the caches may not show the object. */
   readonly hides?: boolean;
@@ -27,7 +29,7 @@ const SHOWN = 4;
 /**
  * The cluster's change of an applied object, derived from the differences between the response and the applied object;
  * undefined: no change.
- * @param kept safe fields that the cluster added. They are reported, but are not part of the hash
+ * @param kept safe fields that the cluster added. These fields are reported, but are not part of the hash
  */
 export function clusterChange(
   object: KubeObject,

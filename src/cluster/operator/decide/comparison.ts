@@ -18,7 +18,7 @@ export interface Comparison {
   /**
    * `missing`: the object does not exist. `leaving`: an object of this name is being deleted. `different`: the object
    * must be applied. `same`: the object is as desired, apart from safe changes by the cluster. Credentials are never
-   * read for this. They count as present when the volume exists, which is created after them.
+   * read for this. The credentials count as present when the volume exists, because the volume is created after them.
    */
   readonly state: 'missing' | 'leaving' | 'different' | 'same';
   readonly live: ChildObject | undefined;

@@ -7,8 +7,8 @@ import { running, type Templates } from '../rollout/template-selection.ts';
  */
 
 /**
- * The target during a lookup. It continues the current state: a rollout, a rollback, the active revision, or the pods
- * of a failed revision that are kept for inspection. null: no lookup is pending.
+ * The target during a lookup. This target continues the current state: a rollout, a rollback, the active revision, or
+ * the pods of a failed revision that are kept for inspection. null: no lookup is pending.
  */
 export function targetDuringLookup(observed: Observed, wanted: Templates): Target | null {
   const { image } = observed;

@@ -121,7 +121,7 @@ export class DigestResolver {
     } catch (error) {
       if (!pinned) return { kind: 'unresolved', why: describeError(error) };
     }
-    // The image already has a digest. Its pods will show whether it exists.
+    // The image already has a digest. The pods will show whether this digest exists.
     return { kind: 'resolved', image };
   }
 

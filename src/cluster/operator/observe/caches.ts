@@ -52,8 +52,9 @@ const isEcho = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
 
 /**
  * Handlers that call back with the keys of the custom resources that an object belonged to before the change or belongs
- * to after it. The next reconcile waits for the event of most own writes. It does not wait for the event of a sentinel
- * write, because mostly no work is left after it. The requeue rules cover the other cases.
+ * to after it. The next reconcile waits for the event of most own writes. The next reconcile does not wait for the
+ * event of a sentinel write, because such a write is usually the last work of a reconcile. The requeue rules cover the
+ * other cases.
  */
 function changeHandlers(changed: Changed, keys: (object: UntypedObject) => string[]) {
   const notify = (...versions: UntypedObject[]) => {

@@ -11,8 +11,8 @@ import { volumeState } from './data-services.ts';
 
 /**
  * Reads problems that Kubernetes reports only as Events, such as a quota that blocks a StatefulSet, or a volume that
- * cannot be provisioned or mounted. Events are not watched, because a cluster has too many. They are listed for objects
- * without another reported reason.
+ * cannot be provisioned or mounted. Events are not watched, because a cluster has too many. Events are listed only for
+ * objects without another reported reason.
  */
 export interface WarningEvents {
   readonly byUid: ReadonlyMap<string, WarningEvent>;

@@ -5,7 +5,8 @@ import { containersOf, containerTrouble, type PodTrouble } from './pod-trouble.t
 
 /**
  * Failures of containers that run between two restarts. A container that fails repeatedly runs for some time after each
- * restart, and its pod may be ready during this time. It counts as recovered only after it has run for a longer time.
+ * restart, and its pod may be ready during this time. Such a container counts as recovered only after it has run for a
+ * longer time.
  */
 
 /** The last failure of a container that runs again. */

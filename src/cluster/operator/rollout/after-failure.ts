@@ -36,7 +36,8 @@ export function afterFailure(
     };
     return changedSince(observed, config, { back, failed: noted, former }, now);
   }
-  // The stored templates of the active revision may have been deleted. Its running components are then not changed.
+  // The stored templates of the active revision may have been deleted. Without these templates, the running components
+  // of the active revision are not changed.
   const untouched = resource.status?.activeRevision !== undefined;
   return {
     ...TARGET_DEFAULTS,

@@ -27,7 +27,7 @@ export const DEFAULT_PATIENCE: Omit<Patience, 'deadlineMs'> = {
 /** A container in back-off that has restarted this often is not expected to start. */
 export const CRASH_LOOP_RESTARTS = 3;
 
-/** Errors of the registry, not of the image. They may be temporary. */
+/** Errors of the registry, not of the image. Such errors may be temporary. */
 const REGISTRY_TROUBLE =
   /\b(?:429|50[0234])\b|too ?many ?requests|internal server error|bad gateway|service unavailable|gateway time-?out|i\/o timeout|connection (?:refused|reset)|TLS handshake timeout|deadline exceeded|no such host|: EOF\b|unexpected EOF/i;
 /** Removes names of images, hosts and addresses, because a tag such as `:500` is not a response of the registry. */
@@ -77,7 +77,7 @@ const of = (...reasons: string[]): ReadonlySet<string> => new Set(reasons);
 
 /** docs/lifecycle.md shows this table. */
 export const FAILURE_RULES: readonly Rule[] = [
-  // The revision does not cause this symptom. It is resolved as soon as the policy is changed.
+  // The revision does not cause this symptom. The symptom disappears as soon as the policy is changed.
   {
     when: of('FieldsChangedByCluster'),
     seen: 'an admission policy or webhook of the cluster changes the pods that Berth writes',
@@ -152,7 +152,8 @@ export const FAILURE_RULES: readonly Rule[] = [
     reason: 'ImagePullFailed',
     lasts: { patience: 'imagePullMs', from: 'scheduledAt' },
   },
-  // The following symptoms may be temporary. They are reported at once, and are a failure at the deadline.
+  // The following symptoms may be temporary. A symptom of this kind is reported at once, and is a failure at the
+  // deadline.
   {
     when: of('CreateContainerError', 'RunContainerError'),
     seen: 'a container cannot be created or started',

@@ -5,7 +5,9 @@ import type { Symptom } from './symptoms.ts';
 
 /** Decides whether a rollout has failed. Pure: it depends on the symptoms, the start of the rollout and the current time. */
 
-/** Reasons that only state that a pod is still starting. They are reported only when no other reason is known. */
+/**
+ * Reasons that only state that a pod is still starting. Such a reason is reported only when no other reason is known.
+ */
 const VAGUE: ReadonlySet<string> = new Set([
   'ContainerCreating',
   'PodInitializing',
@@ -25,8 +27,8 @@ export interface RolloutFailure {
 export interface Judgement {
   readonly failure: RolloutFailure | null;
   /**
-   * A problem that delays the rollout and may be temporary. It is reported so that users can act before it becomes a
-   * failure.
+   * A problem that delays the rollout and may be temporary. The problem is reported so that users can act before the
+   * problem becomes a failure.
    */
   readonly trouble: RolloutFailure | null;
   /** When the next symptom becomes a failure if nothing changes before, in ms since the epoch. */

@@ -24,7 +24,7 @@ interface PinnedTemplate {
 type Images = Readonly<Partial<Record<'database' | 'cache', string>>>;
 
 /**
- * Returns the desired objects. Those of the data services have their pinned templates.
+ * Returns the desired objects. Objects of the data services have their pinned templates.
  * @param refused services whose spec is rejected. Running services keep their template whatever the spec requests
  */
 export function withPinnedTemplates(
@@ -140,8 +140,8 @@ const AS_WRITTEN = /^\{"hash":"([0-9a-f]{16})","inputs":"([0-9a-f]{16})","templa
 
 /**
  * Parses an annotation that is unchanged since `pinning` wrote it; null when the hash does not match the text. This
- * avoids the computation of the canonical form. It does not reduce security, because a person who edits the annotation
- * can choose both template and hash in either form.
+ * avoids the computation of the canonical form. The shortcut does not reduce security, because a person who edits the
+ * annotation can choose both template and hash in either form.
  */
 function pinnedAsWritten(text: string): Pinned | null {
   const [start = '', hash = '', inputs = ''] = AS_WRITTEN.exec(text) ?? [];

@@ -10,8 +10,9 @@ import { running, type Templates, wantedTemplates } from './template-selection.t
  * Selects the target.
  * - If the deployment is suspended, or has no image yet: the templates of the active revision (with no pods when
  * suspended), or nothing.
- * - Otherwise the stored templates of the desired revision and inputs. They are rendered and stored first if none are
- *   stored. Therefore an operator that renders differently restarts nothing, and a revert finds the old templates.
+ * - Otherwise the stored templates of the desired revision and inputs. If no such templates are stored, the operator
+ *   renders and stores them first. Therefore an operator that renders differently restarts nothing, and a revert finds
+ *   the old templates.
  * - If these templates have failed: the stored templates of the active revision, unchanged, so that its ReplicaSets are
  *   used again. A later change of source_config applies to the active revision in place.
  * - While the digest of the image is looked up: the current target.
@@ -49,8 +50,8 @@ function targetWithoutRollout({ resource, storedTemplates }: Observed): Target {
 }
 
 /**
- * The recorded failure of the desired revision. It is kept while the deployment is suspended. Without pods, the
- * templates differ (in the share of database connections) from those that are tried when the deployment runs again.
+ * The recorded failure of the desired revision. The failure is kept while the deployment is suspended. Without pods,
+ * the templates differ (in the share of database connections) from those that are tried when the deployment runs again.
  */
 function standingFailure(resource: ObservedResource): FailedRevision | null {
   const { failedRevision } = resource.status ?? {};

@@ -40,8 +40,8 @@ function podsAwaited(object: ChildObject, { pods }: Observed): readonly Observed
 }
 
 /**
- * What blocks the deletion of desired objects that were deleted. They can be created again only after the deletion
- * completes.
+ * What blocks the deletion of desired objects that were deleted. Deleted objects can be created again only after their
+ * deletion completes.
  */
 export function wantedHold(
   observed: Observed,

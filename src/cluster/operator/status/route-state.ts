@@ -100,9 +100,9 @@ export function routesSeen(
 }
 
 /**
- * Routes, by `childId`, that are kept although they are no longer desired. These are routes of the former kind to the
- * requested address. They are kept until the replacement is ready and the rollout is complete. A route to another
- * address is removed at once, because another deployment may use its host next.
+ * Routes, by `childId`, that are kept although they are no longer desired. These routes have the former kind and the
+ * requested address. The operator keeps them until the replacement is ready and the rollout is complete. A route to
+ * another address is removed at once, because another deployment may use its host next.
  */
 export function keptRoutes(observed: Observed, config: RenderConfig, complete: boolean): ReadonlySet<string> {
   const wanted = appUrl(observed.resource, config);

@@ -25,7 +25,7 @@ import {
 } from './deleted-services.ts';
 import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
 
-/** Input of the conditions DatabaseReady and CacheReady. These rules are part of findings.ts. */
+/** Input of the conditions DatabaseReady and CacheReady. The rules of both conditions are part of findings.ts. */
 export interface ServiceFacts {
   readonly observed: Observed;
   readonly failures: readonly Failure[];
@@ -78,7 +78,7 @@ function otherSize({ resource }: Observed, volume: VolumeState | undefined): str
   if (!takenBack) return larger;
   const has = larger === '' ? `; its volume has the requested ${capacity}` : larger;
   return (
-    `${has}. Its claim ${databaseName(resource)} still requests ${requested}, because Kubernetes does not lower ` +
+    `${has}. The claim ${databaseName(resource)} still requests ${requested}, because Kubernetes does not lower ` +
     `a request to the capacity. The expansion may still succeed`
   );
 }

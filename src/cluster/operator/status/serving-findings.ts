@@ -65,7 +65,10 @@ export function stillServing(observed: Observed, off: boolean): Finding {
 const apiOf = ({ resource, children }: Observed) =>
   children.get(childId('Deployment', componentName(resource, 'api')));
 
-/** Whether the Deployment of the api component is being deleted. Its pods may end at any moment. */
+/**
+ * Whether the Deployment of the api component is being deleted. Pods of a Deployment that is being deleted may end at
+ * any moment.
+ */
 function apiLeaves(observed: Observed): boolean {
   return apiOf(observed)?.metadata.deletionTimestamp !== undefined;
 }

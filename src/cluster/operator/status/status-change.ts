@@ -16,7 +16,7 @@ export function statusChange(
   return isVolumeAlone(before, after) ? 'none' : 'counts';
 }
 
-/** The first report of a volume with the requested size is not urgent. It is written with the next change. */
+/** The first report of a volume with the requested size is not urgent. This report is written with the next change. */
 function isVolumeAlone(before: ManagedDeploymentStatus | undefined, after: ManagedDeploymentStatus): boolean {
   const { volume, ...rest } = after;
   if (before === undefined || before.volume !== undefined || volume === undefined) return false;

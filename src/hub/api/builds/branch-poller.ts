@@ -41,7 +41,7 @@ export interface BranchPoller {
  * the deadline.
  */
 const CONCURRENCY = 8;
-/** Duration of a claim. It is longer than the deadline of a host plus the time to write the result. */
+/** Duration of a claim. The duration is longer than the deadline of a host plus the time to write the result. */
 const LEASE_SECONDS = 60;
 const TICK_MS = 2_000;
 const STOP_GRACE_MS = 2_000;
@@ -193,7 +193,8 @@ export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): 
       stopping.abort();
       stopped.resolve();
       await running;
-      // A poll that waits for a host is abandoned. Its claim expires, and another process polls the branch.
+      // A poll that waits for a host is abandoned. The claim of this poll expires, and another process polls the
+      // branch.
       await Promise.race([Promise.all(underWay), sleep(STOP_GRACE_MS, undefined, { ref: false })]);
     },
   };

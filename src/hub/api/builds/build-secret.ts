@@ -13,7 +13,7 @@ export interface GitCredential {
   readonly token: string;
 }
 
-/** Lifetime of the credentials. It is long enough for a build that waits in the queue and is retried. */
+/** Lifetime of the credentials. This lifetime is long enough for a build that waits in the queue and is retried. */
 const VALID_MS = 24 * 3600 * 1000;
 /** The docker config without credentials, for a registry that requires none. */
 const NO_CREDENTIALS = JSON.stringify({ auths: {} });

@@ -25,11 +25,11 @@ const pushTokenSchema = z
     token: z
       .string()
       .describe(
-        'Password for the registry. The password allows push and pull only in this repository. It is shown only once ' +
-          'and not stored.',
+        'Password for the registry. The password allows push and pull only in this repository. The password is shown ' +
+          'only once and not stored.',
       ),
     expires_at: timeSchema.describe(
-      'Expiry time. Expiry time of the credentials. The deletion of the deployment ' + 'ends them earlier.',
+      'Expiry time of the credentials. The credentials end earlier if the deployment is deleted.',
     ),
   })
   .describe('Short-lived credentials for the registry of the platform.');
@@ -89,7 +89,7 @@ export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
             deploymentId: record.id,
             actor: actorOf(request),
             reason: 'PushTokenIssued',
-            message: `Credentials to push images were issued. They expire at ${expires}.`,
+            message: `Credentials to push images were issued. The credentials expire at ${expires}.`,
             details: { expires_at: expires },
           },
         ]);

@@ -50,7 +50,7 @@ import { validatorCompiler } from './validation.ts';
  */
 const REQUEST_TIMEOUT_MS = 30_000;
 /**
- * Interval in milliseconds at which Node checks for late requests. They are closed at most this time after their
+ * Interval in milliseconds at which Node checks for late requests. A late request is closed at most this time after its
  * deadline.
  */
 const LATE_CHECK_MS = 1_000;
@@ -106,8 +106,8 @@ const CLIENT_GONE = 499;
 function logEnd(logger: Logger): OnRequestEnd {
   return (request, _, { status, ms }) => {
     const { access, url: route } = request.routeOptions.config;
-    // Requests of listeners are not logged at this level, because they renew their lease every few seconds. Their
-    // changes are in the history of the deployments.
+    // Requests of listeners are not logged at this level, because they renew their lease every few seconds. The history
+    // of the deployments contains the changes by listeners.
     const routine = access === 'public' || access?.scopes.includes('listeners:run');
     const level = isRead(request.method) || routine ? 'debug' : 'info';
     if (logger.isLevelEnabled?.(level) === false) return;

@@ -107,8 +107,8 @@ function admit(deps: ApiDeps, request: FastifyRequest, access: KeyedAccess, key:
 }
 
 /**
- * The authentication hook, which runs before the body is read. It waits only for lookups, because a promise in each
- * request costs time.
+ * The authentication hook, which runs before the body is read. The hook waits only for lookups, because a promise in
+ * each request costs time.
  */
 export function authenticate(deps: ApiDeps, limiter: RateLimiter) {
   const findKey = keyFinder(deps);

@@ -22,8 +22,8 @@ export function onDisconnect({ raw }: FastifyReply, then: () => void): void {
 }
 
 /**
- * A signal that aborts when the client disconnects or the server shuts down. It is already aborted if this has happened
- * before.
+ * A signal that aborts when the client disconnects or the server shuts down. The signal is already aborted if this has
+ * happened before.
  */
 export function disconnectSignal(reply: FastifyReply, closing: AbortSignal): AbortSignal {
   const gone = new AbortController();

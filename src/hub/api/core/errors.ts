@@ -19,7 +19,7 @@ declare module 'fastify' {
   }
 }
 
-/** The detail for the client. It is a sentence, or for 422 and 400 the fields with their errors. */
+/** The detail for the client. The detail is a sentence, or for 422 and 400 the fields with their errors. */
 export type ErrorDetail = string | readonly BodyIssue[];
 
 /** An error with the status and detail of its response. */
@@ -68,7 +68,7 @@ export function brokenRules(issues: readonly BodyIssue[]): ApiError {
   return new ApiError(400, shown(issues.map((issue) => ({ ...issue, loc: ['body', ...issue.loc] }))));
 }
 
-/** 404. 404: the object is missing, or belongs to another tenant. Both get the same response. */
+/** 404. 404: the object is missing, or belongs to another tenant. Both cases get the same response. */
 export function notFound(what: string): ApiError {
   return new ApiError(404, `The ${what} does not exist.`);
 }
@@ -144,7 +144,10 @@ const ofCluster = new WeakSet<FastifyRequest>();
 /** Whether the request failed because a cluster does not respond. */
 export const isOfCluster = (request: FastifyRequest): boolean => ofCluster.has(request);
 
-/** The only error handler. It logs errors of the server and responds with the information that the client may know. */
+/**
+ * The only error handler. The handler logs errors of the server and responds with the information that the client may
+ * know.
+ */
 export function errorHandler(logger: Logger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const answer = toApiError(error);

@@ -22,8 +22,8 @@ function decoded(literal: string): string {
 const place = (frames: readonly Frame[]) => ['body', ...frames.map(({ step }) => step)];
 
 /**
- * The first duplicate member, or the first object or list that is nested deeper than `maxDepth`. It reads the text
- * once, without recursion.
+ * The first duplicate member, or the first object or list that is nested deeper than `maxDepth`. The function reads the
+ * text once, without recursion.
  * @param text valid JSON
  */
 export function duplicateIssue(text: string, maxDepth: number): BodyIssue | null {

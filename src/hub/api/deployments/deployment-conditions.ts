@@ -5,7 +5,8 @@ import { deletionNote, withoutDeletionNote } from '../../../domain/deployment/de
 import type { DeploymentRecord } from '../../store/core/records.ts';
 
 /**
- * The conditions in a response. They are the conditions from the cluster, corrected by facts that only the hub knows.
+ * The conditions in a response. These conditions are the conditions from the cluster, corrected by facts that only the
+ * hub knows.
  */
 
 function condition(
@@ -78,7 +79,12 @@ function deletionReady(
 ): Condition {
   const asked = deletionMessage(isoTime(at), isoTime(record.purgeAfter ?? at));
   if (blind !== null) {
-    return condition('False', 'DeletionRequested', at, `${asked}. It is not observed now: ${blind[1]}`);
+    return condition(
+      'False',
+      'DeletionRequested',
+      at,
+      `${asked}. The deployment is not observed now: ${blind[1]}`,
+    );
   }
   const note = deletionNote(record.conditions);
   if (note === undefined) return condition('False', 'DeletionRequested', at, asked);
@@ -92,7 +98,8 @@ function removed(conditions: readonly Condition[], since: Date): Condition[] {
       'Unknown',
       'BeingDeleted',
       since,
-      `The deployment is being removed from its cluster. It was ${status} (${reason}) when it was last observed.`,
+      `The deployment is being removed from its cluster. The condition was ${status} (${reason}) at the last ` +
+        `observation.`,
     ),
     type,
   }));

@@ -35,7 +35,8 @@ const deleteQuery = z.strictObject({
     .describe(
       'true: remove the deployment at once, for a cluster that no longer exists. Berth does not wait for the cluster ' +
         'and skips a running grace period. For a deployment that was deleted with keep_workloads, other tenants can ' +
-        'then use its hosts, and its images are removed from the registry of the platform. Its workloads remain. ' +
+        'then use its hosts, and its images are removed from the registry of the platform. The workloads of this ' +
+        'deployment remain. ' +
         'Also requires the scope admin.',
     ),
   keep_workloads: booleanQuery
@@ -116,7 +117,8 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
         summary: 'Delete a deployment',
         description:
           'Starts the deletion. The status is AWAITING_DELETE until the cluster has no objects of the deployment. ' +
-          'Then the deployment no longer exists. During a configured grace period, nothing runs, all data is kept, ' +
+          'After that, the deployment no longer exists. During a configured grace period, nothing runs, all data is ' +
+          'kept, ' +
           'and restore cancels the deletion. A repeated request gets the same response and does not extend the ' +
           'grace period. The name is available at once.',
         params: deploymentParams,

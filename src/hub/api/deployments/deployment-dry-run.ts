@@ -10,8 +10,8 @@ import { customResourceOf, type ManifestChange } from './deployment-manifests.ts
 import { readableSecrets } from './deployment-secrets.ts';
 
 /**
- * The effect of a change on the cluster, for a dry run: the work item before the change and after it. Both are read in
- * the transaction of the change, which is then rolled back, so they match a real change.
+ * The effect of a change on the cluster, for a dry run: the work item before the change and after it. Both work items
+ * are read in the transaction of the change, which is then rolled back, so they match a real change.
  */
 
 /** The stored desired state of the cluster. The latest revision of a repository may still be unbuilt. */

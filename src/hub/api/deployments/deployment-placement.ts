@@ -8,7 +8,7 @@ import type { ListenerRecord } from '../../store/core/records.ts';
 import { chooseListener, type ServingListener } from '../../store/listeners/listeners.ts';
 import { brokenRules } from '../core/errors.ts';
 
-/** Selects the listener and the namespace of a new deployment. Both are fixed at creation. */
+/** Selects the listener and the namespace of a new deployment. The listener and the namespace are fixed at creation. */
 
 export interface Placement {
   readonly listener: ServingListener;

@@ -57,7 +57,7 @@ function configuredBy(config: SourceConfig): Configured {
 /** Size of the cache of presented values. */
 const configured = new WeakMap<SourceConfig, Configured>();
 
-/** The fields that depend only on source_config. They are most of a response. */
+/** The fields that depend only on source_config. These fields are most of a response. */
 function shownConfigured(config: SourceConfig): Configured {
   // Only frozen objects are cached, because other objects can change.
   if (!Object.isFrozen(config)) return configuredBy(config);

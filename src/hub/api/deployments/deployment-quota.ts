@@ -23,7 +23,7 @@ export interface QuotaRequest {
   /** null: the deployment is new and not stored yet. */
   readonly deploymentId: string | null;
   readonly sourceConfig: SourceConfig;
-  /** Names of the secrets. They determine which data services are external. */
+  /** Names of the secrets. The names determine which data services are external. */
   readonly secretNames: readonly string[];
 }
 

@@ -17,7 +17,7 @@ const eventSchema = z
     id: uuidSchema.describe('Id, a UUID.'),
     tenant_id: uuidSchema
       .nullable()
-      .describe('The tenant of the event, even if the tenant was deleted. null: the ' + 'platform.'),
+      .describe('The tenant of the event, even if the tenant was deleted. null: the platform.'),
     deployment_id: uuidSchema.nullable().describe('The deployment of the event, if any.'),
     revision_id: uuidSchema.nullable().describe('The revision of the event, if any.'),
     at: timeSchema.describe('Time of the event.'),
@@ -77,8 +77,9 @@ function tenantEvents(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['events'],
         summary: 'List events of the tenant',
         description:
-          'Returns the history of a tenant, newest first. It includes events of deployments, keys, quotas and all ' +
-          'other objects. An admin key of the platform without a tenant reads the history of all tenants and of ' +
+          'Returns the history of a tenant, newest first. The history includes events of deployments, keys, quotas ' +
+          'and all other objects. An admin key of the platform without a tenant reads the history of all tenants ' +
+          'and of ' +
           'the platform, including deleted tenants.',
         querystring: pageOnly,
         response: { 200: eventListSchema, ...errorAnswers() },

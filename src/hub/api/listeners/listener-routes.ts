@@ -25,7 +25,7 @@ const listQuery = z.strictObject({
   compute_type: computeTypeSchema.optional(),
   status: csvQuery(z.enum(LISTENER_STATUSES))
     .optional()
-    .describe('Return only listeners with one of these statuses, ' + 'separated by commas.'),
+    .describe('Return only listeners with one of these statuses, separated by commas.'),
 });
 
 const READ = { scopes: ['deployments:read', 'listeners:run'] } as const;

@@ -4,8 +4,8 @@
  */
 export interface WorkHints {
   /**
-   * A ticket for the current time. It must be taken before the query for work, so that no notification between query
-   * and wait is missed.
+   * A ticket for the current time. The ticket must be taken before the query for work, so that no notification between
+   * query and wait is missed.
    */
   ticket(listenerId: string): number;
   /**

@@ -31,10 +31,10 @@ const options = z.strictObject({
   component: z
     .enum(LOGGED_COMPONENTS)
     .optional()
-    .describe('Return only lines of this component. Default: lines of ' + 'all components.'),
+    .describe('Return only lines of this component. Default: lines of all components.'),
   revision_id: uuidSchema
     .optional()
-    .describe('Return only lines of pods of this revision. Default: lines of all ' + 'revisions.'),
+    .describe('Return only lines of pods of this revision. Default: lines of all revisions.'),
   since: z.iso
     .datetime({ offset: true })
     .max(40)

@@ -94,10 +94,10 @@ const listQuery = z.strictObject({
   ...pageQuery,
   status: csvQuery(z.enum(REVISION_STATUSES))
     .optional()
-    .describe('Return only revisions with one of these statuses, ' + 'separated by commas.'),
+    .describe('Return only revisions with one of these statuses, separated by commas.'),
   remote_reconciled: booleanQuery
     .optional()
-    .describe('Return only revisions that have (true) or have not (false) ' + 'reached a final status.'),
+    .describe('Return only revisions that have (true) or have not (false) reached a final status.'),
 });
 
 /** `/v2/deployments/{id}/revisions`. */

@@ -89,8 +89,8 @@ export function keyFinder(deps: ApiDeps): (given: string) => Key | Promise<Key |
   const { database, internalKey } = deps;
   const cache = new Map<string, Remembered>();
   /**
-   * Unknown keys, and the time until which the result is valid. They are cached separately, so that guessed keys evict
-   * no valid keys.
+   * Unknown keys, and the time until which the result is valid. Unknown keys are cached separately, so that guessed
+   * keys evict no valid keys.
    */
   const unknown = new Map<string, number>();
   const mayExist = formCheck(deps);

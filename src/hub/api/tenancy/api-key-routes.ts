@@ -63,7 +63,7 @@ const madeKeySchema = z
     key: z
       .string()
       .describe(
-        'The key, for the header X-Api-Key. It is shown only once, because Berth stores only ' + 'its hash.',
+        'The key, for the header X-Api-Key. The key is shown only once, because Berth stores only its hash.',
       ),
   })
   .describe('The created API key.');

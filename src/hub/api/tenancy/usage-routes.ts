@@ -19,7 +19,8 @@ const usageSchema = z
         being_deleted: z
           .int()
           .describe(
-            'Number of deployments that are being deleted. Their volumes count until the deletion ends.',
+            'Number of deployments that are being deleted. The volumes of these deployments count until the deletion ' +
+              'ends.',
           ),
         cpu: z.number().describe('Requested cores at full scale, including databases and caches.'),
         memory_mb: z.int().describe('Requested memory at full scale in MiB, including databases and caches.'),

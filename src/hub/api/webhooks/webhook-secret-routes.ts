@@ -28,8 +28,8 @@ const secretSchema = z
     secret: z
       .string()
       .describe(
-        'The secret. Use it as the webhook secret of GitHub, or as the secret token or signing token of GitLab. It ' +
-          'is shown only once.',
+        'The secret. Use it as the webhook secret of GitHub, or as the secret token or signing token of GitLab. The ' +
+          'secret is shown only once.',
       )
       .meta({ examples: ['whsec_'] }),
     former_valid_until: timeSchema

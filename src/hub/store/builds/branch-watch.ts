@@ -113,7 +113,7 @@ export interface DueBranch {
   readonly provider: GitProvider | null;
   /** The state when the branch became due. */
   readonly watch: BranchWatch | null;
-  /** End of the claim, in the format of the database. It is equal for all branches of one claim. */
+  /** End of the claim, in the format of the database. This time is equal for all branches of one claim. */
   readonly claimedUntil: string;
 }
 

@@ -172,7 +172,7 @@ export async function updateIntegration(
     .from(integrations)
     .where(own(tenantId, id))
     // A new token needs the stronger lock, which waits for deployments that are about to refer to the integration.
-    // Their builds use the new token or are found below.
+    // Builds of these deployments use the new token or are found below.
     .for(change.token === undefined ? 'no key update' : 'update');
   if (before === undefined) return null;
   const renamed = change.name !== undefined && change.name !== before.name;

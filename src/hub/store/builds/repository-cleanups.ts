@@ -17,7 +17,10 @@ export interface RepositoryCleaning {
   readonly attempts: number;
 }
 
-/** A cleanup for the deployments `d` with the ids $1. They got another image, so an earlier image may be unused. */
+/**
+ * A cleanup for the deployments `d` with the ids $1. These deployments got another image, so an earlier image may be
+ * unused.
+ */
 const ENQUEUE = `
 INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name)
 SELECT id, tenant_id, app_name FROM deployments WHERE id = ANY($1::uuid[]) ORDER BY id

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
-import { NOBODY } from '../../../domain/scheduling/turns.ts';
+import { NO_GROUP } from '../../../domain/scheduling/turns.ts';
 import { connectionConfig, describeTarget, jsonAsText, type PoolClient, typeParsers } from './connection.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
@@ -336,7 +336,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
 
   let closing: Promise<void> | null = null;
-  const platform = scope(PLATFORM, NOBODY);
+  const platform = scope(PLATFORM, NO_GROUP);
   return {
     forTenant(tenantId) {
       if (!UUID_PATTERN.test(tenantId)) throw new TypeError('failed to set the tenant: its id is not a UUID');

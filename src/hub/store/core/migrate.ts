@@ -22,8 +22,8 @@ const FOLDER = fileURLToPath(new URL('../migrations', import.meta.url));
 const SCHEMA = 'berth_migrations';
 const TABLE = 'applied';
 /**
- * The number of the advisory lock. It must differ from the numbers of other programs. It is the word "berth" on the
- * keys of a telephone.
+ * The number of the advisory lock, which must differ from the numbers of other programs. The digits are the word
+ * "berth" on the keys of a telephone.
  */
 const ADVISORY_LOCK = 23_784;
 const MIN_SERVER_VERSION = 15;

@@ -25,7 +25,7 @@ export interface SealedSecrets {
 export interface DeploymentRecord extends Deployment {
   /** The status, derived when the record is read (see status.ts). */
   status: DeploymentStatus;
-  /** That of the latest revision; before the first revision, the value as it was sent. */
+  /** The source_revision_config of the latest revision; before the first revision, the value as it was sent. */
   sourceRevisionConfig: SourceRevisionConfig;
   /** Secrets of the latest revision; before the first revision, the secrets as they were sent. null: none. */
   secrets: SealedSecrets | null;

@@ -19,14 +19,14 @@ const FIND = `SELECT ${DEPLOYMENT_COLUMNS} FROM deployments d ${JOINED} WHERE d.
 const LOCK = 'SELECT id FROM deployments WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
 
 /**
- * Caches the parsed JSON of some thousand deployments. It takes some tens of MiB, including all objects that refer to
- * the values.
+ * Caches the parsed JSON of some thousand deployments. The cache takes some tens of MiB, including all objects that
+ * refer to the values.
  */
 const REMEMBERED_CHARACTERS = 2 ** 20;
 
 const polled = new PolledJson(JSON_COLUMNS, REMEMBERED_CHARACTERS);
 
-/** Parses a row that is read repeatedly. JSON values may be shared with an earlier read. They are then frozen. */
+/** Parses a row that is read repeatedly. JSON values may be shared with an earlier read. Shared values are frozen. */
 export const polledRecord = (row: DeploymentTexts): DeploymentRecord =>
   toDeploymentRecord(polled.parse(row) as DeploymentRow);
 

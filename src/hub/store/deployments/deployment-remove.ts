@@ -47,7 +47,7 @@ interface Ending {
    * Whether objects may be left in the cluster. The tombstone is then purge work for the listener, in case it returns.
    */
   readonly due: boolean;
-  /** Whether workloads may have run. They are kept if the request asked for it. */
+  /** Whether workloads may have run. The workloads are kept if the request asked for it. */
   readonly ran: boolean;
 }
 
@@ -59,7 +59,8 @@ const CLEAN: Ending = {
 };
 /** The end of deployments that were deleted with keep_workloads, used instead of CLEAN. */
 const LEFT =
-  'Berth no longer manages %s. Its workloads remain in the cluster. Hosts that are still routed there remain ' +
+  'Berth no longer manages %s. The workloads of the deployment remain in the cluster. Hosts that are still routed ' +
+  'there remain ' +
   'reserved until a deletion with force frees them.';
 const NEVER_THERE: Ending = {
   reason: 'Deleted',
@@ -171,7 +172,7 @@ async function forgetKept(
   if (left.length === 0 && hosts.length === 0) return false;
   const freed =
     hosts.length === 0 ? '' : ` Hosts that are now available to other deployments: ${hosts.join(', ')}.`;
-  const message = `Its kept hosts and its images in the platform's registry are released.${freed}`;
+  const message = `The kept hosts of the deployment and its images in the platform's registry are released.${freed}`;
   await appendEvents(transaction, [
     { tenantId, deploymentId, actor, reason: 'Forgotten', message, details: { freed_hosts: hosts } },
   ]);

@@ -20,9 +20,9 @@ export function routeHost(sourceConfig: SourceConfig): string | null {
 
 /**
  * The end of a statement whose CTE `d` has written the deployment's row, with its `former_status` (null: the deployment
- * is new). It writes new secrets, the revision, if any, the event and the notification for the listener, and returns
- * the record. $1 to $15 are `tailValues`. The parameters of the statement itself follow. The row is new or locked, so
- * max(number) + 1 is safe.
+ * is new). This end writes new secrets, the revision, if any, the event and the notification for the listener, and
+ * returns the record. $1 to $15 are `tailValues`. The parameters of the statement itself follow. The row is new or
+ * locked, so max(number) + 1 is safe.
  */
 export const WRITE_TAIL = `
 added AS (

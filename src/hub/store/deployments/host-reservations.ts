@@ -6,8 +6,8 @@ import type { Transaction } from '../core/database.ts';
  * tenant gets such a host when an operator that has seen the new generation observes no route with it, or when the
  * record is removed. A host that no cluster has received is available at once. This is independent of acknowledgements
  * and other progress, so that a volume that cannot grow does not delay it. The hosts of a deployment that was deleted
- * with keep_workloads are still routed in the cluster, but no longer observed. They remain reserved, except for the
- * same tenant, until an admin frees them. The same tenant may use them again, because it owns the routes. Each
+ * with keep_workloads are still routed in the cluster, but no longer observed. Such hosts remain reserved, except for
+ * the same tenant, until an admin frees them. The same tenant may use them again, because it owns the routes. Each
  * statement runs after the statement that writes the deployment's route_host, never within it, so that a transaction
  * that waited there for the host sees the reservations.
  */

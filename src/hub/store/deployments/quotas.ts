@@ -167,8 +167,8 @@ export interface SharedUsage {
 const SHARE = `${SHARES} WHERE d.tenant_id = $1 AND d.id = $2`;
 
 /**
- * The size of the volume that counts for a deployment, in GiB. It counts until the deployment is gone. 0: the
- * deployment has no volume, or does not exist.
+ * The size of the volume that counts for a deployment, in GiB. This size counts until the deployment no longer exists.
+ * 0: the deployment has no volume, or does not exist.
  */
 export async function readVolumeGi(
   transaction: Transaction,

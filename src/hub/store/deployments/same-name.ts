@@ -3,7 +3,9 @@ import type { Reader } from '../core/database.ts';
 import { sql } from '../core/drizzle.ts';
 import { UniqueViolation } from '../core/errors.ts';
 
-/** SQL of the normalized form of a stored name. It is that of normalizedName, without the trimming of spaces. */
+/**
+ * SQL of the normalized form of a stored name. This form is the form of normalizedName, without the trimming of spaces.
+ */
 const composed = (column: string) =>
   `translate(normalize(${column}), '${SPACE_CHARACTERS}', '${' '.repeat(SPACE_CHARACTERS.length)}')`;
 

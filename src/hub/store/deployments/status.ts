@@ -31,9 +31,9 @@ const unknownIf = (unwatched: string) =>
 export const DEPLOYMENT_STATUS = `CASE WHEN ${unknownIf(`NOT ${WATCHED}`)} THEN 'UNKNOWN' ELSE d.recorded_status END`;
 
 /**
- * Deployment.status according to the history. There, UNKNOWN begins when the loss of the listener is written, a few
- * seconds after reads show it. A namespace that cannot be read causes no event. The events of a deployment therefore
- * form a chain, in which each event begins with the status in which the previous event ended.
+ * Deployment.status according to the history. In the history, UNKNOWN begins when the loss of the listener is written,
+ * a few seconds after reads show it. A namespace that cannot be read causes no event. The events of a deployment
+ * therefore form a chain, in which each event begins with the status in which the previous event ended.
  */
 export const HISTORY_STATUS = `CASE WHEN ${unknownIf('l.loss_recorded')} THEN 'UNKNOWN' ELSE d.recorded_status END`;
 
@@ -45,9 +45,9 @@ const UNKNOWN = unknownIf(`(d.listener_id IN (${LOST_LISTENERS}) OR d.listener_i
   AND EXISTS (SELECT FROM listeners l WHERE l.id = d.listener_id AND (${UNOBSERVED_REASON}) IS NOT NULL))`);
 
 /**
- * The condition that Deployment.status is `status`. It needs only `d`. The few listeners that are lost or cannot read
- * some namespaces are looked up once, so that the index on recorded_status applies, and UNKNOWN costs nothing without
- * such listeners.
+ * The condition that Deployment.status is `status`. The condition needs only the table alias `d`. The few listeners
+ * that are lost or cannot read some namespaces are looked up once, so that the index on recorded_status applies, and
+ * UNKNOWN costs nothing without such listeners.
  */
 export function statusIs(status: DeploymentStatus): string {
   if (status === 'UNKNOWN') return `(EXISTS (${LOST_LISTENERS}) OR EXISTS (${PARTLY_BLIND})) AND ${UNKNOWN}`;

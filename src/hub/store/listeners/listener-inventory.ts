@@ -72,7 +72,7 @@ RETURNING ${RETURNING}`;
 /** The observation is no longer valid. */
 const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
   conditions = coalesce((SELECT jsonb_agg(c || jsonb_build_object('status', 'Unknown', 'reason', 'Reconciling',
-    'message', 'The custom resource is missing in the cluster. It is applied again.',
+    'message', 'The custom resource is missing in the cluster. The listener applies the resource again.',
     'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
     FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
 
@@ -144,11 +144,11 @@ const EVENTS: Readonly<Record<string, { reason: Reason; message: string }>> = {
     reason: 'ObjectCorrected',
     message:
       'The custom resource differs from the desired state, or lacks its environment or the credentials of its build. ' +
-      'It is applied again.',
+      'The listener applies the resource again.',
   },
   missing: {
     reason: 'ObjectRecreated',
-    message: 'The custom resource is missing in the cluster. It is applied again.',
+    message: 'The custom resource is missing in the cluster. The listener applies the resource again.',
   },
   unseen: { reason: 'Reconciling', message: 'The custom resource is missing in the cluster.' },
 };

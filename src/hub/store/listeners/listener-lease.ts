@@ -107,7 +107,8 @@ export async function handOutAgain(transaction: Transaction, listenerId: string)
 
 /**
  * Moves deployments without a requested namespace to the listener's default namespace, if they were created before the
- * listener first reported its namespaces. They are not in the cluster, because without a lease, no work was handed out.
+ * listener first reported its namespaces. Such deployments are not in the cluster, because without a lease, no work was
+ * handed out.
  */
 const PLACE_WAITING = `
 UPDATE deployments SET namespace = $2
@@ -131,8 +132,8 @@ export interface LeaseTimes {
   /** Time for which the cluster counts as observed. After this time, its deployments become UNKNOWN. */
   readonly observedSeconds: number;
   /**
-   * Time for which only the holder can use the lease. It is shorter, so that a killed holder is replaced before
-   * deployments become UNKNOWN.
+   * Time for which only the holder can use the lease. This time is shorter than the lease, so that a killed holder is
+   * replaced before deployments become UNKNOWN.
    */
   readonly heldSeconds: number;
 }

@@ -28,8 +28,8 @@ export interface DueApply {
   /** The tenant's own quotas, which replace those of the policy. */
   tenantQuotas: Partial<TenantQuotas>;
   /**
-   * Environments to remove, which may still exist. They belong to revisions before the last ten that are neither
-   * desired nor active.
+   * Environments to remove, which may still exist. These environments belong to revisions before the last ten that are
+   * neither desired nor active.
    */
   staleRevisions: number[];
 }

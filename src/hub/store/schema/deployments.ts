@@ -28,8 +28,8 @@ const time = (name: string) => timestamp(name, { withTimezone: true });
 const amount = (name: string) => bigint(name, { mode: 'number' });
 
 /**
- * The tracing project of a deployment. It is created with the deployment under the same name, and may outlive the
- * deployment.
+ * The tracing project of a deployment. The project is created with the deployment under the same name, and may outlive
+ * the deployment.
  */
 export const tracingProjects = pgTable(
   'tracing_projects',
@@ -70,7 +70,7 @@ export const deployments = pgTable(
     deploymentType: text('deployment_type').$type<DeploymentType>(),
     /** As sent. Unset fields are null. */
     sourceConfig: jsonb('source_config').$type<SourceConfig>().notNull(),
-    /** That of the latest revision; before the first revision, the value as it was sent. */
+    /** The source_revision_config of the latest revision; before the first revision, the value as it was sent. */
     sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
     /** Secrets of the latest revision; before the first revision, the secrets as they were sent. null: no secrets. */
     secretsId: uuid('secrets_id'),
@@ -268,8 +268,8 @@ export const secretSets = pgTable(
 );
 
 /**
- * A tombstone of a deployment that has no more objects in its cluster. It is kept for 30 days, so that leftover objects
- * are recognized.
+ * A tombstone of a deployment that has no more objects in its cluster. The row is kept for 30 days, so that leftover
+ * objects are recognized.
  */
 export const tombstones = pgTable(
   'tombstones',
@@ -283,7 +283,10 @@ export const tombstones = pgTable(
     namespace: text().notNull(),
     /** The generation of the deployment when it was removed. */
     generation: integer().notNull(),
-    /** Numbers of the revisions that had an environment. They are stored because the listener may not list Secrets. */
+    /**
+     * Numbers of the revisions that had an environment. The numbers are stored because the listener may not list
+     * Secrets.
+     */
     envRevisions: integer('env_revisions').array().notNull().default([]),
     /**
      * Whether the deployment was deleted with keep_workloads. If one of its objects is found, only the custom resource
@@ -337,8 +340,8 @@ export const leavingHosts = pgTable(
 );
 
 /**
- * Hosts of deployments that were deleted with keep_workloads. Their routes are in the cluster and are no longer
- * observed (hub/store/deployments/host-reservations.ts). The table has no foreign keys, because the rows outlive
+ * Hosts of deployments that were deleted with keep_workloads. The routes of these hosts are in the cluster and are no
+ * longer observed (hub/store/deployments/host-reservations.ts). The table has no foreign keys, because the rows outlive
  * deployment and tenant.
  */
 export const keptHosts = pgTable(

@@ -3,8 +3,8 @@ import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } fro
 import { tenants } from './tenancy.ts';
 
 /**
- * Append-only history, with the author of each change, and the reason of each change of status. It never contains a
- * secret, and outlives the deployment.
+ * Append-only history, with the author of each change, and the reason of each change of status. The history never
+ * contains a secret, and outlives the deployment.
  */
 export const events = pgTable(
   'events',

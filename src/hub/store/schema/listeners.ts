@@ -38,7 +38,7 @@ export const listeners = pgTable(
     lastSeenAt: timestamp('last_seen_at', { withTimezone: true }),
     /** Whether a listener has held the lease at least once. */
     everSeen: boolean('ever_seen').notNull().default(false),
-    /** Whether an event has recorded the loss of the lease. It becomes false when the listener returns. */
+    /** Whether an event has recorded the loss of the lease. The value becomes false when the listener returns. */
     lossRecorded: boolean('loss_recorded').notNull().default(false),
     /**
      * Whether the listener has reconnected and has not sent a complete inventory yet, so that the cluster is not

@@ -26,7 +26,7 @@ export interface OutboxMessage {
     /** Whether an attempt got no response, so that the backend may still process it. */
     readonly unanswered?: boolean;
   };
-  /** Number of attempts, including the current attempt. It shows whether the claim is still valid. */
+  /** Number of attempts, including the current attempt. The number shows whether the claim is still valid. */
   readonly attempts: number;
 }
 

@@ -13,8 +13,8 @@ export interface TenantObstacles {
   /** Number of listeners of the tenant. */
   readonly listeners: number;
   /**
-   * Number of deployments that were deleted with keep_workloads and not released since then. Their hosts and images are
-   * reserved for the tenant.
+   * Number of deployments that were deleted with keep_workloads and not released since then. Hosts and images of these
+   * deployments are reserved for the tenant.
    */
   readonly kept: number;
 }
