@@ -30,7 +30,7 @@ function describe({ table, keyId, problem }: UnusableKey): string {
 /**
  * Rejects a start with keys that cannot decrypt the stored data. Without this check, clients would see secrets as
  * missing. A key that is declared lost causes a warning instead.
- * @throws ConfigError that names every such key
+ * @throws ConfigError that names every missing key
  */
 export async function checkEncryptionKeys(
   database: Database,

@@ -21,7 +21,7 @@ function environmentOf({ path, caFile }: BuilderSettings): Record<string, string
 
 /**
  * Starts the local builder.
- * @throws Error when it is not allowed, or the cluster cannot be reached
+ * @throws Error when the configuration does not allow the local builder, or the cluster cannot be reached
  */
 export async function startBuilder({ config, logger, version }: RoleContext): Promise<RunningRole> {
   const settings = builderSettings(config.clusterEnvironment);

@@ -152,7 +152,8 @@ function writeFolder(folder: string, exported: Exported): void {
   const files = asFolder(exported);
   for (const { name, text } of files) writeFileSync(join(folder, name), text);
   console.error(
-    `${folder}: ${exported.objects.length} objects of revision ${exported.revision}. How to use them without Berth: ${join(folder, 'README.md')}`,
+    `${folder}: ${exported.objects.length} objects of revision ${exported.revision}. How to use the objects without ` +
+      `Berth: ${join(folder, 'README.md')}`,
   );
 }
 

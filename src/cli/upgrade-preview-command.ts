@@ -17,8 +17,8 @@ Lists, for each deployment of the cluster, the differences between the pods of t
 upgrade restarts nothing, because pods are created from the templates that were stored with their revision. The listed
 changes take effect at the next revision of the deployment, and for database and cache when their settings change. Lines
 that begin with "with the upgrade" take effect at once.
-Lines that begin with "would be refused" name each field that this version rejects, and the reason. Pods with such a field
-keep running. This version rejects the field when it changes, or when a new revision is created.
+Lines that begin with "would be refused" name each field that this version rejects, and the reason. Pods with a rejected
+field keep running. This version rejects the field when it changes, or when a new revision is created.
 Run the new version before you install it, with the settings of the operator and a kubeconfig with its rights. The command
 changes nothing.
 

@@ -55,12 +55,13 @@ export const BUILD_SETTINGS = {
   ),
   BERTH_BUILD_CA_CONFIG_MAP: setting(
     dnsSubdomainSchema.optional(),
-    'ConfigMap in the namespace of builds with a ca.crt (PEM) that is trusted for registries and git hosts, in addition to the usual authorities. The local builder ignores it',
+    'ConfigMap in the namespace of builds with a ca.crt (PEM) that is trusted for registries and git hosts, in ' +
+      'addition to the usual authorities. The local builder ignores this setting',
     OPERATOR,
   ),
   BERTH_BUILD_PROXY: setting(
     baseUrl,
-    'HTTP proxy for pulls, pushes and the commands of Dockerfiles. Git hosts are called without it',
+    'HTTP proxy for pulls, pushes and the commands of Dockerfiles. Git hosts are called without the proxy',
     OPERATOR,
   ),
   BERTH_BUILD_NO_PROXY: setting(

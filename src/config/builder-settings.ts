@@ -75,7 +75,8 @@ export const BUILDER_SETTINGS = {
   ),
   BERTH_BUILDER_CLIENT_CA: setting(
     optional,
-    'PEM file of the authority that issued the kubelet client certificate of the API server. Only clients with such a certificate can read logs. Required if BERTH_BUILDER_HOST is not a loopback address',
+    'PEM file of the authority that issued the kubelet client certificate of the API server. Only clients with a ' +
+      'certificate of this authority can read logs. Required if BERTH_BUILDER_HOST is not a loopback address',
     BUILDER,
   ),
 } as const satisfies Record<string, Setting>;

@@ -10,8 +10,8 @@ export const CLUSTER_SETTINGS = {
   BERTH_HUB_URL: setting(baseUrl, 'URL of the API, for a listener in its own process', ['listener']),
   BERTH_HUB_CA: setting(
     optional,
-    'PEM file of the certificate authorities for an https hub. These authorities replace the authorities that Node ' +
-      'trusts',
+    'PEM file of the certificate authorities for an https hub. The authorities of this file replace the authorities ' +
+      'that Node trusts',
     ['listener'],
   ),
   BERTH_LISTENER_ID: setting(z.uuid().default(PLATFORM_LISTENER_ID), 'id of this listener', ['listener']),
@@ -78,7 +78,7 @@ export const CLUSTER_SETTINGS = {
   BERTH_STORAGE_CLASS: setting(optional, 'StorageClass of database volumes', CLUSTER),
   BERTH_NETWORK_ISOLATION: setting(
     flag,
-    'true: create a default-deny NetworkPolicy for each app. Unset: true in cloud mode, where it cannot be false',
+    'true: create a default-deny NetworkPolicy for each app. Unset: true in cloud mode, where false is not allowed',
     CLUSTER,
   ),
   BERTH_CLOSED_NETWORKS: setting(

@@ -57,7 +57,7 @@ export const HUB_SETTINGS = {
   ),
   BERTH_LOST_ENCRYPTION_KEYS: setting(
     csv,
-    'ids of lost encryption keys. The API starts although it cannot decrypt their data',
+    'ids of lost encryption keys. The API starts although it cannot decrypt the data of these keys',
     HUB,
   ),
   BERTH_BOOTSTRAP_API_KEY: secret(

@@ -144,7 +144,10 @@ export function builderSettings(environment: NodeJS.ProcessEnv = process.env) {
 }
 export type BuilderSettings = ReturnType<typeof builderSettings>;
 
-/** Name of the setting that contains the kubeconfig of the listener. If no such setting is set, the recommended one. */
+/**
+ * Name of the setting that contains the kubeconfig of the listener. If no setting with a kubeconfig is set, the result
+ * is the recommended setting.
+ */
 export function listenerKubeconfigSetting(environment: NodeJS.ProcessEnv = process.env): string {
   const settings = ['BERTH_LISTENER_KUBECONFIG', 'BERTH_KUBECONFIG'];
   return settings.find((name) => Boolean(environment[name])) ?? 'KUBECONFIG';

@@ -6,7 +6,7 @@ import { isPublicAddress } from '../domain/net/networks.ts';
 /**
  * Resolves hosts that a tenant may have chosen. The resolver queries the name servers directly. The system resolver
  * uses one of a few threads for each query, and a name whose servers do not respond would block a thread. A tenant may
- * own such a name.
+ * own a name whose servers do not respond.
  */
 
 export interface LookupOptions {

@@ -34,7 +34,10 @@ export interface ClusterMetrics {
   queue(controller: Controller, queue: Queue): void;
   /** Sets the caches of this leadership term and drops the previous caches. */
   watches(role: ClusterRole, stats: () => readonly WatchStats[]): void;
-  /** Sets whether this process is active. When it becomes inactive, the queues and caches of its term are dropped. */
+  /**
+   * Sets whether this process is active. When the process becomes inactive, the queues and caches of the ended term are
+   * dropped.
+   */
   leading(role: ClusterRole, leads: boolean): void;
   /** Counts a change in the cluster by its kind. */
   action(kind: string): void;

@@ -32,7 +32,10 @@ const LISTS = [
 const isOfLater = ({ restartPolicy }: { readonly restartPolicy?: string | null | undefined }) =>
   restartPolicy === 'OnFailure' || restartPolicy === 'Never';
 
-/** Whether a spec uses a feature that some supported clusters lack. If not, its resource need not be checked. */
+/**
+ * Whether a spec uses a feature that some supported clusters lack. If not, the resource of the deployment need not be
+ * checked.
+ */
 export const asksForLater = (spec: ResourceSpec): boolean =>
   LISTS.some(([field]) => (spec[field] ?? []).some(isOfLater));
 

@@ -103,7 +103,7 @@ async function send(url: URL, request: Request, isStream: boolean): Promise<Resp
   }
 }
 
-/** Sends a request. Retries it if the request is idempotent or was not executed. */
+/** Sends a request. Retries the request if it is idempotent or was not executed. */
 async function sendPatiently(
   url: URL,
   request: Request,

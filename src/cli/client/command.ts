@@ -19,7 +19,7 @@ export interface ClientSettings {
   readonly tenantId: string | undefined;
 }
 
-/** Exit codes. Scripts depend on these values. */
+/** Exit codes. Scripts depend on these exit codes. */
 const EXIT = { reached: 0, failed: 1, usage: 2, unknown: 3, interrupted: 130 } as const;
 
 const OPTIONS_HELP = `

@@ -7,8 +7,8 @@ import { findRevisionId, lookUpDeployment } from './lookup.ts';
 
 export const LOGS_HELP = `usage: berth logs DEPLOYMENT [OPTIONS]
 
-Prints the output of the pods of a deployment, and of its database and cache. Berth reads it from the cluster and does not
-store it.
+Prints the output of the pods of a deployment, and of its database and cache. Berth reads logs from the cluster
+and does not store them.
 
   --component NAME      api, queue, orchestrator, executor, database or cache; default: all
   --revision REVISION   only pods of this revision: an id or a number

@@ -26,8 +26,8 @@ export interface Outcome {
 }
 
 /**
- * Reasons of a failed rollout. Only these reasons show a failed change of source_config, because such a change has no
- * revision.
+ * Reasons of a failed rollout. A change of source_config has no revision, so only these reasons show that such a change
+ * failed.
  */
 const ROLLOUT_ENDS: ReadonlySet<string> = new Set(['RolledBack', 'RolloutFailed']);
 

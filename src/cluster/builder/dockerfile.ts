@@ -15,10 +15,10 @@ const PORT = 8000;
 export interface DockerfileInput {
   readonly config: WorkflowConfig;
   readonly baseImages: BaseImages;
-  /** source_config.install_command and build_command. These commands replace the commands of the configuration. */
+  /** source_config.install_command and build_command, which replace the commands of the configuration. */
   readonly installCommand?: string | undefined;
   readonly buildCommand?: string | undefined;
-  /** Names of the files next to the configuration. These files determine how dependencies are installed. */
+  /** Names of the files next to the configuration, which determine how dependencies are installed. */
   readonly files: readonly string[];
   /** Text of `package.json` or `requirements.txt`; absent: it was not read. */
   readonly manifest?: string | undefined;

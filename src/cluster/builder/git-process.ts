@@ -128,7 +128,7 @@ export function gitOf(settings: GitSettings): Git {
 
 function runGit(args: readonly string[], env: Record<string, string>, run: GitRun): Promise<GitResult> {
   return new Promise((resolve, reject) => {
-    // git gets its own process group, so that git-remote-https can be killed with it.
+    // git gets a separate process group, so that git-remote-https can be killed together with git.
     const child = spawn('git', args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     let stderr = '';

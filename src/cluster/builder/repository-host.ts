@@ -7,9 +7,8 @@ import { authorities } from './authorities.ts';
 import { StepFailure } from './step-failure.ts';
 
 /**
- * Finds the actual location of a repository: resolves its name once, checks the addresses, and follows redirects
- * within the host. Git itself then follows no redirect and resolves no name, so the location cannot change between
- * check and use.
+ * Finds the actual location of a repository: resolves its name once, checks the addresses, and follows redirects within
+ * the host. Git itself follows no redirect and resolves no name, so the location cannot change between check and use.
  */
 
 export interface HostSettings {

@@ -39,7 +39,9 @@ export const workflowConfigSchema = z
       .max(100)
       .optional()
       .describe('Program and arguments that start the application, instead of entrypoint.'),
-    install: command.optional().describe('Installs dependencies; install_command overrides it.'),
+    install: command
+      .optional()
+      .describe('Command that installs dependencies, unless install_command is set.'),
     build: command.optional().describe('Builds the application; build_command overrides it.'),
   })
   .superRefine(({ entrypoint, command }, ctx) => {

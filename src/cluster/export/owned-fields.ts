@@ -1,7 +1,7 @@
 import type { ManagedFieldsEntry } from '../kube/client/object.ts';
 
 /**
- * The part of an object that the given field managers set, read from its managedFields. This part is what these
+ * The part of an object that the given field managers set, read from its managedFields. The result is what these
  * managers applied, without defaults, status and the fields of other writers. Format: Kubernetes FieldsV1. `f:NAME` is
  * a member, `k:{…}` the list item with these keys, `v:…` a value of a set, and `.` the object itself. An empty object
  * stands for everything below it.
@@ -73,7 +73,7 @@ function part(value: unknown, fields: Fields): unknown {
 
 /**
  * The fields that `managers` set on an object, without subresources.
- * @param object with its managedFields
+ * @param object object with managedFields
  */
 export function ownedFields(
   object: { readonly metadata: { readonly managedFields?: readonly ManagedFieldsEntry[] | undefined } },

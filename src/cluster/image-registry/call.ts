@@ -6,8 +6,8 @@ import { isPublicAddress } from '../../domain/net/networks.ts';
 import { RegistryError } from './registry-error.ts';
 
 /**
- * One call of a registry or its token server. A tenant may choose these hosts, so redirects are not followed, and the
- * caller bounds time and size.
+ * One call of a registry or its token server. A tenant may choose the hosts of registries, so redirects are not
+ * followed, and the caller bounds time and size.
  */
 
 export interface Call {

@@ -18,7 +18,8 @@ const DOCKER_HUB_API = 'registry-1.docker.io';
 const DEFAULT_TAG = 'latest';
 
 /**
- * The first part of an image name is a host if it has the form of a host. Otherwise it is part of a name on Docker Hub.
+ * The first part of an image name is a host if it has the form of a host. Any other first part belongs to a name on
+ * Docker Hub.
  */
 function isHost(part: string): boolean {
   return part.includes('.') || part.includes(':') || part === 'localhost' || part !== part.toLowerCase();

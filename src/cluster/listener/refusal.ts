@@ -53,8 +53,8 @@ export function refusalOf(error: unknown): Refusal | null {
     case 'invalid':
     case 'bad_request':
       return new Refusal('Refused', message, false);
-    // These rejections are retried, because others can change rights, quotas and admission rules, or create a missing
-    // namespace.
+    // Rejections of both kinds are retried, because others can change rights, quotas and admission rules, or create a
+    // missing namespace.
     case 'forbidden':
     case 'not_found':
       return new Refusal('ApplyRefused', message, true);

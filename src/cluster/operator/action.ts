@@ -51,8 +51,8 @@ export type Action = ActionBase &
       }
     /**
      * Sets `spec.replicas` with a separate field manager. Without `force`, the API server rejects the write when
-     * another manager owns a different number. With `resourceVersion`, it rejects the write after any change of the
-     * object. `probe`: as for `apply`.
+     * another manager owns a different number. With `resourceVersion`, the API server rejects the write after any
+     * change of the object. `probe`: as for `apply`.
      */
     | {
         readonly kind: 'scale';

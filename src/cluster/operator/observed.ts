@@ -25,8 +25,8 @@ export interface Observed {
   readonly foreignObjects?: readonly ChildObject[];
   readonly storedTemplates: readonly ObservedTemplates[];
   /**
-   * ControllerRevisions of this deployment (stored templates and sentinels) that are being deleted. Such objects are no
-   * longer used.
+   * ControllerRevisions of this deployment (stored templates and sentinels) that are being deleted. The operator no
+   * longer uses these ControllerRevisions.
    */
   readonly leavingRevisions?: readonly ChildObject[];
   /** Sentinels, which show that a Secret was deleted although Secrets are not watched; see secrets-check.ts. */

@@ -40,7 +40,8 @@ export async function preflight(options: PreflightOptions, signal: AbortSignal):
   const { apiVersion, plural, group } = MANAGED_DEPLOYMENT;
   if (!(await hasResource(client, apiVersion, plural, signal))) {
     throw new OperatorStartError(
-      `failed to start the operator: the cluster has no ${plural}.${group}. Install it: kubectl apply -f crds/`,
+      `failed to start the operator: the cluster has no ${plural}.${group}. Install the CustomResourceDefinition: ` +
+        `kubectl apply -f crds/`,
     );
   }
   await checkFields(options, signal);

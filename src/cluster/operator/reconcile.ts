@@ -290,7 +290,10 @@ function namespaceTerminating({ leaving }: Acted, { metadata: { namespace } }: O
   return [{ actionId: '', reason: 'NamespaceTerminating', final: false, message }];
 }
 
-/** In a namespace that is being deleted, the operator's rights may be removed first. Such a rejection is ignored. */
+/**
+ * In a namespace that is being deleted, the operator's rights may be removed first. A rejection for this reason is
+ * ignored.
+ */
 function unlessNamespaceTerminating({ leaving }: Acted): (error: unknown) => Reported {
   return (error) => {
     if (!leaving || !isKubeError(error, 'forbidden')) throw error;

@@ -16,8 +16,8 @@ const CHILD_VERBS: Readonly<Record<ChildKindName, readonly string[]>> = {
   HTTPRoute: MANAGED,
   // Kinds that hold data. Objects of these kinds are created and expanded, never deleted.
   PersistentVolumeClaim: ['get', 'list', 'watch', 'create', 'patch'],
-  // `patch` changes the owners and the instance label, and for a sentinel all labels. Of Secrets, it changes only the
-  // owners.
+  // `patch` changes the owners and the instance label, and for a sentinel all labels. For Secrets, `patch` changes only
+  // the owners.
   ControllerRevision: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
   Pod: ['list', 'watch'],
 };

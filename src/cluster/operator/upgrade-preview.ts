@@ -25,7 +25,9 @@ export interface DeploymentPreview {
   readonly name: string;
   /** Number of the active revision; null: no revision is active. */
   readonly revision: number | null;
-  /** The changes with the next revision. Database and cache change only when their own settings change. */
+  /**
+   * The changes with the next revision. Database and cache change only when settings of the database or cache change.
+   */
   readonly changes: readonly WorkloadChange[];
   /**
    * Fields that this version rejects in new specs. Running workloads keep these fields for the time that `until`

@@ -126,7 +126,8 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   ],
   spec: [
     { rule: 'self.source == oldSelf.source', message: 'source cannot be changed' },
-    // deploymentId cannot change, because immutable selectors contain it, or the uid if it is absent.
+    // deploymentId cannot change, because immutable selectors contain the deploymentId, or the uid if deploymentId is
+    // absent.
     {
       rule: 'has(self.deploymentId) == has(oldSelf.deploymentId) && (!has(self.deploymentId) || self.deploymentId == oldSelf.deploymentId)',
       message: 'deploymentId cannot be changed',

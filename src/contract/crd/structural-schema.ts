@@ -50,7 +50,7 @@ function keepBound(keyword: string): Construct {
   return (value) => (Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? {} : { [keyword]: value });
 }
 
-/** In JSON Schema, exclusiveMinimum is a number. In OpenAPI v3.0, it is a flag of `minimum`. */
+/** In JSON Schema, exclusiveMinimum is a number. In OpenAPI v3.0, exclusiveMinimum is a flag of `minimum`. */
 function exclusiveMinimum(value: unknown, schema: JsonSchema): Partial<StructuralSchema> {
   const bound = Number(value);
   return schema.type === 'integer' ? { minimum: bound + 1 } : { minimum: bound, exclusiveMinimum: true };

@@ -190,7 +190,8 @@ export const inventoryRequestSchema = z.object({
           .max(64)
           .nullable()
           .describe(
-            'Hash of the spec that a listener applied last. If it differs from spec_hash, the spec was edited by hand.',
+            'Hash of the spec that a listener applied last. If this hash differs from spec_hash, the spec was edited ' +
+              'by hand.',
           ),
       }),
     )

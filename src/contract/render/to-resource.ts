@@ -23,7 +23,7 @@ import {
 import { envSecretName, LABELS, MANAGED_BY, pullSecretName } from '../resource/names.ts';
 import { type BuildInput, toBuildSpec } from './build-to-resource.ts';
 
-/** The parts of the hub's record that the custom resource contains. These parts contain no secret values. */
+/** The parts of the hub's record that the custom resource contains, without secret values. */
 export interface ResourceInput {
   readonly deployment: Deployment;
   /** The desired revision. null: no revision exists yet, so nothing runs. */

@@ -39,7 +39,7 @@ const scaleSchema = z
       .min(0)
       .max(1000)
       .describe(
-        'Maximum number of pods. If it is above min, the component is autoscaled. 0 switches the component ' +
+        'Maximum number of pods. If max is above min, the component is autoscaled. 0 switches the component ' +
           'off.',
       ),
   })
@@ -74,7 +74,8 @@ export const databaseSchema = z
       .enum(['Retain', 'Delete'])
       .default('Retain')
       .describe(
-        'Whether volume and credentials are kept or deleted with this resource. With a deploymentId, they are always retained, and the hub deletes them.',
+        'Whether volume and credentials are kept or deleted with this resource. With a deploymentId, volume and ' +
+          'credentials are always retained, and the hub deletes them.',
       ),
   })
   .describe('The PostgreSQL database of the deployment.');
@@ -134,9 +135,7 @@ export const tracingSchema = z
       .array(z.enum(TRACING_ENV_NAMES))
       .max(TRACING_ENV_NAMES.length)
       .optional()
-      .describe(
-        'OpenTelemetry variables in the env Secret. These variables override the variables of the platform.',
-      ),
+      .describe('OpenTelemetry variables in the env Secret, which override the variables of the platform.'),
     exporterVariables: z
       .array(z.string().max(253).regex(EXPORTER_VARIABLE))
       .max(MAX_EXPORTER_VARIABLES)

@@ -106,7 +106,8 @@ export const managedDeploymentStatusSchema = z
           )
           .optional()
           .describe(
-            'Pods of each component when it last ran as desired. A rollback returns to these numbers.',
+            'Number of pods of each component when it last ran as desired. A rollback returns to these numbers of ' +
+              'pods.',
           ),
       })
       .optional()
@@ -130,8 +131,8 @@ export const managedDeploymentStatusSchema = z
       .max(MAX_SYMPTOMS)
       .optional()
       .describe(
-        'Symptoms of running pods outside of rollouts, with one entry for each component and reason. Such symptoms ' +
-          'do not fail a revision.',
+        'Symptoms of running pods outside of rollouts, with one entry for each component and reason. Symptoms ' +
+          'outside of rollouts do not fail a revision.',
       ),
     rollout: z
       .strictObject({

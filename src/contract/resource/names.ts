@@ -83,7 +83,7 @@ export function appName(name: string, id: string): string {
 }
 
 /**
- * Matches names of objects of a deployment of the hub. Such a name is the name of the deployment with the suffix of a
+ * Matches names of objects of a deployment of the hub. An object has the name of the deployment with the suffix of a
  * component, a data service, a Secret, or stored templates with their attempt. The name of the deployment ends in 8 hex
  * digits, so a number in the suffix has fewer than 8 digits.
  */

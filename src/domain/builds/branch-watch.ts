@@ -25,8 +25,8 @@ export interface BranchWatch {
   /** Whether the branch is polled even if polling is disabled, because the push events are inconclusive. */
   readonly soon?: boolean;
   /**
-   * A polled commit that is not the newest commit according to push events. Such a commit is built if the next poll
-   * finds it again.
+   * A polled commit that is not the newest commit according to push events, and that is built if the next poll finds it
+   * again.
    */
   readonly doubted?: string | null;
 }

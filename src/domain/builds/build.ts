@@ -33,7 +33,10 @@ export const BUILD_FAILURES = [
 ] as const satisfies readonly Reason[];
 export type BuildFailureReason = (typeof BUILD_FAILURES)[number];
 
-/** Transient failures that the source does not cause. Berth repeats such a build a few times before the build fails. */
+/**
+ * Transient failures that the source does not cause. Berth repeats a build with a transient failure a few times before
+ * the build fails.
+ */
 export const PASSING_FAILURES: readonly BuildFailureReason[] = [
   'GitHostUnavailable',
   'RegistryUnavailable',

@@ -76,9 +76,10 @@ export const REASONS = {
   Unavailable: 'No api pod of the active revision is available.',
   Converged: 'The cluster matches the desired state.',
   Reconciling: 'The cluster is being changed to the desired state.',
-  ReconcileFailed: 'A call to the cluster failed. Berth retries it.',
+  ReconcileFailed: 'A call to the cluster failed. Berth retries the call.',
   Conflict: 'An object of the same name exists that Berth did not create.',
-  TakingOver: 'Another resource used the id of this deployment. Its workloads are being stopped.',
+  TakingOver:
+    'Another resource used the id of this deployment. The workloads of the other resource are being stopped.',
   Refused: 'The cluster rejected an object.',
   FieldsChangedByCluster:
     'An admission policy or webhook of the cluster changes fields that Berth writes. With Ready True, the changes are safe.',
@@ -110,13 +111,13 @@ export const REASONS = {
   ListenerChanged: 'A listener was changed.',
   ListenerDeleted: 'A listener was deleted.',
   UnknownResource:
-    'The cluster has a ManagedDeployment whose id the hub does not know. Berth does not change it.',
+    'The cluster has a ManagedDeployment whose id the hub does not know. Berth does not change the resource.',
   IntegrationCreated: 'An integration was created.',
   IntegrationChanged: 'An integration was changed.',
   IntegrationDeleted: 'An integration was deleted.',
   TracingProjectCreated: 'The tracing backend has the tracing project.',
   TracingProjectFailed:
-    'The tracing backend did not accept a message about a tracing project. Berth sends it again.',
+    'The tracing backend did not accept a message about a tracing project. Berth sends the message again.',
   TracingProjectDeleted: 'A tracing project was deleted.',
   TagCreated: 'A tag key or value was created.',
   TagChanged: 'A tag key or value was renamed.',
@@ -134,7 +135,7 @@ export const REASONS = {
   PushTokenIssued: 'Credentials to push images were issued.',
   CommitPushed: 'A new commit of the tracked branch will be built.',
   PushNotBuilt: 'A push to the tracked branch did not create a revision.',
-  BranchUnreadable: 'The tracked branch cannot be read. Berth retries it.',
+  BranchUnreadable: 'The tracked branch cannot be read. Berth reads the branch again later.',
   BranchReadable: 'The tracked branch can be read again.',
   DeletionRequested: 'Deletion was requested.',
   BeingDeleted: 'The custom resource and all objects that it owns are being deleted.',
@@ -172,8 +173,8 @@ export const conditionSchema = z.object({
 export type Condition = z.infer<typeof conditionSchema>;
 
 /**
- * Problems that a person can fix although nothing has failed yet. Such problems are reported as an Event of type
- * Warning and in the history. Problems that last only seconds in an ordinary start are not included.
+ * Problems that a person can fix although nothing has failed yet, reported as an Event of type Warning and in the
+ * history. Problems that last only seconds in an ordinary start are not included.
  */
 export const TROUBLES: readonly Reason[] = [
   'QuotaExceeded',

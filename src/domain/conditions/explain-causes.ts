@@ -88,7 +88,10 @@ function isRelevant({ status, reason, type }: Condition): boolean {
   return remedy.kind === 'act' || remedy.kind === 'wait';
 }
 
-/** Whether the hub itself recorded the rejection of a work item. Such a condition has no generation of the custom resource. */
+/**
+ * Whether the hub itself recorded the rejection of a work item. A condition for a rejected work item has no generation
+ * of the custom resource.
+ */
 const isRefusal = ({ type, observedGeneration }: Condition) =>
   type === 'Ready' && observedGeneration === undefined;
 

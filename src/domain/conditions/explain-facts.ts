@@ -98,7 +98,7 @@ export const isCurrent = ({ deployment, listener }: ExplainFacts): boolean =>
 
 type Link = Pick<Cause, 'level' | 'reason' | 'message' | 'at'> & Partial<Cause>;
 
-/** A cause. By default, it is current and has no condition and object. */
+/** A cause. By default, a cause is current and has no condition and no object. */
 export const link = (cause: Link): Cause => ({ condition: null, object: null, current: true, ...cause });
 
 /** Parses a time. Returns the fallback if the text is not a time. */

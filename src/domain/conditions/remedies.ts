@@ -31,8 +31,9 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   // data services
   DatabaseAvailable: FINE,
   DatabaseStarting: wait(
-    'The database of the deployment is starting. The first start takes a minute or two. If it takes longer, the ' +
-      'message names what its pod waits for: resources on a node or in the quota of the namespace (db_cpu, ' +
+    'The database of the deployment is starting. The first start takes a minute or two. If the start takes longer, ' +
+      'the message names what the pod of the database waits for: resources on a node or in the quota of the ' +
+      'namespace (db_cpu, ' +
       'db_memory_mb), a volume (db_storage_gi, the StorageClass of the cluster) or its image.',
   ),
   DatabaseUnavailable: wait(
@@ -43,8 +44,9 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ExternalDatabase: FINE,
   CacheAvailable: FINE,
   CacheStarting: wait(
-    'The cache of the deployment is starting, usually within seconds. If it takes longer, the message names what its ' +
-      'pod waits for: resources on a node or in the quota of the namespace (cache_cpu, cache_memory_mb) or its image.',
+    'The cache of the deployment is starting, usually within seconds. If the start takes longer, the message names ' +
+      'what the pod of the cache waits for: resources on a node or in the quota of the namespace (cache_cpu, ' +
+      'cache_memory_mb) or its image.',
   ),
   CacheUnavailable: wait(
     'The cache of the deployment no longer responds. The message names its pod and the cause. The cluster restarts ' +
@@ -56,8 +58,9 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'Ask the administrator of the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value. Any size down to the capacity of the volume is accepted.',
   ),
   VolumeResizing: wait(
-    'The storage system expands the volume, usually within minutes. If it takes longer, the message states what the ' +
-      'expansion waits for. To cancel the expansion, PATCH db_storage_gi to any size down to the capacity of the ' +
+    'The storage system expands the volume, usually within minutes. If the expansion takes longer, the message ' +
+      'states what the expansion waits for. To cancel the expansion, PATCH db_storage_gi to any size down to the ' +
+      'capacity of the ' +
       'volume.',
   ),
   VolumeBeingDeleted: act(
@@ -73,8 +76,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   CredentialsLost: act(
     'The two Secrets with the password of the database were deleted. The administrator of the cluster has to create ' +
-      'one ' +
-      'of them again, as described in the message. Berth does not generate another password, because the running app ' +
+      'one of these Secrets again, as described in the message. Berth does not generate another password, because ' +
+      'the running app ' +
       'knows only the old password.',
   ),
   EnvironmentMissing: wait(
@@ -108,7 +111,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   // builds
   Building: wait(
     'The image is built within minutes. GET …/revisions/{id} shows the current step. Running workloads do not change ' +
-      'during the build. At its time limit, the build fails.',
+      'during the build. A build fails at its time limit.',
   ),
   ImageBuilt: FINE,
   BuildFailed: act(
@@ -151,8 +154,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
       'CacheReady state what database and cache wait for.',
   ),
   RolloutInProgress: wait(
-    'Components are being updated. If the update takes long, the conditions name the pod that is not ready. At its ' +
-      'deadline, the rollout fails.',
+    'Components are being updated. If the update takes long, the conditions name the pod that is not ready. A ' +
+      'rollout fails at its deadline.',
   ),
   RolloutComplete: FINE,
   RolloutFailed: act(`Fix the problem that the message names. ${AGAIN}`),
@@ -176,8 +179,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   Converged: FINE,
   Reconciling: wait(
-    'The operator is changing the cluster to the desired state, usually within seconds. If it takes longer than a ' +
-      'few minutes, ask the administrator of the platform to check the log of the operator.',
+    'The operator is changing the cluster to the desired state, usually within seconds. If the change takes longer ' +
+      'than a few minutes, ask the administrator of the platform to check the log of the operator.',
   ),
   ReconcileFailed: wait(
     'Berth retries the call. If the problem persists for some minutes, give the message to the administrator of the ' +

@@ -190,7 +190,8 @@ const PULL_FAILED: readonly CauseOfReason[] = [
   {
     said: /not found|manifest unknown|name unknown|\b404\b/i,
     text:
-      'The registry does not have the image. Check its name and tag, or push it. Some registries also report ' +
+      'The registry does not have the image. Check the name and tag of the image, or push the image. Some registries ' +
+      'also report ' +
       'this for private images, whose credentials must be in source_config.resource_spec.image_pull_secrets.',
   },
 ];

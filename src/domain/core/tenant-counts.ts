@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Limits of the objects of a tenant besides deployments. Such objects are only rows in the database, but their number
- * needs a limit.
+ * Limits of the objects of a tenant besides deployments. Although these objects are only rows in the database, their
+ * number needs a limit.
  */
 
 const most = (what: string) =>

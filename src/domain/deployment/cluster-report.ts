@@ -117,7 +117,10 @@ export interface DeploymentFacts {
   /** Whether the history contains the loss of the listener, but not its return yet. */
   readonly listenerLost?: boolean;
   readonly deleting: boolean;
-  /** Whether the desired state is off (max_scale 0). Absent: it is not off, or not known. */
+  /**
+   * Whether the desired state is off (max_scale 0). Absent: the deployment is not off, or the desired state is not
+   * known.
+   */
   readonly switchedOff?: boolean;
   /**
    * Remaining grace period of the deletion. null: the deployment is not being deleted, or the grace period has ended

@@ -1,6 +1,6 @@
 import type { Condition, Reason } from '../conditions/conditions.ts';
 
-/** Types that state what blocks the deletion of an object. Operator, listener and hub share them. */
+/** Types that state what blocks the deletion of an object. Operator, listener and hub share these types. */
 
 /** Reasons of a blocked deletion. Each has a remedy. */
 export const HOLD_REASONS = [

@@ -49,7 +49,7 @@ export interface Observation {
   generation: number;
   conditions: Condition[];
   url: string | null;
-  /** Whether it was observed that no pods run. */
+  /** Whether the operator observed that no pods run. */
   off: boolean;
   /** Whether database and cache are ready (or external). */
   dataReady: boolean;

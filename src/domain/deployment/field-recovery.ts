@@ -31,7 +31,9 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
     refused:
       'A quota rejects the claim, or no volume can be created, because the StorageClass does not exist or has no capacity.',
     reasons: ['QuotaExceeded', 'Refused', 'DatabaseStarting'],
-    back: 'PATCH any size. A claim that exists without a volume keeps its size until the administrator of the cluster deletes it. Such a claim holds no data, and Berth creates it again.',
+    back:
+      'PATCH any size. A claim that exists without a volume keeps its size until the administrator of the ' +
+      'cluster deletes it. A claim without a volume holds no data, and Berth creates it again.',
   },
   {
     fields: [...sizes(''), ...sizes('queue_'), ...sizes('orchestrator_'), ...sizes('executor_')],
@@ -57,7 +59,8 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
   {
     fields: ['cache_cpu', 'cache_cpu_limit', 'cache_memory_mb', ...sizes('db_'), 'db_max_connections'],
     refused:
-      'No node has enough resources, or a LimitRange or a quota of the namespace does not allow the value. The former pod has already ended at that time.',
+      'No node has enough resources, or a LimitRange or a quota of the namespace does not allow the value. The ' +
+      'former pod has already ended when the new pod cannot start.',
     reasons: [
       'Unschedulable',
       'QuotaExceeded',

@@ -35,9 +35,9 @@ export interface Patched {
   readonly changed: readonly string[];
   /** Whether the change creates a new revision. */
   readonly newRevision: boolean;
-  /** Changes of values that only the server sets. Such changes result in a 422. */
+  /** Changes of values that only the server sets, which result in a 422. */
   readonly shapeIssues: readonly BodyIssue[];
-  /** Changed immutable fields, cleared required fields, and masks of unknown secrets. Such changes result in a 400. */
+  /** Changed immutable fields, cleared required fields, and masks of unknown secrets, which result in a 400. */
   readonly issues: readonly BodyIssue[];
 }
 

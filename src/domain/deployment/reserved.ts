@@ -3,7 +3,7 @@
  * sets.
  */
 
-/** Environment variables that Berth sets in the app container. Secrets cannot have these names. */
+/** Environment variables that Berth sets in the app container. A secret cannot have the name of such a variable. */
 export const RESERVED_ENV_NAMES = [
   'COMPONENT',
   'PORT',

@@ -101,7 +101,10 @@ function checkDivisor(
 /** fieldRef of an environment variable. */
 export const envFieldRefSchema = fieldRefSchema(ENV_FIELD_PATHS);
 
-/** resourceFieldRef of an environment variable. Without containerName, it refers to the container itself. */
+/**
+ * resourceFieldRef of an environment variable. Without containerName, a resourceFieldRef refers to the container
+ * itself.
+ */
 export const envResourceFieldRefSchema = z
   .strictObject({
     containerName: containerNameField

@@ -35,8 +35,8 @@ export interface ImageReference {
 
 /**
  * Whether containerd reads a text as an image id. According to the grammar, `sha256:3f` is a name with a tag. For
- * containerd, it is the image on the node whose id has this prefix, even if the image belongs to another tenant. 64
- * hexadecimal digits are also such an id. `library/sha256` is an ordinary name.
+ * containerd, such a text is the image on the node whose id has this prefix, even if the image belongs to another
+ * tenant. 64 hexadecimal digits are also an image id for containerd. `library/sha256` is an ordinary name.
  */
 export const isImageId = (image: string): boolean => IMAGE_ID.test(image);
 

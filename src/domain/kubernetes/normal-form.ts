@@ -97,8 +97,8 @@ const VALUE_FROM = fieldsOf({
 });
 
 /**
- * An entry without a value can request the value of the app. For these names, a missing value therefore differs from an
- * empty value.
+ * An entry without a value can request the value of the app. For a variable that such an entry can request, a missing
+ * value therefore differs from an empty value.
  */
 const variable =
   (isRendered: boolean): Normal =>

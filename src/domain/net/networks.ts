@@ -20,8 +20,8 @@ const PRIVATE_IPV4: readonly string[] = [
 
 /**
  * Services of cloud providers at public addresses that only machines of the provider can reach: the wire server of
- * Azure, which serves the settings of a node, and service networks of IBM Cloud. These networks are blocked like
- * private networks. BERTH_OPEN_NETWORKS opens them.
+ * Azure, which serves the settings of a node, and service networks of IBM Cloud. Service networks of cloud providers
+ * are blocked like private networks. BERTH_OPEN_NETWORKS opens them.
  */
 export const PROVIDER_NETWORKS: readonly string[] = ['161.26.0.0/16', '166.8.0.0/14', '168.63.129.16/32'];
 
@@ -29,7 +29,7 @@ const CLOSED_IPV4: readonly string[] = [...PRIVATE_IPV4, ...PROVIDER_NETWORKS];
 
 /**
  * Global unicast. The public IPv6 network. Private, local and IPv4-embedding addresses (64:ff9b::/96) are outside of
- * it.
+ * this network.
  */
 const PUBLIC_IPV6 = '2000::/3';
 /**

@@ -4,9 +4,9 @@ import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { PodView, Violation } from './policy-view.ts';
 
 /**
- * Rejects references to objects of other deployments: database credentials, environment, pull Secret and volume. The
- * names of such objects end in `-<8 hex digits of the id>-<suffix>`. Every such name that does not belong to the
- * deployment itself is rejected.
+ * Rejects references to objects of other deployments: database credentials, environment, pull Secret and volume. Names
+ * of objects of deployments end in `-<8 hex digits of the id>-<suffix>`. Every name of this form that does not belong
+ * to the deployment itself is rejected.
  */
 const GENERATED_SECRET = /-[0-9a-f]{8}-(db|db-copy|tls|pull|env-\d+)$/;
 const GENERATED_PART = /-(db|db-copy|tls|pull|env-\d+)$/;

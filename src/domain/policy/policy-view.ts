@@ -26,7 +26,9 @@ export interface PolicyInput {
   readonly serverUrl: string | null;
   /** Host of this API. null: not known. */
   readonly ownHost: string | null;
-  /** Hosts of the other parts of the platform, such as registry and tracing. Absent: no such host is known. */
+  /**
+   * Hosts of the other parts of the platform, such as registry and tracing. Absent: no host of another part is known.
+   */
   readonly platformHosts?: readonly string[];
 }
 

@@ -121,7 +121,7 @@ function dataPart(
   return { name, pods: 1, cpu: milliCpu(effective[fields.cpu]), memory: effective[fields.memory], fields };
 }
 
-/** The usage of a deployment. While it is switched off, only its database volume counts. */
+/** The usage of a deployment. While a deployment is switched off, only its database volume counts. */
 export function demandOf(sourceConfig: SourceConfig, external: ExternalServices): Demand {
   const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings } = sourceConfig;
   const effective = effectiveSpec(spec ?? {}, type, ceilings);

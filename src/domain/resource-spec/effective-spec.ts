@@ -57,7 +57,7 @@ type Sent<T> = T | null | undefined;
  */
 export interface Ceilings extends Pick<Caps, 'cpu' | 'memory_mb' | 'db_connections'> {
   /**
-   * Limit for fields in whole cores. Absent: `cpu`, even if it is a fraction, as for specs that were stored without
+   * Limit for fields in whole cores. Absent: the value of `cpu`, even a fraction, as for specs that were stored without
    * this field.
    */
   whole_cpu?: number | undefined;

@@ -21,7 +21,7 @@ const SET_BY_BERTH: ReadonlySet<unknown> = new Set([...RESERVED_ENV_NAMES, ...TR
 
 /**
  * Whether an init container or sidecar can request a variable of this name from the app container, by an entry without
- * a value. For these names, a missing value differs from an empty value.
+ * a value. For such variables, a missing value differs from an empty value.
  */
 export function mayComeFromApp(name: unknown): boolean {
   return SET_BY_BERTH.has(name) || (typeof name === 'string' && EXPORTER_VARIABLE.test(name));

@@ -1,6 +1,6 @@
 /**
  * Previous sizes of the database volume, which are accepted again until the cluster reports a larger volume. The hub
- * stores these sizes, because a report may arrive late or never.
+ * stores previous sizes, because a report may arrive late or never.
  */
 
 /** A size that was in effect. */

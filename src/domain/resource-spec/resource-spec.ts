@@ -120,7 +120,8 @@ export const resourceSpecSchema = z
   .strictObject({
     min_scale: scale().describe(`Minimum number of api pods. ${OFF_ALL}`),
     max_scale: scale().describe(
-      'Maximum number of api pods. If it is above min_scale, the component is autoscaled. 0 switches the whole ' +
+      'Maximum number of api pods. If max_scale is above min_scale, the component is autoscaled. 0 switches the ' +
+        'whole ' +
         'deployment off.',
     ),
     cpu: fractionalCpu().describe('Cores that each api pod requests, in steps of 0.001.'),

@@ -11,7 +11,8 @@ export type ProgressMeasure =
   /** Time from the request for the first revision until the deployment was READY for the first time. */
   | { readonly kind: 'ready'; readonly seconds: number }
   /**
-   * Time from the creation of a revision to its terminal status. `built`: whether its image was built during this time.
+   * Time from the creation of a revision to its terminal status. `built`: whether the image of the revision was built
+   * during this time.
    */
   | {
       readonly kind: 'rollout';

@@ -55,7 +55,7 @@ const gitlabAnswer = z.array(
     ),
 );
 
-/** github.com and ghe.com serve the API on a separate host. Other servers serve it below /api/v3. */
+/** github.com and ghe.com serve the API on a separate host. Other servers serve the API below /api/v3. */
 function githubApi(hostUrl: string): string {
   const { hostname } = new URL(hostUrl);
   return hostname === 'github.com' || hostname.endsWith('.ghe.com')

@@ -22,7 +22,7 @@ export function tracingMetrics(
         pending.set(backlog.pending);
         oldest.set(backlog.oldestSeconds);
       } catch {
-        // Without the database, these metrics are unknown. All other metrics are still exported.
+        // Without the database, metrics of the tracing outbox are unknown. All other metrics are still exported.
         pending.set(Number.NaN);
         oldest.set(Number.NaN);
       }

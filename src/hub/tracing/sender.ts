@@ -25,7 +25,7 @@ export interface TracingSenderOptions {
    * the backend.
    */
   leaseMs?: number;
-  /** Time for messages in flight when the sender stops, in milliseconds. After this time, they are released. */
+  /** Time for messages in flight when the sender stops, in milliseconds. After this time, the messages are released. */
   stopGraceMs?: number;
 }
 

@@ -91,8 +91,8 @@ const HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
 
 /**
  * Variables of the OTLP endpoint of the platform. The headers of the platform are credentials, so they must not be sent
- * to an endpoint of the user. If they are set, the endpoint of each kind of telemetry is also set, because an image or
- * an undeclared Secret could otherwise set it.
+ * to an endpoint of the user. With headers of the platform, the endpoint of each kind of telemetry is also set, because
+ * an image or an undeclared Secret could otherwise set it.
  */
 function otlpEnv({ spec: { tracing } }: ManagedDeployment, config: RenderConfig): EnvVar[] {
   const { otlpEndpoint, otlpProtocol = 'http/protobuf', otlpHeadersSecret: secret } = config;

@@ -33,7 +33,7 @@ const BUILDKIT_STATE = '/home/user/.local/share/buildkit';
 /** Grace period of build pods. The period is short, because an unfinished build has no state to save. */
 const GRACE_SECONDS = 5;
 
-/** Labels of Job, pod and Secret of a build. These labels identify the objects as objects of Berth. */
+/** Labels of Job, pod and Secret of a build, which identify these objects as objects of Berth. */
 export function buildLabels(resource: ManagedDeployment, revisionId: string): Record<string, string> {
   const { tenantId } = resource.spec;
   return {

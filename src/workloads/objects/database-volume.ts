@@ -8,8 +8,8 @@ import { databaseName } from '../names.ts';
 import { ownerReferences, ownsData } from '../owner.ts';
 
 /**
- * The volume claim of the database. The claim is created once, without an owner unless volumePolicy is Delete. Later,
- * only its size is raised.
+ * The volume claim of the database. The claim is created once, without an owner unless volumePolicy is Delete. Later
+ * changes only raise the size of the claim.
  * @param image image to record on the claim, because the data needs the major version of PostgreSQL that created it,
  * even if the default changes
  */

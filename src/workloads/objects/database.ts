@@ -53,7 +53,7 @@ SQL
 printf %s "$wanted" > /tmp/password-in-effect
 `;
 
-/** No response (2) fails the probe. Rejected connections during recovery or shutdown (1) do not fail it. */
+/** No response (2) fails the probe. Rejected connections during recovery or shutdown (1) do not fail the probe. */
 const ALIVE_SCRIPT = `${PG_ISREADY}; [ $? -ne 2 ]`;
 
 function shell(script: string): Pick<V1Probe, 'exec' | 'timeoutSeconds'> {

@@ -38,8 +38,8 @@ const DNS: Port[] = [{ protocol: 'UDP', port: 53 }, tcp(53)];
 const DNS_OF_PODS: Port[] = [{ protocol: 'UDP', port: 5353 }, tcp(5353)];
 /**
  * Labels of the namespaces of ingress controllers, with the ports of their pods. The external address of an app leads
- * to these pods, because for a policy, the address of a load balancer may be that of its pods. Other ports are not
- * opened, because a webhook of the controller may listen there and trust every client.
+ * to the pods of the ingress controller, because for a policy, the address of a load balancer may be that of its pods.
+ * Other ports are not opened, because a webhook of the controller may listen there and trust every client.
  */
 const INGRESS_SOURCES: readonly { readonly label: string; readonly ports: Port[] }[] = [
   { label: 'true', ports: [tcp(80), tcp(443)] },
@@ -97,7 +97,7 @@ export function cachePolicy(resource: ManagedDeployment, config: RenderConfig): 
 }
 
 /**
- * The peers of a collector with a private address. For a Service, these are the pods of its namespace. For an IPv4
+ * The peers of a collector with a private address. For a Service, the peers are the pods of its namespace. For an IPv4
  * address, it is this address.
  */
 function collectorPeer(host: string): Peer | null {

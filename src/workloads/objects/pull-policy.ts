@@ -15,8 +15,8 @@ export function pullPolicy(image: string): 'Always' | 'IfNotPresent' {
 }
 
 /**
- * The pull policy of an image of a tenant. In cloud mode it is Always, because an image on a node may have been pulled
- * with the credentials of another tenant, and only the registry can authorize the access.
+ * The pull policy of an image of a tenant. In cloud mode, the pull policy is Always, because an image on a node may
+ * have been pulled with the credentials of another tenant, and only the registry can authorize the access.
  * @param asked the policy that the tenant specified
  */
 export function givenPullPolicy(

@@ -64,7 +64,8 @@ export function listenerSecretsOf(resource: ManagedDeployment, templates: PodTem
   const pulls = Object.values(templates).some((template) =>
     template.spec?.imagePullSecrets?.some(({ name }) => name === pull),
   );
-  // Other code rejects the Secret of another deployment. The existence of such a Secret must not be revealed here.
+  // Other code rejects the Secret of another deployment. This code must not reveal that the Secret of another
+  // deployment exists.
   const isOwn = envSecretName !== undefined && !isSecretOfAnother(envSecretName, app(resource));
   return [...new Set([...named, ...(isOwn ? [envSecretName] : []), ...(pulls ? [pull] : [])])];
 }

@@ -25,7 +25,7 @@ export interface AccessOptions {
   inCluster?: boolean;
   context?: string;
   environment?: Readonly<Record<string, string | undefined>>;
-  /** Path at which the pod's service account is mounted. Only tests change it. */
+  /** Path at which the pod's service account is mounted. Only tests change this path. */
   serviceAccountPath?: string;
 }
 

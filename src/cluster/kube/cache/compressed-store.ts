@@ -33,8 +33,8 @@ interface Versioned {
  */
 const PACK_SIZE = 8;
 /**
- * When only this number of the objects of a pack is left, these objects are packed again with others. Otherwise they
- * would keep the bytes of the whole pack in memory.
+ * When only this number of the objects of a pack is left, these objects are packed again with others. Otherwise a few
+ * objects would keep the bytes of the whole pack in memory.
  */
 const MIN_PACK_SIZE = 2;
 

@@ -68,7 +68,7 @@ export class ReflectorHealth {
     this.#restarted(error.kind);
     const fields = { kind: this.#kind, error: error.message, status: error.status, delayMs };
     if (error.kind === 'gone') {
-      // The server has responded, so this is not a failure yet. If it repeats, it is.
+      // The server has responded, so a single expired watch is not a failure. Repeated expiry is a failure.
       this.#logger.info(fields, 'the watch is too far behind; listing again');
       this.#tooFarBehind += 1;
       if (this.#tooFarBehind > 1) this.#lastError = error.message;

@@ -15,7 +15,10 @@ export interface ReflectorOptions<T extends KubeObject> {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Reduces an object before it is cached; default: removes metadata.managedFields. May change its argument. */
+  /**
+   * Reduces an object before it is cached; default: removes metadata.managedFields. The function may change its
+   * argument.
+   */
   transform?: (object: T) => T;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
   /** Number of most recently used objects that are kept uncompressed. Default: all. */

@@ -26,7 +26,7 @@ const LIST_TIMEOUT_MS = 60_000;
 const RELIST_EVERY_MS = 1_800_000;
 const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
 /**
- * A watch that ends sooner than this without any data counts as a failure. Otherwise such watches would follow each
+ * A watch that ends sooner than this without any data counts as a failure. Otherwise short watches would follow each
  * other in a tight loop.
  */
 const SHORT_WATCH_MS = 1_000;
@@ -174,8 +174,8 @@ export class Reflector<T extends KubeObject> {
     const { client, namespace, labelSelector, fieldSelector, pageSize, listTimeoutMs } = this.#options;
     const held = new WeakSet<T>();
     const isFirst = this.#cache.streamVersion === undefined;
-    // Pages of an interrupted first list are in the cache. The server may have been restored since then, so this list
-    // replaces these pages.
+    // Pages of an interrupted first list are in the cache. The server may have been restored after the interruption, so
+    // this list replaces these pages.
     const isRestarted = isFirst && this.#hasBegun;
     this.#hasBegun = true;
     const list = await client.listAll<T>(this.resource, {

@@ -124,8 +124,8 @@ export interface KubeClientOptions {
   userAgent: string;
   requestTimeoutMs: number;
   /**
-   * Maximum number of concurrent writes (default 16). One tenant has at most 8 of them, 2 under sustained load, and 1
-   * while another tenant writes. Tenants take turns with further writes.
+   * Maximum number of concurrent writes (default 16). One tenant has at most 8 concurrent writes, 2 under sustained
+   * load, and 1 while another tenant writes. Tenants take turns with further writes.
    */
   maxWritesInFlight?: number;
   /**
@@ -171,7 +171,10 @@ export interface KubeClient {
     options?: ListAllOptions<T>,
   ): Promise<ObjectList<T>>;
   create<T extends KubeObject>(object: T, options?: WriteOptions): Promise<T>;
-  /** Server-side apply. With `metadata.uid`, a missing object is a `conflict`. Without it, the object is created. */
+  /**
+   * Server-side apply. With `metadata.uid`, a missing object is a `conflict`. Without `metadata.uid`, a missing object
+   * is created.
+   */
   apply<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T>;
   /** Server-side apply of the status subresource. */
   applyStatus<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T>;

@@ -45,7 +45,7 @@ interface Series {
   count: number;
   firstAt: Date;
   lastAt: Date;
-  /** Whether it waits to be sent. */
+  /** Whether the entry waits to be sent. */
   queued: boolean;
   lastUsed: number;
 }
@@ -141,7 +141,10 @@ export class EventRecorder {
     await this.#sending;
   }
 
-  /** Reports the number of dropped events as the count of one Event. Sends it at once, then at most once a minute. */
+  /**
+   * Reports the number of dropped events as the count of one Event. Sends this Event at once, then at most once a
+   * minute.
+   */
   #drop(object: KubeObject): void {
     const id = identityOf(object);
     const now = this.#clock.now();
@@ -239,7 +242,7 @@ export class EventRecorder {
     return {
       apiVersion: 'v1',
       kind: 'Event',
-      // Events about cluster-scoped objects are created in `default`, like those of Kubernetes itself.
+      // Like Kubernetes itself, Berth creates Events about cluster-scoped objects in `default`.
       metadata: { name: `${name}.${suffix}`, namespace: namespace ?? 'default' },
       involvedObject: {
         apiVersion: object.apiVersion,

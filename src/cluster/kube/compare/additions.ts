@@ -3,8 +3,8 @@ import { mergeKeysOf, mergeKeyText, PLAIN_MAPS } from './compare-rules.ts';
 import { entryOf, inside, isFields, type Place, pathOf, wholeObject } from './field-path.ts';
 
 /**
- * Fields of a live object that the desired object does not contain. A subset comparison skips these fields, and an
- * apply does not remove them, because Berth does not own them.
+ * Fields of a live object that the desired object does not contain. A subset comparison skips fields that are not
+ * desired, and an apply does not remove them, because Berth does not own them.
  */
 export interface Addition {
   /** `spec.template.spec.hostNetwork`, in the notation of a difference. */

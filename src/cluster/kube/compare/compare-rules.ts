@@ -31,8 +31,8 @@ const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
 
 /**
  * Fields that are applied as a whole (`x-kubernetes-map-type: atomic`, and the peers of a NetworkPolicy rule). A key
- * that another writer adds changes the selection, and an apply removes the key. The server sets no defaults below these
- * fields.
+ * that another writer adds changes the selection, and an apply removes the key. The server sets no defaults below
+ * fields that are applied as a whole.
  */
 export const ATOMIC_FIELDS: ReadonlySet<string> = new Set([
   'selector',
@@ -144,7 +144,7 @@ export const SHOWN_FIELDS: ReadonlySet<string> = new Set([
   'host',
 ]);
 
-/** Metadata that the server sets, and preconditions. These fields are never part of a difference or a hash. */
+/** Metadata that the server sets, and preconditions, which are never part of a difference or a hash. */
 export const SERVER_METADATA: ReadonlySet<string> = new Set([
   'uid',
   'resourceVersion',

@@ -25,7 +25,7 @@ import { entryOf, inside, isFields, isMetadata, type Place, pathOf, wholeObject 
  *   write forever.
  * - Entries added to a list that is replaced as a whole (args, rules …), and keys added to a selector, are drift, and
  *   an apply removes them. Command, args and workingDir are also drift when another writer adds them to a container
- *   without them, because another program would run. An apply does not remove these fields, because Berth does not own
+ *   without them, because another program would run. An apply does not remove added fields, because Berth does not own
  *   them (cluster/operator/act/execute.ts).
  */
 export interface Difference {

@@ -39,8 +39,8 @@ export class LeaseLock {
   readonly #options: LeaseLockOptions;
   #observed: Lease | undefined;
   /**
-   * The time at which this process first saw the record in its present state. Only its own clock decides when a lease
-   * has expired.
+   * The time at which this process first saw the record in its present state. A lease has expired according to the
+   * clock of this process only.
    */
   #observedAt = 0;
 

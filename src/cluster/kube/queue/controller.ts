@@ -77,9 +77,8 @@ async function work(options: WorkersOptions): Promise<void> {
     } catch (error) {
       logger.error({ err: error, object: key }, 'the observer of outcomes threw an error; continuing');
     }
-    // A reconcile without calls does not yield to the event loop, and after a start there are thousands of such
-    // reconciles. Without this pause, timers and responses would wait for all reconciles, including the renewal of the
-    // lease.
+    // A reconcile without calls does not yield to the event loop, and a start causes thousands of such reconciles.
+    // Without this pause, timers and responses would wait for all reconciles, including the renewal of the lease.
     await nextTurn();
   }
 }

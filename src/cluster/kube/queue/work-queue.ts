@@ -26,7 +26,7 @@ const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
  * Keyed, deduplicating work queue (the idea of client-go's workqueue).
  * - Only one worker at a time has a key. If the key is added during this time, it is handed out once more after `done`.
  * - Groups take turns: a tenant with a thousand keys delays another tenant's single key by one turn. `maxOfGroup` keeps
- *   a worker free for other groups. Otherwise their keys would wait for a reconcile to end.
+ *   a worker free for other groups. Without a free worker, keys of other groups would wait for a reconcile to end.
  * - Within a group, keys that were added with `ahead` come first, three out of four times.
  * - Handing a key out cancels its delay: the reconcile decides when to run again.
  * - If the server asked for a delay of a key, the key is delayed at least that long.

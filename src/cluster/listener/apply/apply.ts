@@ -284,9 +284,10 @@ export async function applyItem(
 }
 
 /**
- * Numbers of the revisions that the cluster runs or may return to. The hub may not know these revisions yet. In a quick
- * series of changes, a revision can become active and outdated again before it is reported. No other outdated revision
- * can start, because the operator first writes the number of a revision to the status of the resource that it has read.
+ * Numbers of the revisions that the cluster runs or may return to, including revisions that the hub may not know yet.
+ * In a quick series of changes, a revision can become active and outdated again before it is reported. No other
+ * outdated revision can start, because the operator first writes the number of a revision to the status of the resource
+ * that it has read.
  */
 function revisionsInUse(live: Resource | undefined): ReadonlySet<number> {
   const { activeRevision, rollout, failedRevision } = live?.status ?? {};

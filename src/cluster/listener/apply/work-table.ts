@@ -26,8 +26,8 @@ export interface WorkTableOptions {
 }
 
 /**
- * Number of retries of a transient failure that are not reported. After them, the failure is reported to the hub, which
- * decides.
+ * Number of retries of a transient failure that are not reported. After these retries, the listener reports the failure
+ * to the hub, which decides.
  */
 const SILENT_RETRIES = 3;
 

@@ -93,7 +93,10 @@ export class BuildSecrets {
     else await this.#renew(object, found, signal);
   }
 
-  /** Adds the platform's credentials for base images. If they cannot be read, BuildKit reports the failed pull. */
+  /**
+   * Adds the platform's credentials for base images. If these credentials cannot be read, BuildKit reports the failed
+   * pull.
+   */
   async #withBases(data: Readonly<Record<string, string>>, signal: AbortSignal) {
     const { client, namespace, baseSecret: name, logger } = this.#options;
     const own = data[BUILD_SECRET_KEYS.dockerConfig];

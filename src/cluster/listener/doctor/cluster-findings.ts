@@ -204,8 +204,8 @@ async function namespaceTrouble(
 }
 
 /**
- * Finds deployments in namespaces that are no longer in the list. Deployments in such a namespace are not observed, and
- * cannot be deleted.
+ * Finds deployments in namespaces that are no longer in the list. Such deployments are not observed, and cannot be
+ * deleted.
  */
 function abandoned({ used = [] }: ClusterContext, list: readonly string[]): Finding[] {
   const outside = used.filter(({ namespace }) => !list.includes(namespace));

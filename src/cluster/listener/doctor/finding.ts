@@ -22,7 +22,10 @@ export const CHECKS = {
 } as const;
 export type Check = keyof typeof CHECKS;
 
-/** `warning`: it works, but needs attention. `skipped`: it could not be checked, because of another finding. */
+/**
+ * `warning`: the checked item works, but needs attention. `skipped`: the item could not be checked, because of another
+ * finding.
+ */
 export type CheckOutcome = 'ok' | 'warning' | 'failed' | 'skipped';
 
 /** The result of one check. */

@@ -102,7 +102,7 @@ function sentence(body: string): string {
   return typeof detail === 'string' ? detail.slice(0, MAX_SENTENCE) : '';
 }
 
-const NO_SUCH_LISTENER = 'There is no such listener.';
+const NO_SUCH_LISTENER = 'The listener does not exist.';
 
 /** The failed check that an error response indicates. */
 function refusal({ hubUrl, listenerId }: HubContext, status: number, detail: string): Finding {

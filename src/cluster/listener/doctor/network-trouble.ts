@@ -90,7 +90,7 @@ const NO_CONNECTION: Trouble = {
 /**
  * The finding for a call without a response.
  * @param host `name:port`
- * @param isHttp whether it was called with http
+ * @param isHttp whether the host was called with http
  * @param detail the message of the error; it never contains a key
  */
 export function networkTrouble(host: string, isHttp: boolean, code: string, detail: string): Finding {

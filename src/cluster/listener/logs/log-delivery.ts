@@ -45,7 +45,7 @@ export class LogDelivery {
 
   /**
    * Sends a chunk repeatedly until it is accepted, the reader is gone, or the signal fires.
-   * @returns whether it was accepted
+   * @returns whether the hub accepted the chunk
    */
   async deliver(chunk: Chunk, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#options;
@@ -65,7 +65,7 @@ export class LogDelivery {
 
   /**
    * Sends a chunk once.
-   * @returns true: accepted; full: send it again later
+   * @returns true: accepted; full: the caller must send the chunk again later
    * @throws HubError
    */
   async post(chunk: Chunk, signal: AbortSignal): Promise<true | 'full'> {

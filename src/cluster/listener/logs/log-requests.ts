@@ -23,8 +23,8 @@ const RETRY = { baseMs: 300, capMs: 10_000 };
 /** Pause before the next poll of an older hub, which does not have this call. */
 const OLD_HUB_PAUSE_MS = 300_000;
 /**
- * Status of an older hub when the call carries the listener's capabilities. The call is then repeated once without
- * them.
+ * Status of an older hub when the call carries the listener's capabilities. After this status, the call is repeated
+ * once without the capabilities.
  */
 const UNPROCESSABLE = 422;
 /**

@@ -57,7 +57,9 @@ export class Outbox {
     this.#wakeFor(report);
   }
 
-  /** Called when a custom resource was deleted. Drops its state, and reports no more about it. */
+  /**
+   * Called when a custom resource was deleted. Drops the state of the resource, and no longer reports this resource.
+   */
   forget(resource: Place): void {
     this.#observed.delete(placeOf(resource));
     this.#known.delete(placeOf(resource));

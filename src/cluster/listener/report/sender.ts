@@ -31,8 +31,8 @@ const GATHER_MS = 40;
  */
 const PACE: Rate = { perSecond: 4, burst: 8 };
 /**
- * Time that reports wait if they are not urgent, so that they share a call. If they were sent at once, they would load
- * hub and database just when the operator writes the results that users wait for.
+ * Time that reports wait if they are not urgent, so that they share a call. Immediate reports would load hub and
+ * database just when the operator writes the results that users wait for.
  */
 const BATCH_WAIT_MS = 250;
 const RETRY = { baseMs: 200, capMs: 10_000 };

@@ -10,8 +10,8 @@ export interface Term {
   /** Fires when the lease is lost or may have expired. All work must stop at once. */
   readonly lost: AbortSignal;
   /**
-   * Whether the lease is certainly still held. Checked before each write, because a suspended process does not notice
-   * that time passes.
+   * Whether the lease is certainly still held. The listener checks the lease before each write, because a suspended
+   * process does not notice that time passes.
    */
   isValid(): boolean;
   /** Called when the hub reports that another process has the lease. */
@@ -149,7 +149,7 @@ function untilRenewal({ ttlMs, reachable }: Lease): number {
   return Math.min(ttlMs / RENEW_PART, reachable ? LONGEST_RENEWAL_MS : UNREACHABLE_RENEWAL_MS);
 }
 
-/** Renews until the signal fires or the lease is lost. Returns why it was lost; undefined: the signal fired. */
+/** Renews until the signal fires or the lease is lost. Returns why the lease was lost; undefined: the signal fired. */
 async function keep(options: TermOptions, lease: Lease, signal: AbortSignal): Promise<string | undefined> {
   const { clock, random, logger } = options;
   let failures = 0;

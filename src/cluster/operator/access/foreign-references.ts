@@ -111,8 +111,8 @@ function referencesOfPods(spec: V1PodSpec | undefined): Pick<ReferencedObject, '
 }
 
 /**
- * Pattern of the names of database credentials. Berth may create a Secret with such a name at any time for a later
- * resource.
+ * Pattern of the names of database credentials. Berth may at any time create a Secret whose name matches this pattern,
+ * for a later resource.
  */
 const CREDENTIALS = /-(db|db-copy)$/;
 const VOLUME = /-db$/;

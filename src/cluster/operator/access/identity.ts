@@ -8,8 +8,8 @@ import type { ObservedResource } from '../observed.ts';
 
 /**
  * Decides which resource may use an identity. In a namespace, only one resource may use the value by which selectors
- * and labels identify a deployment, whatever the specs say. Decision 0061 states the rules. This is their only
- * implementation. Pure.
+ * and labels identify a deployment, whatever the specs say. Decision 0061 states the rules. This file is the only
+ * implementation of these rules. Pure.
  */
 
 /**
@@ -94,7 +94,8 @@ function leftBehind(facts: IdentityFacts, isClaimed: boolean): string | null {
     const former = foreign.metadata.labels?.[LABELS.deploymentId] ?? '';
     return (
       `${objectName(foreign)} belongs to a former deployment of this name (${former}), and this deployment does not ` +
-      `use it: use another name, or delete the remaining objects. To use them for this resource: kubectl -n ` +
+      `use it: use another name, or delete the remaining objects. To use the remaining objects for this resource: ` +
+      `kubectl -n ` +
       `${namespace} label --overwrite ` +
       `pvc,secrets,controllerrevisions -l ${LABELS.deploymentId}=${former} ${LABELS.deploymentId}=${value}`
     );
@@ -174,7 +175,8 @@ interface Standing {
 /**
  * Rank of a claimant. The lowest rank wins. The rank compares, in this order: a uid as identity, the listener's claim,
  * acceptance by the operator, and the age of objects that Berth created for the claimant. Only Berth and the API server
- * can write these values. If they are equal, a name that the listener would generate wins, then the older resource.
+ * can write the values that determine the rank. Between claimants of equal rank, a name that the listener would
+ * generate wins, then the older resource.
  */
 function rankOf({ object, claimed, accepted }: Standing, since: string | null): string {
   const { name, creationTimestamp = '' } = object.metadata;

@@ -21,9 +21,9 @@ import { ensureSentinel } from './sentinel.ts';
 const PASSWORD_BYTES = 24;
 
 /**
- * Ensures that the database's credentials and their copy exist. If one of them is missing, it is created from the
- * other, with the same password. A new password is generated only for a new volume, because running pods and existing
- * data use the old password.
+ * Ensures that the database's credentials and their copy exist. A missing Secret of the pair is created from the other,
+ * with the same password. A new password is generated only for a new volume, because running pods and existing data use
+ * the old password.
  * @throws UnmetRequirement CredentialsLost if both are gone and `mayInvent` is false; Conflict for a Secret of
  * another owner
  */

@@ -8,8 +8,8 @@ import { shortened } from '../status/conditions.ts';
 import { DATA_SERVICES, type DataService } from '../status/service-trouble.ts';
 
 /**
- * Policy for database and cache. These services are not part of a revision. A service with a rejected spec is not
- * created, and an existing service keeps its last allowed state.
+ * Policy for database and cache, which are not part of a revision. A service with a rejected spec is not created, and
+ * an existing service keeps its last allowed state.
  */
 
 /** The service of a path in the custom resource; null: the path belongs to the revision. */

@@ -110,7 +110,7 @@ function isCreation({ kind }: Action): boolean {
 
 /**
  * Whether the action may create an object that remains when the custom resource is gone. A sentinel does not remain.
- * Secrets own it, and it is removed with the last of these Secrets.
+ * Secrets own the sentinel, so it is removed with the last of these Secrets.
  */
 function mayOutlive(action: Action, input: ActInput): boolean {
   return isCreation(action) && !(action.kind === 'secrets' && isSentinelOnly(action, input));
@@ -151,7 +151,7 @@ function unmet({ id: actionId }: Action, { reason, message }: UnmetRequirement):
   return { kind: 'refused', failure: { actionId, reason, final: false, message, ...retry } };
 }
 
-/** Only a change of the object, or of the operator's rights, resolves these errors. */
+/** Only a change of the object, or of the operator's rights, resolves errors of these kinds. */
 const REFUSALS: ReadonlySet<KubeErrorKind> = new Set(['invalid', 'bad_request', 'forbidden']);
 
 async function classify(action: Action, error: KubeError, input: ActInput): Promise<Result> {

@@ -44,7 +44,7 @@ export async function explainExisting(action: Creation, input: ActInput): Promis
   return conflict(
     action,
     `${kind} ${name} exists and was not created by Berth for this deployment: rename or remove it. ` +
-      `If Berth created it and its labels were removed: kubectl label --overwrite -n ${namespace} ` +
+      `If Berth created this object and its labels were removed: kubectl label --overwrite -n ${namespace} ` +
       `${kind.toLowerCase()} ${name} ${labels.join(' ')}`,
   );
 }
@@ -86,8 +86,8 @@ async function reconcileOwn(action: Creation, found: UntypedObject, input: ActIn
 
 /**
  * Whether the object belongs to this deployment although its labels and owner reference were removed. The annotation of
- * such an object still has the hash of the desired object, which covers labels, owner reference and the uid of the
- * custom resource.
+ * an object of this deployment still has the hash of the desired object, which covers labels, owner reference and the
+ * uid of the custom resource.
  */
 function isStripped(found: UntypedObject, wanted: KubeObject): boolean {
   const note = found.metadata.annotations?.[ANNOTATIONS.appliedHash];

@@ -39,9 +39,9 @@ const BACKOFF = { baseMs: 200, capMs: 5_000 };
  * Prevents orphans: objects without an owner that are created after their deployment was deleted.
  *
  * A POST has no precondition. A delayed POST can therefore create its object after the deployment was deleted, and no
- * deletion removes an object without an owner. The operator records each POST of such an object before the call, and
- * reads the custom resource again after the call. If the custom resource no longer exists, the object gets an owner
- * reference to the deleted resource, so that the garbage collector removes the object. If the custom resource is
+ * deletion removes an object without an owner. The operator records each POST of an object without an owner before the
+ * call, and reads the custom resource again after the call. If the custom resource no longer exists, the object gets an
+ * owner reference to the deleted resource, so that the garbage collector removes the object. If the custom resource is
  * deleted later, the deletion finds the object.
  *
  * If the operator crashes between the two calls, the hub removes the object, because the hub checks each deletion a

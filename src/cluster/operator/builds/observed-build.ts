@@ -70,8 +70,8 @@ export function isOfBuild({ metadata }: KubeObject, resource: ObservedResource, 
 }
 
 /**
- * Whether an object belongs to this resource. The id alone does not prove this, because a user can write the id of
- * another deployment into a resource of their own namespace.
+ * Whether an object belongs to this resource. The id alone does not prove that the object belongs to the resource,
+ * because a user can write the id of another deployment into a resource of their own namespace.
  */
 export function isOfDeployment(
   { metadata }: Pick<KubeObject, 'metadata'>,

@@ -5,8 +5,8 @@ import type { BuildJudgement } from './judge-build.ts';
 
 /**
  * Rejects a build whose repository is at a private address or a host name without a domain, unless the installation
- * allows such hosts. The API also rejects such hosts, but a user may write a custom resource directly. The clone step
- * checks the address of a public name, because only that step resolves it.
+ * allows such hosts. The API also rejects private hosts, but a user may write a custom resource directly. The clone
+ * step checks the address of a public name, because only that step resolves it.
  */
 export function withoutPrivateHost(
   judgement: BuildJudgement,

@@ -57,7 +57,7 @@ const PLAIN_SOURCES: ReadonlySet<string> = new Set(['emptyDir', 'configMap', 'do
 function isPlainVariable(value: unknown): boolean {
   const { name, valueFrom } = fieldsOf(value);
   const text = String(name);
-  // Variables that the dynamic loader reads. These variables could replace the program.
+  // Variables that the dynamic loader reads, and that could therefore replace the program.
   if (text.startsWith('LD_') || isReservedEnvName(text)) return false;
   return Object.keys(fieldsOf(valueFrom)).every(
     (source) => source === 'fieldRef' || source === 'resourceFieldRef',

@@ -151,8 +151,8 @@ const STAGE_OF: Readonly<Record<string, Stage>> = {
 const stageOf = (kind: string): Stage => STAGE_OF[kind] ?? STAGES.objects;
 
 /**
- * Kinds whose missing objects no pod uses. Such an object need not wait until the status names the rollout, which saves
- * a stage.
+ * Kinds whose missing objects no pod uses. An object of these kinds need not wait until the status names the rollout,
+ * which saves a stage.
  */
 const EARLY: ReadonlySet<string> = new Set(['ServiceAccount', 'NetworkPolicy']);
 

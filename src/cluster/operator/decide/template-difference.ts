@@ -12,7 +12,7 @@ export interface FieldChange {
   readonly to?: unknown;
 }
 
-/** Labels that identify a template. These labels are derived from the other fields, so they are not compared. */
+/** Labels that identify a template. Berth derives these labels from the other fields, so they are not compared. */
 const MARKS: readonly string[] = [TEMPLATE_HASH_LABEL, LABELS.version];
 
 /** Fields in which two pod templates differ, in the order of their paths. */

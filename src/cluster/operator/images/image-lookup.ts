@@ -10,7 +10,7 @@ export interface ImageQuery {
   readonly namespace: string;
   /** The image as in the spec. */
   readonly image: string;
-  /** Names of the pull Secrets of its pods. */
+  /** Names of the pull Secrets of the pods that use the image. */
   readonly pullSecrets: readonly string[];
   /** Key that changes with the spec, so that an earlier result is not used. */
   readonly id: string;

@@ -8,8 +8,8 @@ import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
  */
 
 /**
- * Drops managedFields, but keeps the field managers of `spec.replicas`. The planner needs them before it omits that
- * field.
+ * Drops managedFields, but keeps the field managers of `spec.replicas`. The planner needs these managers before it
+ * omits `spec.replicas`.
  */
 export function transformChild(object: UntypedObject): ChildObject {
   const owners = replicasOwners(object.metadata.managedFields ?? []);

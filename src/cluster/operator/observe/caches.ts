@@ -21,7 +21,7 @@ import {
 import type { ClusterView } from './cluster-view.ts';
 
 export interface CachesOptions extends ReflectorsOptions {
-  /** Kinds to watch. The cluster must have them. */
+  /** Kinds to watch. The cluster must serve all these kinds. */
   readonly kinds: readonly ChildKindName[];
 }
 
@@ -139,7 +139,7 @@ export class Caches implements ClusterView {
   }
 
   /**
-   * Starts to watch a kind. When its cache has synced, every resource counts as changed.
+   * Starts to watch a kind. When the cache of the kind has synced, every resource counts as changed.
    * @throws when the signal fires before the sync; the kind is then not watched
    */
   async watch(kind: ChildKindName, signal: AbortSignal): Promise<void> {

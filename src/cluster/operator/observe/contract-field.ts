@@ -4,7 +4,8 @@ import { UNNAMED_CLAIM } from '../../../domain/conditions/remedy-causes.ts';
 
 /**
  * Finds the field of the API contract that an error or wait message of the cluster refers to. Kubernetes names the
- * missing object, the volume or a path of the pod. The API user sent source_config and does not know these names.
+ * missing object, the volume or a path of the pod. The API user sent source_config and does not know the names that
+ * Kubernetes uses.
  */
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
@@ -164,7 +165,7 @@ function unnamedClaims(text: string, { volumes = [] }: PodTemplate): string[] {
     .slice(0, MAX_CLAIMS);
 }
 
-/** The contract field of the message, or several if it may be any of them; undefined: unknown. */
+/** The contract field of the message, or all possible fields if the message is ambiguous; undefined: unknown. */
 export function contractField(
   { spec, metadata }: { readonly spec: ManagedDeploymentSpec; readonly metadata: { namespace?: string } },
   { text, container, rendered }: ClusterMessage,

@@ -24,7 +24,8 @@ export function isOurs(object: KubeObject, resource: ManagedDeployment): boolean
   if (isMarked(object, resource)) return true;
   const sameName = labels[LABELS.instance] === labelValue(app(resource));
   if (resource.spec.deploymentId !== undefined || owner !== undefined || !sameName) return false;
-  // An earlier version also matched other objects by name. A resource that uses such objects keeps them.
+  // An earlier version also matched other objects by name. A resource that uses objects that were matched by name keeps
+  // them.
   return LIKE_A_UID.test(labels[LABELS.deploymentId] ?? '') || isAccepted(resource);
 }
 
@@ -32,7 +33,8 @@ export function isOurs(object: KubeObject, resource: ManagedDeployment): boolean
 export const LIKE_A_UID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/i;
 
 /**
- * Whether an object has the identity label of this resource. Only such an object gets an owner reference later.
+ * Whether an object has the identity label of this resource. Only an object with this label gets an owner reference
+ * later.
  */
 export function isMarked({ metadata: { labels } }: KubeObject, resource: ManagedDeployment): boolean {
   return labels?.[LABELS.deploymentId] === identityValue(resource);

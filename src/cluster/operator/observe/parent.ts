@@ -22,9 +22,9 @@ export function readParent({ client, resource, signal }: Question): Promise<Unty
 }
 
 /**
- * Starts this read while the operator still decides. The read is started only for a resource without a status, because
- * such a resource usually has actions to run. The read starts after the state was gathered, because it confirms that
- * state.
+ * Starts to read the custom resource while the operator still decides. The read is started only for a resource without
+ * a status, because such a resource usually has actions to run. The read starts after the state was gathered, because
+ * it confirms that state.
  */
 export async function readParentAhead(
   question: Question & { readonly resource: ObservedResource },

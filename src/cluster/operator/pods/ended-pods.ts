@@ -82,8 +82,8 @@ export function endedLately(
 }
 
 /**
- * If an init container that is not restarted ends its pod, the ReplicaSet replaces the pod at once, without
- * back-off. The number of such pods per replica counts as restarts.
+ * If an init container that is not restarted ends its pod, the ReplicaSet replaces the pod at once, without back-off.
+ * The number of replaced pods per replica counts as restarts.
  * @param pods newest first
  */
 function endedByInits(

@@ -45,12 +45,15 @@ export function podsOf(observed: Observed, component: string): ObservedPod[] {
 
 /**
  * Whether the pod has ended as a whole, for example after an eviction. None of its containers runs or will run.
- * Kubernetes removes such pods only when there are thousands, while replacements start.
+ * Kubernetes removes ended pods only when there are thousands, while replacements start.
  */
 export const hasEnded = ({ status }: ObservedPod): boolean =>
   status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
-/** Whether a pod was created from this template. Such a pod has all labels of the template, including the hash. */
+/**
+ * Whether a pod was created from this template. A pod of the template has all labels of the template, including the
+ * hash.
+ */
 export function isOfTemplate({ metadata }: ObservedPod, template: V1PodTemplateSpec): boolean {
   const labels = Object.entries(template.metadata?.labels ?? {});
   return labels.every(([key, value]) => metadata.labels?.[key] === value);
@@ -65,7 +68,7 @@ export function podsOfTemplate(
   return podsOf(observed, component).filter((pod) => !hasEnded(pod) && isOfTemplate(pod, template));
 }
 
-/** Whether the pod is ready. To be available, it must also have been ready for minReadySeconds. */
+/** Whether the pod is ready. An available pod has also been ready for minReadySeconds. */
 export function isReadyPod({ status }: ObservedPod): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
 }
@@ -143,7 +146,10 @@ export function podTroubles(pod: ObservedPod, template?: V1PodTemplateSpec): Pod
   return stuck.length > 0 ? stuck : [unready(pod, template)];
 }
 
-/** Names of the init containers that are not restarted. The failure of such a container ends the pod. */
+/**
+ * Names of the init containers that are not restarted. The failure of an init container that is not restarted ends the
+ * pod.
+ */
 export function startedOnce(template: V1PodTemplateSpec): ReadonlySet<string> {
   const once = (template.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Never');
   return new Set(once.map(({ name }) => name));

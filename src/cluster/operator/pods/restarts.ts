@@ -5,7 +5,7 @@ import { containersOf, containerTrouble, type PodTrouble } from './pod-trouble.t
 
 /**
  * Failures of containers that run between two restarts. A container that fails repeatedly runs for some time after each
- * restart, and its pod may be ready during this time. Such a container counts as recovered only after it has run for a
+ * restart, and its pod may be ready during this time. A container counts as recovered only after it has run for a
  * longer time.
  */
 

@@ -105,7 +105,7 @@ function changedSince(
 
 /**
  * Whether the spec now renders other templates than those that failed, or the serving revision was changed since then.
- * A different number of pods is not such a change.
+ * A different number of pods does not count as a change of templates.
  */
 function isChangedSince(
   resource: ObservedResource,
@@ -120,9 +120,9 @@ function isChangedSince(
 }
 
 /**
- * The active revision according to the hub. A custom resource that was lost and created again has no status. The templates
- * that were tried later record which templates were active before them. Without such a record, the newest templates of
- * the active revision are used.
+ * The active revision according to the hub. A custom resource that was lost and created again has no status. The
+ * templates that were tried later record which templates were active before them. Without a record of earlier
+ * templates, the newest templates of the active revision are used.
  */
 function activeByHub({ resource: { spec }, storedTemplates }: Observed): ActiveRevision | null {
   const active = spec.failed?.activeRevision;

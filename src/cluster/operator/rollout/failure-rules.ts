@@ -27,7 +27,7 @@ export const DEFAULT_PATIENCE: Omit<Patience, 'deadlineMs'> = {
 /** A container in back-off that has restarted this often is not expected to start. */
 export const CRASH_LOOP_RESTARTS = 3;
 
-/** Errors of the registry, not of the image. Such errors may be temporary. */
+/** Errors of the registry, not of the image. Errors of a registry may be temporary. */
 const REGISTRY_TROUBLE =
   /\b(?:429|50[0234])\b|too ?many ?requests|internal server error|bad gateway|service unavailable|gateway time-?out|i\/o timeout|connection (?:refused|reset)|TLS handshake timeout|deadline exceeded|no such host|: EOF\b|unexpected EOF/i;
 /** Removes names of images, hosts and addresses, because a tag such as `:500` is not a response of the registry. */

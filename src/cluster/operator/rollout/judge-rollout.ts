@@ -3,11 +3,12 @@ import type { Culprit } from '../../../domain/conditions/failure-source.ts';
 import { FAILURE_RULES, type Patience, type Rule, type RuleInput } from './failure-rules.ts';
 import type { Symptom } from './symptoms.ts';
 
-/** Decides whether a rollout has failed. Pure: it depends on the symptoms, the start of the rollout and the current time. */
-
 /**
- * Reasons that only state that a pod is still starting. Such a reason is reported only when no other reason is known.
+ * Decides whether a rollout has failed. The decision is pure: the result depends only on the symptoms, the start of the
+ * rollout and the current time.
  */
+
+/** Reasons that only state that a pod is still starting, and that are reported only when no other reason is known. */
 const VAGUE: ReadonlySet<string> = new Set([
   'ContainerCreating',
   'PodInitializing',
@@ -41,7 +42,7 @@ export interface Evidence {
   readonly awaited: string;
   /** When the rollout began, in ms since the epoch. The deadline counts from this time. */
   readonly startedAt: number;
-  /** When the rollout began with these templates. None of their symptoms is older. Default: `startedAt`. */
+  /** When the rollout began with these templates. No symptom of these templates is older. Default: `startedAt`. */
   readonly templatesAt?: number;
   readonly now: number;
   readonly patience: Patience;

@@ -9,8 +9,8 @@ import type { Target } from './target.ts';
 
 /**
  * The failure rules outside rollouts. These rules determine why pods of the active revision, the database or the cache
- * do not run. Such a symptom is reported at once but is not a failure, because the cluster starts the pods as soon as
- * it can.
+ * do not run. A symptom outside rollouts is reported at once but is not a failure, because the cluster starts the pods
+ * as soon as it can.
  */
 
 /** Time after which a failing readiness probe is recorded, because a start takes some time. */

@@ -25,7 +25,7 @@ const WARNINGS: ReadonlySet<string> = new Set<Reason>([
   ...BUILD_FAILURES,
 ]);
 
-/** Results of rollouts and decisions of users. These Events are as important as warnings. */
+/** Results of rollouts and decisions of users. Events with these reasons are as important as warnings. */
 export const IMPORTANT_EVENTS: ReadonlySet<string> = new Set<Reason>([
   'RolloutComplete',
   'RolledBack',

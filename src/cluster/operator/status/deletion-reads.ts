@@ -25,7 +25,9 @@ const MAX_DRY_RUNS = 3;
 
 type Client = Pick<KubeClient, 'delete' | 'find' | 'list'>;
 
-/** When to do these checks, in ms since the epoch; null: the resource does not wait for owned objects. */
+/**
+ * Time of the reads that check the deletion, in ms since the epoch; null: the resource does not wait for owned objects.
+ */
 export function readsDueAt({ resource: { metadata } }: Observed): number | null {
   const since = Date.parse(metadata.deletionTimestamp ?? '');
   const waits = metadata.finalizers?.includes(FOREGROUND) === true;
@@ -119,8 +121,8 @@ async function podsThatUse(
 }
 
 /**
- * Finalizers of the database's Secrets, which are not cached. The resource owns these Secrets if it is deleted together
- * with its data.
+ * Finalizers of the database's Secrets, which are not cached. A resource that is deleted together with its data owns
+ * these Secrets.
  */
 async function secretHolds(
   { resource }: Observed,

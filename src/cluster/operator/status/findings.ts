@@ -11,7 +11,8 @@ import { serving } from './serving-findings.ts';
 
 /**
  * The rules of all conditions. Each type has one ordered list of checks, and the first check that applies determines
- * the condition. These lists, here and in the files named `*-findings.ts`, are the specification of the status.
+ * the condition. The lists of checks, in this file and in the files named `*-findings.ts`, are the specification of the
+ * status.
  */
 
 /** All conditions; null keeps the former condition. */

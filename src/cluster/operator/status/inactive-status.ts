@@ -8,9 +8,9 @@ import { cacheReady, databaseReady } from './service-findings.ts';
 import { isObservedOff, stillServing } from './serving-findings.ts';
 
 /**
- * The status of a resource that the operator does not reconcile. The objects of such a resource are no longer observed,
- * so earlier observations are not reported as current. Decisions are kept: the active revision and the failed revision.
- * The hosts of its routes are also kept, because no other resource may get them yet.
+ * The status of a resource that the operator does not reconcile. The operator no longer observes the objects of this
+ * resource, so earlier observations are not reported as current. Decisions are kept: the active revision and the failed
+ * revision. The hosts of its routes are also kept, because no other resource may get them yet.
  */
 export function rejectedStatus(
   resource: ObservedResource,
@@ -67,8 +67,8 @@ function everyCondition({ status }: ObservedResource, finding: Finding): Record<
 }
 
 /**
- * The status of a resource that is being deleted. Such a resource is no longer reconciled or observed, so earlier
- * observations are not reported as current.
+ * The status of a resource that is being deleted. A resource that is being deleted is no longer reconciled or observed,
+ * so earlier observations are not reported as current.
  * @param holds what is known to block the deletion
  */
 export function deletionStatus(

@@ -82,7 +82,7 @@ const READY_CHECKS: readonly Check[] = [
     return serviceNotReady(facts.observed, 'cache', cacheReady(facts));
   },
   function runningPodsInTrouble({ decision: { symptoms } }) {
-    // Database and cache have their own checks above.
+    // Earlier checks cover database and cache.
     const [first, ...others] = symptoms.current.filter(({ component }) => !isDataService(component));
     if (first === undefined) return false;
     const more = others.map(({ message }) => `; also ${message}`).join('');

@@ -13,8 +13,8 @@ import { transitions } from '../rollout/transitions.ts';
 import { statusChange } from './status-change.ts';
 
 /**
- * Delay of changes in counts and messages only. A change of state mostly follows soon, and its write includes these
- * changes.
+ * Delay of changes in counts and messages only. A change of state usually follows soon, and the write of that change
+ * includes counts and messages.
  */
 const COUNTS_WAIT_MS = 1_000;
 

@@ -100,7 +100,7 @@ export function routesSeen(
 }
 
 /**
- * Routes, by `childId`, that are kept although they are no longer desired. These routes have the former kind and the
+ * Routes, by `childId`, that are kept although they are no longer desired. Such routes have the former kind and the
  * requested address. The operator keeps them until the replacement is ready and the rollout is complete. A route to
  * another address is removed at once, because another deployment may use its host next.
  */

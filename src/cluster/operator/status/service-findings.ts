@@ -29,7 +29,7 @@ import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
 export interface ServiceFacts {
   readonly observed: Observed;
   readonly failures: readonly Failure[];
-  /** Whether it is observed that no pod of the deployment runs. */
+  /** Whether the operator observes that no pod of the deployment runs. */
   readonly off: boolean;
   readonly now: Date;
 }

@@ -15,7 +15,8 @@ export function serving({ observed, decision, activeRevision, off }: Facts): Fin
   if (activeRevision === undefined) return no('Unavailable', 'no revision is active yet');
   if (off) return no('SwitchedOff', 'switched off: no pod serves');
   const { target, components } = decision;
-  // During a rollout or rollback, pods of the other revision also serve. At its end, only they serve.
+  // During a rollout or rollback, pods of the other revision also serve. When the rollout or rollback ends, only pods
+  // of the other revision serve.
   const answering = [activeRevision, target.revision, target.failed].find(
     (revision) => revision && hasReadyPod(observed, revision),
   );
@@ -66,8 +67,7 @@ const apiOf = ({ resource, children }: Observed) =>
   children.get(childId('Deployment', componentName(resource, 'api')));
 
 /**
- * Whether the Deployment of the api component is being deleted. Pods of a Deployment that is being deleted may end at
- * any moment.
+ * Whether the Deployment of the api component is being deleted. The pods of such a Deployment may end at any moment.
  */
 function apiLeaves(observed: Observed): boolean {
   return apiOf(observed)?.metadata.deletionTimestamp !== undefined;
@@ -100,8 +100,8 @@ export function isObservedOff({ resource, pods, children }: Observed): boolean {
 }
 
 /**
- * Whether the spec is unchanged since creation. Such a workload was created with no replicas and has no pods, even
- * before its controller observed it. The controller must first observe a higher generation.
+ * Whether the spec is unchanged since creation. A workload with an unchanged spec was created with no replicas and has
+ * no pods, even before its controller observed it. The controller must first observe a higher generation.
  */
 function isAsMade({ metadata }: ChildObject): boolean {
   return metadata.generation === 1;

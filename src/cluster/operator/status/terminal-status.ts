@@ -17,8 +17,8 @@ import { deletionStatus, rejectedStatus, unreadableStatus } from './inactive-sta
 import { reportStatus } from './report-status.ts';
 
 /**
- * Handles resources that the operator does not reconcile. Determines what it reports for them, and when it checks them
- * again.
+ * Handles resources that the operator does not reconcile. Determines what the operator reports for such resources, and
+ * when it checks them again.
  */
 
 /** Pause between two checks of a rejected identity. Events of the other resource trigger a check at once. */

@@ -99,7 +99,7 @@ async function look(deps: ApiDeps, due: readonly DueBranch[]): Promise<PollResul
   }
 }
 
-/** Most polls find the known commit. One statement records the results of all these polls. */
+/** Most polls find the known commit. One statement records the results of all polls that find the known commit. */
 function isAsKnown({ watch }: DueBranch, head: BranchHead): boolean {
   const known = watchOf(watch, head.branch);
   return known.commit === head.commit && known.failures === 0 && !known.soon && known.doubted == null;

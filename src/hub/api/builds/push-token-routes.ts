@@ -15,7 +15,9 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 
 const pushTokenSchema = z
   .object({
-    registry_url: z.string().describe('Host of the registry, with its port if any. Use it in docker login.'),
+    registry_url: z
+      .string()
+      .describe('Host of the registry, with its port if any. Use this host in docker login.'),
     image_uri: z
       .string()
       .describe(

@@ -108,7 +108,7 @@ async function answer(deps: ApiDeps, limiter: RateLimiter, request: FastifyReque
   return { token, access_token: token, expires_in: expiresIn, issued_at: issuedAt.toISOString() };
 }
 
-/** Clients of the registry send forms. These routes accept no other content type. */
+/** Clients of the registry send forms. The token routes accept no other content type. */
 function takeForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {

@@ -33,7 +33,7 @@ export interface ApiDeps {
   readonly logger: Logger;
   /** Wakes long polls for work. hub/store/core/notifications.ts provides the notifications. */
   readonly hints: WorkHints;
-  /** Wakes followers of a log, by the id of its revision or request. Without it, followers poll. */
+  /** Wakes followers of a log, by the id of its revision or request. Without these hints, followers poll. */
   readonly logHints?: WorkHints;
   /** Duration of a listener's lease, in seconds. */
   readonly leaseSeconds: number;

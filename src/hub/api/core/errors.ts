@@ -79,7 +79,7 @@ export function deletionConflict(): ApiError {
 }
 
 const INTERNAL =
-  'The request failed because of a server error. Report its X-Request-Id to the administrator of the ' +
+  'The request failed because of a server error. Report the X-Request-Id of the response to the administrator of the ' +
   'platform.';
 const UNAVAILABLE = 'The service cannot reach its database or is busy. Try again.';
 const UNREADABLE =

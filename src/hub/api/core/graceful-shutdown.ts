@@ -21,8 +21,8 @@ export function announceShutdown(app: FastifyInstance): void {
 
 /**
  * Closes the server gracefully. Resolves when the last response is sent and no connection is left. Node closes the
- * connections that are idle at the beginning. A connection that was busy at that time and that its client keeps alive
- * would delay the shutdown by a minute.
+ * connections that are idle at the beginning. A connection that was busy at the beginning and that its client keeps
+ * alive would delay the shutdown by a minute.
  * @param drainMs time after which connections are closed, with unfinished requests
  */
 export async function closeGracefully(app: FastifyInstance, drainMs = DRAIN_MS): Promise<void> {

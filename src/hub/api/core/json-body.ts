@@ -16,8 +16,8 @@ const POISONED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor'])
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Whether the route sanitizes its text itself, so that NUL and unpaired surrogates are accepted. Default: they are
-     * rejected.
+     * Whether the route sanitizes its text itself, so that NUL and unpaired surrogates are accepted. By default, such
+     * characters are rejected.
      */
     anyText?: boolean;
   }

@@ -4,10 +4,7 @@ import { deletionMessage } from '../../../domain/deployment/deletion.ts';
 import { deletionNote, withoutDeletionNote } from '../../../domain/deployment/deletion-hold.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 
-/**
- * The conditions in a response. These conditions are the conditions from the cluster, corrected by facts that only the
- * hub knows.
- */
+/** The conditions in a response: the conditions from the cluster, corrected by facts that only the hub knows. */
 
 function condition(
   status: Condition['status'],
@@ -24,7 +21,9 @@ export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
     type: 'SecretsReadable',
     status: 'False',
     reason: 'SecretsUnreadable',
-    message: `${REASONS.SecretsUnreadable} Running workloads are not affected. To fix it, send a PATCH with all secrets and their values.`,
+    message:
+      `${REASONS.SecretsUnreadable} Running workloads are not affected. To fix the problem, send a PATCH with ` +
+      `all secrets and their values.`,
     lastTransitionTime: isoTime(updatedAt),
   };
 }
@@ -59,7 +58,7 @@ function unobserved(
       'Unknown',
       reason,
       since,
-      `${message} It was ${seen.status} (${seen.reason}) when it was last observed.`,
+      `${message} The condition was ${seen.status} (${seen.reason}) at the last observation.`,
     ),
     type: seen.type,
   }));

@@ -6,7 +6,7 @@ import { checkIfMatch } from '../core/etag.ts';
 
 /**
  * Returns the deployment to change, and locks it until the transaction ends.
- * @throws ApiError 404, 409 when it is being deleted, 412
+ * @throws ApiError 404, 409 when the deployment is being deleted, 412
  */
 export async function lockForChange(
   transaction: Transaction,

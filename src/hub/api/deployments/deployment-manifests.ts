@@ -152,9 +152,9 @@ export interface RollContext {
 }
 
 /**
- * Whether a change from one resource to another replaces pods of the app, the database or the cache. This is the case
- * if their templates differ and pods exist before and after the change. A change of the number of pods replaces no
- * pods.
+ * Whether a change from one resource to another replaces pods of the app, the database or the cache. A change replaces
+ * pods if the pod templates differ and pods exist before and after the change. A change of the number of pods replaces
+ * no pods.
  */
 export function rollsPods(
   { before, after, served }: ManifestChange,

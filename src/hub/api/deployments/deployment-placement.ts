@@ -23,8 +23,8 @@ export interface PlacementRules {
 }
 
 /**
- * Berth's namespace contains its database, keys and permissions, so deployments may not use it, even if a listener has
- * it in its list.
+ * Berth's own namespace contains the database, keys and permissions of Berth, so deployments may not use this
+ * namespace, even if the list of a listener contains it.
  */
 function isOwn(namespace: string, { ownNamespace = null }: PlacementRules): boolean {
   return namespace === ownNamespace;
@@ -47,7 +47,7 @@ function namespaceRefusal(
 }
 
 /**
- * The namespace of a new deployment. In cloud mode, it is the tenant's own namespace, otherwise the requested
+ * The namespace of a new deployment. In cloud mode, this is the tenant's own namespace, otherwise the requested
  * namespace, or the first namespace of the listener.
  * @throws ApiError 400
  */

@@ -57,7 +57,7 @@ function configuredBy(config: SourceConfig): Configured {
 /** Size of the cache of presented values. */
 const configured = new WeakMap<SourceConfig, Configured>();
 
-/** The fields that depend only on source_config. These fields are most of a response. */
+/** The fields that depend only on source_config, which are most of a response. */
 function shownConfigured(config: SourceConfig): Configured {
   // Only frozen objects are cached, because other objects can change.
   if (!Object.isFrozen(config)) return configuredBy(config);
@@ -80,7 +80,10 @@ export interface PresentOptions {
   readonly now?: Date;
 }
 
-/** A deployment in a response. If its secrets cannot be decrypted, the list is empty and a condition states this. */
+/**
+ * A deployment in a response. If the secrets of the deployment cannot be decrypted, the list of secrets is empty and a
+ * condition states this.
+ */
 export function presentDeployment(record: DeploymentRecord, options: PresentOptions): ShownDeployment {
   const stored = options.secrets === undefined ? readableSecrets(options.box, record) : [...options.secrets];
   const secrets = stored ?? [];

@@ -29,7 +29,7 @@ export interface QuotaRequest {
 
 type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
 
-/** The external data services that secrets of these names configure. */
+/** The external data services that secrets with these names configure. */
 export const externalServices = (secretNames: readonly string[]) => ({
   database: secretNames.includes(EXTERNAL_DATABASE_SECRET),
   cache: secretNames.includes(EXTERNAL_CACHE_SECRET),
@@ -49,8 +49,9 @@ async function demand(
 }
 
 /**
- * The volume that a deployment keeps while its database is external, in GiB. 0: it keeps no volume; null: the database
- * is in the cluster. If the database is external, the size in the stored source_config applies to no volume.
+ * The volume that a deployment keeps while its database is external, in GiB. 0: the deployment keeps no volume; null:
+ * the database is in the cluster. If the database is external, the size in the stored source_config applies to no
+ * volume.
  */
 export async function keptVolumeOf(
   deps: Pick<ApiDeps, 'secretBox'>,

@@ -61,7 +61,8 @@ const listQuery = z.strictObject({
 
 const createHeaders = z.looseObject({
   'idempotency-key': idempotencyKeyHeader.describe(
-    'For 24 hours, a request with the same key and body returns the deployment that the first request created, in its current state, even while it is being deleted. After its deletion, the response is 409.',
+    'For 24 hours, a request with the same key and body returns the deployment that the first request created, in ' +
+      'its current state, even while it is being deleted. After the deletion of the deployment, the response is 409.',
   ),
 });
 

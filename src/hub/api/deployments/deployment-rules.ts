@@ -122,7 +122,8 @@ export function conflict(error: unknown): unknown {
     return new ApiError(
       409,
       'The host of this URL (source_config.custom_url) is still routed to workloads of another tenant that Berth no ' +
-        'longer manages. The administrator of the platform can free the host when these routes are removed.',
+        'longer manages. The administrator of the platform can free the host when the routes of those workloads are ' +
+        'removed.',
     );
   }
   return error;

@@ -117,7 +117,7 @@ const effectsField = {
     .array(z.string())
     .describe(
       'Sentences that state which data services the change restarts, and why. Empty: none. The database restarts ' +
-        'when its connections, cores or memory change, also if these values are derived from a scale.',
+        'when its connections, cores or memory change, also if Berth derives the changed value from a scale.',
     ),
 };
 

@@ -155,8 +155,7 @@ async function accessOf(deps: ApiDeps, tenantId: string, id: string): Promise<Gi
   const { provider, hostUrl, token } = found;
   if (isListing(provider)) return { provider, hostUrl, token };
   const msg =
-    'must not be an integration of the provider git, because such a server has no API that lists ' +
-    'repositories';
+    'must not be an integration of the provider git, because a plain git server has no API that lists repositories';
   throw new ApiError(400, [{ loc: ['path', 'integration_id'], msg, type: 'provider_without_list' }]);
 }
 

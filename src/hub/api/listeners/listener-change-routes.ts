@@ -74,8 +74,8 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
         description:
           'Changes the compute_id or the namespaces of a listener of the tenant. A namespace with deployments cannot ' +
           'be removed. BERTH_NAMESPACES of a listener replaces the list with each renewal of its lease. Listeners ' +
-          'of the platform cannot be changed (403). An admin can only clear the cluster of such a listener, with ' +
-          'cluster_id as the only field.',
+          'of the platform cannot be changed (403). An admin can only clear the cluster of a listener of the ' +
+          'platform, with cluster_id as the only field.',
         params,
         querystring: noQuery,
         body: patchListenerSchema,

@@ -169,7 +169,8 @@ function addRoutes(
       schema: {
         tags: ['listener protocol'],
         summary: 'Get the lease of a listener.',
-        description: 'Reads the lease without taking it. Use it to check hub URL, key and listener id.',
+        description:
+          'Reads the lease without taking it. Use this request to check hub URL, key and listener id.',
         params,
         querystring: noQuery,
         response: { 200: leaseStateSchema, ...errorAnswers(404) },

@@ -40,7 +40,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         summary: 'Create a listener',
         description:
           'Registers a cluster of the tenant. The listener in this cluster needs a key with the scope listeners:run. ' +
-          'Such a key can run and read listeners, but not create or change them.',
+          'A key with only this scope can run and read listeners, but not create or change them.',
         querystring: noQuery,
         body: listenerBodySchema,
         response: { 201: listenerSchema, ...errorAnswers(400, 409, 413, 415) },

@@ -75,7 +75,8 @@ export const listenerSchema = z
       .int()
       .describe(
         'Number of ManagedDeployments in the cluster whose ids the hub does not know, for example after a restore ' +
-          'from an older backup. Berth does not change them. Each causes one event UnknownResource. Of many at once, ' +
+          'from an older backup. Berth does not change these resources. Each causes one event UnknownResource. Of ' +
+          'many at once, ' +
           'only the first twenty cause an event, and one more event contains the number of the others. At most ' +
           '1000 are counted.',
       ),

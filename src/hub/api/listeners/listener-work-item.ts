@@ -75,7 +75,8 @@ function buildInput({ registry }: Rendering, { deployment, build }: DueApply): B
 class TokenUnreadable extends Error {
   constructor({ id, hostUrl }: SealedIntegration) {
     super(
-      `The token of the integration ${id} (${hostUrl}) cannot be decrypted, and a build needs it. To fix it, PATCH /v2/integrations/${id} with a token.`,
+      `The token of the integration ${id} (${hostUrl}) cannot be decrypted, and a build needs it. To fix the ` +
+        `problem, send PATCH /v2/integrations/${id} with a token.`,
     );
   }
 }
@@ -102,8 +103,8 @@ function buildSecretOf(
 
 /**
  * The revision that the custom resource names, with its secrets. If the secrets of the desired revision cannot be
- * decrypted, this is the revision that is being built to replace it. Because that revision has no image yet, the
- * operator starts nothing and does not change the active revision.
+ * decrypted, this is the revision that is being built to replace it. A revision that is being built has no image yet,
+ * so the operator starts nothing and does not change the active revision.
  * @throws SecretBoxError when the secrets of neither can be decrypted
  */
 function namedRevision(
@@ -119,8 +120,8 @@ function namedRevision(
 }
 
 /**
- * The secrets of the active revision. If they cannot be decrypted, the Secret in the cluster is neither changed nor
- * removed.
+ * The secrets of the active revision. If the secrets cannot be decrypted, the Secret in the cluster is neither changed
+ * nor removed.
  */
 function activeEnvironment(box: SecretBox, { active }: DueApply) {
   const secrets = active === null ? null : readableSecrets(box, active);

@@ -47,7 +47,7 @@ const note: preSerializationHookHandler = (request, _reply, payload, done) => {
 };
 
 /**
- * Records the subject of each change, for all routes that are registered later. Routes that only read have no such
+ * Records the subject of each change, for all routes that are registered later. Routes that only read do not have this
  * hook.
  */
 export function noteSubjects(app: FastifyInstance): void {

@@ -25,7 +25,7 @@ export interface RequestEnd {
   readonly ms: number;
 }
 
-/** Called once per request, when all of its processing has ended. */
+/** Called once per request, when all processing of the request has ended. */
 export type OnRequestEnd = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
 
 /** The progress of a request. */

@@ -188,7 +188,7 @@ function parameter(given: Parameter, making: Making): Parameter {
 
 const isNull = ({ type }: JsonSchema) => type === 'null';
 
-/** An optional body can be null. The example of such a body is not null. */
+/** An optional body can be null, but the example of an optional body is not null. */
 function bodyOf(operation: string, { content, ...body }: RequestBody, making: Making): RequestBody {
   if (operation in REQUESTS)
     return { ...body, content: { [JSON_TYPE]: { ...content[JSON_TYPE], example: REQUESTS[operation] } } };

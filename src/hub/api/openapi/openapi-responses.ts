@@ -27,7 +27,7 @@ const HEADERS = {
     },
   },
   ETag: {
-    description: 'ETag that changes with the generation of the deployment. Use it in If-Match.',
+    description: 'ETag that changes with the generation of the deployment. Use this value in If-Match.',
     required: true,
     schema: { type: 'string', pattern: '^"[0-9]+"$', examples: ['"1"'] },
   },
@@ -174,8 +174,8 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
     description: 'Internal error.',
     schema: SENTENCE,
     detail:
-      'The request failed because of a server error. Report its X-Request-Id to the administrator of the ' +
-      'platform.',
+      'The request failed because of a server error. Report the X-Request-Id of the response to the administrator of ' +
+      'the platform.',
   },
   502: {
     name: 'BadGateway',

@@ -113,7 +113,8 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
   ofOne('redeploy', {
     summary: 'Deploy a revision again',
     description:
-      'Creates a new revision with the same content: source_revision_config, secrets, and the image by its resolved or built digest. Use it to retry a failed revision. A revision without a build is built.',
+      'Creates a new revision with the same content: source_revision_config, secrets, and the image by its resolved ' +
+      'or built digest. Use this operation to retry a failed revision. A revision without a build is built.',
   });
   ofOne('rollback', {
     summary: 'Roll back to a revision',

@@ -158,8 +158,8 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tenants'],
         summary: 'Create a tenant',
         description:
-          'Creates a tenant. To create its first key, use POST /v2/api-keys with the id of the tenant in ' +
-          'X-Tenant-Id.',
+          'Creates a tenant. To create the first key of the tenant, use POST /v2/api-keys with the id of the tenant ' +
+          'in X-Tenant-Id.',
         querystring: noQuery,
         body: createBodySchema,
         response: { 201: tenantSchema, ...errorAnswers(409, 413, 415) },

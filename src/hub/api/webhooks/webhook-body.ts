@@ -58,7 +58,9 @@ async function* arriving(payload: Readable, ms: number): AsyncGenerator<Buffer> 
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
     () =>
-      late.reject(new ApiError(408, 'The request did not arrive within the time limit. Deliver it again.')),
+      late.reject(
+        new ApiError(408, 'The request did not arrive within the time limit. Deliver the request again.'),
+      ),
     ms,
   );
   try {

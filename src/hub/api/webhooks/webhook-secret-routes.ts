@@ -28,7 +28,8 @@ const secretSchema = z
     secret: z
       .string()
       .describe(
-        'The secret. Use it as the webhook secret of GitHub, or as the secret token or signing token of GitLab. The ' +
+        'The secret. Use this value as the webhook secret of GitHub, or as the secret token or signing token of ' +
+          'GitLab. The ' +
           'secret is shown only once.',
       )
       .meta({ examples: ['whsec_'] }),

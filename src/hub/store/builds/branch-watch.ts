@@ -178,8 +178,8 @@ export async function scheduleNextPoll(
 }
 
 /**
- * SQL of next_poll_at for a deployment with this source and source_config. NULL if it is not built on push, otherwise
- * the current value, or a time within a minute.
+ * SQL of next_poll_at for a deployment with this source and source_config. The value is NULL for a deployment that is
+ * not built on push, otherwise the current value, or a time within a minute.
  */
 export const nextPollSql = (source: string, sourceConfig: string, present = 'NULL::timestamptz') =>
   `CASE WHEN ${source} = 'git_host' AND ${sourceConfig} -> 'build_on_push' = 'true'::jsonb

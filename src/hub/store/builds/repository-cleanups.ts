@@ -18,8 +18,8 @@ export interface RepositoryCleaning {
 }
 
 /**
- * A cleanup for the deployments `d` with the ids $1. These deployments got another image, so an earlier image may be
- * unused.
+ * A cleanup for the deployments `d` with the ids $1, which got another image. An earlier image of these deployments may
+ * be unused.
  */
 const ENQUEUE = `
 INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name)
@@ -82,8 +82,8 @@ export async function discardCleanings(transaction: Transaction): Promise<void> 
 }
 
 /**
- * The conditions are those for the secrets of revisions (hub/store/core/housekeeping.ts), because a revision cannot be
- * repeated without its secrets.
+ * The conditions equal the conditions for the secrets of revisions (hub/store/core/housekeeping.ts), because a revision
+ * cannot be repeated without its secrets.
  */
 const NEEDED = `
 SELECT r.number, r.resolved_image AS image FROM revisions r JOIN deployments d ON d.id = r.deployment_id

@@ -107,7 +107,7 @@ export async function setWebhookSecret(
 
 /**
  * Removes the secret, so that no further delivery is accepted.
- * @returns false when this tenant has no such integration
+ * @returns false when this tenant has no integration with this id
  */
 export async function removeWebhookSecret(
   transaction: Transaction,

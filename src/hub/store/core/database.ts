@@ -40,8 +40,8 @@ export interface TransactionOptions {
   readonly durable?: boolean;
   /**
    * true: the planner avoids sequential scans when an index finds the rows. For queries of few rows of large tables,
-   * when the planner cannot know that the rows are few. Statements that such transactions share also need it, because a
-   * connection caches plans. Default: false.
+   * when the planner cannot know that the rows are few. Statements that are also used in such transactions need this
+   * setting in every transaction, because a connection caches plans. Default: false.
    */
   readonly byIndex?: boolean;
 }
@@ -282,7 +282,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', (error) =>
     logger.warn({ target, err: error.message }, 'lost an idle database connection'),
   );
-  // The pool does not listen for errors of a connection in use. Without this handler, the loss of such a connection
+  // The pool does not listen for errors of a connection in use. Without this handler, the loss of a connection in use
   // would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
 

@@ -52,7 +52,7 @@ const SETS_AT_ONCE = 1_000;
 /**
  * Removes a portion of the secrets of revisions that have ended or will never start. The newest `kept` revisions of a
  * deployment, and the latest and the active revision, keep their secrets. Platform scope.
- * @returns the number of deployments that had such secrets; 0: no such secrets are left
+ * @returns the number of deployments whose secrets were removed; 0: no secrets are left to remove
  */
 export async function pruneSecrets(transaction: Transaction, kept: number): Promise<number> {
   const rows = await transaction.query<{ id: string }>(LOCK_PRUNABLE, [

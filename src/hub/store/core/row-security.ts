@@ -1,8 +1,8 @@
 import type { Reader } from './database.ts';
 
 /**
- * Checks whether row-level security applies to a role. In Berth's tables it applies to the owner (FORCE), but not to
- * superusers or roles with BYPASSRLS.
+ * Checks whether row-level security applies to a role. In Berth's tables, row-level security applies to the owner
+ * (FORCE), but not to superusers or roles with BYPASSRLS.
  */
 
 export interface DatabaseRole {

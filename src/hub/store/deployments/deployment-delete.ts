@@ -9,9 +9,10 @@ import { HISTORY_STATUS } from './status.ts';
  * The first part of a deletion, which is the request. The name is then available. Within the grace period, only pods
  * are removed from the cluster, so that the deployment can be restored (deployment-restore.ts). When the grace period
  * ends, the purge is due. deployment-remove.ts is the second part. Successive deployments with the same name share a
- * tracing project. The project is deleted with the record of the last of them, if the last request asked for it.
- * Therefore each deletion replaces the choice of the other deployments that are being deleted. A repeated request can
- * only add the deletion of the project. A new or restored deployment keeps the project until its own deletion.
+ * tracing project. The project is deleted with the record of the last of these deployments, if the last request asked
+ * for the deletion of the project. Therefore each deletion replaces the choice of the other deployments that are being
+ * deleted. A repeated request can only add the deletion of the project. A new or restored deployment keeps the project
+ * until its own deletion.
  */
 
 /**
@@ -105,7 +106,10 @@ function recordRepeated(
 export interface DeletionRequest {
   /** Whether to also delete the tracing project, when no other deployment uses it. */
   deleteTracingProject: boolean;
-  /** Grace period in seconds. Before its end, only pods are removed, so that the deployment can be restored. */
+  /**
+   * Grace period in seconds. Before the end of the grace period, only pods are removed, so that the deployment can be
+   * restored.
+   */
   graceSeconds?: number;
   /**
    * Whether only the custom resource is removed from the cluster, at once. The workloads and their data remain there,
@@ -114,7 +118,8 @@ export interface DeletionRequest {
   keepWorkloads?: boolean;
   actor: Actor;
   /**
-   * Called with the generation of each existing deployment, while its row is locked. If it throws, nothing is deleted.
+   * Called with the generation of each existing deployment, while its row is locked. If the function throws, nothing is
+   * deleted.
    */
   check?: (generation: number) => void;
 }

@@ -99,7 +99,7 @@ async function remove(
  * Removes the record of a deployment that has no more objects in its cluster, and leaves a tombstone and its events.
  * Revisions and secrets are also removed. The tracing project is removed if this was requested and no other deployment
  * uses it.
- * @returns false when no such deployment was being deleted
+ * @returns false when no deployment with this id was being deleted
  */
 export function removeRecord(
   transaction: Transaction,
@@ -119,8 +119,8 @@ ORDER BY d.id LIMIT 50 FOR UPDATE SKIP LOCKED`;
 
 /**
  * Completes the deletions of deployments that were never handed out, after their grace period. A listener that never
- * connects cannot confirm that they are gone. If an object of such a deployment is found later, its tombstone becomes
- * purge work. Platform scope.
+ * connects cannot confirm that the objects of a deployment were removed. If an object of a removed deployment is found
+ * later, the tombstone of the deployment becomes purge work. Platform scope.
  * @returns the number of completed deletions
  */
 export async function removeNeverHandedOut(transaction: Transaction): Promise<number> {

@@ -70,7 +70,7 @@ export async function readLastEffects(
 }
 
 /**
- * The inputs for a revision; null when the tenant has no such deployment with this revision.
+ * The inputs for a revision; null when the tenant has no deployment with this id and revision.
  * @param transaction must be new, without earlier statements
  */
 export async function readExplainFacts(

@@ -3,13 +3,13 @@ import type { Transaction } from '../core/database.ts';
 
 /**
  * Reserves hosts that deployments no longer use while their cluster may still route them. Another deployment of any
- * tenant gets such a host when an operator that has seen the new generation observes no route with it, or when the
- * record is removed. A host that no cluster has received is available at once. This is independent of acknowledgements
- * and other progress, so that a volume that cannot grow does not delay it. The hosts of a deployment that was deleted
- * with keep_workloads are still routed in the cluster, but no longer observed. Such hosts remain reserved, except for
- * the same tenant, until an admin frees them. The same tenant may use them again, because it owns the routes. Each
- * statement runs after the statement that writes the deployment's route_host, never within it, so that a transaction
- * that waited there for the host sees the reservations.
+ * tenant gets a reserved host when an operator that has seen the new generation observes no route with this host, or
+ * when the record is removed. A host that no cluster has received is available at once. This is independent of
+ * acknowledgements and other progress, so that a volume that cannot grow does not delay it. The hosts of a deployment
+ * that was deleted with keep_workloads are still routed in the cluster, but no longer observed. Hosts with kept
+ * workloads remain reserved, except for the same tenant, until an admin frees them. The same tenant may use the hosts
+ * again, because this tenant owns the routes. Each statement runs after the statement that writes the deployment's
+ * route_host, never within it, so that a transaction that waited there for the host sees the reservations.
  */
 
 const HOLD = `

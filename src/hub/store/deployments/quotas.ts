@@ -60,8 +60,8 @@ const UNMEASURED = `${SHARES} WHERE d.tenant_id = $1 AND d.id > $2 AND d.quota_c
 ORDER BY d.id LIMIT $3`;
 
 /**
- * Locked rows are skipped, because a transaction that changes such a deployment may wait for the tenant lock of this
- * transaction.
+ * Locked rows are skipped, because a transaction that changes the deployment of a locked row may wait for the tenant
+ * lock of this transaction.
  */
 const MEASURED = `
 WITH free AS (

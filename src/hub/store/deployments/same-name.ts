@@ -40,7 +40,7 @@ export const isNameLike = (column: string, patterns: string) =>
   `(${column} LIKE ANY(${patterns})
     OR CASE WHEN ${isPlain(column)} THEN false ELSE ${composed(column)} LIKE ANY(${patterns}) END)`;
 
-/** hasName as a condition of drizzle. @param column column with its table, as written in the statement */
+/** hasName as a condition of drizzle. @param column column, qualified with the table, as written in the statement */
 export const named = (column: string, name: string) =>
   sql`EXISTS (SELECT FROM (SELECT ${normalizedName(name)}::text AS name) AS wanted
     WHERE ${sql.raw(hasName(column, 'wanted.name'))})`;

@@ -3,8 +3,8 @@ import { type DeploymentStatus, SEEN_IN_CLUSTER } from '../../../domain/revision
 /**
  * Deployment.status and the liveness of the listener in SQL, defined only here. The result equals that of
  * deploymentStatus in domain/revision/states.ts (a test compares them), but has two parts. The generated column
- * `recorded_status` covers all facts except those of the listener. UNKNOWN is added on reads, from the expiry of the
- * lease and the namespaces that the listener can read. Table aliases: `d` deployments, `l` the listener.
+ * `recorded_status` covers all facts except the facts of the listener. UNKNOWN is added on reads, from the expiry of
+ * the lease and the namespaces that the listener can read. Table aliases: `d` deployments, `l` the listener.
  */
 
 /**

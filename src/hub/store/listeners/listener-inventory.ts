@@ -77,8 +77,8 @@ const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
     FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
 
 /**
- * SQL: whether the hub itself wrote the condition `c`. Such a condition explains why the item is not done, and refers
- * to no generation of the resource.
+ * SQL: whether the hub itself wrote the condition `c`. A condition of the hub explains why the item is not done, and
+ * refers to no generation of the resource.
  */
 const IS_NOTE = `(c ->> 'type' = 'Ready' AND NOT c ? 'observedGeneration')`;
 /**
@@ -228,9 +228,12 @@ async function noteUnknown(
     ),
     ...(more > 0
       ? [
-          event(`${more} more ManagedDeployments that the hub does not know. Berth does not change them.`, {
-            more,
-          }),
+          event(
+            `${more} more ManagedDeployments that the hub does not know. Berth does not change these resources.`,
+            {
+              more,
+            },
+          ),
         ]
       : []),
   ]);

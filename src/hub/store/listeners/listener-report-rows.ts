@@ -49,8 +49,8 @@ interface FactsRow {
 }
 
 /**
- * The rows are locked in the order of their ids, as in all code that locks several deployments. No other transaction
- * can then change them or their revisions.
+ * The rows are locked in the order of their ids, as in all code that locks several deployments. With these locks, no
+ * other transaction can change the deployments or their revisions.
  */
 const LOCK = `
 SELECT id, tenant_id, app_name, namespace, delete_requested_at IS NOT NULL AS deleting,

@@ -7,8 +7,8 @@ import { type DuePurge, type DueWork, loadWork } from './listener-work-rows.ts';
 /**
  * Finds and hands out due work of a listener. The state is a dirty marker instead of a queue. An item is due while
  * generation > acknowledged_generation and next_attempt_at has passed. Therefore no work is lost, however notifications
- * and commits interleave. A deletion is never acknowledged. In its grace period, its item suspends the deployment, and
- * after the grace period, the item is a purge.
+ * and commits interleave. A deletion is never acknowledged. The item of a deletion suspends the deployment during the
+ * grace period, and is a purge after the grace period.
  */
 
 /** The caller's result for a due item. */

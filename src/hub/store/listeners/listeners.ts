@@ -247,7 +247,7 @@ export async function updateListener(
 
 /**
  * Deletes a listener of a tenant; false when the tenant has no listener with this id.
- * @throws ReferenceViolation while it has a deployment, including one that is being deleted
+ * @throws ReferenceViolation while the listener has a deployment, including one that is being deleted
  */
 export async function deleteListener(
   transaction: Transaction,

@@ -94,7 +94,9 @@ export const deployments = pgTable(
     /** Whether a revision exists that can run or may run later, that is, not only failed builds. */
     hasRunnableRevision: boolean('has_runnable_revision').notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
-    /** Time of the last change of the desired state or the active revision. Other observations do not change it. */
+    /**
+     * Time of the last change of the desired state or the active revision. Other observations do not change this time.
+     */
     updatedAt: time('updated_at').notNull().defaultNow(),
     deleteRequestedAt: time('delete_requested_at'),
     deleteTracingProject: boolean('delete_tracing_project').notNull().default(false),
@@ -176,7 +178,8 @@ export const deployments = pgTable(
       .where(sql`${table.routeHost} IS NOT NULL AND ${table.deleteRequestedAt} IS NULL`),
     index('deployments_newest').on(table.tenantId, table.id),
     index('deployments_by_name').on(table.tenantId, table.name),
-    // An index of names that early versions stored as they were sent. Most installations have no such names.
+    // An index of names that early versions stored as they were sent. Most installations have no names that are not
+    // normalized.
     index('deployments_other_spellings')
       .on(table.tenantId)
       .where(
@@ -293,7 +296,9 @@ export const tombstones = pgTable(
      * is purged.
      */
     keepWorkloads: boolean('keep_workloads').notNull().default(false),
-    /** Whether the workloads still use the hosts and images of the deployment; false: these were released. */
+    /**
+     * Whether the workloads still use the hosts and images of the deployment; false: hosts and images were released.
+     */
     keptWorkloads: boolean('kept_workloads').notNull().default(false),
     purgedAt: time('purged_at').notNull().defaultNow(),
     /**

@@ -56,7 +56,7 @@ export const listeners = pgTable(
   ],
 );
 
-/** The names are those of the HTTP contract. */
+/** The HTTP contract uses the same names. */
 export interface ComputeConfig {
   /** Namespaces that the listener may use. The first namespace is the default. Empty: any. */
   k8s_namespaces: string[];

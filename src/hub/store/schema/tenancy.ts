@@ -7,7 +7,7 @@ import { bytea } from './bytea.ts';
 export const tenants = pgTable('tenants', {
   id: uuid().primaryKey(),
   name: text().notNull().unique('tenants_name'),
-  /** The maximum usage of this tenant. These values replace single entries of tenant_quotas of the policy. */
+  /** The maximum usage of this tenant, which replaces single entries of tenant_quotas of the policy. */
   quotas: jsonb().$type<Partial<TenantQuotas>>().notNull().default({}),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
 });

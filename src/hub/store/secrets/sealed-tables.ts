@@ -156,8 +156,8 @@ SELECT split_part(fingerprint, ':', 1) AS "keyId", count(*)::int AS rows, max(ex
 FROM idempotency_keys WHERE expires_at > now() GROUP BY 1 HAVING split_part(fingerprint, ':', 1) <> $1 ORDER BY 1`;
 
 /**
- * Counts the stored responses of other keys. Such responses cannot be hashed again, because the bodies are not stored.
- * Stored responses expire within a day.
+ * Counts the stored responses of other keys. Stored responses cannot be hashed again, because the bodies are not
+ * stored. Stored responses expire within a day.
  */
 export function answersOfOtherKeys(reader: Reader, box: SecretBox): Promise<KeyedAnswers[]> {
   return reader.query<KeyedAnswers>(ANSWERS, [box.primaryKeyId]);

@@ -30,7 +30,10 @@ export interface SecretBox {
   open(sealed: Buffer, keyId: string, context: string): Buffer;
   /** Keyed hash of a text that may contain secrets. The hash must be compared only with `matches`. */
   fingerprint(text: string): string;
-  /** Whether `fingerprint` was created from this text. Also false when its key is no longer configured. */
+  /**
+   * Whether `fingerprint` was created from this text. Also false when the key of the fingerprint is no longer
+   * configured.
+   */
   matches(text: string, fingerprint: string): boolean;
 }
 

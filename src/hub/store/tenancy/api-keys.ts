@@ -123,7 +123,7 @@ const OF_OTHER_FORM = `
 SELECT hash FROM api_keys WHERE revoked_at IS NULL
   AND (prefix NOT LIKE 'berth\\_%' OR name = ANY($1::text[]))`;
 
-/** Hashes of all keys that a configuration has ever set. Such keys may have any form. Platform scope. */
+/** Hashes of all keys that a configuration has ever set. Configured keys may have any form. Platform scope. */
 export async function findKeysOfOtherForm(reader: Reader): Promise<ReadonlySet<string>> {
   const names = Object.values(CONFIGURED_KEY_NAMES);
   const rows = await reader.query<{ hash: string }>(OF_OTHER_FORM, [names]);

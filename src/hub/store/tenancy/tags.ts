@@ -215,7 +215,7 @@ RETURNING tag_value_id`;
 /** The author of the assignment, and its precondition. */
 export interface TagAssignment {
   readonly actor: Actor;
-  /** Called with the deployment's generation, while its row is locked. If it throws, nothing changes. */
+  /** Called with the deployment's generation, while its row is locked. If the function throws, nothing changes. */
   readonly check?: (generation: number) => void;
 }
 

@@ -31,7 +31,7 @@ SELECT (SELECT count(*)::int FROM deployments WHERE tenant_id = $1) AS deploymen
  */
 const OWNED = ['integrations', 'deployment_tag_values', 'tag_values', 'tag_keys'];
 
-/** Stores revoked keys of the settings. Otherwise the next process would create them again. */
+/** Stores revoked keys of the settings. Without this record, the next process would create the keys again. */
 const KEEP_REVOKED =
   'UPDATE api_keys SET tenant_id = NULL WHERE tenant_id = $1 AND name = $2 AND revoked_at IS NOT NULL';
 
