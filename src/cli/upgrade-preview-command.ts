@@ -66,7 +66,8 @@ function asText(
     refused === 0
       ? []
       : [`${refused} of ${all.length} have fields that ${version} rejects in new revisions.`];
-  const policies = 'NetworkPolicies change with the upgrade itself. This restarts no pods.';
+  const policies =
+    'NetworkPolicies change with the upgrade itself. A change of NetworkPolicies restarts no pods.';
   return [...all.flatMap(blockOf), last, policies, ...rules].join('\n');
 }
 

@@ -89,7 +89,9 @@ export const CLUSTER_SETTINGS = {
   ),
   BERTH_OPEN_NETWORKS: setting(
     providerNetworks,
-    'networks of services of the cloud provider that isolated apps and builds may reach, comma-separated. Each must be within a network that is blocked by default: 161.26.0.0/16 and 166.8.0.0/14 (IBM Cloud), 168.63.129.16/32 (Azure)',
+    'networks of services of the cloud provider that isolated apps and builds may reach, comma-separated. Each ' +
+      'network must be within a network that is blocked by default: 161.26.0.0/16 and 166.8.0.0/14 (IBM Cloud), ' +
+      '168.63.129.16/32 (Azure)',
     CLUSTER,
   ),
 } as const satisfies Record<string, Setting>;

@@ -138,7 +138,7 @@ async function run(
 export async function clientCommand(words: readonly string[], settings: ClientSettings): Promise<number> {
   const stopped = new AbortController();
   process.once('SIGINT', () => stopped.abort());
-  // The reader has closed the pipe (`| head`). Without this, the client would follow a log forever.
+  // The reader has closed the pipe (`| head`). Without this exit, the client would follow a log forever.
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(EXIT.reached);
   });

@@ -50,7 +50,8 @@ const DEFAULT_INSTALL: Readonly<Record<Language, (files: readonly string[]) => s
 };
 
 /**
- * Removes build-only dependencies. This is not possible after a custom install command, because its tool is unknown.
+ * Removes build-only dependencies. After a custom install command, build-only dependencies remain, because the tool of
+ * the command is unknown.
  */
 function pruneCommand(language: Language, install: string | null, isOwn: boolean): string | null {
   return language === 'node' && install !== null && !isOwn

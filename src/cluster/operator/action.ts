@@ -118,7 +118,9 @@ export const STAGES = {
    */
   foundations: 2,
   objects: 3,
-  /** Scales up from zero after the new template is applied. Otherwise pods of the old template would start first. */
+  /**
+   * Scales up from zero after the new template is applied. An earlier scale-up would start pods of the old template.
+   */
   start: 4,
   autoscalers: 5,
   removal: 6,

@@ -15,7 +15,8 @@ export interface OptionalKindsOptions {
 }
 
 /**
- * Time within which a kind must be listed. Otherwise, for example because of missing rights, the list is retried later.
+ * Time within which a kind must be listed. If the list takes longer, for example because of missing rights, it is
+ * retried later.
  */
 const SYNC_MS = 60_000;
 

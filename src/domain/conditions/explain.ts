@@ -49,7 +49,7 @@ function servesOf(facts: ExplainFacts): Serves {
 
 const remedyOfCause = (cause: Cause) => cause.remedy ?? remedyOf(cause.reason);
 
-/** The root cause. This is the last cause that a person can act on, otherwise the last cause to wait for. */
+/** The root cause: the last cause that a person can act on, otherwise the last cause to wait for. */
 function rootOf(causes: readonly Cause[]): Cause | undefined {
   const current = causes.filter((cause) => cause.current);
   const kind = (wanted: 'act' | 'wait') => current.findLast((cause) => remedyOfCause(cause)?.kind === wanted);

@@ -1,6 +1,8 @@
 import { REASONS, type Reason } from './conditions.ts';
 
-/** The remedy of each reason, for a reader who knows neither Berth nor Kubernetes. Each of REASONS has one entry. */
+/**
+ * The remedy of each reason, for a reader who knows neither Berth nor Kubernetes. Each reason in REASONS has one entry.
+ */
 
 /**
  * `act`: a person has to do this. `wait`: no intervention is needed. The text states when to act. `fine`: no problem
@@ -89,12 +91,14 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ImageGiven: FINE,
   ImageResolved: FINE,
   ImageResolving: wait(
-    'Berth is querying the registry for the digest of the image. This takes seconds. Without a response, the image ' +
+    'Berth is querying the registry for the digest of the image. The query takes seconds. Without a response, the ' +
+      'image ' +
       'is used as specified.',
   ),
   ImageUnresolved: act(
-    'If the tag never moves, no action is needed, because the revision runs. Otherwise, pods that start later may ' +
-      'run another image than the current pods, and a rollback uses the image that the tag then refers to. To ' +
+    'If the tag never moves, no action is needed, because the revision runs. If the tag moves, pods that start later ' +
+      'may run another image than the current pods, and a rollback uses the image that the tag refers to at that ' +
+      'time. To ' +
       'prevent this, specify the image by its digest in image_uri. Or make sure that the operator can reach the ' +
       'registry and that image_pull_secrets names credentials for it, and redeploy.',
   ),
@@ -200,9 +204,10 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   FieldsChangedByCluster: act(
     'A mutating admission policy or webhook of the cluster changes fields that Berth writes. The message names the ' +
-      'object and the fields. If Ready is True, the changes are safe, and no action is needed. Otherwise, the ' +
-      'administrator of the cluster has to change the policy, or exclude objects with the label ' +
-      'app.kubernetes.io/managed-by: berth from it. Berth retries every 30 seconds, so that a waiting change ' +
+      'object and the fields. If Ready is True, the changes are safe, and no action is needed. If Ready is not True, ' +
+      'the administrator of the cluster has to change the policy, or exclude objects with the label ' +
+      'app.kubernetes.io/managed-by: berth from the policy. Berth retries every 30 seconds, so that a waiting ' +
+      'change ' +
       'continues within a minute. docs/operations.md lists the safe changes. If a revision failed at its ' +
       'deadline because of this, use POST …/revisions/{id}/redeploy.',
   ),
@@ -342,7 +347,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'The namespace is being deleted, so no object can be created in it. If the deletion does not finish, check which ' +
       'objects are left in the namespace (kubectl get namespace -o yaml, status.conditions) and remove the objects ' +
       'that block it. To keep the deployment, create the namespace again when it is deleted. Berth then applies ' +
-      'the deployment within a minute. Otherwise delete the deployment.',
+      'the deployment within a minute. If the namespace is not needed, delete the deployment.',
   ),
   Deleted: HISTORY,
   RollbackRequested: HISTORY,

@@ -55,8 +55,8 @@ const CAUSES: readonly Cause[] = [
     said: /ReadWriteOncePod|volume node affinity conflict|unbound immediate PersistentVolumeClaims|persistentvolumeclaim "[^"]+" (?:not found|is being deleted)|max volume count/i,
     text:
       `More cpu or memory does not help, because the pod waits for a volume. A ReadWriteOncePod volume is free ` +
-      `when the pod that uses it has ended. Otherwise create the claim that the message names, or ask the ` +
-      `administrator of the cluster for a node that its volume can be attached to. ${BY_ITSELF}`,
+      `when the pod that uses it has ended. In all other cases, create the claim that the message names, or ask the ` +
+      `administrator of the cluster for a node that the volume of the claim can be attached to. ${BY_ITSELF}`,
   },
   {
     reason: 'ImagePullFailed',

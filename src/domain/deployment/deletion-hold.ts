@@ -2,7 +2,7 @@ import type { Condition, Reason } from '../conditions/conditions.ts';
 
 /** Types that state what blocks the deletion of an object. Operator, listener and hub share these types. */
 
-/** Reasons of a blocked deletion. Each has a remedy. */
+/** Reasons of a blocked deletion. Each of these reasons has a remedy. */
 export const HOLD_REASONS = [
   'FinalizerBlocks',
   'VolumeInUse',

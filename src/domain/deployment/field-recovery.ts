@@ -119,7 +119,9 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
     fields: ['source_revision_config', 'secrets'],
     refused: 'The image cannot be built or pulled, or its pods do not become ready.',
     reasons: ['ImagePullFailed', 'CrashLoop', 'BuildFailed', 'ReadinessFailed'],
-    back: 'The active revision is restored automatically. PATCH the former content, or use POST …/revisions/{id}/rollback. Each creates a new revision.',
+    back:
+      'The active revision is restored automatically. PATCH the former content, or use POST ' +
+      '…/revisions/{id}/rollback. Both requests create a new revision.',
   },
   {
     fields: [

@@ -181,8 +181,8 @@ const CLOUD: Policy = {
   // Domains of controllers that act on labels and annotations: meshes, injectors, networks, cloud identities,
   // autoscalers.
   metadata: { refused_domains: ['*'], refused_keys: ['aadpodidbinding'], allowed_keys: [] },
-  // No allowed hosts, so that only the server sets custom_url. Otherwise a tenant could use hosts of other tenants
-  // under the domain of the platform.
+  // No allowed hosts, so that only the server sets custom_url. With allowed hosts, a tenant could use hosts of other
+  // tenants under the domain of the platform.
   custom_url: { allowed_hosts: [], refused_hosts: [] },
   namespaces: { refused: ['*'] },
   database: { min_connections: 0 },

@@ -6,7 +6,7 @@ const whole = () => z.int();
 const cores = () => z.number();
 
 /**
- * resource_spec with its defaults. Fields of a component that does not exist are null. The units are those of
+ * resource_spec with its defaults. Fields of a component that does not exist are null. The values have the units of
  * resource_spec.
  */
 export const effectiveResourceSpecSchema = z

@@ -59,8 +59,8 @@ function mostRelevant(found: readonly string[]): string[] {
 }
 
 /**
- * Whether one of these variables is an endpoint. In this case, endpoint, protocol and headers of the platform are not
- * set.
+ * Whether one of these variables is an endpoint. If a user sets an endpoint, Berth sets no endpoint, protocol and
+ * headers of the platform.
  */
 export function hasOwnEndpoint(names: readonly string[]): boolean {
   return names.some((name) => ENDPOINT.test(name));

@@ -112,7 +112,7 @@ function readyMeasure(before: DeploymentFacts, after: DeploymentFacts, now: Date
   return made.length === 0 ? [] : [{ kind: 'ready', seconds: since(Math.min(...made), now) }];
 }
 
-/** Measures from the reports of a deployment. @param after the record with the transitions */
+/** The measured times that the reports of a deployment add. @param after the record with the transitions */
 export function progressOf(
   before: DeploymentFacts,
   after: DeploymentFacts,

@@ -17,7 +17,7 @@ type PullConfig = Parameters<typeof databasePullPolicy>[1];
 const DATABASE_USER = 999;
 const PASSWORD_FILE = '/run/credentials/password';
 const MEBIBYTE_NANO = 2n ** 20n * 10n ** 9n;
-/** Minimum of shared_buffers, and its value without a memory request. This is the default of PostgreSQL. */
+/** Minimum of shared_buffers, and its value without a memory request. This value is the default of PostgreSQL. */
 const DEFAULT_SHARED_BUFFERS_MIB = 128;
 const LEAST_SHARED_BUFFERS_MIB = 16;
 
@@ -88,8 +88,8 @@ function databaseContainer(resource: ManagedDeployment, image: string, config: P
     startupProbe: { ...shell(PG_ISREADY), periodSeconds: 2, failureThreshold: 1800 },
     readinessProbe: { ...shell(READY_SCRIPT), periodSeconds: 5, failureThreshold: 3 },
     livenessProbe: { ...shell(ALIVE_SCRIPT), periodSeconds: 10, failureThreshold: 6 },
-    // The stop signal is SIGINT. A fast shutdown ends sessions and writes a checkpoint. SIGTERM would wait until all
-    // clients disconnect.
+    // The stop signal is SIGINT. A fast shutdown ends sessions and writes a checkpoint. After SIGTERM, PostgreSQL would
+    // wait until all clients disconnect.
     lifecycle: { preStop: { exec: { command: ['pg_ctl', 'stop', '--mode=fast', '--no-wait'] } } },
     ...containerResources(resources),
     volumeMounts: [

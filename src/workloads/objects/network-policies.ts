@@ -163,7 +163,10 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
   };
 }
 
-/** The NetworkPolicy of the app pods, if apps are isolated. Otherwise the rules of the namespace apply. */
+/**
+ * The NetworkPolicy of the app pods, if apps are isolated. For apps that are not isolated, the rules of the namespace
+ * apply.
+ */
 export function appPolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
   return config.networkIsolation
     ? [policy(resource, app(resource), 'app', isolatedAppSpec(resource, config))]

@@ -28,8 +28,8 @@ interface Versioned {
 }
 
 /**
- * Objects that are compressed together. This costs a third of compressing them one by one: the fixed cost of a zlib
- * call dominates.
+ * Number of objects that are compressed together, which costs a third of separate compression, because the fixed cost
+ * of a zlib call dominates.
  */
 const PACK_SIZE = 8;
 /**

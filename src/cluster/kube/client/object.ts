@@ -75,9 +75,9 @@ export function controllerOf(object: KubeObject): OwnerReference | undefined {
 
 /**
  * Compares two resource versions of one resource type: negative, 0 or positive. Resource versions are increasing
- * decimal integers. This is part of the API since Kubernetes 1.35 (KEP-5504), and was true before for servers with
- * etcd. The comparison of length, then text, gives the order of BigInt without allocations. A missing version is older
- * than any other.
+ * decimal integers. This property is part of the API since Kubernetes 1.35 (KEP-5504). Servers with etcd already had
+ * the property before. The comparison of length, then text, gives the order of BigInt without allocations. A missing
+ * version is older than any other.
  */
 export function compareResourceVersions(a: string | undefined, b: string | undefined): number {
   const left = a ?? '';

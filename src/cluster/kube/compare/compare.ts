@@ -35,7 +35,7 @@ export interface Difference {
   why: string;
   /** The desired value; undefined: none. The value may be secret, so it is not enumerable, and no logger prints it. */
   readonly wanted?: unknown;
-  /** The live value. Also not enumerable. */
+  /** The live value. Like `desired`, the value is not enumerable. */
   readonly present?: unknown;
 }
 

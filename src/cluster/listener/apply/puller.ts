@@ -7,7 +7,7 @@ import type { WorkTable } from './work-table.ts';
 export interface PullerOptions extends HubFailureOptions {
   hub: Pick<HubClient, 'work'>;
   table: Pick<WorkTable, 'add' | 'size' | 'busy' | 'putBack' | 'waitForRoom' | 'wake'>;
-  /** Whether the cluster responds. Otherwise no work is pulled. */
+  /** Whether the cluster responds. While the cluster does not respond, no work is pulled. */
   isReachable: () => boolean;
   /** Fires to stop the pull. */
   signal: AbortSignal;

@@ -40,7 +40,7 @@ const RETRY = { baseMs: 200, capMs: 10_000 };
 const LEGACY_FORMAT_MS = 60_000;
 
 /**
- * Sends reports with one call at a time. Therefore the inventory is never older than a report that was sent before it,
+ * Sends reports with one call at a time. With one call at a time, an inventory is never older than an earlier report,
  * and the hub cannot consider a resource missing that was just reported.
  */
 export async function runSender(options: SenderOptions): Promise<void> {

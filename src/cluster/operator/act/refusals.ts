@@ -19,8 +19,8 @@ interface Refusal {
 }
 
 /**
- * Writes that the cluster has rejected, so that not every event repeats the same rejected call. This is only a cache.
- * The cache is empty after a restart, and an entry does not apply to a different write.
+ * Writes that the cluster has rejected, so that not every event repeats the same rejected call. The record is only a
+ * cache. The cache is empty after a restart, and an entry does not apply to a different write.
  */
 export class Refusals {
   readonly #byAction = new Map<string, Refusal>();

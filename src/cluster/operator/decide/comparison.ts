@@ -38,8 +38,8 @@ export interface Comparison {
 export const PAUSED_PATH = 'spec.paused';
 
 /**
- * After `kubectl rollout pause`, a Deployment does not roll out any change, not even a rollback. Therefore the pause is
- * reverted. To pause a deployment, users set the annotation, which the status reports.
+ * After `kubectl rollout pause`, a Deployment does not roll out any change, not even a rollback. Therefore the operator
+ * reverts the pause. To pause a deployment, users set the annotation, which the status reports.
  */
 function pausedByHand(live: ChildObject): Difference[] {
   if (live.kind !== 'Deployment' || !workloadState(live).paused) return [];
@@ -57,7 +57,7 @@ interface Found {
   readonly additions: Additions;
 }
 
-/** Maximum number of cached results. Each takes some KiB, and a deployment has about ten. */
+/** Maximum number of cached results. A result takes some KiB, and a deployment has about ten results. */
 const MAX_COMPARED = 500;
 
 /** Results by cached object, which never changes. The desired object is also mostly that of the previous reconcile. */

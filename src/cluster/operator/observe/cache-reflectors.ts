@@ -33,7 +33,9 @@ const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => Untyp
 /** Watched kinds that outlive their custom resource. */
 export const KEPT_KINDS: readonly ChildKindName[] = ['PersistentVolumeClaim', 'ControllerRevision'];
 
-/** Uncompressed objects per kind. This is several times the number of workers. An idle operator reads no objects. */
+/**
+ * Uncompressed objects per kind. The number is several times the number of workers. An idle operator reads no objects.
+ */
 const MAX_PLAIN = 64;
 /** Minimum per kind and namespace, for an operator with many namespaces. */
 const MIN_PLAIN = 4;

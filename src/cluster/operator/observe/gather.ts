@@ -76,8 +76,8 @@ function observe(
 }
 
 /**
- * Whether a managed object has no owner, because a deployment left it behind. Otherwise the garbage collector would
- * delete it with its owner.
+ * Whether a managed object has no owner, because a deployment left it behind. If such an object had an owner, the
+ * garbage collector would have deleted both.
  */
 function isWithoutOwner({
   metadata: { labels, ownerReferences = [], deletionTimestamp },

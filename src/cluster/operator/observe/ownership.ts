@@ -13,8 +13,8 @@ import { controllerOf, type KubeObject } from '../../kube/client/object.ts';
  *
  * Ownership is the owner reference, or Berth's labels with the deployment's id (decision 0061). A resource applied by
  * hand gets a new uid when it is deleted by mistake and applied again. The new resource then finds its retained objects
- * by name. This is limited to objects that were retained from a resource applied by hand. Objects of a deployment of
- * the hub are never found by name.
+ * by name. The search by name finds only objects that were retained from a resource applied by hand. Objects of a
+ * deployment of the hub are never found by name.
  */
 export function isOurs(object: KubeObject, resource: ManagedDeployment): boolean {
   const { labels } = object.metadata;
@@ -41,8 +41,8 @@ export function isMarked({ metadata: { labels } }: KubeObject, resource: Managed
 }
 
 /**
- * Whether the operator has accepted the identity of this resource before. This is read from the status, which only the
- * operator can write, because users with write access to custom resources have no write access to the status
+ * Whether the operator has accepted the identity of this resource before. The result is read from the status, which
+ * only the operator can write, because users with write access to custom resources have no write access to the status
  * subresource.
  */
 export function isAccepted(resource: KubeObject): boolean {

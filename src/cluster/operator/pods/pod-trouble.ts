@@ -44,7 +44,7 @@ export function podsOf(observed: Observed, component: string): ObservedPod[] {
 }
 
 /**
- * Whether the pod has ended as a whole, for example after an eviction. None of its containers runs or will run.
+ * Whether the pod has ended as a whole, for example after an eviction. No container of an ended pod runs or will run.
  * Kubernetes removes ended pods only when there are thousands, while replacements start.
  */
 export const hasEnded = ({ status }: ObservedPod): boolean =>

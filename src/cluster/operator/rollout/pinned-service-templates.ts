@@ -118,7 +118,7 @@ function pinning(inputs: string, template: V1PodTemplateSpec): Pinned {
   return { inputs, hash, template, text };
 }
 
-/** Maximum number of cached templates. Each takes some KiB, and a deployment has up to two. */
+/** Maximum number of cached templates. A template takes some KiB, and a deployment has up to two pinned templates. */
 const MAX_PINNED = 200;
 
 /** Parsed annotations of cached objects, which never change. Every reconcile reads them. */
@@ -139,9 +139,9 @@ function readPinned(observed: Observed, kind: string, name: string): Pinned | un
 const AS_WRITTEN = /^\{"hash":"([0-9a-f]{16})","inputs":"([0-9a-f]{16})","template":/;
 
 /**
- * Parses an annotation that is unchanged since `pinning` wrote it; null when the hash does not match the text. This
- * avoids the computation of the canonical form. The shortcut does not reduce security, because a person who edits the
- * annotation can choose both template and hash in either form.
+ * Parses an annotation that is unchanged since `pinning` wrote it; null when the hash does not match the text. The
+ * comparison of the hash with the text avoids the computation of the canonical form. The shortcut does not reduce
+ * security, because a person who edits the annotation can choose both template and hash in either form.
  */
 function pinnedAsWritten(text: string): Pinned | null {
   const [start = '', hash = '', inputs = ''] = AS_WRITTEN.exec(text) ?? [];

@@ -131,8 +131,8 @@ function isResolved({ yielding }: JudgeInput, component: string | undefined, tex
 }
 
 /**
- * Removes the symptom of a new pod that waits for the volume of the old pod. This is not a problem, because the old pod
- * ends first.
+ * Removes the symptom of a new pod that waits for the volume of the old pod. The wait is not a problem, because the old
+ * pod ends first.
  */
 function withoutConflict(
   input: JudgeInput,

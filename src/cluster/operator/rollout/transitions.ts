@@ -98,8 +98,8 @@ function symptomChanges(before: Status | undefined, after: Status): Transition[]
 }
 
 /**
- * Whether the component of a symptom that disappeared has recovered. This is not known during a rollout, and for a
- * deployment that is suspended, being deleted or not observed.
+ * Whether the component of a symptom that disappeared has recovered. The recovery is not known during a rollout, and
+ * for a deployment that is suspended, being deleted or not observed.
  */
 function isRunningSeen(after: Status): boolean {
   const ready = conditionIn(after, 'Ready');
@@ -160,8 +160,8 @@ function changes(before: Status | undefined, after: Status): Transition[] {
 }
 
 /**
- * Whether other Events report this change of Ready. This is the case if Ready is False for a recorded symptom, True
- * while a symptom may still return, or False again for a failed revision that was reported before.
+ * Whether other Events report this change of Ready. Other Events report the change if Ready is False for a recorded
+ * symptom, True while a symptom may still return, or False again for a failed revision that was reported before.
  */
 function isOfSymptoms(before: Status | undefined, after: Status, { status, reason }: Condition): boolean {
   const { symptoms = [] } = after;

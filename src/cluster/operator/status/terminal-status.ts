@@ -63,8 +63,9 @@ export async function reportDeletion(
 }
 
 /**
- * Reports that a resource may not use its identity, and removes the workloads that it ran with this identity. Otherwise
- * the selectors of the rightful resource would match them. Volumes, Secrets and stored templates are kept.
+ * Reports that a resource may not use its identity, and removes the workloads that it ran with this identity. If these
+ * workloads remained, the selectors of the rightful resource would match their pods. Volumes, Secrets and stored
+ * templates are kept.
  */
 export async function rejectIdentity(
   observed: Observed,

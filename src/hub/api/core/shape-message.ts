@@ -9,7 +9,7 @@ type RawIssue = z.core.$ZodRawIssue;
 
 const BOOLEAN_WORDS = 'true or false (true, True, TRUE, 1, false, False, FALSE and 0 are accepted)';
 
-/** The expected form of a query parameter, because all parameters are strings. */
+/** The expected form of a query parameter. All query parameters are strings, so the messages describe the text. */
 const QUERY_TYPES: Readonly<Record<string, string>> = {
   boolean: `must be ${BOOLEAN_WORDS}`,
   int: 'must be a whole number, such as 5',

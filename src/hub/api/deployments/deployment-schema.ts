@@ -94,7 +94,8 @@ export const deploymentSchema = z
       .describe(
         'The last generation that was observed completely in the cluster. 0: none yet. Until a first revision is ' +
           'active, this is the last generation that the cluster received, even if it failed or has not started. ' +
-          'After that, a failed change or a rejected volume expansion does not increase it.',
+          'After a first revision is active, a failed change or a rejected volume expansion does not increase the ' +
+          'value.',
       ),
     remote_reconciled: z
       .boolean()
@@ -151,8 +152,9 @@ const dryRunFields = {
   pods_roll: z
     .boolean()
     .describe(
-      'True if pods would be replaced, now or after the build. This is an upper bound, because it compares the ' +
-        'desired state before and after the change. For example, a change back to the running state after a failed ' +
+      'True if pods would be replaced, now or after the build. The value may be true without replaced pods, because ' +
+        'only the desired state before and after the change is compared. For example, a change back to the running ' +
+        'state after a failed ' +
         'change replaces no pods.',
     ),
 };

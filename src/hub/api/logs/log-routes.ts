@@ -22,7 +22,7 @@ const FOLLOW_MS = 30 * 60_000;
 const READ_MS = 30_000;
 /** Maximum number of characters in the lines of a response that is not streamed. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
-/** Maximum number of readers per process. Each can hold a response in memory. */
+/** Maximum number of readers per process. Each reader can hold a response in memory. */
 const READERS = { tenant: 10, all: 100 };
 const OF_LISTENER = { tenant: 5, all: MAX_LOG_REQUESTS };
 const RETRY_SECONDS = 10;
@@ -193,7 +193,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
       // If the client disconnects before the first batch, the lines are never read and `followed` does not start.
       const close = () => void batches.return(undefined).catch(() => undefined);
       signal.addEventListener('abort', close, { once: true });
-      // This runs before the response head is sent, because it fails when too many readers exist.
+      // The first read runs before the response head is sent, because the read fails when too many readers exist.
       return sendLines(reply, followed(await batches.next(), batches), deps.logger);
     },
   );

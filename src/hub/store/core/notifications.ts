@@ -13,7 +13,7 @@ export interface NotificationOptions {
   onWork(listenerIds: ReadonlySet<string>): void;
   /** Called when the outbox may have messages that do not come from work. */
   onOutbox?(): void;
-  /** Called with revisions or log requests that have new log lines. Each is included once. */
+  /** Called with revisions or log requests that have new log lines. Each revision or log request is included once. */
   onLogs?(ids: ReadonlySet<string>): void;
   /** Called when notifications may have been missed, and once at the start. The receiver must then poll. */
   onRescan(): void;

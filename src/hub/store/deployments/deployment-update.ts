@@ -71,7 +71,7 @@ export async function updateDesiredState(
   return toDeploymentRecord(row);
 }
 
-/** The caller has locked the row. Otherwise the write detects a changed generation. */
+/** The caller has locked the row. If the caller has not locked the row, the write detects a changed generation. */
 async function formerHost(
   transaction: Transaction,
   tenantId: string,

@@ -8,7 +8,7 @@ import { requeueWhere } from '../listeners/requeue-work.ts';
 /**
  * Finds environments (Secrets, one per revision) that are left over in the cluster. The listener may not list Secrets,
  * so the record tracks whether each environment may exist. Work items name an environment that is no longer needed
- * until a listener confirms its removal. After that, it causes no calls and no writes.
+ * until a listener confirms its removal. After the confirmation, the environment causes no calls and no writes.
  */
 
 /** Also filters by id; see HANDED_OUT in listener-work.ts. */

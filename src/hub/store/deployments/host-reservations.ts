@@ -4,12 +4,12 @@ import type { Transaction } from '../core/database.ts';
 /**
  * Reserves hosts that deployments no longer use while their cluster may still route them. Another deployment of any
  * tenant gets a reserved host when an operator that has seen the new generation observes no route with this host, or
- * when the record is removed. A host that no cluster has received is available at once. This is independent of
- * acknowledgements and other progress, so that a volume that cannot grow does not delay it. The hosts of a deployment
- * that was deleted with keep_workloads are still routed in the cluster, but no longer observed. Hosts with kept
- * workloads remain reserved, except for the same tenant, until an admin frees them. The same tenant may use the hosts
- * again, because this tenant owns the routes. Each statement runs after the statement that writes the deployment's
- * route_host, never within it, so that a transaction that waited there for the host sees the reservations.
+ * when the record is removed. A host that no cluster has received is available at once. The release of a host is
+ * independent of acknowledgements and other progress, so that a volume that cannot grow does not delay the release. The
+ * hosts of a deployment that was deleted with keep_workloads are still routed in the cluster, but no longer observed.
+ * Hosts with kept workloads remain reserved, except for the same tenant, until an admin frees them. The same tenant may
+ * use the hosts again, because this tenant owns the routes. Each statement runs after the statement that writes the
+ * deployment's route_host, never within it, so that a transaction that waited there for the host sees the reservations.
  */
 
 const HOLD = `
@@ -31,7 +31,7 @@ const UNDO_KEPT =
   'DELETE FROM kept_hosts WHERE tenant_id = $1 AND deployment_ids = ARRAY[$2::uuid] AND host = $3';
 
 /**
- * Keeps hosts that are not confirmed to be unrouted. This is part of the statement that removes the record, which
+ * Keeps hosts that are not confirmed to be unrouted. This SQL is part of the statement that removes the record, which
  * deletes the rows of leaving_hosts.
  */
 export const KEEP_HOSTS = `
@@ -55,8 +55,8 @@ WHERE h.deployment_id = v.id AND v.generation >= h.generation AND NOT v.hosts ? 
 
 /**
  * For operators and listeners of an earlier version, which report only the URL. The host is available when the URL has
- * another host and the generation is known to be in the cluster. A deletion is acknowledged only at its end, but its
- * effect is observed. A report of a later version overrides this.
+ * another host and the generation is known to be in the cluster. A deletion is acknowledged only when it is complete,
+ * so the URL decides before that. A report of a later version overrides the result.
  */
 const NOTE_URL = `
 UPDATE leaving_hosts h SET clear = v.hosts IS NULL

@@ -82,8 +82,8 @@ const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
  */
 const IS_NOTE = `(c ->> 'type' = 'Ready' AND NOT c ? 'observedGeneration')`;
 /**
- * Removes outdated observations of existing work, which keeps its backoff and the conditions of the hub. This is
- * written once. Deployments that are being removed are excluded, because no earlier state of them is shown.
+ * Removes outdated observations of existing work, which keeps its backoff and the conditions of the hub. A row is
+ * changed only once. Deployments that are being removed are excluded, because no earlier state of them is shown.
  */
 const MARK_UNSEEN = `data_ready = false, url = NULL,
   conditions = coalesce((SELECT jsonb_agg(CASE WHEN ${IS_NOTE} THEN c ELSE c || jsonb_build_object('status', 'Unknown',
@@ -183,8 +183,8 @@ async function tell(
 /** Maximum number of unknown ids that are stored per listener. */
 const MAX_UNKNOWN = 1000;
 /**
- * Maximum number of new ids with a separate event. One more event counts the rest. The number is limited, because the
- * owner of the cluster controls the ids.
+ * Maximum number of new ids with a separate event. One more event counts the remaining ids. The number is limited,
+ * because the owner of the cluster controls the ids.
  */
 const MAX_UNKNOWN_EVENTS = 20;
 
@@ -260,7 +260,7 @@ export async function takeInventory(
       edited,
     }),
   );
-  // This runs before any deployment is locked, because it locks all of them, in their order.
+  // The statement locks all deployments of the listener, in their order, so it runs before any deployment is locked.
   if (complete) await recordInventoried(transaction, listenerId);
   const values = [listenerId, JSON.stringify(rows)];
   const known = new Set((await transaction.query<{ id: string }>(KNOWN, values)).map(({ id }) => id));
@@ -269,7 +269,7 @@ export async function takeInventory(
   const missing = complete
     ? await transaction.query<MarkedRow>(MISSING, [...values, namespaces])
     : await transaction.query<MarkedRow>(DELETED, values);
-  // This runs after the previous statements, so that work is not marked twice.
+  // The statement runs after the previous statements, so that work is not marked twice.
   const unseen = complete
     ? await transaction.query<MarkedRow>(UNSEEN_MISSING, [...values, namespaces])
     : await transaction.query<MarkedRow>(UNSEEN_DELETED, values);

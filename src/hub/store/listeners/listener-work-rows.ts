@@ -64,8 +64,8 @@ export type DueWork = DueApply | DuePurge;
 /** Number of the newest revisions whose environments are kept. */
 export const KEPT_REVISIONS = 10;
 /**
- * Maximum number of environments that an item removes. Each costs the listener one or two calls. Further environments
- * follow with the next item.
+ * Maximum number of environments that an item removes. Each environment costs the listener one or two calls. Further
+ * environments follow with the next item.
  */
 const STALE_AT_ONCE = 500;
 
@@ -95,8 +95,8 @@ export const leavesEnvironment = (wanted: string) =>
    AND r.number <= ${wanted} - ${KEPT_REVISIONS} AND r.id IS DISTINCT FROM d.active_revision_id`;
 
 /**
- * Numbers of the revisions whose environments a purge of a deployment (alias `d`) removes. Each costs a call. Removed
- * environments are included if a backup of the cluster may have restored them.
+ * Numbers of the revisions whose environments a purge of a deployment (alias `d`) removes. Each environment costs a
+ * call. Removed environments are included if a backup of the cluster may have restored them.
  */
 export const PURGED_ENVIRONMENTS = `SELECT r.number FROM revisions r
   WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL AND (NOT r.environment_gone

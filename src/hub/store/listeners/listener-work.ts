@@ -69,8 +69,8 @@ interface DueRow {
 }
 
 /**
- * The statement also filters the written rows by id. Otherwise the planner would assume a hundred rows for a recordset,
- * and scan whole tables.
+ * The statement also filters the written rows by id. Without this filter, the planner would assume a hundred rows for a
+ * recordset, and scan whole tables.
  */
 const HANDED_OUT = `
 WITH given AS (

@@ -42,7 +42,7 @@ export async function redeliverTokens(
 
 /**
  * Requeues builds that have waited for half a day, so that they get new credentials. Each call requeues a bounded
- * number. Platform scope.
+ * number of builds. Platform scope.
  * @returns the number of requeued builds
  */
 export async function renewBuildCredentials(transaction: Transaction): Promise<number> {

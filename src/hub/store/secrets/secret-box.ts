@@ -97,7 +97,7 @@ export function createSecretBox(options: { keys: readonly EncryptionKey[]; prima
       decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
       try {
         const plaintext = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
-        // This checks the tag. The plaintext is returned only after this check.
+        // `final` checks the tag. The plaintext is returned only after this check.
         decipher.final();
         return plaintext;
       } catch {

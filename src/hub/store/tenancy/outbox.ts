@@ -65,9 +65,9 @@ export async function enqueueProjects(transaction: Transaction, limit: number): 
 }
 
 /**
- * A lock that serializes claims. Each claim reads the changes of the previous claim, in a separate statement. Otherwise
- * two claims could take the two messages of one project at the same time. The lock is held for the claim, not for the
- * calls.
+ * A lock that serializes claims. Each claim reads the changes of the previous claim, in a separate statement. In one
+ * statement, two claims could take the two messages of one project at the same time. The lock is held for the claim,
+ * not for the calls.
  */
 const CLAIM_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('berth_outbox_claim', 0))";
 

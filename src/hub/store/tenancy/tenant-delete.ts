@@ -3,7 +3,7 @@ import { type Actor, appendEvents } from '../core/events.ts';
 import { CONFIGURED_KEY_NAMES } from './api-keys.ts';
 import { deleteTracingProject } from './tracing-projects.ts';
 
-/** Objects that block the deletion of a tenant. Each must be deleted before, with a separate call. */
+/** Objects that block the deletion of a tenant. A separate call must delete each of these objects before the tenant. */
 export interface TenantObstacles {
   /**
    * Number of deployments, including deployments that are being deleted, because their objects are still in the
