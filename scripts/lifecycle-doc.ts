@@ -6,7 +6,7 @@ import {
   type Lasts,
 } from '../src/cluster/operator/rollout/failure-rules.ts';
 import { CONDITION_TYPES, REASONS, type Reason, TROUBLES } from '../src/domain/conditions/conditions.ts';
-import { FIELD_RECOVERIES } from '../src/domain/deployment/ways-back.ts';
+import { FIELD_RECOVERIES } from '../src/domain/deployment/field-recovery.ts';
 import {
   DEPLOYMENT_STATUS_RULES,
   isTerminalStatus,
@@ -328,8 +328,8 @@ ${table(
 `;
 }
 
-/** Fields that the cluster can refuse, and how to take them back. */
-function waysBack(): string {
+/** Fields that the cluster can reject, and how to restore an accepted value. */
+function recoveries(): string {
   const names = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(', ');
   return `## Undo a change that the cluster rejects
 
@@ -362,7 +362,7 @@ ${table(
 
 /** The text of the file as it should be. */
 export function lifecycleDoc(): string {
-  return [HEAD, deployments(), revisions(), conditions(), failures(), PAUSE, waysBack(), reasons()].join(
+  return [HEAD, deployments(), revisions(), conditions(), failures(), PAUSE, recoveries(), reasons()].join(
     '\n',
   );
 }

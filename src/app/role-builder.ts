@@ -21,18 +21,19 @@ function environmentOf({ path, caFile }: BuilderSettings): Record<string, string
 
 /**
  * Starts the local builder.
- * @throws Error when it is not allowed, or the cluster cannot be reached
+ * @throws Error when the configuration does not allow the local builder, or the cluster cannot be reached
  */
 export async function startBuilder({ config, logger, version }: RoleContext): Promise<RunningRole> {
   const settings = builderSettings(config.clusterEnvironment);
   if (!settings.unsandboxed) {
     throw new Error(
-      'failed to start the local builder: it is not a sandbox, and runs commands of everyone who can start a build, as this user; next: if you want that, set BERTH_BUILDER_UNSANDBOXED=true',
+      'failed to start the local builder: it has no sandbox, and runs the commands of everyone who can start a build ' +
+        'with the rights of this user; next: to allow this, set BERTH_BUILDER_UNSANDBOXED=true',
     );
   }
   logger.warn(
     {},
-    'the local builder is not a sandbox: builds run as processes of this machine, as this user',
+    'the local builder has no sandbox: builds run as processes of this machine, with the rights of this user',
   );
   const client = await createKubeClient(
     clusterOptions(config, settings.kubeconfig, `berth-builder/${version}`),

@@ -76,7 +76,9 @@ async function untilReady(
   return false;
 }
 
-/** Loads OpenTelemetry only if traces are enabled: its packages are optional and slow to load. */
+/**
+ * Loads OpenTelemetry only if traces are enabled, because the packages of OpenTelemetry are optional and slow to load.
+ */
 async function loadTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   let telemetry: typeof import('../telemetry/telemetry.ts');
   try {

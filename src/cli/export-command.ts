@@ -20,7 +20,7 @@ import { UsageError } from './usage-error.ts';
 
 export const EXPORT_HELP = `usage: berth export DEPLOYMENT [-n NAMESPACE] [--revision NUMBER] [--output FOLDER]
 Prints the objects that Berth created for a deployment as plain Kubernetes objects, from the cluster of the kubeconfig. Use
-it to read them, or to stop using Berth without an outage. It changes nothing, and prints no values of Secrets.
+it to read them, or to stop using Berth without an outage. The command changes nothing, and prints no values of Secrets.
 
 DEPLOYMENT is the name of the ManagedDeployment, or the name or id of the deployment.
 
@@ -120,7 +120,7 @@ async function findTemplates(
   const kept = [...new Set(stored.map(({ revisionNumber }) => revisionNumber))].toReversed().join(', ');
   throw new UsageError(
     revision === undefined
-      ? 'it has no active revision; next: select one with --revision'
+      ? 'it has no active revision; next: select a revision with --revision'
       : `the templates of revision ${revision} are not stored; stored revisions: ${kept === '' ? 'none' : kept}`,
     1,
   );
@@ -152,7 +152,8 @@ function writeFolder(folder: string, exported: Exported): void {
   const files = asFolder(exported);
   for (const { name, text } of files) writeFileSync(join(folder, name), text);
   console.error(
-    `${folder}: ${exported.objects.length} objects of revision ${exported.revision}. How to use them without Berth: ${join(folder, 'README.md')}`,
+    `${folder}: ${exported.objects.length} objects of revision ${exported.revision}. How to use the objects without ` +
+      `Berth: ${join(folder, 'README.md')}`,
   );
 }
 

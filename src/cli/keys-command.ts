@@ -98,7 +98,8 @@ function parseRequest(args: readonly string[]): KeyRequest {
   const name = parseName(values.name);
   const scopes = parseScopes(values.scopes, values.platform ? ['listeners:run'] : TENANT_SCOPES);
   const expiresAt = parseExpiry(values.expires, new Date());
-  // Only validated here. The store looks up the tenant as written, and normalizes the name of a new one.
+  // The name is only validated here. The store looks up the tenant by the name as written, and normalizes the name of a
+  // new tenant.
   if (values.tenant !== undefined) parseBy(tenantNameSchema, '--tenant', values.tenant);
   const tenant = values.tenant ?? null;
   return { tenant, name, scopes, expiresAt, json: values.json };
@@ -128,7 +129,7 @@ export async function keysCommand(config: Config, logger: Logger, args: readonly
     const { id, tenantId, scopes } = apiKey;
     const expires = apiKey.expiresAt?.toISOString() ?? null;
     const answer = { api_key: key, api_key_id: id, tenant_id: tenantId, scopes, expires_at: expires };
-    const end = expires === null ? 'It does not expire.' : `It expires at ${expires}.`;
+    const end = expires === null ? 'The key does not expire.' : `The key expires at ${expires}.`;
     console.log(
       request.json
         ? JSON.stringify(answer)

@@ -11,7 +11,10 @@ const STEPS = ['operator', 'build-step'] as const;
 const baseImage = (fallback: string) =>
   z
     .string()
-    .regex(/^[\w./:@{}-]+$/, 'must be an image reference, with {version} where the version goes')
+    .regex(
+      /^[\w./:@{}-]+$/,
+      'must be an image reference that contains {version} as a placeholder for the version',
+    )
     .default(fallback);
 
 /** Settings of the build steps that Berth implements, and of the local builder (docs/builds.md). */
@@ -28,7 +31,8 @@ export const BUILDER_SETTINGS = {
   ),
   BERTH_BUILD_CA: setting(
     optional,
-    'PEM file of certificate authorities for git hosts, in addition to the usual ones (in the image of the build steps, or for the local builder)',
+    'PEM file of certificate authorities for git hosts, in addition to the usual authorities (in the image of the ' +
+      'build steps, or for the local builder)',
     ['builder', 'build-step'],
   ),
   BERTH_TERMINATION_LOG: setting(
@@ -38,7 +42,8 @@ export const BUILDER_SETTINGS = {
   ),
   BERTH_BUILDER_UNSANDBOXED: setting(
     flag,
-    'true: allow the local builder. It runs the commands of builds as processes of this machine, without a sandbox',
+    'true: allow the local builder. The local builder runs the commands of builds as processes of this machine, ' +
+      'without a sandbox',
     BUILDER,
   ),
   BERTH_BUILDER_KUBECONFIG: setting(optional, 'kubeconfig file for the local builder only', BUILDER),
@@ -70,7 +75,8 @@ export const BUILDER_SETTINGS = {
   ),
   BERTH_BUILDER_CLIENT_CA: setting(
     optional,
-    'PEM file of the authority that issued the kubelet client certificate of the API server. Only clients with such a certificate can read logs. Required if BERTH_BUILDER_HOST is not a loopback address',
+    'PEM file of the authority that issued the kubelet client certificate of the API server. Only clients with a ' +
+      'certificate of this authority can read logs. Required if BERTH_BUILDER_HOST is not a loopback address',
     BUILDER,
   ),
 } as const satisfies Record<string, Setting>;

@@ -84,13 +84,13 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     listenerKubeconfig: settings.BERTH_LISTENER_KUBECONFIG ?? kubeconfig,
     operatorKubeconfig: settings.BERTH_OPERATOR_KUBECONFIG ?? kubeconfig,
     inCluster,
-    /** For exec plugins of kubeconfigs, the in-cluster address and the proxy on the way to the hub. */
+    /** The environment for exec plugins of kubeconfigs, the in-cluster address and the proxy for calls of the hub. */
     clusterEnvironment: environment,
     namespace: settings.BERTH_NAMESPACE ?? podNamespace ?? 'berth-system',
     namespaces: settings.BERTH_NAMESPACES,
     identity: `${hostname()}_${process.pid}_${Date.now().toString(36)}`,
     logLevel: settings.BERTH_LOG_LEVEL,
-    /** Unknown settings, for a warning: misspelled, or of another version. */
+    /** Unknown settings, for a warning. Unknown settings are misspelled, or belong to another version. */
     unknownSettings: unknownSettings(environment, Object.keys(SETTINGS)),
     traces: tracesOf(settings),
     rendering: renderingOf(settings),
@@ -144,7 +144,10 @@ export function builderSettings(environment: NodeJS.ProcessEnv = process.env) {
 }
 export type BuilderSettings = ReturnType<typeof builderSettings>;
 
-/** Name of the setting that contains the kubeconfig of the listener. If none is set: the recommended one. */
+/**
+ * Name of the setting that contains the kubeconfig of the listener. If no setting with a kubeconfig is set, the result
+ * is the recommended setting.
+ */
 export function listenerKubeconfigSetting(environment: NodeJS.ProcessEnv = process.env): string {
   const settings = ['BERTH_LISTENER_KUBECONFIG', 'BERTH_KUBECONFIG'];
   return settings.find((name) => Boolean(environment[name])) ?? 'KUBECONFIG';

@@ -4,16 +4,17 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from '../domain/net/networks.ts';
 
 /**
- * Resolves hosts that a tenant may have chosen. It queries the name servers directly, because the system resolver uses one
- * of a few threads for each query. A name whose servers do not respond, and which a tenant may own, would block a thread.
+ * Resolves hosts that a tenant may have chosen. The resolver queries the name servers directly. The system resolver
+ * uses one of a few threads for each query, and a name whose servers do not respond would block a thread. A tenant may
+ * own a name whose servers do not respond.
  */
 
 export interface LookupOptions {
   /** Creates the error for a name with an address that is not public. */
   readonly refused: (hostname: string) => Error;
-  /** Default: /etc/hosts, as for the system resolver. */
+  /** Path of the hosts file; default: /etc/hosts, as for the system resolver. */
   readonly hostsFile?: string;
-  /** `address:port` of name servers; default: the system's. */
+  /** `address:port` of name servers; default: the name servers of the system. */
   readonly servers?: readonly string[];
 }
 
@@ -46,7 +47,7 @@ async function inDns(hostname: string, servers: readonly string[] | undefined): 
   ];
 }
 
-/** Addresses of a name. @throws when it has none (ENOTFOUND), or one that is not public */
+/** Addresses of a name. @throws when the name has no address (ENOTFOUND), or an address that is not public */
 async function publicAddresses(hostname: string, options: LookupOptions): Promise<Address[]> {
   const name = hostname.toLowerCase().replace(/\.$/, '');
   const listed = await inHostsFile(name, options.hostsFile ?? HOSTS_FILE);
@@ -56,7 +57,10 @@ async function publicAddresses(hostname: string, options: LookupOptions): Promis
   return found;
 }
 
-/** A replacement of dns.lookup for requests. It fails if an address is not public, so the called address was checked. */
+/**
+ * A replacement of dns.lookup for requests. The function fails if an address is not public, so that a request calls
+ * only checked addresses.
+ */
 export function publicLookup(options: LookupOptions): LookupFunction {
   return (hostname, { all }, callback) => {
     publicAddresses(hostname, options).then(

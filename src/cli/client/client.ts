@@ -29,8 +29,9 @@ export interface Client {
   /** Calls an operation. @throws ApiProblem */
   call<Name extends OperationName>(name: Name, call?: CallOf<Name>): Promise<Operations[Name]['answer']>;
   /**
-   * Calls an operation that responds with one object per line (application/x-ndjson), and yields the objects as they arrive. A
-   * response that is cut off ends without an error: only a complete one has a last object that marks the end.
+   * Calls an operation that responds with one object per line (application/x-ndjson), and yields the objects as they
+   * arrive. A response that is cut off ends without an error. Only a complete response has a last object that marks the
+   * end.
    * @throws ApiProblem
    */
   lines(name: OperationName, call?: CallOf<OperationName>): AsyncGenerator<unknown>;
@@ -74,7 +75,10 @@ function noAnswer(error: unknown): NoAnswer {
     return { message: `no response within ${TIMEOUT_MS / 1000} seconds`, again: true };
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
   if (message === 'unexpected redirect')
-    return { message: 'it redirects to another address, and the key is not sent there', again: false };
+    return {
+      message: 'the server redirects to another address, and the key is not sent there',
+      again: false,
+    };
   if (typeof code !== 'string' || code.startsWith('UND_ERR_INVALID'))
     return { message: 'the request cannot be sent', again: false };
   return { message: typeof message === 'string' && message !== '' ? message : code, again: true };
@@ -84,7 +88,7 @@ interface Request extends RequestInit {
   readonly signal: AbortSignal;
 }
 
-/** The timeout covers the start of the response. If the response is not a stream, it covers all of it. */
+/** The timeout covers the start of a stream, and the whole of any other response. */
 async function send(url: URL, request: Request, isStream: boolean): Promise<Response | NoAnswer> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), TIMEOUT_MS);
@@ -99,7 +103,7 @@ async function send(url: URL, request: Request, isStream: boolean): Promise<Resp
   }
 }
 
-/** Sends a request with retries, if it is idempotent or was not executed. */
+/** Sends a request. Retries the request if it is idempotent or was not executed. */
 async function sendPatiently(
   url: URL,
   request: Request,
@@ -157,7 +161,7 @@ async function* linesOf(response: Response): AsyncGenerator<unknown> {
   }
 }
 
-/** Creates a client. It sends nothing before the first call. */
+/** Creates a client. The client sends nothing before the first call. */
 export function createClient({ url: base, apiKey, tenantId, stopped }: ClientOptions): Client {
   const never = stopped ?? new AbortController().signal;
   const headersOf = (call: CallOf<OperationName>) => ({

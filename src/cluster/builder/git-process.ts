@@ -6,7 +6,7 @@ import { authorities } from './authorities.ts';
 /** Runs git isolated from the configuration of the machine. No code of the repository (hooks, filters) can run. */
 
 export interface GitSettings {
-  /** Folder for git's home and configuration. It contains no secret. */
+  /** Folder for git's home and configuration. The folder contains no secret. */
   readonly folder: string;
   /** PATH of the process. */
   readonly path: string;
@@ -26,8 +26,8 @@ const quoted = (text: string) => `"${text.replace(/[\\"]/g, '\\$&').replaceAll('
 const word = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
- * git reads the files through this helper when it needs them: the token passes only through a pipe between two
- * processes. `printf` and `read` are shell builtins, so no process has the token among its arguments.
+ * git reads the credential files through this helper when it needs them. The token passes only through a pipe between
+ * two processes. `printf` and `read` are shell builtins, so no process has the token among its arguments.
  */
 function credentialHelper(usernameFile: string, tokenFile: string): string {
   const read = (name: string, file: string) => `IFS= read -r ${name} < ${word(file)} || [ -n "$${name}" ]`;
@@ -72,7 +72,8 @@ function configurationOf({ host, credentials, resolve }: GitSettings, authoritie
     'fsckObjects = false',
     '[gc]',
     'auto = 0',
-    // Each thread has its own cache, and by default git starts one thread per processor of the node.
+    // One thread, to save memory: each thread has its own cache, and by default git starts one thread per processor of
+    // the node.
     '[pack]',
     'threads = 1',
     ...helper,
@@ -88,7 +89,7 @@ export interface GitResult {
 }
 
 export interface GitRun {
-  /** Timeout in milliseconds. Afterwards git is killed with all its child processes. */
+  /** Timeout in milliseconds. After the timeout, git is killed with all its child processes. */
   readonly timeoutMs: number;
   /** Called every half second. A returned text stops the run with this text as the reason. */
   readonly watch?: () => string | null;
@@ -127,7 +128,7 @@ export function gitOf(settings: GitSettings): Git {
 
 function runGit(args: readonly string[], env: Record<string, string>, run: GitRun): Promise<GitResult> {
   return new Promise((resolve, reject) => {
-    // A process group of its own, so that git-remote-https can be killed with it.
+    // git gets a separate process group, so that git-remote-https can be killed together with git.
     const child = spawn('git', args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     let stderr = '';
@@ -138,7 +139,7 @@ function runGit(args: readonly string[], env: Record<string, string>, run: GitRu
       try {
         process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It has exited by itself meanwhile.
+        // git has already exited.
       }
     };
     const late = setTimeout(() => end(`it took longer than ${run.timeoutMs / 1000} s`), run.timeoutMs);

@@ -7,9 +7,8 @@ import { authorities } from './authorities.ts';
 import { StepFailure } from './step-failure.ts';
 
 /**
- * Finds the actual location of a repository: resolves its name once, checks the addresses, and follows redirects
- * within the host. Git itself then follows no redirect and resolves no name, so the location cannot change between
- * check and use.
+ * Finds the actual location of a repository: resolves its name once, checks the addresses, and follows redirects within
+ * the host. Git itself follows no redirect and resolves no name, so the location cannot change between check and use.
  */
 
 export interface HostSettings {
@@ -17,7 +16,7 @@ export interface HostSettings {
   readonly allowPrivate: boolean;
   /** PEM file of additional certificate authorities. */
   readonly caFile: string | null;
-  /** Sent only when the host requests them; null: never sent. */
+  /** Sent only when the host requests credentials; null: never sent. */
   readonly credentials: { readonly username: string; readonly token: string } | null;
   /** Timeout of the whole search, in milliseconds. */
   readonly timeoutMs: number;
@@ -51,7 +50,7 @@ async function addressesOf(url: URL, allowPrivate: boolean): Promise<string[]> {
     });
   }
   if (allowPrivate || addresses.every(isPublicAddress)) return addresses;
-  const message = `${hostname} is at a private address, which this installation does not call`;
+  const message = `${hostname} has a private address, and this installation does not call private addresses`;
   throw new StepFailure('GitHostRefused', message);
 }
 
@@ -87,7 +86,10 @@ function ask(url: URL, addresses: readonly string[], settings: HostSettings, wit
       response.destroy();
     });
     question.once('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'ABORT_ERR' ? 'no answer in time' : (error.code ?? 'the connection failed');
+      const why =
+        error.code === 'ABORT_ERR'
+          ? 'no response within the time limit'
+          : (error.code ?? 'the connection failed');
       const message = `${url.host} cannot be reached (${why})`;
       reject(new StepFailure('GitHostUnavailable', message, { passing: true, cause: error }));
     });
@@ -102,13 +104,13 @@ const serviceUrl = (repository: URL) =>
   new URL(`${repository.pathname.replace(/\/+$/, '')}${SERVICE}?service=git-upload-pack`, repository.origin);
 
 /**
- * The repository that a redirect of its service points to.
- * @throws StepFailure when it points elsewhere
+ * The repository that a redirect of the git service points to.
+ * @throws StepFailure when the redirect points to another host, or not to a git service
  */
 function redirected(from: URL, repository: URL, location: string | undefined): URL {
   const to = location !== undefined && URL.canParse(location, from.href) ? new URL(location, from) : null;
   if (to === null || !to.pathname.endsWith(SERVICE)) {
-    const message = `${repository.href} is not a repository: its host redirects elsewhere`;
+    const message = `${repository.href} is not a repository: its host redirects to another page`;
     throw new StepFailure('GitHostRefused', message);
   }
   if (to.origin !== repository.origin) {
@@ -120,7 +122,7 @@ function redirected(from: URL, repository: URL, location: string | undefined): U
 
 function refusal(repository: URL, status: number, withToken: boolean): StepFailure {
   if (status === 429 || status >= 500) {
-    const message = `${repository.host} answers with status ${status}`;
+    const message = `${repository.host} responds with status ${status}`;
     return new StepFailure('GitHostUnavailable', message, { passing: true });
   }
   const who = withToken
@@ -137,7 +139,7 @@ function refusal(repository: URL, status: number, withToken: boolean): StepFailu
 export async function findRepository(repoUrl: string, settings: HostSettings): Promise<RepositoryPlace> {
   let repository = URL.canParse(repoUrl) ? new URL(repoUrl) : null;
   if (repository === null || repository.protocol !== 'https:' || repository.username !== '') {
-    throw new StepFailure('GitHostRefused', 'repo_url must be an https URL without credentials in it');
+    throw new StepFailure('GitHostRefused', 'repo_url must be an https URL without credentials');
   }
   const addresses = await addressesOf(repository, settings.allowPrivate);
   let withToken = false;

@@ -67,7 +67,7 @@ function readCredentials(folder: string): Credentials | null {
   return { username, token, usernameFile, tokenFile };
 }
 
-/** A host may echo what it received. This keeps the credentials out of messages. */
+/** Removes the credentials from a message, because a host may echo what it received. */
 function withoutSecrets(credentials: Credentials | null, text: string): string {
   if (credentials === null) return text;
   const { username, token } = credentials;
@@ -92,7 +92,7 @@ async function persist<T>(
       const pause = PAUSE_MS * tried;
       const mayPass = error instanceof StepFailure && error.passing && tried < ATTEMPTS;
       if (!mayPass || Date.now() + pause >= deadline) throw error;
-      log(`${error.message}; trying again`);
+      log(`${error.message}; retrying`);
       await sleep(pause);
     }
   }

@@ -49,7 +49,7 @@ function part(value: unknown, fields: ManagedFields): unknown {
 
 /**
  * The fields that `managers` set on an object, without subresources.
- * @param object with its managedFields
+ * @param object object with managedFields
  */
 export function ownedFields(
   object: { readonly metadata: { readonly managedFields?: readonly ManagedFieldsEntry[] | undefined } },

@@ -6,8 +6,8 @@ import { isPublicAddress } from '../../domain/net/networks.ts';
 import { RegistryError } from './registry-error.ts';
 
 /**
- * One call of a registry or its token server. A tenant may choose these hosts, so redirects are not followed, and the
- * caller bounds time and size.
+ * One call of a registry or its token server. A tenant may choose the hosts of registries, so redirects are not
+ * followed, and the caller bounds time and size.
  */
 
 export interface Call {
@@ -15,7 +15,7 @@ export interface Call {
   readonly headers: Readonly<Record<string, string>>;
   /** Maximum size of the response, in bytes. */
   readonly maxBytes: number;
-  /** Private and loopback addresses may be called. Otherwise only addresses that were checked are connected to. */
+  /** Private and loopback addresses may be called. false: connects only to addresses that were checked to be public. */
   readonly mayBePrivate: boolean;
   /** PEM of the certificate authorities to trust instead of Node's own. */
   readonly ca?: string | undefined;
@@ -32,12 +32,12 @@ export interface Answer {
 const privateAddress = (host: string) =>
   new RegistryError(
     'forbidden',
-    `${host} is at a private address, which this installation does not call (BERTH_PRIVATE_REGISTRIES)`,
+    `${host} has a private address, and this installation does not call private addresses (BERTH_PRIVATE_REGISTRIES)`,
   );
 
 const lookup = publicLookup({ refused: privateAddress });
 
-/** Literal addresses skip the DNS lookup, so they are checked here. */
+/** Checks an address that is given literally, because it skips the DNS lookup and its check. */
 function checkLiteral(hostname: string): void {
   const address = hostname.replace(/^\[|\]$/g, '');
   if (address === 'localhost' || (isIP(address) !== 0 && !isPublicAddress(address)))
@@ -57,7 +57,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > maxBytes)
-      throw new RegistryError('unsupported', `its answer is larger than ${maxBytes} bytes`);
+      throw new RegistryError('unsupported', `its response is larger than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

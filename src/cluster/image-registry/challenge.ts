@@ -10,7 +10,7 @@ export type Challenge =
       readonly scope: string | null;
     };
 
-/** Headers above this length are not legitimate. */
+/** Maximum length of a legitimate header. */
 const MAX_LENGTH = 4096;
 const SCHEME = /^\s*,?\s*([A-Za-z]+)(?=\s|,|$)/;
 const PARAMETER = /^\s*,?\s*([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))/;

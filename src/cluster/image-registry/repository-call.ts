@@ -36,7 +36,7 @@ export interface LookupContext {
   readonly signal: AbortSignal;
   /** Latest time at which `signal` fires, on the clock of performance.now(). */
   readonly endsAt: number;
-  /** Whether to try a HEAD: false after one hung or failed. Shared by all calls for the image. */
+  /** Whether to try a HEAD request: false after a HEAD request hung or failed. Shared by all calls for the image. */
   readonly head: { isWorthwhile: boolean };
   /** Called for each response. */
   readonly onAnswer?: () => void;
@@ -55,7 +55,7 @@ function callOptions(
   return { headers, maxBytes, mayBePrivate, ca: options.ca, onAnswer };
 }
 
-/** Parses a URL and checks its scheme: a registry with TLS must not lead to a URL without. */
+/** Parses a URL and checks its scheme. A registry with TLS must not lead to a URL without TLS. */
 function calledUrl(text: string, base: string | undefined, context: LookupContext): URL {
   const url = URL.canParse(text, base) ? new URL(text, base) : null;
   const allowed = url?.protocol === 'https:' || (context.insecure && url?.protocol === 'http:');
@@ -76,7 +76,7 @@ export function manifest(
   return callRepository(context, method, `manifests/${context.reference.reference}`, authorization);
 }
 
-/** Statuses of a HEAD that a GET would also return: the result is known, or another call would not help now. */
+/** Statuses of a HEAD after which no GET is sent, because the result is known, or another call would not help now. */
 const SETTLED_BY_HEAD: ReadonlySet<number> = new Set([200, 429, 502, 503, 504]);
 
 const asksForCredentials = ({ status, headers }: Answer) =>
@@ -166,7 +166,7 @@ export function registryFailure(answer: Answer, who: string): RegistryError {
   if (status === 429) {
     return new RegistryError('limited', `${who} limits the rate of requests`, patienceOf(answer));
   }
-  const message = `${who} answers with status ${status}`;
+  const message = `${who} responds with status ${status}`;
   return status >= 500
     ? new RegistryError('failing', message, patienceOf(answer))
     : new RegistryError('unsupported', message);

@@ -10,8 +10,8 @@ export interface RepositoryOptions {
   /** The registry is called over http. */
   readonly insecure: boolean;
   /**
-   * Returns a bearer token for pull and delete. Called for each request, because thousands of requests outlast one
-   * token.
+   * Returns a bearer token for pull and delete. Called for each request, because thousands of requests take longer than
+   * the lifetime of a token.
    */
   token(): string;
 }
@@ -51,7 +51,7 @@ async function ask(
   } catch (error) {
     signal.throwIfAborted();
     if (!deadline.aborted) throw error;
-    throw new RegistryError('unavailable', 'the registry did not answer in time');
+    throw new RegistryError('unavailable', 'the registry did not respond within the time limit');
   }
 }
 
@@ -61,7 +61,7 @@ function failure({ status }: Answer): RegistryError {
   }
   return new RegistryError(
     status >= 500 ? 'failing' : 'unavailable',
-    `the registry answers with status ${status}`,
+    `the registry responds with status ${status}`,
   );
 }
 

@@ -14,7 +14,10 @@ import { DEFAULT_PATIENCE, type Patience } from './rollout/failure-rules.ts';
 import { report } from './status/report.ts';
 import { endWithoutReconcile } from './status/terminal-status.ts';
 
-/** Requeue while the caches do not show our last writes. Usually the watch event comes first; this covers a lost event. */
+/**
+ * Requeue delay while the caches do not show the last writes of this process. Usually the watch event arrives earlier.
+ * The delay covers a lost event.
+ */
 const CATCH_UP_MS = 2_000;
 
 type Reconcile = (key: string, signal: AbortSignal, reconcileId?: string) => Promise<ReconcileOutcome>;

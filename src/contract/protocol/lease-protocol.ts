@@ -41,7 +41,8 @@ export const leaseRequestSchema = z.object({
     .max(128)
     .optional()
     .describe(
-      'Id of the cluster: NAMESPACE/UID of kube-system, or of the first namespace of the listener if it cannot read kube-system. The hub stores the first reported id, and rejects the lease for another one.',
+      'Id of the cluster: NAMESPACE/UID of kube-system, or of the first namespace of the listener if it cannot read ' +
+        'kube-system. The hub stores the first reported id, and rejects the lease for another id.',
     ),
 });
 export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
@@ -49,7 +50,9 @@ export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
 /** Start of the detail of a 409 that only a change of settings, or of the listener at the hub, can resolve. */
 export const ANOTHER_CLUSTER = 'The listener belongs to another cluster';
 
-/** Otherwise 409: another process holds the lease, `epoch` is not the current one, or ANOTHER_CLUSTER. */
+/**
+ * Otherwise the response is 409: another process holds the lease, `epoch` is not the current epoch, or ANOTHER_CLUSTER.
+ */
 export const leaseResponseSchema = z.object({
   epoch: z
     .int()
@@ -71,7 +74,9 @@ export const leaseStateSchema = z.object({
   holder: z
     .string()
     .nullable()
-    .describe('The process that holds the lease, or held it last. null: released, or never taken.'),
+    .describe(
+      'The process that holds the lease, or held it last. null: the lease was released, or never taken.',
+    ),
   held: z.boolean().describe('True: the holder renewed in time. No other process can take the lease.'),
   namespaces: z.array(z.string()).describe('Namespaces that deployments may use. Empty: any.'),
   used_namespaces: z

@@ -54,7 +54,8 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .boolean()
       .optional()
       .describe(
-        'True: the listener keeps the item and retries it. The message says what the item waits for, such as an object that blocks a purge. Absent: false.',
+        'True: the listener keeps the item and retries it. The message states what the item waits for, such as an ' +
+          'object that blocks a purge. Absent: false.',
       ),
   }),
   z.object({
@@ -149,9 +150,10 @@ export function asBefore(report: Report): Report {
 }
 
 /**
- * `POST /v2/listeners/{id}/reports`: compare-and-set on (epoch, seq). seq increases within an epoch. A seq that is not above
- * the highest accepted one is acknowledged without effect. Gaps are valid: reports contain states, not changes, and after a
- * failed call a listener sends its current knowledge with the next seq. Reports of one deployment are applied in order.
+ * `POST /v2/listeners/{id}/reports`: compare-and-set on (epoch, seq). seq increases within an epoch. A seq that is not
+ * above the highest accepted seq is acknowledged without effect. Gaps are valid, because reports contain states, not
+ * changes. After a failed call, a listener sends its current state with the next seq. Reports of one deployment are
+ * applied in order.
  */
 export const reportsRequestSchema = z.object({
   epoch: z.int(),
@@ -173,7 +175,10 @@ export type ReportsResponse = z.infer<typeof reportsResponseSchema>;
 /** Maximum number of items of an inventory, more than twice the intended number of deployments in a cluster. */
 export const MAX_INVENTORY = 20_000;
 
-/** `POST /v2/listeners/{id}/inventory`: the custom resources in the cluster. The hub marks differences as due. */
+/**
+ * `POST /v2/listeners/{id}/inventory`: the custom resources in the cluster. The hub marks deployments that differ as
+ * due.
+ */
 export const inventoryRequestSchema = z.object({
   epoch: z.int(),
   complete: z
@@ -191,14 +196,15 @@ export const inventoryRequestSchema = z.object({
         name: z.string().max(253),
         namespace: z.string().max(63),
         uid: z.string().max(64).nullable().describe('null: the resource was deleted.'),
-        generation: z.int().describe("spec.generation (the hub's)."),
+        generation: z.int().describe('spec.generation, which the hub sets.'),
         spec_hash: z.string().max(64).describe('Hash of the current spec.'),
         applied_hash: z
           .string()
           .max(64)
           .nullable()
           .describe(
-            'Hash of the spec that a listener applied last. If it differs from spec_hash, the spec was edited by hand.',
+            'Hash of the spec that a listener applied last. If this hash differs from spec_hash, the spec was edited ' +
+              'by hand.',
           ),
       }),
     )

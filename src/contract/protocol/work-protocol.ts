@@ -3,9 +3,9 @@ import { tenantQuotasSchema } from '../../domain/policy/tenant-quotas.ts';
 import { managedDeploymentSpecSchema } from '../resource/managed-deployment.ts';
 
 /**
- * Messages between listener and hub (part of the HTTP API, scope `listeners:run`).
- * The listener calls the hub. The hub never connects to a cluster. Each of them may have a later version than the other, so
- * unknown fields are ignored, never rejected.
+ * Messages between listener and hub (part of the HTTP API, scope `listeners:run`). The listener calls the hub. The hub
+ * never connects to a cluster. Listener and hub may have different versions, so unknown fields are ignored, never
+ * rejected.
  */
 
 /**
@@ -48,7 +48,8 @@ export const applyWorkSchema = z.object({
         revision_id: z
           .string()
           .describe(
-            'Id of the revision. After a restore of the database of the hub, numbers are reused, ids are not.',
+            'Id of the revision. After a restore of the database of the hub, numbers of revisions are reused, but ' +
+              'ids are not.',
           ),
         data: z.record(z.string(), z.string()),
       }),
@@ -80,7 +81,7 @@ export const applyWorkSchema = z.object({
       "Credentials with which the cluster pulls the deployment's images from the registry of the platform, as .dockerconfigjson.",
     ),
 });
-/** Remove all objects of a deployment. Repeated until acknowledged. */
+/** Remove all objects of a deployment. The item is repeated until it is acknowledged. */
 export const purgeWorkSchema = z.object({
   kind: z.literal('purge'),
   deployment_id: z.string(),

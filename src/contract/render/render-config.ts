@@ -5,9 +5,9 @@ import { HOSTING_MODES } from '../../domain/deployment/source.ts';
 export const OTLP_PROTOCOLS = ['http/protobuf', 'http/json', 'grpc'] as const;
 
 /**
- * How the operator of a cluster renders workloads: all inputs besides the custom resource. It is the configuration of the
- * operator. The listener reports it with its lease, so that the dry run of the API renders the same objects. Fields of later
- * versions are ignored.
+ * How the operator of a cluster renders workloads: all inputs besides the custom resource. The configuration of the
+ * operator sets these inputs. The listener reports it with its lease, so that the dry run of the API renders the same
+ * objects. Fields of later versions are ignored.
  */
 export const renderConfigSchema = z.object({
   hosting: z.enum(HOSTING_MODES),

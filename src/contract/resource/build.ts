@@ -3,14 +3,17 @@ import { BUILD_PHASES, BUILD_STEP_NAMES, commitShaSchema } from '../../domain/bu
 import { anyRepositoryUrlSchema } from '../../domain/net/https-url.ts';
 
 /**
- * Builds in the contract between hub and cluster: `spec.build` is the requested build, `status.build` its progress. Meanwhile
- * `spec.revision` keeps running (in the first build, it has no image yet). When the build has succeeded, the hub makes its
- * revision the desired one, with the image pinned to its digest.
+ * Builds in the contract between hub and cluster: `spec.build` is the requested build, `status.build` its progress.
+ * During a build, `spec.revision` keeps running. During the first build, it has no image yet. When the build has
+ * succeeded, the hub makes the built revision the desired revision, with the image pinned to its digest.
  */
 
 const text = (max: number) => z.string().min(1).max(max);
 
-/** The requested build. It contains no credentials. They are in the Secret `secretName` in the namespace of builds. */
+/**
+ * The requested build. The spec of a build contains no credentials. The credentials are in the Secret `secretName` in
+ * the namespace of builds.
+ */
 export const buildSpecSchema = z
   .strictObject({
     revisionId: text(64).describe('Id of the revision that the image is built for.'),
@@ -27,7 +30,7 @@ export const buildSpecSchema = z
     configPath: text(1024).describe('workflow_config_path: file that describes the application.'),
     installCommand: text(4096)
       .optional()
-      .describe('Command that installs the dependencies, instead of the default one.'),
+      .describe('Command that installs the dependencies, instead of the default command.'),
     buildCommand: text(4096)
       .optional()
       .describe('Command that runs after the installation of the dependencies.'),
@@ -44,7 +47,7 @@ export type BuildSpec = z.infer<typeof buildSpecSchema>;
  * `context`, `dockerfile` and `commit`. `image` writes `metadata`. `result` reads the last two.
  */
 export const BUILD_FILES = {
-  /** Directory: the build context. */
+  /** Directory of the build context. */
   context: 'context',
   /** Directory with the `Dockerfile`, from the repository or generated. */
   dockerfile: 'dockerfile',
@@ -76,7 +79,9 @@ export type BuildResult = z.infer<typeof buildResultSchema>;
 
 /** Termination message of a failed step, as JSON, without secrets. */
 export const buildFailureSchema = z.strictObject({
-  reason: text(64).describe('One of BUILD_FAILURES (domain/builds/build.ts). Transient ones are retried.'),
+  reason: text(64).describe(
+    'One of BUILD_FAILURES (domain/builds/build.ts). Transient failures are retried.',
+  ),
   message: text(3000).describe('Message with the next step, and with the last lines of output if they help.'),
 });
 export type BuildFailure = z.infer<typeof buildFailureSchema>;

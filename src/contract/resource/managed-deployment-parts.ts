@@ -17,7 +17,7 @@ export const imageString = z
 
 const amounts = {
   cpu: quantitySchema.optional().describe('Cores: 500m, 2.'),
-  memory: quantitySchema.optional().describe('Bytes: 512Mi, 2Gi.'),
+  memory: quantitySchema.optional().describe('Amount of bytes, such as 512Mi or 2Gi.'),
 };
 
 const resourcesSchema = z

@@ -32,7 +32,7 @@ const revisionSchema = z
   })
   .describe('The desired revision.');
 
-/** Present only if it applies, so that other resources are not rewritten. */
+/** The field is written only if it applies, so that other resources are not rewritten. */
 const failedSchema = z
   .strictObject({
     reason: z.string().max(64).describe('Reason, as one word.'),
@@ -58,7 +58,7 @@ const failedSchema = z
 
 const time = z.string().max(40);
 
-/** Present only if it applies, like `failed`. */
+/** Like `failed`, the field is written only if it applies. */
 const deletionSchema = z
   .strictObject({
     requestedAt: time.describe('When the deletion was requested.'),

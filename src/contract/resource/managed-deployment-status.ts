@@ -81,7 +81,8 @@ export const managedDeploymentStatusSchema = z
       .int()
       .optional()
       .describe(
-        'The spec.generation (of the hub) that is completely in effect, or the current one if no revision was active before.',
+        'The spec.generation (of the hub) that is completely in effect, or the current generation if no revision was ' +
+          'active before.',
       ),
     status: z
       .string()
@@ -197,7 +198,9 @@ export const managedDeploymentStatusSchema = z
         cache: imageString.optional().describe('Image that the cache runs.'),
       })
       .optional()
-      .describe('Images of the data services, fixed at their creation. A new default does not change them.'),
+      .describe(
+        'Images of the data services, fixed at their creation. A new default does not change these images.',
+      ),
     acceptedChanges: z
       .array(
         z.strictObject({

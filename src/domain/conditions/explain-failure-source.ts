@@ -35,7 +35,7 @@ export function failureSourceCause({ revision }: ExplainFacts): Cause[] {
   ];
 }
 
-/** A failed in-place change of the active revision. The revision itself has not failed. */
+/** The cause for a failed in-place change of the active revision. The revision itself has not failed. */
 export function inPlaceCause({ revision, active, deployment }: ExplainFacts, current: boolean): Cause[] {
   const { inPlaceFailure: failure, conditions, updatedAt } = deployment;
   if (failure === null || active?.id !== revision.id) return [];
@@ -63,7 +63,7 @@ export function symptomCauses({ revision, active, deployment }: ExplainFacts, cu
   return (
     (deployment.symptoms ?? [])
       .filter(({ quiet }) => quiet !== true)
-      // Symptoms of data services come last, as the root cause: an app fails without its database.
+      // Symptoms of data services come last, as the root cause, because an app fails without its database.
       .toSorted((a, b) => Number(isOfService(a)) - Number(isOfService(b)))
       .map((symptom) => {
         const { reason, message, failureSource = null, since } = symptom;

@@ -30,7 +30,7 @@ export type FailureSource = z.infer<typeof failureSourceSchema>;
 
 /** A failure as the operator reports it. */
 export interface ReportedFailure {
-  /** One of REASONS. In a custom resource written by hand, any text. */
+  /** One of REASONS. A custom resource written by hand may contain any text. */
   readonly reason: string;
   /** A sentence that begins with the source of the failure. */
   readonly message: string;

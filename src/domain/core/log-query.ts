@@ -26,7 +26,7 @@ export type LogQuery = z.infer<typeof logQuerySchema>;
 export const LOG_ABILITIES = ['previous'] as const;
 export type LogAbility = (typeof LOG_ABILITIES)[number];
 
-/** The feature that a query needs. null: none. */
+/** The feature that a query needs. null: no feature. */
 export const neededFor = ({ previous }: LogQuery): LogAbility | null => (previous ? 'previous' : null);
 
 /** A line of the log of a workload. */

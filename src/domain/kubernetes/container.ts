@@ -5,7 +5,7 @@ import { dnsLabelSchema, hasBackstep, MAX_PATH_LENGTH } from './names.ts';
 import { resourceRequirementsSchema } from './resources.ts';
 import { securityContextSchema } from './security-context.ts';
 import { line, text } from './text.ts';
-import { refuseDuplicates } from './unique.ts';
+import { rejectDuplicates } from './unique.ts';
 import { volumeMountsSchema } from './volume-mount.ts';
 
 const MAX_ARGUMENTS = 256;
@@ -14,10 +14,9 @@ const MAX_ARGUMENT_LENGTH = 32_768;
 const argumentsSchema = z.array(text(MAX_ARGUMENT_LENGTH)).max(MAX_ARGUMENTS);
 
 /**
- * An init container or sidecar.
- * `restartPolicy: Always` makes it a native sidecar. OnFailure and Never need Kubernetes 1.35 or newer, and only the listener
- * knows the version. Variables that Berth sets are reserved only in the app container: `env` of these containers may contain
- * any name.
+ * An init container or sidecar. `restartPolicy: Always` makes it a native sidecar. OnFailure and Never need Kubernetes
+ * 1.35 or newer, and only the listener knows the version. Variables that Berth sets are reserved only in the app
+ * container, so `env` of these containers may contain any name.
  */
 export const containerSchema = z
   .strictObject({
@@ -61,7 +60,8 @@ export const containerSchema = z
         ctx.addIssue({
           code: 'custom',
           path: ['volumeMounts', index, 'mountPropagation'],
-          message: 'must not be Bidirectional: only privileged containers may propagate mounts to the node',
+          message:
+            'must not be Bidirectional, because only privileged containers may propagate mounts to the node',
         });
       }
     }
@@ -76,4 +76,4 @@ export const MAX_CONTAINERS = 20;
 export const containersSchema = z
   .array(containerSchema)
   .max(MAX_CONTAINERS)
-  .superRefine((containers, ctx) => refuseDuplicates(containers, (container) => container.name, 'name', ctx));
+  .superRefine((containers, ctx) => rejectDuplicates(containers, (container) => container.name, 'name', ctx));

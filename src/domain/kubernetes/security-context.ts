@@ -35,7 +35,7 @@ function checkLocalhostProfile(profile: Profile, ctx: Pick<z.core.$RefinementCtx
     ctx.addIssue({
       code: 'custom',
       path: ['localhostProfile'],
-      message: 'can only be set when type is Localhost',
+      message: 'must not be set when type is not Localhost',
     });
   }
 }
@@ -45,7 +45,10 @@ const seccompProfileSchema = z
     type: z.enum(PROFILE_TYPES).describe('Kind of the profile.'),
     localhostProfile: descendingPathSchema
       .optional()
-      .describe("Profile on the node, relative to the kubelet's seccomp directory. Only with Localhost."),
+      .describe(
+        "Path of the profile on the node, relative to the kubelet's seccomp directory. Only for the type " +
+          'Localhost.',
+      ),
   })
   .superRefine(checkLocalhostProfile)
   .describe('Profile of the system calls that the container may make.');
@@ -56,7 +59,7 @@ const appArmorProfileSchema = z
     localhostProfile: line(MAX_PATH_LENGTH)
       .refine((profile) => profile.trim() === profile, 'must not begin or end with white space')
       .optional()
-      .describe('Name of a profile that is loaded on the node. Only with Localhost.'),
+      .describe('Name of a profile that is loaded on the node. Only for the type Localhost.'),
   })
   .superRefine(checkLocalhostProfile)
   .describe('AppArmor profile of the container.');
@@ -96,7 +99,7 @@ const securityContextShape = z.strictObject({
     .boolean()
     .optional()
     .describe('Whether a process may gain more rights than its parent.'),
-  privileged: z.boolean().optional().describe('Run with all rights on the node.'),
+  privileged: z.boolean().optional().describe('Whether the container runs with all rights on the node.'),
   procMount: z
     .enum(['Default'])
     .optional()

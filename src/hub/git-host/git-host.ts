@@ -12,11 +12,11 @@ import { PROVIDERS, type ProviderPage } from './providers.ts';
 /** The client of git hosts. */
 
 export interface GitHostOptions {
-  /** Hosts on private and loopback addresses may be called. */
+  /** Whether hosts on private and loopback addresses may be called. */
   readonly allowPrivate: boolean;
   /** Timeout of each request, in milliseconds; default 10,000. */
   readonly deadlineMs?: number;
-  /** Largest response in bytes; default 8 MiB (100 repositories of GitHub take about 0.7 MiB). */
+  /** Maximum size of a response in bytes; default 8 MiB (100 repositories of GitHub take about 0.7 MiB). */
   readonly maxBytes?: number;
   /** PEM of the certificate authority that replaces Node's own (which NODE_EXTRA_CA_CERTS extends). */
   readonly ca?: string;
@@ -36,14 +36,14 @@ async function readPage(
   throw new GitHostError('unreadable', `its response does not match the ${provider} API`);
 }
 
-/** Creates the client. It has no state between calls. */
+/** Creates the client. The client has no state between calls. */
 export function createGitHost(options: GitHostOptions): GitHost {
   const { allowPrivate, deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES, ca } = options;
   const call = { allowPrivate, deadlineMs, maxBytes, ca };
   return {
     allowsPrivate: allowPrivate,
     async listRepositories(access, { limit, offset }) {
-      // Hosts return whole pages. The requested range lies in one page or spans two.
+      // Hosts return whole pages. The requested range is within one page or spans two pages.
       const [number, skip] = [Math.floor(offset / limit) + 1, offset % limit];
       const first = await readPage(access, { number, size: limit }, call);
       const more =

@@ -6,16 +6,16 @@ import { GitHostError } from '../../domain/builds/git-host.ts';
 import { isPublicAddress } from '../../domain/net/networks.ts';
 
 /**
- * Calls a host that a tenant named, over https. It follows no redirect and calls no private address, connects to the
- * address that it checked, and bounds time and size.
+ * Calls a host that a tenant chose, over https. The call follows no redirect, calls no private address, connects to the
+ * address that was checked, and has limits of time and size.
  */
 
 export interface HttpsOptions {
-  /** Private and loopback addresses may be called. */
+  /** Whether private and loopback addresses may be called. */
   readonly allowPrivate: boolean;
   /** Timeout of the whole operation, in milliseconds. */
   readonly deadlineMs: number;
-  /** Largest response, in bytes. */
+  /** Maximum size of the response, in bytes. */
   readonly maxBytes: number;
   /** PEM of the certificate authority that replaces Node's own. */
   readonly ca?: string | undefined;
@@ -30,16 +30,19 @@ export interface HttpsCall {
 export interface HttpsAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Empty unless the status is 200. */
+  /** Body of the response; empty unless the status is 200. */
   readonly body: Buffer;
 }
 
 const privateAddress = () =>
-  new GitHostError('private_address', 'it is at a private address, which this installation does not call');
+  new GitHostError(
+    'private_address',
+    'it has a private address, and this installation does not call private addresses',
+  );
 
 const lookup = publicLookup({ refused: privateAddress });
 
-/** A literal address needs no DNS lookup. */
+/** A literal address is checked here, because it needs no DNS lookup. */
 function checkLiteral(hostname: string): void {
   const address = hostname.replace(/^\[|\]$/g, '');
   if (address === 'localhost' || (isIP(address) !== 0 && !isPublicAddress(address))) throw privateAddress();
@@ -57,7 +60,8 @@ function requestOptions(
       'user-agent': 'berth',
       ...(body === undefined ? {} : { 'content-length': String(body.length) }),
     },
-    // Connections are not reused: the next call may be of another tenant, or the name may resolve to another address.
+    // Connections are not reused, because the next call may be for another tenant, or the name may resolve to another
+    // address.
     agent: false,
     signal,
     ...(options.allowPrivate ? {} : { lookup }),
@@ -83,7 +87,10 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-/** An error code such as ECONNREFUSED comes from Node, so it can be shown. A message may contain text of the host. */
+/**
+ * Only the error code, such as ECONNREFUSED, is shown, because it comes from Node. A message may contain text of the
+ * host.
+ */
 function connectionError(error: unknown): GitHostError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'the connection failed';
   return new GitHostError('unavailable', `it cannot be reached (${code})`);
@@ -91,7 +98,7 @@ function connectionError(error: unknown): GitHostError {
 
 /**
  * Makes the call and returns responses of any status.
- * @param signal aborts it at the deadline of the whole operation
+ * @param signal aborts the call at the deadline of the whole operation
  * @throws GitHostError
  */
 export async function callHttps(

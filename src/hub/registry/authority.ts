@@ -9,9 +9,9 @@ import {
 } from './credential.ts';
 import type { SigningKey } from './signing-key.ts';
 
-/** The hub as the authority of the platform's registry: who may push and pull there. */
+/** Authorizes pushes to and pulls from the platform's registry. */
 
-/** What a credential is for. */
+/** The deployment to which a credential belongs. */
 export interface Owner {
   readonly id: string;
   readonly tenantId: string;
@@ -24,7 +24,7 @@ export interface Credential {
   readonly expiresAt: Date | null;
 }
 
-/** What a client of the registry gets for its credential. */
+/** The token that a client of the registry gets for its credential. */
 export interface AccessToken {
   readonly token: string;
   /** Seconds. */
@@ -33,36 +33,36 @@ export interface AccessToken {
 }
 
 export interface RegistryAuthority {
-  /** As in BERTH_REGISTRY. */
+  /** The registry, as in BERTH_REGISTRY. */
   readonly registry: string;
-  /** What `docker login` takes. */
+  /** The host for `docker login`. */
   readonly host: string;
-  /** The registry as tokens name it. */
+  /** The name of the registry in tokens. */
   readonly service: string;
-  /** Where the images of the deployment are, without tag. */
+  /** The repository of the images of the deployment, without tag. */
   repositoryOf(owner: Omit<Owner, 'id'>): string;
-  /** @param expiresAt null: valid as long as the deployment is there; then it is the same at every call */
+  /** @param expiresAt null: the credential is valid as long as the deployment exists, and is the same at every call */
   credential(kind: CredentialKind, owner: Owner, expiresAt: Date | null): Credential;
-  /** A credential as clients of registries keep it: `config.json` of docker, `.dockerconfigjson` of a Secret. */
+  /** A credential in the format of registry clients: `config.json` of docker, `.dockerconfigjson` of a Secret. */
   dockerConfig(credential: Credential): string;
-  /** What the credential states; null: it is none of ours, or its time is over. */
+  /** The content of a credential; null: Berth did not issue it, or it has expired. */
   read(token: string, now: Date): Statement | null;
-  /** @param scopes what is asked for; granted is what the statement gives of it */
+  /** @param scopes the requested scopes. The token grants the part of them that the statement allows */
   accessToken(statement: Statement, owner: Owner, scopes: readonly string[], now: Date): AccessToken;
-  /** For the hub itself and given to nobody: to look into the repository, and to delete from it. */
+  /** A token only for the hub itself, to list and delete images of the repository. */
   cleaningToken(owner: Owner, now: Date): string;
 }
 
 /** `issuer` in the registry's configuration. */
 export const ISSUER = 'berth';
-/** The token says who it is; a name has to be there. */
+/** The user name, which clients require although the token identifies them. */
 const USERNAME = 'berth';
-/** Clients get another one where theirs runs out in the middle of a push. */
+/** Lifetime of a token in seconds. Clients request another token if theirs expires during a push. */
 const ACCESS_SECONDS = 300;
 
 /**
  * @param registry BERTH_REGISTRY
- * @param keys the first signs, all are believed
+ * @param keys the first key signs, and all keys are accepted
  */
 export function createRegistryAuthority(
   registry: string,

@@ -56,7 +56,7 @@ function appContainer(
   };
 }
 
-/** An init container or sidecar, with its security context, pull policy and requested variables filled in. */
+/** An init container or sidecar, completed with its security context, pull policy and requested variables. */
 function userContainer(container: Container, env: readonly V1EnvVar[], config: RenderConfig): V1Container {
   return {
     ...container,
@@ -80,7 +80,7 @@ function spread(resource: ManagedDeployment, component: Component): V1TopologySp
   }));
 }
 
-/** A list as a member of an object. Empty lists are omitted. */
+/** Adds a list as a member of an object. Empty lists are omitted. */
 function some<Name extends string, Item>(name: Name, list: Item[] | undefined): { [N in Name]?: Item[] } {
   return (list === undefined || list.length === 0 ? {} : { [name]: list }) as { [N in Name]?: Item[] };
 }
@@ -133,8 +133,8 @@ function podTemplate(
 }
 
 /**
- * The pod template of each component of the resource, for its desired revision.
- * Empty while the revision has no image (it is not built yet).
+ * The pod template of each component of the resource, for its desired revision. The result is empty while the revision
+ * has no image (it is not built yet).
  */
 export function renderTemplates(resource: ManagedDeployment, config: RenderConfig): PodTemplates {
   const { image } = resource.spec.revision;

@@ -14,9 +14,9 @@ import { isSafeChange } from './safe-fields.ts';
  * Fields that another field manager owns are not among them.
  */
 export interface Additions {
-  /** Kept fields. They are reported if the cluster added them to a write. */
+  /** Kept fields. The operator reports these fields if the cluster added them to a write. */
   readonly kept: readonly Difference[];
-  /** Rejected fields. They count as differences, like a changed field. */
+  /** Rejected fields, which count as differences, like a changed field. */
   readonly refused: readonly Difference[];
   /** Paths of the rejected fields. */
   readonly removals: readonly Removal[];
@@ -59,7 +59,7 @@ const PLAIN_SOURCES: ReadonlySet<string> = new Set(['emptyDir', 'configMap', 'do
 function isPlainVariable(value: unknown): boolean {
   const { name, valueFrom } = fieldsOf(value);
   const text = String(name);
-  // The dynamic loader reads these: they could replace the program.
+  // Variables that the dynamic loader reads, and that could therefore replace the program.
   if (text.startsWith('LD_') || isReservedEnvName(text)) return false;
   return Object.keys(fieldsOf(valueFrom)).every(
     (source) => source === 'fieldRef' || source === 'resourceFieldRef',
@@ -71,7 +71,7 @@ function isPlainVolume(value: unknown): boolean {
   return Object.keys(sources).every((source) => PLAIN_SOURCES.has(source));
 }
 
-/** Whether a container may run in the pod: it has no more rights than an ordinary container. */
+/** Whether an added container may run in the pod, because it has no more rights than an ordinary container. */
 function isPlainContainer(value: unknown): boolean {
   const { securityContext, ports, volumeDevices, resources, envFrom, env } = fieldsOf(value);
   const { privileged, allowPrivilegeEscalation, capabilities, procMount, runAsUser, seccompProfile } =
@@ -92,8 +92,8 @@ function isPlainContainer(value: unknown): boolean {
 }
 
 /**
- * Safe additions: the pods still run the requested revision and have no more rights. docs/operations.md contains
- * this table. All other fields of `ADDITION_RULES` are not safe.
+ * Safe additions, with which the pods still run the requested revision and have no more rights. docs/operations.md
+ * contains this table. All other fields of `ADDITION_RULES` are not safe.
  */
 export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   {
@@ -200,7 +200,7 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
 ];
 
-/** Kubernetes defaults of fields that Berth does not set; a changed value is compared with them. */
+/** Kubernetes defaults of fields that Berth does not set. A changed value is compared with its default. */
 const FILLED_IN: Readonly<Record<string, unknown>> = {
   'spec.template.spec.terminationGracePeriodSeconds': 30,
   'spec.template.spec.containers[].imagePullPolicy': 'IfNotPresent',
@@ -248,7 +248,7 @@ export function removalsAt(object: KubeObject, live: ChildObject, paths: readonl
   return removalsOf(ofCluster(object, live).filter(({ path }) => paths.includes(path)));
 }
 
-/** An apply replaces a list that it owns as a whole. Other fields need an explicit removal. */
+/** Whether a field needs an explicit removal. An apply itself replaces a list that it owns as a whole. */
 function removalsOf(additions: readonly Addition[]): Removal[] {
   return additions.flatMap(({ steps }) => (steps === null ? [] : [steps]));
 }

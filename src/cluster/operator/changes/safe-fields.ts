@@ -30,17 +30,17 @@ const isMore = (present: unknown, wanted: unknown) =>
   typeof present === 'number' && typeof wanted === 'number' && present > wanted;
 
 /**
- * Safe changes: the pods still run the requested revision. They pull the same image, have fewer rights, are placed
- * elsewhere, or take longer to end. All other changes of fields that Berth writes are not safe. docs/operations.md
- * contains this table.
+ * Safe changes, with which the pods still run the requested revision. The pods pull the same image, have fewer rights,
+ * run on other nodes, or take longer to end. All other changes of fields that Berth writes are not safe.
+ * docs/operations.md contains this table.
  */
 export const SAFE_FIELDS: readonly SafeField[] = [
   {
     field: 'imagePullPolicy',
     when: 'the new value is `Always`, or `Never` replaces `IfNotPresent`. If the image is pinned to a digest, any value may replace a value other than `Always`',
     path: inContainer('imagePullPolicy'),
-    // With a weaker policy, a node may run an old image of the tag. Between tenants, Always also checks the right to
-    // pull.
+    // With a weaker policy, a node may run an old image of the tag. Between tenants, Always also ensures a check of the
+    // right to pull.
     holds: ({ wanted, present, image }) =>
       present === 'Always' ||
       (wanted === 'IfNotPresent' && present === 'Never') ||
@@ -114,7 +114,7 @@ export const SAFE_FIELDS: readonly SafeField[] = [
 
 const WORKLOADS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
 
-/** Whether the pods still run what was requested although the cluster changed this field. */
+/** Whether the pods still run the requested revision although the cluster changed this field. */
 export function isSafeChange(object: KubeObject, { path, wanted, present }: ChangedField): boolean {
   if (!WORKLOADS.has(object.kind)) return false;
   const image = imageAt(object, path);

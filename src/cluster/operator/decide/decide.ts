@@ -20,7 +20,7 @@ export interface Decision extends Rollout {
   readonly comparisons: readonly Comparison[];
   /** The actions that bring the cluster to the desired state. */
   readonly plan: Plan;
-  /** Cleanup actions once the plan is empty. */
+  /** Cleanup actions, executed when the plan is empty. */
   readonly housekeeping: readonly Action[];
 }
 
@@ -66,7 +66,10 @@ export function decide(
   };
 }
 
-/** Whether objects that only the former templates needed may be removed. Pods kept for inspection may still need them. */
+/**
+ * Whether objects that only the former templates needed may be removed. Pods that are kept for inspection may still
+ * need them.
+ */
 function isComplete(verdict: Verdict, target: Target): boolean {
   if (isUntouched(target)) return false;
   if (verdict.kind === 'failed') return target.kind === 'restored' && verdict.awaited === null;

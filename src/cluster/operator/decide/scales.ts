@@ -18,9 +18,10 @@ const NO_POD = { min: 0, max: 0 };
 
 /**
  * The resource with the pod counts of the target.
- * - If the active revision runs although another one is desired, a component that the spec no longer has keeps its pods.
- *   All components keep their counts while their pods use more database connections each than those of the spec.
- * - While such pods are replaced, their number does not grow.
+ * - If the active revision runs although another revision is desired, a component that the spec no longer has keeps its
+ *   pods. All components keep their pod counts while each of their pods uses more database connections than a pod of
+ *   the spec.
+ * - While such pods are replaced, the pod counts do not grow.
  * - A component that is kept for inspection has one pod.
  * @param isHeld the result of `holdsPodCounts`
  */
@@ -56,8 +57,8 @@ export function fitsConnections(resource: ObservedResource, templates: PodTempla
 }
 
 /**
- * Whether the pod counts must not grow yet: pods that the rollout replaces still run and use more database connections each
- * than those of the target. Pods that have ended, or that have no controller, are ignored.
+ * Whether the pod counts must not grow yet, because pods that the rollout replaces still run and each use more database
+ * connections than a pod of the target. Pods that have ended, or that have no controller, are ignored.
  */
 export function holdsPodCounts(observed: Observed, target: Target): boolean {
   if (target.kind !== 'rollout') return false;

@@ -7,8 +7,8 @@ import { outputTail } from '../access/masking.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 
 /**
- * Cache transforms. They drop fields that the operator does not read. At 5,000 deployments, cached objects use most
- * of the memory.
+ * Cache transforms. Cache transforms that drop fields that the operator does not read. At 5,000 deployments, cached
+ * objects use most of the memory.
  */
 
 /**
@@ -47,7 +47,8 @@ function replicasOwners(entries: readonly ManagedFieldsEntry[]): string[] {
 }
 
 /**
- * Keeps the data of stored templates as text. This uses a fifth of the memory, and most templates are never read.
+ * Keeps the data of stored templates as text. Text uses a fifth of the memory of parsed data, and most templates are
+ * never read.
  */
 export function transformTemplates(object: UntypedObject): UntypedObject {
   delete object.metadata.managedFields;
@@ -95,8 +96,8 @@ function nodeOf(object: UntypedObject): Pick<ObservedPod, 'node'> {
 }
 
 /**
- * The node that a pod was lost with. A kubelet gives a reason when it sets Ready to False. The node controller gives
- * none: it does so for all pods of an unreachable node.
+ * The lost node of a pod. A kubelet sets a reason when it sets Ready to False. The node controller sets Ready to False
+ * without a reason, for all pods of an unreachable node.
  */
 function lostNode(object: UntypedObject): Pick<ObservedPod, 'lostNode'> {
   const { nodeName } = (object['spec'] ?? {}) as { nodeName?: string };
@@ -115,9 +116,7 @@ function containerFields({ name, ready, restartCount, state, lastState }: Contai
   return lastState?.terminated === undefined ? fields : { ...fields, lastState: stateFields(lastState) };
 }
 
-/**
- * Masks and shortens termination messages. This happens once per change of the pod, not at every reconcile.
- */
+/** Masks and shortens termination messages. The masking happens once per change of the pod, not at every reconcile. */
 function stateFields<State extends Container['state']>(state: State): State {
   const { terminated } = state ?? {};
   if (terminated?.message === undefined) return state;

@@ -9,8 +9,8 @@ import { detailOf, namingField } from './symptoms.ts';
 import { componentsOf } from './target.ts';
 
 /**
- * Returns the decision with a failed rollout if the cluster rejects one of its Deployments because of its content: only
- * other templates can help.
+ * Returns the decision with a failed rollout if the cluster rejects one of its Deployments because of its content,
+ * because only other templates can then succeed.
  */
 export function failedByRefusal(
   failures: readonly Failure[],

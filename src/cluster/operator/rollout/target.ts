@@ -42,8 +42,8 @@ export interface ActiveTarget extends AnyTarget {
   /** The active revision, if it runs although another one is desired; null: it is the desired revision. */
   readonly served: ActiveRevision | null;
   /**
-   * The desired revision, if it waits for its own database or cache that the active one does not use; null: none waits.
-   * The active revision is reconciled meanwhile.
+   * The desired revision, if it waits for its own database or cache, which the active revision does not use; null: no
+   * revision waits. The active revision is reconciled during the wait.
    */
   readonly awaits: AwaitingRevision | null;
   readonly instead: FailedRevision | null;
@@ -90,9 +90,9 @@ export interface RevisionRef {
 }
 
 export interface AwaitingRevision extends RevisionRef {
-  /** Name of its templates. */
+  /** Name of the templates of the revision. */
   readonly templates: string;
-  /** The ControllerRevision to create for its templates; null: it exists. */
+  /** The ControllerRevision to create for the templates; null: it exists. */
   readonly store: KubeObject | null;
   readonly services: readonly ('database' | 'cache')[];
 }

@@ -24,7 +24,7 @@ export function running(stored: ObservedTemplates | undefined): Templates {
   return { name: stored?.name ?? null, templates: stored?.templates() ?? null, store: null };
 }
 
-/** The stored templates for the revision and inputs of the resource, or newly rendered ones if none are stored. */
+/** The stored templates for the revision and inputs of the resource, or newly rendered templates if none are stored. */
 export function wantedTemplates(
   resource: ObservedResource,
   observed: Observed,
@@ -52,13 +52,13 @@ export function wantedTemplates(
   };
 }
 
-/** Replaces rendered templates by the running ones where both mean the same, so that nothing is restarted. */
+/** Replaces rendered templates by the running templates if both have the same meaning, so that no pod is restarted. */
 function asRunning(rendered: PodTemplates, running: readonly ObservedTemplates[]): PodTemplates {
   const before = running.flatMap((stored) => {
     try {
       return [stored.templates()];
     } catch {
-      // It cannot be parsed: another client has edited it, and nothing runs from it.
+      // The object cannot be parsed, because another client has edited it. No pod runs from it.
       return [];
     }
   });
@@ -70,7 +70,10 @@ function asRunning(rendered: PodTemplates, running: readonly ObservedTemplates[]
   );
 }
 
-/** Names of failed templates count as taken even if these were deleted: other content must not be mistaken for them. */
+/**
+ * Names of failed templates count as taken even if the templates were deleted, so that other templates are not mistaken
+ * for them.
+ */
 function freeAttempt(resource: ObservedResource, all: readonly ObservedTemplates[]): number {
   const { failedRevision, failedChange } = resource.status ?? {};
   const taken = new Set([

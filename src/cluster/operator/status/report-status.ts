@@ -11,12 +11,15 @@ import type { ReconcilerOptions } from '../reconciler-options.ts';
 import type { Reported } from '../requeue.ts';
 import { transitions } from './transitions.ts';
 
-/** Delay of changes in counts and messages only. A change of state mostly follows soon and includes them. */
+/**
+ * Delay of changes in counts and messages only. A change of state usually follows soon, and the write of that change
+ * includes counts and messages.
+ */
 const COUNTS_WAIT_MS = 1_000;
 
 export interface ReportStatusOptions {
   readonly signal: AbortSignal;
-  /** Write counts and messages at once too: no later reconcile would include them. */
+  /** Counts and messages are also written at once, because no later reconcile would include them. */
   readonly atOnce?: boolean;
 }
 

@@ -17,7 +17,7 @@ export function isDataService(component: string): component is DataService {
 
 /** Why database or cache does not become ready. */
 export interface ServiceTrouble {
-  /** Reason, if the user can act on it; null: it only takes time. */
+  /** Reason, if the user can act on it; null: the service only needs time. */
   readonly reason: Reason | null;
   /** Message of the cluster. */
   readonly message: string;
@@ -36,7 +36,7 @@ export function serviceWorkload(
 }
 
 /**
- * Why a data service is not ready, from its workload's conditions, its warning events or its pod; null: unknown.
+ * Why a data service is not ready, from the conditions of its workload, its warning Events or its pod; null: unknown.
  */
 export function serviceTrouble(observed: Observed, service: 'database' | 'cache'): ServiceTrouble | null {
   const [kind, name] = serviceWorkload(observed.resource, service);
@@ -53,7 +53,7 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
   const trouble = troubleOf(observed, service);
   if (trouble === undefined) return null;
   const { message, detail: text = '', restarts, exitCode } = trouble;
-  // A pod that waits for its volume is not out of resources.
+  // A pod that waits for its volume does not lack resources of a node.
   const reason = UNBOUND.test(text)
     ? null
     : reasonOfTrouble({
@@ -75,7 +75,7 @@ export function lackOfServices(
   const troubles = services.map((service) => {
     const [kind, name] = serviceWorkload(observed.resource, service);
     const missing =
-      liveChild(observed, kind, name) === undefined ? `its ${kind} ${name} is not there yet` : null;
+      liveChild(observed, kind, name) === undefined ? `its ${kind} ${name} does not exist yet` : null;
     const trouble = serviceTrouble(observed, service);
     const why = trouble?.message ?? missing;
     const message = `the ${service} is not ready yet${why === null ? '' : `: ${why}`}`;

@@ -23,7 +23,7 @@ import { revisionParams } from '../revisions/revision-routes.ts';
 const MAX_LINES = 1000;
 /** Maximum time that one request follows a log. */
 const FOLLOW_MS = 30 * 60_000;
-/** Notifications can be lost, so a follower reads again after this time. */
+/** Time after which a follower reads again, because notifications can be lost. */
 const REQUERY_MS = 2000;
 const READERS = { tenant: 20, all: 500 };
 
@@ -55,7 +55,7 @@ const streamedSchema = z.union([buildLogLineSchema, streamEndSchema]);
 
 const BUILDS: ReadonlySet<RevisionStatus> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
 
-/** Whether a build is running or pending. When the cluster is not reporting, the last known status counts. */
+/** Whether a build is running or pending. If the cluster is not reporting, the last known status is used. */
 function isAwaited({ status, build }: RevisionRecord): boolean {
   if (BUILDS.has(status)) return true;
   return status === 'UNKNOWN' && (build?.phase === 'Waiting' || build?.phase === 'Running');
@@ -104,7 +104,7 @@ async function* follow({ look, hints, id, page, signal }: Following): AsyncGener
     }
     if (lines.length < page.limit) await hints.wait(id, ticket, REQUERY_MS, signal);
   }
-  yield [{ end: `There may be more: ask again with offset ${offset}.` }];
+  yield [{ end: `More lines may exist: ask again with offset ${offset}.` }];
 }
 
 /** `/v2/deployments/{id}/revisions/{id}/build-logs`. */

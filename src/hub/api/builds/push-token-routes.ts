@@ -38,7 +38,7 @@ const HOUR_SECONDS = 3600;
 /** @throws ApiError 400 for other sources */
 function checkSource({ source }: DeploymentRecord): void {
   if (source === 'internal_image') return;
-  const msg = `is ${source}: only images of internal_image are pushed to the platform's registry`;
+  const msg = `must be internal_image, because only its images are pushed to the platform's registry, but is ${source}`;
   throw brokenRules([{ loc: ['source'], msg, type: 'refused_for_source' }]);
 }
 
@@ -47,7 +47,8 @@ function authorityOf({ registryAuthority }: ApiDeps): RegistryAuthority {
   if (registryAuthority != null) return registryAuthority;
   throw new ApiError(
     409,
-    'This installation gives no credentials for its registry: BERTH_REGISTRY and BERTH_REGISTRY_SIGNING_KEY are not both set.',
+    'This installation issues no credentials for its registry, because BERTH_REGISTRY and BERTH_REGISTRY_SIGNING_KEY ' +
+      'are not both set.',
   );
 }
 
@@ -85,7 +86,7 @@ export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
             deploymentId: record.id,
             actor: actorOf(request),
             reason: 'PushTokenIssued',
-            message: `Credentials to push images were given out; they hold until ${expires}.`,
+            message: `Credentials to push images were issued. The credentials expire at ${expires}.`,
             details: { expires_at: expires },
           },
         ]);

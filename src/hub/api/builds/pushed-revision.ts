@@ -24,8 +24,8 @@ const SHOWN_DIGITS = 12;
 export const shortCommit = (commit: string) => commit.slice(0, SHOWN_DIGITS);
 
 /**
- * Creates a revision of a commit and keeps everything else. Stored values are not validated again by rules or a policy
- * that may be newer. The caller has locked the deployment.
+ * Creates a revision of a commit and keeps all other values. Stored values are not validated again, because the rules
+ * or the policy may be newer. The caller has locked the deployment.
  * @returns the id of the revision
  */
 export async function reviseTo(
@@ -49,7 +49,7 @@ export async function reviseTo(
     usage,
     actor,
     reason: 'CommitPushed' satisfies Reason,
-    message: `Branch ${branch} is at commit ${shortCommit(commit)} now, which is to be built.`,
+    message: `Branch ${branch} is now at commit ${shortCommit(commit)}. This commit will be built.`,
     details: { branch, commit, ...details },
   });
   return revision.id;

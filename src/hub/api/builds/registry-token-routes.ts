@@ -12,13 +12,13 @@ import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
 /**
- * Tokens for clients of the platform's registry, in both forms of its protocol: GET with Basic credentials
+ * Issues tokens for clients of the platform's registry, in both forms of its protocol: GET with Basic credentials
  * (https://distribution.github.io/distribution/spec/auth/token/) and POST as in OAuth 2 (…/oauth/). Unknown parameters
  * are ignored.
  */
 
 const FORM = 'application/x-www-form-urlencoded';
-/** More scopes than any client requests at once. */
+/** Maximum number of scopes, more than any client requests at once. */
 const MAX_SCOPES = 64;
 const MAX_SCOPE_LENGTH = 4096;
 
@@ -33,7 +33,7 @@ const service = z
 const scope = z
   .union([scopeText, z.array(scopeText).max(MAX_SCOPES)])
   .default([])
-  .describe('Requested access, such as repository:PATH:pull,push. Can be repeated.');
+  .describe('Requested access, such as repository:PATH:pull,push. The parameter can be repeated.');
 
 const query = z.looseObject({ service, scope });
 const form = z.looseObject({
@@ -45,7 +45,11 @@ const form = z.looseObject({
     .max(4096)
     .optional()
     .describe('The credential, for the grant type password. The user name is ignored.'),
-  refresh_token: z.string().max(4096).optional().describe('The credential, for refresh_token.'),
+  refresh_token: z
+    .string()
+    .max(4096)
+    .optional()
+    .describe('The credential, for the grant type refresh_token.'),
 });
 
 const tokenSchema = z
@@ -55,7 +59,7 @@ const tokenSchema = z
       .describe(
         'Bearer token for the registry. The token grants the requested access as far as the credential allows.',
       ),
-    access_token: z.string().describe('The same token.'),
+    access_token: z.string().describe('The same token as `token`.'),
     expires_in: z.int().describe('Lifetime in seconds.'),
     issued_at: timeSchema.describe('Time of creation.'),
   })
@@ -76,7 +80,7 @@ function basicPassword({ headers }: FastifyRequest): string | null {
   return colon < 0 ? null : text.slice(colon + 1);
 }
 
-/** The deployment of a claim; null: it is deleted, being deleted, or belongs to another tenant. */
+/** The deployment of a claim; null: the deployment is deleted, being deleted, or belongs to another tenant. */
 function ownerOf({ database }: ApiDeps, { tenantId, deploymentId, kind }: Statement) {
   return database
     .forTenant(tenantId)
@@ -85,7 +89,7 @@ function ownerOf({ database }: ApiDeps, { tenantId, deploymentId, kind }: Statem
 
 function checkService({ service: own }: RegistryAuthority, part: string, given: string | undefined): void {
   if (given === undefined || given === own) return;
-  const msg = `is not the registry that this API answers for, which is ${own}`;
+  const msg = `must be ${own}, the registry of this API`;
   throw new ApiError(400, [{ loc: [part, 'service'], msg, type: 'foreign_service' }]);
 }
 
@@ -98,7 +102,7 @@ async function answer(deps: ApiDeps, limiter: RateLimiter, request: FastifyReque
   const owner = statement === null ? null : await ownerOf(deps, statement);
   if (statement === null || owner === null) {
     limiter.failure(request);
-    throw new ApiError(401, 'The credentials for the registry are missing, not valid, or no longer so.');
+    throw new ApiError(401, 'The credentials for the registry are missing, not valid, or no longer valid.');
   }
   limiter.registryCall(owner.id, statement.kind);
   checkService(authority, request.method === 'GET' ? 'query' : 'body', asked.service);
@@ -106,7 +110,7 @@ async function answer(deps: ApiDeps, limiter: RateLimiter, request: FastifyReque
   return { token, access_token: token, expires_in: expiresIn, issued_at: issuedAt.toISOString() };
 }
 
-/** Clients of the registry send forms. These routes accept nothing else. */
+/** Clients of the registry send forms. The token routes accept no other content type. */
 function takeForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {

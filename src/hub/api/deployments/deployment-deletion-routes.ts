@@ -68,11 +68,11 @@ const bulkSchema = z
       )
       .describe('One result for each distinct id, in the order of the request.'),
   })
-  .describe('What happened to each deployment.');
+  .describe('Result of the deletion of each deployment.');
 
 function bulkEntry(deploymentId: string, outcome: DeletionOutcome) {
   return outcome === 'missing'
-    ? { deployment_id: deploymentId, status: 404, detail: 'There is no such deployment.' }
+    ? { deployment_id: deploymentId, status: 404, detail: 'The deployment does not exist.' }
     : { deployment_id: deploymentId, status: 204, detail: null };
 }
 

@@ -4,7 +4,7 @@ import type { ApiDeps } from '../core/deps.ts';
 import { booleanQuery } from '../core/query.ts';
 import type { PresentOptions } from './deployment-present.ts';
 
-/** Shared by the routes that return deployments. */
+/** Code that all routes that return deployments share. */
 
 export const maskQuery = {
   mask_secrets: booleanQuery

@@ -189,7 +189,9 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Change a deployment',
         description:
-          'Absent fields keep their value, null clears a field, and lists and maps are replaced completely. secrets is the complete new list. A change of source_revision_config or of secrets creates a new revision. A change of source_config updates the running revision. A PATCH without a difference has no effect.',
+          'Absent fields keep their value, null clears a field, and lists and maps are replaced completely. secrets ' +
+          'is the complete new list. A change of source_revision_config or of secrets creates a new revision. A ' +
+          'change of source_config updates the running revision. A PATCH without a difference has no effect.',
         params: deploymentParams,
         headers: ifMatchHeaders,
         querystring: writeQuery,

@@ -10,7 +10,7 @@ import {
 } from '../../../domain/resource-spec/resource-spec.ts';
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 
-/** A deployment in a response. All fields of the contract are present; unset fields are null. */
+/** A deployment in a response. All fields of the contract are present. Unset fields are null. */
 
 export const timeSchema = z.iso.datetime();
 
@@ -20,7 +20,7 @@ const shownFields = Object.fromEntries(
   RESOURCE_SPEC_FIELDS.map((field) => [field, z.nonoptional(resourceSpecSchema.shape[field])]),
 );
 
-/** resource_spec in a response. All fields are present; unset fields are null. */
+/** resource_spec in a response. All fields are present. Unset fields are null. */
 export type ShownResourceSpec = Shown<ResourceSpec>;
 export const shownResourceSpecSchema = z
   .object(shownFields)
@@ -40,7 +40,7 @@ export const shownSourceConfigSchema = z
     listener_config: z
       .object({ cluster_namespace: z.string().nullable().describe('Requested namespace.') })
       .nullable()
-      .describe("Place in the listener's cluster."),
+      .describe("Location of the deployment in the listener's cluster."),
     install_command: z.string().nullable().describe('Command that installs the dependencies of the build.'),
     build_command: z.string().nullable().describe('Command that builds the app.'),
   })
@@ -58,7 +58,9 @@ export const shownRevisionConfigSchema = z
 const shownSecretSchema = z
   .object({
     name: z.string().describe('Name of the environment variable.'),
-    value: z.string().describe('Value. Masked for keys without the scope secrets:read.'),
+    value: z
+      .string()
+      .describe('Value. Value of the variable, masked for keys without the scope secrets:read.'),
   })
   .describe('A secret.');
 

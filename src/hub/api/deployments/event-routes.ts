@@ -15,7 +15,9 @@ import { timeSchema } from './deployment-schema.ts';
 const eventSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
-    tenant_id: uuidSchema.nullable().describe('The tenant, even if it was deleted. null: the platform.'),
+    tenant_id: uuidSchema
+      .nullable()
+      .describe('The tenant of the event, even if the tenant was deleted. null: the platform.'),
     deployment_id: uuidSchema.nullable().describe('The deployment of the event, if any.'),
     revision_id: uuidSchema.nullable().describe('The revision of the event, if any.'),
     at: timeSchema.describe('Time of the event.'),
@@ -28,7 +30,7 @@ const eventSchema = z
       .describe('The actor.'),
     reason: z.string().describe('Type of the event, one of a fixed list.'),
     message: z.string().describe('Message of the event.'),
-    details: z.record(z.string(), z.unknown()).describe('Details for programs.'),
+    details: z.record(z.string(), z.unknown()).describe('Details in a form for programs.'),
   })
   .describe('An event.');
 
@@ -53,7 +55,7 @@ function present(event: EventRecord): z.infer<typeof eventSchema> {
   };
 }
 
-/** A deleted deployment still has its history. */
+/** The history of a deleted deployment still exists. */
 async function isKnown(reader: Reader, tenantId: string, deploymentId: string): Promise<boolean> {
   if ((await findDeployment(reader, tenantId, deploymentId)) !== null) return true;
   return (await listEvents(reader, tenantId, deploymentId, { limit: 1, offset: 0 })).length > 0;

@@ -32,7 +32,8 @@ function namespacesInUse({ namespaces }: NamespacesInUse): ApiError {
   const more = namespaces.length > MAX_NAMED ? ` and ${namespaces.length - MAX_NAMED} more` : '';
   return new ApiError(
     409,
-    `compute_config.k8s_namespaces lacks namespaces that contain deployments: ${named.join(', ')}${more}. Deployments that are being deleted count until their cluster is clean.`,
+    `compute_config.k8s_namespaces lacks namespaces that contain deployments: ${named.join(', ')}${more}. ` +
+      `Deployments that are being deleted count until the cluster has none of their objects.`,
   );
 }
 
@@ -42,7 +43,8 @@ function conflict(error: unknown): unknown {
   if (!(error instanceof ReferenceViolation)) return error;
   return new ApiError(
     409,
-    'Deployments use the listener. Deployments that are being deleted count until their cluster is clean.',
+    'Deployments use the listener. Deployments that are being deleted count until the cluster has none of their ' +
+      'objects.',
   );
 }
 
@@ -51,7 +53,10 @@ async function checkOwn(transaction: Transaction, tenantId: string, id: string):
   const listener = await findListener(transaction, tenantId, id);
   if (listener === null) throw notFound('listener');
   if (listener.tenantId === null) {
-    throw new ApiError(403, 'The listener belongs to the platform: tenants can use it, but not change it.');
+    throw new ApiError(
+      403,
+      'The listener belongs to the platform. Tenants can use it, but cannot change it.',
+    );
   }
 }
 

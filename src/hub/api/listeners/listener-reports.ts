@@ -5,7 +5,7 @@ import type { InventoryEntry } from '../../store/listeners/listener-inventory.ts
 
 /** Converts messages of a listener to types of the domain and the store. */
 
-/** Removes NUL and lone surrogates, which PostgreSQL does not store. */
+/** Removes NUL and unpaired surrogates, which PostgreSQL does not store. */
 export function clean(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
@@ -37,7 +37,7 @@ function toBuild(build: ObservedReport['build']): BuildReport | null {
   return { ...build, revisionId, ...(message === undefined ? {} : { message: clean(message) }) };
 }
 
-/** A listener's report in the domain's types. */
+/** Converts a report of a listener to the types of the domain. */
 export function toClusterReport(report: Report): ClusterReport {
   switch (report.kind) {
     case 'applied':
@@ -91,7 +91,7 @@ export function toClusterReport(report: Report): ClusterReport {
   }
 }
 
-/** One item of an inventory in the store's types. */
+/** Converts an item of an inventory to the types of the store. */
 export function toInventoryEntry(item: InventoryRequest['items'][number]): InventoryEntry {
   return {
     deploymentId: item.deployment_id,

@@ -82,7 +82,7 @@ export function listenerRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['listeners'],
         summary: 'List listeners',
-        description: "The tenant's listeners and the platform's, newest first.",
+        description: 'Returns the listeners of the tenant and of the platform, newest first.',
         querystring: listQuery,
         response: { 200: listenerListSchema, ...errorAnswers() },
       },

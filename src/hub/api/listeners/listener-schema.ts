@@ -65,7 +65,9 @@ export const listenerSchema = z
     status: z
       .enum(LISTENER_STATUSES)
       .describe(
-        'Derived from the lease at the time of the request. NEVER_SEEN: the lease was never taken. CONNECTED: the listener runs and observes its cluster. CLUSTER_UNREACHABLE: the listener runs, but its cluster does not answer. LOST: the lease expired, and its deployments are UNKNOWN.',
+        'Derived from the lease at the time of the request. NEVER_SEEN: the lease was never taken. CONNECTED: the ' +
+          'listener runs and observes its cluster. CLUSTER_UNREACHABLE: the listener runs, but its cluster does not ' +
+          'respond. LOST: the lease expired, and its deployments are UNKNOWN.',
       ),
     unknown_resources: z
       .int()

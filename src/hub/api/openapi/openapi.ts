@@ -74,7 +74,7 @@ declare module 'fastify' {
 const TAGS: Readonly<Record<string, string>> = {
   deployments: 'Create, change, list and delete deployments.',
   revisions: 'Versions of deployments.',
-  events: 'The history: each change with its author, and each change of a status with its reason.',
+  events: 'The history, with the author of each change and the reason of each change of a status.',
   tags: 'Keys and values to filter deployments.',
   'tracing projects': 'Projects that are created with a deployment of the same name.',
   registry: 'Access to the registry of the platform.',
@@ -87,7 +87,7 @@ const TAGS: Readonly<Record<string, string>> = {
   health: 'Probes of the process.',
 };
 
-/** Words that are left out of operation ids. */
+/** Words that are omitted from operation ids. */
 const ARTICLES = new Set([
   'a',
   'an',
@@ -135,7 +135,7 @@ function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema
   };
 }
 
-/** The usual spelling for clients. HTTP ignores case. */
+/** The usual spelling of headers in clients. HTTP ignores case. */
 const HEADER_NAMES: Readonly<Record<string, string>> = {
   'idempotency-key': 'Idempotency-Key',
   'if-match': 'If-Match',
@@ -179,7 +179,7 @@ function finished(document: Document, hosting: HostingMode): Document {
 type Document = ReturnType<typeof jsonSchemaTransformObject>;
 
 /**
- * Components exist in a request form and a response form, and most are used in only one. Removes those without
+ * Components exist in a request form and a response form, and most are used in only one. Removes components without
  * references.
  */
 function withoutUnused(document: Document): Document {

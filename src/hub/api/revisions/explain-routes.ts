@@ -17,7 +17,7 @@ import { whyWorkBlocked } from './work-blocked.ts';
 
 const objectSchema = failureSourceSchema
   .extend({ id: z.string().optional().describe('Id of the revision, if the source is a revision.') })
-  .describe('The source of the failure. Unknown fields are absent.');
+  .describe('The source of the failure. Fields that are not known are absent.');
 
 const causeSchema = z
   .object({
@@ -42,14 +42,15 @@ const EXAMPLE = {
   status: 'DEPLOY_FAILED',
   serves: 'no',
   summary:
-    'Revision 4 did not come up. api: Pod shop-1a2b3c-api-5d9f-x7k2p: container migrate (init): exit 1: relation "orders" does not exist. Revision 3 is the active one.',
+    'Revision 4 failed to roll out. api: Pod shop-1a2b3c-api-5d9f-x7k2p: container migrate (init): exit 1: relation ' +
+    '"orders" does not exist. Revision 3 is active.',
   causes: [
     {
       level: 'revision',
       condition: null,
       object: null,
       reason: 'CrashLoop',
-      message: 'Revision 4 did not come up: api: a container keeps failing',
+      message: 'Revision 4 failed to roll out: api: a container keeps failing',
       at: '2026-01-15T09:30:00.000Z',
       current: true,
     },
@@ -91,7 +92,9 @@ const explanationSchema = z
     summary: z.string().describe('Summary.'),
     causes: z
       .array(causeSchema)
-      .describe('The first entry is the status of the revision. Each further entry is closer to the cause.'),
+      .describe(
+        'The first entry is the status of the revision. Each following entry is closer to the cause.',
+      ),
     remedy: z
       .object({
         kind: z
@@ -109,7 +112,7 @@ const explanationSchema = z
       ),
     knowledge: z
       .object({
-        current: z.boolean().describe('The cluster is observed now.'),
+        current: z.boolean().describe('Whether the cluster is observed now.'),
         at: timeSchema
           .nullable()
           .describe('Time of the last observation of the cluster. null: never observed.'),

@@ -33,7 +33,7 @@ interface Call {
   readonly repetition: RepeatKind;
 }
 
-/** The ETag is that of the deployment, for use in If-Match. */
+/** The ETag belongs to the deployment, so that clients can use it in If-Match. */
 async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
   const { request, deploymentId, revisionId, repetition } = call;
   const path = `/v2/deployments/${deploymentId}/revisions`;
@@ -51,7 +51,10 @@ async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
   return presentRevision(revision);
 }
 
-/** Operations that create a revision from the content of another: `POST /v2/deployments/{id}/revisions` and below. */
+/**
+ * Operations that create a revision with the content of another revision: `POST /v2/deployments/{id}/revisions` and
+ * below.
+ */
 export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
 

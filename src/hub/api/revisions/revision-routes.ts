@@ -24,7 +24,7 @@ export const revisionSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
     deployment_id: uuidSchema.describe('The deployment.'),
-    number: z.int().describe('1, 2, 3 … within the deployment.'),
+    number: z.int().describe('Sequence number within the deployment: 1, 2, 3 …'),
     status: z.enum(REVISION_STATUSES).describe('Status of the revision.'),
     reason: z.string().nullable().describe('Reason, one of a fixed list.'),
     message: z.string().nullable().describe('Message with the details.'),
@@ -47,7 +47,7 @@ const revisionListSchema = z
   })
   .describe('A page of revisions.');
 
-/** Times are strings from the cluster. Invalid ones are left out. */
+/** Times are strings from the cluster. Invalid times are omitted. */
 function shownTime<Name extends string>(name: Name, time: string | undefined) {
   const date = new Date(time ?? Number.NaN);
   return (Number.isNaN(date.getTime()) ? {} : { [name]: date.toISOString() }) as { [N in Name]?: string };
@@ -108,7 +108,7 @@ export function revisionRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['revisions'],
         summary: 'List revisions',
-        description: 'The revisions of a deployment, newest first.',
+        description: 'Returns the revisions of a deployment, newest first.',
         params: deploymentParams,
         querystring: listQuery,
         response: { 200: revisionListSchema, ...errorAnswers(404) },

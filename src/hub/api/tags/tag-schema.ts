@@ -52,7 +52,7 @@ export const showValue = ({ id, tagKeyId, value, createdAt }: TagValue) => ({
   created_at: createdAt.toISOString(),
 });
 
-/** 409 when a unique value is taken. */
+/** Converts the error of a unique value that is taken to a 409. */
 export function taken(error: unknown, detail: string): unknown {
   return error instanceof UniqueViolation ? new ApiError(409, detail) : error;
 }

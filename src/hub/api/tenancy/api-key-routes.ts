@@ -29,7 +29,7 @@ const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
 const scopesSchema = z
   .array(z.enum(SCOPES))
   .min(1)
-  .refine((scopes) => new Set(scopes).size === scopes.length, 'must not name a scope twice');
+  .refine((scopes) => new Set(scopes).size === scopes.length, 'must not contain a scope twice');
 
 const bodySchema = z
   .strictObject({
@@ -47,7 +47,7 @@ const bodySchema = z
 
 const keyShape = {
   id: uuidSchema.describe('Id, a UUID.'),
-  tenant_id: uuidSchema.nullable().describe('The tenant. null: the platform.'),
+  tenant_id: uuidSchema.nullable().describe('The tenant of the key. null: the platform.'),
   name: z.string().describe('Purpose of the key.'),
   prefix: z.string().describe('First characters of the key, which identify the key.'),
   scopes: z.array(z.enum(SCOPES)).describe('Scopes of the key.'),
@@ -105,7 +105,7 @@ function ruleIssues(
       : [
           {
             loc: ['scopes', index],
-            msg: `the calling API key does not have the scope ${scope} itself`,
+            msg: `must not contain ${scope}, because the calling API key does not have this scope`,
             type: 'scope_beyond_own',
           },
         ],
@@ -113,7 +113,7 @@ function ruleIssues(
   const past = { loc: ['expires_at'], msg: 'must be in the future', type: 'expires_in_past' };
   const late = {
     loc: ['expires_at'],
-    msg: `must be at or before ${caller.expiresAt?.toISOString()}, when the calling API key expires`,
+    msg: `must not be after ${caller.expiresAt?.toISOString()}, when the calling API key expires`,
     type: 'expires_beyond_own',
   };
   return [
@@ -133,7 +133,8 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['API keys'],
         summary: 'Create an API key',
         description:
-          'Creates a key for the tenant in X-Tenant-Id, or else for the tenant of the calling key. A key that expires cannot create a key that expires later. The key is shown only in this response.',
+          'Creates a key for the tenant in X-Tenant-Id, otherwise for the tenant of the calling key. A key that ' +
+          'expires cannot create a key that expires later. The key is shown only in this response.',
         querystring: noQuery,
         body: bodySchema,
         response: { 201: madeKeySchema, ...errorAnswers(400, 413, 415) },
@@ -230,7 +231,7 @@ function revocation(app: FastifyInstance, deps: ApiDeps): void {
     async (request, reply) => {
       const { tenantId, keyId } = callerOf(request);
       const { api_key_id: id } = request.params;
-      if (id === keyId) throw new ApiError(409, 'An API key cannot revoke itself: use another one.');
+      if (id === keyId) throw new ApiError(409, 'An API key cannot revoke itself. Use another API key.');
       await deps.database.platform.transaction(async (transaction) => {
         if ((await findApiKey(transaction, tenantId, id)) === null) throw notFound('API key');
         await revokeApiKey(transaction, null, id, actorOf(request));

@@ -38,7 +38,7 @@ const patchBodySchema = z
     name: tenantNameSchema.optional(),
     quotas: ownQuotasSchema
       .nullish()
-      .describe('The complete new quotas of the tenant. null: use those of the policy.'),
+      .describe('The complete new quotas of the tenant. null: use the quotas of the policy.'),
   })
   .describe('The changes. Absent fields keep their value.');
 
@@ -48,7 +48,7 @@ const tenantSchema = z
     name: z.string().describe('Name.'),
     quotas: ownQuotasSchema,
     quotas_in_force: tenantQuotasSchema.describe(
-      'Quotas of the tenant, or else those of the policy. null: no limit.',
+      'Quotas of the tenant, or those of the policy if the tenant has none. null: no limit.',
     ),
     created_at: timeSchema.describe('Time of creation.'),
   })
@@ -88,7 +88,9 @@ function tenantNotEmpty({ deployments, listeners, kept }: TenantObstacles): ApiE
   ];
   return new ApiError(
     409,
-    `The tenant still has ${left.join(' and ')}: delete them first. A deployment that is being deleted counts until its cluster is clean. A deployment whose workloads were kept counts until a deletion of its id with force.`,
+    `The tenant still has ${left.join(' and ')}: delete them first. A deployment that is being deleted counts until ` +
+      `the cluster has none of its objects. A deployment whose workloads were kept counts until its id is deleted ` +
+      `with force.`,
   );
 }
 
@@ -103,7 +105,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tenants'],
         summary: 'List tenants',
-        description: 'All tenants, newest first. Filters are combined with AND.',
+        description: 'Returns all tenants, newest first. Filters are combined with AND.',
         querystring: z.strictObject({
           ...pageQuery,
           name: filterText.optional().describe('Exact name.'),
@@ -226,7 +228,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
     async (request, reply) => {
       const { tenant_id: tenantId } = request.params;
       if (callerOf(request).keyTenantId === tenantId) {
-        throw new ApiError(409, 'The API key of this request belongs to the tenant: use another key.');
+        throw new ApiError(409, 'The API key of this request belongs to the tenant. Use another key.');
       }
       const outcome = await deps.database.platform.transaction((transaction) =>
         deleteTenant(transaction, tenantId, actorOf(request)),

@@ -24,7 +24,9 @@ const projectSchema = z
     created_at: timeSchema.describe('Time of creation.'),
     backend_synced_at: timeSchema
       .nullable()
-      .describe('Time of the last acknowledgement by the tracing backend. null: never, or no backend.'),
+      .describe(
+        'Time of the last acknowledgement by the tracing backend. null: never, or no backend is configured.',
+      ),
   })
   .describe('A tracing project. The pods of deployments with the name of the project report to it.');
 
@@ -90,7 +92,7 @@ export function tracingProjectRoutes(app: FastifyInstance, deps: ApiDeps): void 
       schema: {
         tags: ['tracing projects'],
         summary: 'List tracing projects',
-        description: "The tenant's tracing projects, newest first.",
+        description: "Returns the tenant's tracing projects, newest first.",
         querystring: pageOnly,
         response: { 200: projectListSchema, ...errorAnswers() },
       },

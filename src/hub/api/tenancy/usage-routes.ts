@@ -15,7 +15,7 @@ const usageSchema = z
     quotas: tenantQuotasSchema.describe('Quotas. null: no limit.'),
     usage: z
       .object({
-        deployments: z.int().describe('Deployments that are not being deleted.'),
+        deployments: z.int().describe('Number of deployments that are not being deleted.'),
         being_deleted: z
           .int()
           .describe(
@@ -45,7 +45,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request) => {
       const tenantId = tenantOf(request);
-      // Runs in a transaction, because deployments of an older version are measured once and stored.
+      // A transaction is needed, because the usage of deployments of an older version is measured once and stored.
       return deps.database.forTenant(tenantId).transaction(async (transaction) => {
         const tenant = await findTenant(transaction, tenantId);
         if (tenant === null) throw notFound('tenant');

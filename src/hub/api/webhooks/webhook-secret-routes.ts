@@ -13,7 +13,7 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 
 const WRITE = { scopes: ['deployments:write'] } as const;
 
-/** Time to set a new secret at the git host. */
+/** Time for which the former secret remains valid, so that the new secret can be set at the git host. */
 const FORMER_VALID_MS = 86_400_000;
 
 const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the integration.') });
@@ -30,7 +30,9 @@ const secretSchema = z
     secret: z
       .string()
       .describe(
-        'The secret: the webhook secret of GitHub, or the secret token or signing token of GitLab. Shown only once.',
+        'The secret. Use this value as the webhook secret of GitHub, or as the secret token or signing token of ' +
+          'GitLab. The ' +
+          'secret is shown only once.',
       )
       .meta({ examples: ['whsec_'] }),
     former_valid_until: timeSchema

@@ -45,7 +45,9 @@ INSERT INTO events (id, tenant_id, deployment_id, revision_id, listener_id, acto
 SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[], $9::text[],
   $10::text[], $11::jsonb[])`;
 
-/** Appends events in their order, with one prepared statement, because each hand-out and most reports have events. */
+/**
+ * Appends events in their order. One prepared statement is used, because each hand-out and most reports have events.
+ */
 export async function appendEvents(transaction: Transaction, added: readonly NewEvent[]): Promise<void> {
   if (added.length === 0) return;
   const actors = added.map(({ actor }) => actorColumns(actor));

@@ -12,7 +12,7 @@ import { REVISION_STATUS } from './status.ts';
 /** All inputs of the explanation of a revision, from one snapshot. */
 
 /**
- * Several statements share a snapshot, so that a revision that changes meanwhile is not explained with a mixed state.
+ * Several statements share a snapshot, so that a revision that changes in between is not explained with a mixed state.
  */
 const ONE_SNAPSHOT = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY';
 
@@ -61,7 +61,7 @@ function nameOf(rows: readonly RelatedRow[], role: RelatedRow['role']): Revision
 const LAST_EFFECTS = `SELECT details->'effects' AS effects FROM events
   WHERE tenant_id = $1 AND deployment_id = $2 AND reason = 'Patched' ORDER BY id DESC LIMIT 1`;
 
-/** What the last change of a deployment restarted besides its app, as its response stated. */
+/** The data services that the last change of a deployment restarted, with the reasons, as its response stated. */
 export async function readLastEffects(
   transaction: Transaction,
   tenantId: string,
@@ -72,7 +72,7 @@ export async function readLastEffects(
 }
 
 /**
- * The inputs for a revision; null when this tenant has no such deployment with this revision.
+ * The inputs for a revision; null when the tenant has no deployment with this id and revision.
  * @param transaction must be new, without earlier statements
  */
 export async function readExplainFacts(

@@ -13,7 +13,10 @@ import type { Transaction } from '../core/database.ts';
 import { fromStored, type Stored, toStored } from '../core/stored-failure.ts';
 import { DESIRED_REVISION } from './listener-work-rows.ts';
 
-/** The rows that reports concern. One query per table reads or writes them, whatever the number of reports. */
+/**
+ * Reads and writes the rows that reports affect. One query per table reads or writes them, independent of the number of
+ * reports.
+ */
 
 export interface ReportedDeployment {
   id: string;
@@ -47,8 +50,8 @@ interface FactsRow {
 }
 
 /**
- * Locks in the order of ids, as all code that locks several deployments does. No other transaction can change them or
- * their revisions afterwards.
+ * The rows are locked in the order of their ids, as in all code that locks several deployments. With these locks, no
+ * other transaction can change the deployments or their revisions.
  */
 const LOCK = `
 SELECT id, tenant_id, app_name, namespace, delete_requested_at IS NOT NULL AS deleting,
@@ -70,7 +73,7 @@ interface RevisionRow {
   settled: boolean;
 }
 
-/** Only a failed build can leave nothing to run, so this is queried only if there are builds. */
+/** Only a failed build can result in no runnable revision, so this is queried only if reports contain builds. */
 const SETTLED = `(d.source = 'git_host' AND EXISTS (SELECT 1 FROM revisions o WHERE o.deployment_id = d.id
   AND o.status IN ('DEPLOYED', 'DEPLOY_FAILED', 'INTERRUPTED')))`;
 
@@ -84,7 +87,7 @@ ORDER BY r.deployment_id, r.number`;
 
 const NOT_TERMINAL = REVISION_STATUSES.filter((status) => !isTerminalStatus(status));
 
-/** Revision ids that reports name, if they are valid UUIDs. They come from the custom resource. */
+/** Revision ids in reports, if they are valid UUIDs. The ids come from the custom resource, so they can be any text. */
 function namedRevisions(reports: readonly ClusterReport[]): string[] {
   return reports
     .flatMap((report) => (report.kind === 'observed' ? [report.active, report.rollout, report.failed] : []))
@@ -134,8 +137,8 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[], listenerLost:
 }
 
 /**
- * Locks and loads the deployments of this listener that the reports concern.
- * @param listenerLost an event recorded its loss, and none its return yet
+ * Locks and loads the deployments of this listener that the reports affect.
+ * @param listenerLost whether an event recorded the loss of the listener, but not its return yet
  */
 export async function loadFacts(
   transaction: Transaction,
@@ -147,7 +150,8 @@ export async function loadFacts(
   const rows = await transaction.query<FactsRow>(LOCK, [listenerId, ids]);
   if (rows.length === 0) return [];
   const found = rows.map(({ id }) => id);
-  // A separate statement, so that it sees what was committed while it waited for the lock.
+  // A separate statement is used, so that it sees changes that were committed while the transaction waited for the
+  // lock.
   const revisions = Map.groupBy(
     await transaction.query<RevisionRow>(REVISIONS, [found, NOT_TERMINAL, namedRevisions(reports)]),
     (revision) => revision.deployment_id,
@@ -166,7 +170,7 @@ export interface FactsChange {
   retryAfterMs: number | null;
 }
 
-/** Filters by id as well: see HANDED_OUT in listener-work.ts. */
+/** Also filters by id; see HANDED_OUT in listener-work.ts. */
 const WRITE = `
 UPDATE deployments d SET generation = v.generation, acknowledged_generation = v.acknowledged_generation, attempts = v.attempts,
   next_attempt_at = CASE WHEN v.retry_after_ms IS NULL THEN d.next_attempt_at
@@ -191,7 +195,9 @@ UPDATE revisions r SET status = v.status, reason = v.reason, message = v.message
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, failure_source jsonb, started boolean)
 WHERE r.id = v.id AND r.id = ANY($2::uuid[])`;
 
-/** Writes the changes of reports. The rows are locked since `loadFacts`, so no condition is needed again. */
+/**
+ * Writes the changes of reports. The rows are locked since `loadFacts`, so the statements need no further conditions.
+ */
 export async function writeFacts(transaction: Transaction, changes: readonly FactsChange[]): Promise<void> {
   if (changes.length === 0) return;
   const rows = changes.map(({ deployment, facts, retryAfterMs }) => ({

@@ -5,10 +5,10 @@ import type { Reason } from '../conditions/conditions.ts';
  * resource_spec is in one row. docs/lifecycle.md contains the table.
  */
 export interface FieldRecovery {
-  /** Below source_config.resource_spec, unless they name another path. */
+  /** Paths below source_config.resource_spec, unless they name another path. */
   readonly fields: readonly string[];
   readonly refused: string;
-  /** Reported reasons. Empty: none, because nothing is rejected. */
+  /** Reported reasons. Empty: no reason, because the cluster rejects no value. */
   readonly reasons: readonly Reason[];
   readonly back: string;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { boundedCache } from '../../../../../src/cluster/operator/observe/recently.ts';
+import { boundedCache } from '../../../../../src/cluster/operator/observe/bounded-cache.ts';
 
 describe('a bounded cache', () => {
   const keys = Array.from({ length: 10 }, (_, index) => ({ index }));

@@ -4,8 +4,8 @@ export interface BoundedCache<Key extends object, Value> {
 }
 
 /**
- * A cache of values computed from recently used objects. It holds at least the last `most` keys and at most twice as
- * many, with weak references. Objects that change or fail are used again soon; keeping idle ones would only use
+ * A cache of values computed from recently used objects. The cache has weak references to at least the last `most` keys
+ * and at most twice as many. Objects that change or fail are used again soon. Entries of idle objects would only use
  * memory.
  */
 export function boundedCache<Key extends object, Value>(most: number): BoundedCache<Key, Value> {

@@ -1,7 +1,7 @@
 /** The table of fields that a cluster can refuse. */
 import { expect, test } from 'vitest';
 import { REMEDIES } from '../../../../src/domain/conditions/remedies.ts';
-import { FIELD_RECOVERIES } from '../../../../src/domain/deployment/ways-back.ts';
+import { FIELD_RECOVERIES } from '../../../../src/domain/deployment/field-recovery.ts';
 import { resourceSpecSchema } from '../../../../src/domain/resource-spec/resource-spec.ts';
 
 test('the table has one row for every field of resource_spec', () => {
