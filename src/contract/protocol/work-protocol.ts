@@ -9,8 +9,8 @@ import { managedDeploymentSpecSchema } from '../resource/managed-deployment.ts';
  */
 
 /**
- * The `detail` of the 404 for a path that a hub does not have, in all versions. A listener uses it to distinguish an earlier
- * hub from a proxy that responds with 404.
+ * The `detail` of the 404 for a path that a hub does not have, in all versions. With this text, a listener
+ * distinguishes an earlier hub from a proxy that responds with 404.
  */
 export const NOTHING_HERE = 'There is nothing at this path with this method.';
 
@@ -25,7 +25,7 @@ export const applyWorkSchema = z.object({
     .optional()
     .describe(
       'Version of the item within its generation. The version changes with the content of the item. The listener ' +
-        'reports it with `applied`.',
+        'reports the version with `applied`.',
     ),
   name: z.string().describe('metadata.name of the custom resource.'),
   namespace: z.string(),
@@ -56,8 +56,8 @@ export const applyWorkSchema = z.object({
       }),
     )
     .describe(
-      'Environments of the desired and the active revision. The listener writes them before the custom resource ' +
-        'refers to them.',
+      'Environments of the desired and the active revision. The listener writes the environments before the custom ' +
+        'resource refers to them.',
     ),
   stale_env_secrets: z
     .array(z.string())
@@ -75,8 +75,8 @@ export const applyWorkSchema = z.object({
     .object({ name: z.string(), revision_id: z.string(), data: z.record(z.string(), z.string()) })
     .optional()
     .describe(
-      'Credentials of the requested build (contract/resource/build.ts BUILD_SECRET_KEYS). The listener writes them ' +
-        'to the namespace of builds before the custom resource refers to them.',
+      'Credentials of the requested build (contract/resource/build.ts BUILD_SECRET_KEYS). The listener writes the ' +
+        'credentials to the namespace of builds before the custom resource refers to them.',
     ),
   pull_secret: z
     .object({ name: z.string(), docker_config: z.string() })

@@ -107,7 +107,7 @@ export const podTemplateSchema = z
       .string()
       .max(253)
       .optional()
-      .describe('ServiceAccount of the app pods. Absent: Berth creates one for them.'),
+      .describe('ServiceAccount of the app pods. Absent: Berth creates a ServiceAccount for these pods.'),
     imagePullSecrets: z
       .array(z.strictObject({ name: z.string().max(253).describe('Name of the Secret.') }))
       .max(RESOURCE_LIMITS.imagePullSecrets + 1)

@@ -68,7 +68,7 @@ const deletionSchema = z
   })
   .describe('Set while the deployment is being deleted.');
 
-/** `spec` of a ManagedDeployment: the desired state. The listener writes it, or a user without a hub. */
+/** `spec` of a ManagedDeployment: the desired state. The listener writes the desired state, or a user without a hub. */
 export const managedDeploymentSpecSchema = z
   .strictObject({
     deploymentId: z
@@ -76,7 +76,8 @@ export const managedDeploymentSpecSchema = z
       .max(64)
       .optional()
       .describe(
-        'Id of the deployment in the hub. Only one resource of a namespace can have it. Absent: labels use the uid of the resource.',
+        'Id of the deployment in the hub. Only one resource of a namespace can have this id. Absent: labels use the ' +
+          'uid of the resource.',
       ),
     tenantId: z.string().max(64).optional().describe("The hub's id of the owner."),
     displayName: z.string().max(128).optional().describe('Name of the deployment as its owner wrote it.'),

@@ -13,7 +13,7 @@ export const NDJSON = 'application/x-ndjson';
 
 export const streamEndSchema = z
   .object({ end: z.string().describe('Member of the last line: a message that states why the log ends.') })
-  .describe('The end of a stream. A stream without it was interrupted.');
+  .describe('The end of a stream. A stream without this line was interrupted.');
 
 /** Time without a line after which an empty line is sent, because proxies close connections that send nothing. */
 const HEARTBEAT_MS = 15_000;
@@ -50,7 +50,7 @@ export function sendLines(reply: FastifyReply, batches: Batches, logger: Logger)
 
 /** Limits the readers of one process, so that one tenant cannot exclude the others. */
 export interface Readers {
-  /** Adds a reader of the tenant. The returned function removes it. @throws ApiError 429 */
+  /** Adds a reader of the tenant. The returned function removes the reader. @throws ApiError 429 */
   enter(tenantId: string): () => void;
 }
 

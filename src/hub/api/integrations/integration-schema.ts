@@ -46,7 +46,7 @@ export const integrationSchema = z
     takes_webhooks: z
       .boolean()
       .describe(
-        'True if the integration has a webhook secret. Without a webhook secret, it accepts no webhooks.',
+        'True if the integration has a webhook secret. Without a webhook secret, the integration accepts no webhooks.',
       ),
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe('Time of the last change of name, token or webhook secret.'),

@@ -206,7 +206,7 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
           'Deployments of applications for tenants. Errors: 422 means that the shape of the request is wrong, and ' +
           '400 means that a rule rejects it. Both responses list every rejected field. Other errors have a ' +
           'message. Every response has X-Request-Id. Operations that support Idempotency-Key document this ' +
-          'header. Every other POST rejects it with 422.',
+          'header. Every other POST rejects the header with 422.',
         version,
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },
