@@ -34,7 +34,7 @@ import { createRegistryCleaning } from './registry-cleanup.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
 
-/** The running API. A listener in the same process calls it through `inject`. */
+/** The running API. A listener in the same process calls the API through `inject`. */
 export interface ApiRole extends RunningRole {
   /** Base URL on this machine. */
   readonly url: string;

@@ -81,7 +81,7 @@ function readSettings(environment: NodeJS.ProcessEnv | undefined): Settings | Fi
       return problem(message, `${advice ?? 'correct the setting'}: ${help}`);
     });
   }
-  // The roles only warn about an unknown setting. The doctor reports it as a failure.
+  // The roles only warn about an unknown setting. The doctor reports an unknown setting as a failure.
   const unknown = config.unknownSettings.map((setting) =>
     problem(
       describeUnknown(setting),

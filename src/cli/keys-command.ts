@@ -16,9 +16,9 @@ import { UsageError } from './usage-error.ts';
 const TENANT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
 
 export const KEYS_HELP = `usage: berth keys create (--tenant NAME | --platform) --name NAME [--scopes A,B] [--expires WHEN] [--json]
-Creates an API key and prints it once. Only its hash is stored.
+Creates an API key and prints it once. Berth stores only the hash of the key.
 
-  --tenant NAME    tenant of the key. It is created if it does not exist
+  --tenant NAME    tenant of the key. The tenant is created if it does not exist
   --platform       create a key of the platform, for the platform's own listener: scope listeners:run
   --name NAME      name of the key, such as its purpose
   --scopes A,B     some of ${SCOPES.join(', ')}.

@@ -23,12 +23,12 @@ usage: berth keys rotate-registry [--dry-run] [--json]
 Makes every listener write the pull Secrets of its cluster again, with the first key of BERTH_REGISTRY_SIGNING_KEY. No pod
 is replaced.
 
-  1. Run berth keys registry. Give the registry the printed key set, and restart it.
+  1. Run berth keys registry. Give the registry the printed key set, and restart the registry.
   2. Put the new key before the old one in BERTH_REGISTRY_SIGNING_KEY of every API process.
   3. Run this command. Then run this command with --dry-run until no deployment is left to wait for.
   4. Remove the old key from the setting, and give the registry the key set of berth keys registry --current.
 
-  --dry-run   only print the number of deployments that it waits for
+  --dry-run   only print the number of deployments that the command waits for
   --json      print {"redelivered", "pending"} as JSON`;
 
 /** Parses boolean options, and rejects all other arguments. */

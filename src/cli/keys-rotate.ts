@@ -24,10 +24,10 @@ Re-encrypts all values that are encrypted with another key, with the first key o
 prints which keys are still needed. The API can run during the rotation. If you interrupt the command, run it again to
 continue.
 
-  1. Append the new key to BERTH_ENCRYPTION_KEYS of every API process. All processes can then decrypt with it.
-  2. Move it to the first place in every API process. The processes then encrypt with it.
+  1. Append the new key to BERTH_ENCRYPTION_KEYS of every API process. All processes can then decrypt with the new key.
+  2. Move the new key to the first place in every API process. The processes then encrypt with the new key.
   3. Run this command with the same setting.
-  4. Remove the old key when this command prints that it is no longer needed.
+  4. Remove the old key when this command prints that the old key is no longer needed.
 
   --dry-run    only print which keys are in use
   --batch N    rows in one transaction, 1 to 1000, default: 100

@@ -105,7 +105,7 @@ const isWrongOption = (error: unknown): boolean =>
 /** Node's message about an option, as one line without its advice on positional arguments. */
 const optionMessage = ({ message }: Error) => message.split(/\. |\n/, 1)[0];
 
-/** Errors with a next step are printed without a stack. All other errors are bugs and are printed with it. */
+/** Errors with a next step are printed without a stack. All other errors are bugs and are printed with a stack. */
 function describe(error: unknown, [command = '', word]: readonly string[]): string {
   const named = command === 'listener' && word === 'doctor' ? 'listener doctor' : command;
   const page = Object.hasOwn(HELPS, command) ? `berth ${named} --help` : 'berth --help';

@@ -50,7 +50,8 @@ export const BUILD_SETTINGS = {
   ),
   BERTH_BUILD_BASE_SECRET: setting(
     dnsSubdomainSchema.optional(),
-    'pull Secret (kubernetes.io/dockerconfigjson) in the namespace of builds for base images. Tenants can build FROM every image that it can pull',
+    'pull Secret (kubernetes.io/dockerconfigjson) in the namespace of builds for base images. Tenants can build FROM ' +
+      'every image that this Secret can pull',
     ['listener'],
   ),
   BERTH_BUILD_CA_CONFIG_MAP: setting(

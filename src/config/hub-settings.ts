@@ -70,7 +70,7 @@ export const HUB_SETTINGS = {
     'name of the tenant of the bootstrap key',
     HUB,
   ),
-  BERTH_REGISTRY: setting(optional, 'registry of the platform. Internal images must be in it', [
+  BERTH_REGISTRY: setting(optional, 'registry of the platform. Internal images must be in this registry', [
     ...HUB,
     'operator',
   ]),
@@ -111,8 +111,8 @@ export const HUB_SETTINGS = {
   ),
   BERTH_DELETION_GRACE: setting(
     z.coerce.number().int().min(0).max(31_536_000).default(0),
-    'seconds in which a deleted deployment can be restored. During this time, its pods do not run. After this time, ' +
-      'its data is deleted',
+    'seconds in which a deleted deployment can be restored. During this time, the pods of the deployment do not run. ' +
+      'After this time, the data of the deployment is deleted',
     HUB,
   ),
   BERTH_GIT_ALLOW_PRIVATE: setting(

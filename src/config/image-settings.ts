@@ -21,7 +21,7 @@ export const IMAGE_SETTINGS = {
   ),
   BERTH_RESOLVE_TIMEOUT_SECONDS: setting(
     z.coerce.number().int().min(1).max(60).default(5),
-    'seconds that the operator waits for a registry. After this time, it uses the tag',
+    'seconds that the operator waits for a registry. After this time, the operator uses the tag',
     OPERATOR,
   ),
   BERTH_PRIVATE_REGISTRIES: setting(

@@ -38,7 +38,7 @@ const EXPORT_TIMEOUT_MS = 5_000;
 const STOP_TIMEOUT_MS = 2_000;
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
 
-/** Generates ids. The trace id of the next span. The code that starts a span sets it synchronously before. */
+/** Generates ids. The trace id of the next span, which the code that starts a span sets synchronously before. */
 class ChangeIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
   traceId = '';

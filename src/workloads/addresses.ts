@@ -3,7 +3,7 @@ import { cacheName, databaseName } from './names.ts';
 
 /** Ports and addresses inside the cluster, for containers, Services, probes and policies. */
 
-/** Port on which the api component must serve HTTP. Every app container gets it as PORT. */
+/** Port on which the api component must serve HTTP. Every app container gets this port as PORT. */
 export const APP_PORT = 8000;
 /** Port of the app's Service. */
 export const SERVICE_PORT = 80;

@@ -25,7 +25,7 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** The desired number of pods of a workload. A separate field manager (`berth-replicas`) writes it. */
+/** The desired number of pods of a workload. A separate field manager (`berth-replicas`) writes this number. */
 export type Replicas =
   | { readonly kind: 'fixed'; readonly count: number }
   /**

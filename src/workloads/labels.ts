@@ -22,7 +22,7 @@ export function deploymentId(resource: ManagedDeployment): string {
   return resource.spec.deploymentId ?? resource.metadata.uid ?? resource.metadata.name;
 }
 
-/** The identity of a deployment in selectors and labels. Only one resource of a namespace can use it. */
+/** The identity of a deployment in selectors and labels. Only one resource of a namespace can use this value. */
 export function identityValue(resource: ManagedDeployment): string {
   return labelValue(deploymentId(resource));
 }

@@ -26,7 +26,7 @@ export interface CloneRequest {
   readonly commit?: string | undefined;
   /** Folder for git's own files. */
   readonly gitDir: string;
-  /** Folder for the files of the commit. The clone creates it. */
+  /** Folder for the files of the commit, which the clone creates. */
   readonly into: string;
   readonly limits: CloneLimits;
   readonly log: (line: string) => void;

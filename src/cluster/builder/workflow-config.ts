@@ -4,7 +4,8 @@ import { line, text } from '../../domain/kubernetes/text.ts';
 import { StepFailure } from './step-failure.ts';
 
 /**
- * The configuration file of an application in a repository (workflow_config_path). A Dockerfile is generated from it.
+ * The configuration file of an application in a repository (workflow_config_path). Berth generates a Dockerfile from
+ * this file.
  */
 
 export const LANGUAGES = ['node', 'python'] as const;
@@ -42,7 +43,7 @@ export const workflowConfigSchema = z
     install: command
       .optional()
       .describe('Command that installs dependencies, unless install_command is set.'),
-    build: command.optional().describe('Builds the application; build_command overrides it.'),
+    build: command.optional().describe('Command that builds the application, unless build_command is set.'),
   })
   .superRefine(({ entrypoint, command }, ctx) => {
     if ((entrypoint === undefined) === (command === undefined)) {

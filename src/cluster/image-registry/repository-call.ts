@@ -85,7 +85,7 @@ const asksForCredentials = ({ status, headers }: Answer) =>
 /**
  * Reads the manifest by HEAD, or by GET when the registry rejects HEAD. Registries and proxies reject the method in
  * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the response to a GET counts as a refusal.
- * Some never answer a HEAD, so it gets half of the time and the GET the rest.
+ * Some registries never respond to a HEAD, so the HEAD gets half of the time, and the GET gets the rest.
  */
 export async function headOrGetManifest(context: LookupContext, authorization?: string): Promise<Answer> {
   const answer = context.head.isWorthwhile ? await headManifest(context, authorization) : null;

@@ -10,7 +10,7 @@ import {
 } from '../resource/managed-deployment.ts';
 import { type StructuralSchema, toStructuralSchema, type ValidationRule } from './structural-schema.ts';
 
-/** The CustomResourceDefinition, generated from the zod schemas. `npm run crds` writes it to crds/. */
+/** The CustomResourceDefinition, generated from the zod schemas. `npm run crds` writes the definition to crds/. */
 
 /** A field that is immutable once it is set. */
 function immutableOnceSet(field: string): ValidationRule {

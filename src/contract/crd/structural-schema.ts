@@ -110,7 +110,7 @@ const CONSTRUCTS: Readonly<Record<string, Construct>> = {
   properties,
   additionalProperties,
   items: (value) => ({ items: convert(value as JsonSchema) }),
-  // A structural schema cannot check the keys of maps. The operator checks them.
+  // A structural schema cannot check the keys of maps. The operator checks the keys.
   propertyNames: drop,
   freeForm: drop,
   quantity: () => ({ 'x-kubernetes-validations': [QUANTITY_RULE] }),

@@ -42,7 +42,9 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .describe('The revisions of stale_env_revisions whose environment Secrets no longer exist.'),
   }),
   z.object({
-    kind: z.literal('refused').describe('The work item failed. The hub sends it again after a backoff.'),
+    kind: z
+      .literal('refused')
+      .describe('The work item failed. The hub sends the item again after a backoff.'),
     deployment_id: z.uuid(),
     generation: z.int(),
     reason: z.string().max(64),

@@ -9,8 +9,8 @@ import { managedDeploymentSpecSchema } from '../resource/managed-deployment.ts';
  */
 
 /**
- * The `detail` of the 404 for a path that a hub does not have, in all versions. A listener uses it to distinguish an earlier
- * hub from a proxy that responds with 404.
+ * The `detail` of the 404 for a path that a hub does not have, in all versions. With this text, a listener
+ * distinguishes an earlier hub from a proxy that responds with 404.
  */
 export const NOTHING_HERE = 'There is nothing at this path with this method.';
 

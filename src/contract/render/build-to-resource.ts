@@ -32,7 +32,7 @@ export function toBuildSpec(deployment: Deployment, input: BuildInput | null | u
     ...given('installCommand', install_command),
     ...given('buildCommand', build_command),
     repository,
-    // Operators of this version also accept buildName. The next version will write it.
+    // Operators of this version also accept buildName. The next version will write buildName.
     secretName: formerBuildName({ namespace: deployment.namespace, name: deployment.appName }, revision.id),
   };
 }

@@ -28,8 +28,8 @@ export interface ResourceInput {
   /** Name of the tracing project. null: none. */
   readonly tracingProject: string | null;
   /**
-   * Repository of the deployment in the registry of the platform. The cluster pulls from it with credentials from the
-   * hub. Absent or null: the platform has no registry.
+   * Repository of the deployment in the registry of the platform. The cluster pulls from this repository with
+   * credentials from the hub. Absent or null: the platform has no registry.
    */
   readonly repository?: string | null;
   /** The requested build. Absent or null: none. */
@@ -120,7 +120,7 @@ const [MAX_REASON, MAX_MESSAGE] = [64, 4096];
 
 /**
  * A failed revision remains the desired revision. With this field, an operator without the status of the revision does
- * not retry it.
+ * not retry the revision.
  */
 function failedSpec({ deployment, revision, active }: ResourceInput): Pick<ManagedDeploymentSpec, 'failed'> {
   if (revision?.status !== 'DEPLOY_FAILED') return {};
@@ -183,7 +183,7 @@ function givenMap<Name extends string>(name: Name, map: Record<string, string>) 
 
 /**
  * Pull Secrets: the requested Secrets, and that of the deployment's repository if the image is in this repository. Pods
- * with other images do not get the latter, because they do not need it and would be replaced.
+ * with other images do not get the Secret of the repository, because they do not need it and would be replaced.
  */
 function pullSecrets(effective: EffectiveResourceSpec, input: ResourceInput): { name: string }[] {
   const { deployment, revision, repository = null } = input;

@@ -4,8 +4,8 @@ import { anyRepositoryUrlSchema } from '../../domain/net/https-url.ts';
 
 /**
  * Builds in the contract between hub and cluster: `spec.build` is the requested build, `status.build` its progress.
- * During a build, `spec.revision` keeps running. During the first build, it has no image yet. When the build has
- * succeeded, the hub makes the built revision the desired revision, with the image pinned to its digest.
+ * During a build, `spec.revision` keeps running. During the first build, `spec.revision` has no image yet. When the
+ * build has succeeded, the hub makes the built revision the desired revision, with the image pinned to its digest.
  */
 
 const text = (max: number) => z.string().min(1).max(max);
@@ -57,7 +57,7 @@ export const BUILD_FILES = {
   metadata: 'metadata.json',
 } as const;
 
-/** Flags of the steps, `--flag=value`, with paths in their containers. Tenants cannot set them. */
+/** Flags of the steps, `--flag=value`, with paths in their containers. Tenants cannot set these flags. */
 export const PLACE_FLAGS = ['--workspace', '--credentials', '--local', '--metadata-file'] as const;
 
 /** Keys of the Secret of a build. */

@@ -68,7 +68,7 @@ const deletionSchema = z
   })
   .describe('Set while the deployment is being deleted.');
 
-/** `spec` of a ManagedDeployment: the desired state. The listener writes it, or a user without a hub. */
+/** `spec` of a ManagedDeployment: the desired state. The listener writes the desired state, or a user without a hub. */
 export const managedDeploymentSpecSchema = z
   .strictObject({
     deploymentId: z

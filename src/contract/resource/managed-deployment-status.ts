@@ -73,7 +73,7 @@ const symptomSchema = z.strictObject({
 });
 export type RecordedSymptom = z.infer<typeof symptomSchema>;
 
-/** `status` of a ManagedDeployment: the observed state. Only the operator writes it. */
+/** `status` of a ManagedDeployment: the observed state. Only the operator writes the status. */
 export const managedDeploymentStatusSchema = z
   .strictObject({
     observedGeneration: z.int().optional().describe('The metadata.generation that this status describes.'),

@@ -148,7 +148,7 @@ export function identitySecretName(app: string): string {
   return `${app}-identity`;
 }
 
-/** Namespace of a tenant in cloud mode. The listener creates it. */
+/** Namespace of a tenant in cloud mode, which the listener creates. */
 export function tenantNamespace(tenantId: string): string {
   return `berth-${tenantId}`;
 }

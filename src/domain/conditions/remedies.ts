@@ -21,7 +21,7 @@ const HISTORY: Remedy = { kind: 'history' };
 export const AGAIN =
   'Berth does not retry a failed revision. To create a new revision, PATCH source_revision_config or secrets. If you ' +
   'changed source_config or anything outside of the deployment, use POST …/revisions/{id}/redeploy. If a change of ' +
-  'source_config failed on the active revision, the next change of source_config retries it.';
+  'source_config failed on the active revision, the next change of source_config retries the failed change.';
 
 const BUILD_AGAIN =
   'Berth does not retry a failed build. To create a new revision, PATCH source_revision_config or secrets. If you ' +
@@ -39,7 +39,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
       'db_memory_mb), a volume (db_storage_gi, the StorageClass of the cluster) or its image.',
   ),
   DatabaseUnavailable: wait(
-    'The database of the deployment no longer responds. The message names its pod and the cause. The cluster ' +
+    'The database of the deployment no longer responds. The message names the pod of the database and the cause. The ' +
+      'cluster ' +
       'restarts the database with its data, and the deployment is READY when the database responds. If the problem ' +
       'persists, the node or the volume is not reachable, or the database needs more memory (db_memory_mb).',
   ),
@@ -51,7 +52,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
       'cache_memory_mb) or its image.',
   ),
   CacheUnavailable: wait(
-    'The cache of the deployment no longer responds. The message names its pod and the cause. The cluster restarts ' +
+    'The cache of the deployment no longer responds. The message names the pod of the cache and the cause. The ' +
+      'cluster restarts ' +
       'the cache, with no content. If the problem persists, the node is not reachable, or the cache needs more ' +
       'memory (cache_memory_mb).',
   ),
@@ -219,7 +221,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   // routes
   RouteExists: FINE,
   RoutePending: wait(
-    'The route is created within seconds. If a gateway does not accept it, check that the controller of the Gateway runs, and that the Gateway that the message names exists.',
+    'The route is created within seconds. If a gateway does not accept the route, check that the controller of the ' +
+      'Gateway runs, and that the Gateway that the message names exists.',
   ),
   RouteRefused: act(
     'Follow the message. If a gateway rejects the route, its listener usually has another host name, or does not ' +
@@ -242,9 +245,10 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `Create the Secret, ConfigMap or key that the message names, in the namespace of the deployment, or PATCH the field that refers to it. ${AGAIN}`,
   ),
   CrashLoop: act(
-    `The container ends by itself. The message contains its exit code and its last output. Exit code 137 often means ` +
-      `too little memory (memory_limit_mb), and 127 means a command that does not exist. Fix the image, its secrets ` +
-      `or its command. ${AGAIN}`,
+    `The container ends by itself. The message contains the exit code and the last output of the container. Exit ` +
+      `code 137 often means ` +
+      `too little memory (memory_limit_mb), and 127 means a command that does not exist. Fix the image, the secrets ` +
+      `or the command of the container. ${AGAIN}`,
   ),
   Unschedulable: act(
     `Request less (cpu, memory_mb, scales of source_config.resource_spec; for the database db_cpu, db_memory_mb), or ` +
@@ -322,7 +326,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   FinalizerBlocks: act(
     'The controller that set the finalizer in the message must finish its work before the object can be deleted. ' +
-      'Check that it runs, and read its log. If that controller no longer exists, the administrator of the cluster ' +
+      'Check that the controller runs, and read its log. If that controller no longer exists, the administrator of ' +
+      'the cluster ' +
       'has to remove the finalizer (kubectl edit). The deletion then finishes within seconds.',
   ),
   VolumeInUse: act(

@@ -91,7 +91,7 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
     said: /topology spread constraints|pod anti-affinity|pod affinity|node affinity\/selector|node\(s\) didn't match/i,
     text:
       'Scheduling rules (affinity, node selectors, topology) exclude all nodes. Berth sets no mandatory rules. ' +
-      'Ask the administrator of the cluster which policy or admission webhook adds them.',
+      'Ask the administrator of the cluster which policy or admission webhook adds these rules.',
   },
   {
     said: /ephemeral local storage usage exceeds|ephemeral storage usage exceeds|usage of EmptyDir volume/i,
@@ -139,7 +139,9 @@ const MOUNT_FAILED: readonly CauseOfReason[] = [
   ...MISSING_FILES,
   {
     said: /driver name \S+ not found|CSINode \S+ does not contain driver/i,
-    text: 'The node does not have the CSI driver of the volume. Ask the administrator of the cluster to install it, or change {volume}.',
+    text:
+      'The node does not have the CSI driver of the volume. Ask the administrator of the cluster to install the ' +
+      'CSI driver, or change {volume}.',
   },
   {
     said: /mount\.nfs|access denied by server|No route to host|Connection (?:refused|timed out)|no such host/i,
@@ -166,7 +168,7 @@ const PULL_FAILED: readonly CauseOfReason[] = [
     said: /no such host|connection (?:refused|reset)|i\/o timeout|dial tcp|TLS handshake timeout|deadline exceeded|\bEOF\b|\b50[0234]\b|bad gateway|service unavailable|internal server error|no route to host/i,
     text:
       'The registry does not respond to the nodes. Check that the name of the registry in the image is correct ' +
-      'and that the registry runs. Ask the administrator of the cluster whether the nodes can reach it.',
+      'and that the registry runs. Ask the administrator of the cluster whether the nodes can reach the registry.',
   },
   {
     said: /no match for platform|no matching manifest|exec format/i,

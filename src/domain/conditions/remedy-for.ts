@@ -15,7 +15,7 @@ export interface Problem {
   readonly component?: string | undefined;
   /** The field that causes the problem. Absent: not known. */
   readonly field?: string | undefined;
-  /** The affected container. Absent: the message may name it. */
+  /** The affected container. Absent: the message may name the container. */
   readonly container?: string | undefined;
   readonly containerKind?: FailureSource['container_kind'] | undefined;
 }

@@ -17,8 +17,9 @@ const OF_COMPONENTS: Partial<Record<Reason, string>> = {
   ImagePullFailed: `Check that the image still exists in its registry under exactly this name, tag or digest, and that the cluster can pull it: source_config.resource_spec.image_pull_secrets names a Secret with the credentials for the registry, which may have expired. Push the same image again or renew the credentials. ${BY_ITSELF} If the image cannot be pushed again, PATCH source_revision_config.image_uri.`,
   ContainerConfigInvalid: `Create the Secret, ConfigMap or key that the message names again, in the namespace of the deployment, or PATCH the field that refers to it. ${BY_ITSELF}`,
   CrashLoop:
-    'The container ends by itself. The message contains its exit code and its last output, and GET …/logs shows ' +
-    'more. Check the dependencies of the container (secrets, services outside of the deployment). If the image is ' +
+    'The container ends by itself. The message contains the exit code and the last output of the container, and GET ' +
+    '…/logs shows more. Check the dependencies of the container (secrets, services outside of the deployment). If ' +
+    'the image is ' +
     'the cause, PATCH source_revision_config.image_uri, or use POST …/revisions/{id}/rollback to return to a ' +
     'revision that worked. The cluster restarts the container until it runs.',
   Unschedulable:
@@ -94,7 +95,8 @@ const OUT_OF_MEMORY = (field: string) =>
 /** Remedies for database and cache, whose images and commands belong to the platform. */
 const OF_SERVICES: Partial<Record<Reason, (field: string) => string>> = {
   CrashLoop: (field) =>
-    `The container ends by itself. The message contains its exit code and last output. The cluster restarts it. If ` +
+    `The container ends by itself. The message contains the exit code and the last output of the container. The ` +
+    `cluster restarts the container. If ` +
     `this does not help, give the message to the administrator of the platform. If the container needs more ` +
     `memory, raise ${field}_memory_mb.`,
   ImagePullFailed: () =>

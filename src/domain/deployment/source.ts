@@ -18,5 +18,5 @@ export type DeploymentType = z.infer<typeof deploymentTypeSchema>;
 export const HOSTING_MODES = ['cloud', 'self_hosted'] as const;
 export type HostingMode = (typeof HOSTING_MODES)[number];
 
-/** Id of the platform listener `local`. The first migration creates it. The listener belongs to no tenant. */
+/** Id of the platform listener `local`, which the first migration creates. The listener belongs to no tenant. */
 export const PLATFORM_LISTENER_ID = '00000000-0000-7000-8000-000000000001';

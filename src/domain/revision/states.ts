@@ -124,7 +124,7 @@ export const REVISION_TRANSITIONS: readonly RevisionTransition[] = [
 ];
 
 /**
- * Statuses that only the cluster reports. The API shows them as UNKNOWN while the cluster is not observed.
+ * Statuses that only the cluster reports, and that the API shows as UNKNOWN while the cluster is not observed.
  * AWAITING_BUILD and QUEUED are known to the hub itself, even for a cluster that was never observed, because no start
  * was reported.
  */
@@ -150,7 +150,7 @@ export const REVISION_MEANINGS: Readonly<Record<RevisionStatus, string>> = {
   AWAITING_DEPLOY: 'The listener has received the revision. The rollout has not started.',
   DEPLOYING: 'Components are being updated to this revision.',
   DEPLOYED: 'Every component was observed to run the revision.',
-  DEPLOY_FAILED: 'The rollout of the revision failed. Berth does not retry it.',
+  DEPLOY_FAILED: 'The rollout of the revision failed. Berth does not retry the rollout.',
   SKIPPED: 'A newer revision replaced this revision before it started.',
   INTERRUPTED: 'A newer revision replaced this revision after its rollout had started.',
   UNKNOWN: 'The revision is in progress, but the cluster is not observed, so the progress is not known.',
@@ -280,6 +280,9 @@ export function deploymentStatus(facts: StatusFacts): DeploymentStatus {
   return DEPLOYMENT_STATUS_RULES.find(({ applies }) => applies(facts))?.status ?? 'READY';
 }
 
-/** Statuses of a listener, derived from its lease and the data sent with the lease. The store computes them in SQL. */
+/**
+ * Statuses of a listener, derived from its lease and the data sent with the lease. The store computes the status of a
+ * listener in SQL.
+ */
 export const LISTENER_STATUSES = ['NEVER_SEEN', 'CONNECTED', 'CLUSTER_UNREACHABLE', 'LOST'] as const;
 export type ListenerStatus = (typeof LISTENER_STATUSES)[number];

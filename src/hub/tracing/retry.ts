@@ -4,7 +4,7 @@ import { type BackoffOptions, fullJitter } from '../../domain/core/backoff.ts';
 export interface AttemptFailure {
   /** Whether the backend rejected this message. A retry will most likely get the same response. */
   readonly refused: boolean;
-  /** Whether the request was sent without a response. The backend may still process it. */
+  /** Whether the request was sent without a response, so that the backend may still process the request. */
   readonly unanswered?: boolean;
   /** The delay that the backend asks for, in milliseconds. */
   readonly retryAfterMs?: number;

@@ -31,7 +31,7 @@ export interface TracingSenderOptions {
 
 export type AttemptOutcome = 'sent' | 'unavailable' | 'refused';
 
-/** Sends the outbox to the tracing backend. Several processes can run it at the same time. */
+/** Sends the outbox to the tracing backend. Several processes can run a sender at the same time. */
 export interface TracingSender {
   /** Called when messages may be waiting. */
   wake(): void;

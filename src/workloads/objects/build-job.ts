@@ -279,8 +279,8 @@ function imageStep(
 }
 
 /**
- * Rootless BuildKit creates user and mount namespaces, so seccomp and AppArmor must be unconfined, and newuidmap is setuid.
- * The Pod Security level *baseline* therefore rejects it.
+ * Rootless BuildKit creates user and mount namespaces, so seccomp and AppArmor must be unconfined, and newuidmap is
+ * setuid. The Pod Security level *baseline* therefore rejects this container.
  */
 const ROOTLESS_BUILDKIT: V1SecurityContext = {
   runAsNonRoot: true,

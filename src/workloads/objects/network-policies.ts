@@ -98,7 +98,7 @@ export function cachePolicy(resource: ManagedDeployment, config: RenderConfig): 
 
 /**
  * The peers of a collector with a private address. For a Service, the peers are the pods of its namespace. For an IPv4
- * address, it is this address.
+ * address, the peer is this address.
  */
 function collectorPeer(host: string): Peer | null {
   if (/^\d+(\.\d+){3}$/.test(host)) return { ipBlock: { cidr: `${host}/32` } };

@@ -18,8 +18,8 @@ export interface NamedSecret {
 /**
  * Berth does not watch Secrets, because this would require the right to read all of them. Instead, each deployment has
  * a sentinel, which is an empty ControllerRevision that its Secrets own. When a Secret is deleted, the garbage
- * collector removes its owner reference from the sentinel. With the last owner, it removes the sentinel. The operator
- * observes both at once.
+ * collector removes its owner reference from the sentinel. With the last owner, the garbage collector removes the
+ * sentinel. The operator observes both at once.
  */
 export function secretSentinel(resource: ManagedDeployment, secrets: readonly NamedSecret[]): KubeObject {
   const owners = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -36,7 +36,7 @@ export class LogLines {
     this.#at = at;
   }
 
-  /** Adds a chunk. Returns the lines that it completes. */
+  /** Adds a chunk. Returns the lines that the chunk completes. */
   push(chunk: Buffer): LogLine[] {
     const lines: LogLine[] = [];
     const pieces = this.#decoder.write(chunk).split('\n');

@@ -102,7 +102,8 @@ export class LeaderElector {
       this.#announce();
       if (mine) this.#renewedAt = sent;
       if (mine) return 'mine';
-      // The conflicting write may be a write of this process whose response was lost. The next attempt shows it.
+      // The conflicting write may be a write of this process whose response was lost. The next attempt shows which
+      // process holds the lease.
       return this.#lock.holder === this.#options.identity ? 'unknown' : 'other';
     } catch (error) {
       const { logger, lease } = this.#options;

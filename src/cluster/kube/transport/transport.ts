@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 import { KubeError } from '../client/errors.ts';
 
-/** One HTTP exchange. The signal covers all of it: the connection, the response head and the body. */
+/** One HTTP exchange. The signal covers all parts of the exchange: the connection, the response head and the body. */
 export interface TransportRequest {
   method: string;
   /** Path with query. */

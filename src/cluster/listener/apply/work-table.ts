@@ -143,7 +143,7 @@ export class WorkTable {
     }
   }
 
-  /** Starts a span. The returned function ends it. */
+  /** Starts a span. The returned function ends the span. */
   #spanOf(item: WorkItem, reconcileId: string | undefined): (error?: unknown) => void {
     const { span } = this.#options;
     if (span === undefined) return () => undefined;
@@ -254,13 +254,13 @@ export class WorkTable {
     return new Refusal('ReconcileFailed', errorText(error), true);
   }
 
-  /** Unless a newer item has replaced it. */
+  /** Has no effect if a newer item has replaced the item. */
   #rest(item: WorkItem): void {
     if (this.#items.get(item.deployment_id) === item) this.#resting.add(item.deployment_id);
     this.wake();
   }
 
-  /** Unless a newer item has replaced it. */
+  /** Has no effect if a newer item has replaced the item. */
   #drop(item: WorkItem): void {
     if (this.#items.get(item.deployment_id) === item) this.#items.delete(item.deployment_id);
     this.wake();

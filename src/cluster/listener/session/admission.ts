@@ -1,7 +1,7 @@
 import type { HubClient } from './hub-client.ts';
 
 /**
- * Confirmation that this cluster may act for the listener. The hub confirms it when it grants the lease after it
+ * Confirmation that this cluster may act for the listener. The hub confirms this when it grants the lease after it
  * received the id of the cluster. A lease that was granted while the cluster did not respond is no confirmation.
  */
 export interface Admission {

@@ -70,7 +70,7 @@ export function inProcessTransport(inject: Inject, apiKey: string): HubTransport
   };
 }
 
-/** An injected request may continue after its signal has fired. The caller does not wait for it. */
+/** An injected request may continue after its signal has fired. The caller does not wait for such a request. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);

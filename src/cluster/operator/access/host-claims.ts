@@ -18,7 +18,7 @@ import { hasGivenName } from './identity.ts';
 type Hosts = Pick<ClusterView, 'resourcesOfHost' | 'children'>;
 
 export interface PlatformHosts {
-  /** The hub's own host. No route may use it. null: unknown. */
+  /** The hub's own host, which no route may use. null: unknown. */
   readonly own: string | null;
   /** Hosts of other parts of the platform, such as registry and tracing. */
   readonly others: readonly string[];

@@ -68,9 +68,10 @@ async function noted<T extends KubeObject | undefined>(
 }
 
 /**
- * A resourceVersion that no object has, because etcd is empty at revision 1. An apply with it creates a missing object
- * and is rejected (409) if the object exists. Unlike a POST, this apply makes the apply manager own the fields from the
- * start. Fields that a POST set would never be removed, because an apply removes only fields that an apply has set.
+ * A resourceVersion that no object has, because etcd is empty at revision 1. An apply with this resourceVersion creates
+ * a missing object and is rejected (409) if the object exists. Unlike a POST, this apply makes the apply manager own
+ * the fields from the start. Fields that a POST set would never be removed, because an apply removes only fields that
+ * an apply has set.
  */
 const NO_VERSION = '1';
 

@@ -68,8 +68,8 @@ function conflict({ id: actionId }: Creation, message: string): Result {
 const isInCaches = (object: KubeObject, { resource }: ActInput) => appKeys(object).includes(keyOf(resource));
 
 /**
- * Handles an object that belongs to this deployment according to its labels or owner. The next reconcile judges its
- * content.
+ * Handles an object that belongs to this deployment according to its labels or owner. The next reconcile judges the
+ * content of the object.
  */
 async function reconcileOwn(action: Creation, found: UntypedObject, input: ActInput): Promise<Result> {
   if (!isInCaches(found, input))
@@ -100,7 +100,7 @@ async function adopt(
   input: ActInput,
 ): Promise<Result> {
   const { uid = '' } = found.metadata;
-  // The number of pods is not changed here. The next reconcile decides about it.
+  // This write does not change the number of pods. The next reconcile decides about the number.
   const { replicas } = (found['spec'] ?? {}) as { replicas?: number };
   const count = replicas === undefined ? {} : { replicas };
   const tried = probe === undefined ? {} : { probe };

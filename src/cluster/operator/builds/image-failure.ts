@@ -5,7 +5,7 @@ import type { BuildFailureReason } from '../../../domain/builds/build.ts';
 /** Prefixes of all errors. */
 const WRAPPED =
   /^error: (?:(?:failed to (?:solve|build|receive status)|rpc error: code = Unknown desc =):? )*/i;
-/** Commands, paths and addresses, quoted in the format of Go. The author of the Dockerfile chooses their text. */
+/** Commands, paths and addresses, quoted in the format of Go, whose text the author of the Dockerfile chooses. */
 const QUOTED = /"(?:[^"\\]|\\.)*"/g;
 
 /** The daemon stopped, or was never reachable. */
@@ -33,8 +33,8 @@ const DENIED = /: 40[13]\b|denied|unauthorized|insufficient_scope|authorization 
 /**
  * Reason of a failure, from the last error. An error may have several lines, because a registry reports each of several
  * problems in a line. A host that a RUN step cannot reach is an error of the Dockerfile. A host that the push or the
- * pull of a base image cannot reach is not. An unknown host is a platform error, possibly temporary, if it is the
- * registry to push to. For a base image, it is an error of the Dockerfile.
+ * pull of a base image cannot reach is a platform error. An unknown host of the registry to push to is also a platform
+ * error, possibly temporary. An unknown host of a base image is an error of the Dockerfile.
  */
 export function imageFailureReason(log: string): BuildFailureReason {
   if (NEVER_STARTED.test(log)) return 'BuildLost';

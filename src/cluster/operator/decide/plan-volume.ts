@@ -32,7 +32,7 @@ export function sizeToRequest(volume: VolumeState | undefined, wanted: string): 
   return isUnfinished && isLarger(requested, wanted) ? wanted : null;
 }
 
-/** The volume in the status. The hub and the rule of the CRD derive the minimum of `storage` from it. */
+/** The volume in the status, from which the hub and the rule of the CRD derive the minimum of `storage`. */
 export function volumeStatus(
   observed: Observed,
   failures: readonly Failure[],

@@ -46,9 +46,9 @@ export function servicesMissing({ resource, ...observed }: Observed, target: Tar
 }
 
 /**
- * Own data services that are not ready and that only the new templates use, not the active templates. The rollout waits
- * for them, like the first rollout. The rollout does not wait for a service that the active templates also use, because
- * the new revision may fix that service.
+ * Own data services that are not ready and that only the new templates use, not the active templates. Like the first
+ * rollout, the rollout waits for these services. The rollout does not wait for a service that the active templates also
+ * use, because the new revision may fix that service.
  */
 export function newServicesMissing(observed: Observed, templates: PodTemplates): Service[] {
   const active = activeTemplates(observed);

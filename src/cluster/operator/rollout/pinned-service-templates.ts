@@ -9,9 +9,9 @@ import { boundedCache } from '../observe/bounded-cache.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedResource } from '../observed.ts';
 
 /**
- * Keeps the pod templates of database and cache. Like those of revisions, they are rendered once for their inputs, so
- * that an operator that renders differently restarts neither. The rendered template is stored in an annotation of the
- * workload, because it is needed exactly as long as the workload exists.
+ * Keeps the pod templates of database and cache. Like the templates of revisions, these templates are rendered once for
+ * their inputs, so that an operator that renders differently restarts neither database nor cache. The rendered template
+ * is stored in an annotation of the workload, because it is needed exactly as long as the workload exists.
  */
 interface PinnedTemplate {
   /** Hash of `dataServiceInputs`. */
@@ -121,7 +121,7 @@ function pinning(inputs: string, template: V1PodTemplateSpec): Pinned {
 /** Maximum number of cached templates. A template takes some KiB, and a deployment has up to two pinned templates. */
 const MAX_PINNED = 200;
 
-/** Parsed annotations of cached objects, which never change. Every reconcile reads them. */
+/** Parsed annotations of cached objects, which never change and which every reconcile reads. */
 const known = boundedCache<ChildObject, Pinned | null>(MAX_PINNED);
 
 function readPinned(observed: Observed, kind: string, name: string): Pinned | undefined {

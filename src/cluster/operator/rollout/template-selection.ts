@@ -58,7 +58,8 @@ function asRunning(rendered: PodTemplates, running: readonly ObservedTemplates[]
     try {
       return [stored.templates()];
     } catch {
-      // The object cannot be parsed, because another client has edited it. No pod runs from it.
+      // The object cannot be parsed, because another client has edited it. No pod runs from a ControllerRevision that
+      // cannot be parsed.
       return [];
     }
   });

@@ -32,8 +32,8 @@ export interface StatusInput {
  *
  * `observedGeneration` is the Kubernetes generation that this status describes. `observedSpecGeneration` is the hub's
  * generation in effect. The second value advances when all that the generation requests is in effect. While no revision
- * is active, it advances at once, unless a former active revision is being restored. Equal generations mean that the
- * cluster runs the desired state.
+ * is active, the second value advances at once, unless a former active revision is being restored. Equal generations
+ * mean that the cluster runs the desired state.
  */
 export function deriveStatus({
   observed,

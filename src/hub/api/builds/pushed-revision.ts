@@ -8,7 +8,7 @@ import { quotaUsage } from '../deployments/deployment-quota.ts';
 import { newRevision } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
-/** Creates the revision for a new commit of the tracked branch. Webhooks and the poller both use it. */
+/** Creates the revision for a new commit of the tracked branch. Both webhooks and the poller use this module. */
 
 export interface PushedCommit {
   readonly branch: string;

@@ -150,7 +150,7 @@ function listenerProtocol(app: FastifyInstance, deps: ApiDeps): void {
   });
 }
 
-/** Creates the API. The caller listens on it or uses `inject`. */
+/** Creates the API. The caller calls `listen` or uses `inject`. */
 export function buildApp(deps: ApiDeps): FastifyInstance {
   const { logger, requestTimeoutMs = REQUEST_TIMEOUT_MS } = deps;
   const handleError = errorHandler(logger);

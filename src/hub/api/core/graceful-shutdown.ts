@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { shutdownSignal } from './client-disconnect.ts';
 
-/** Graceful shutdown of the API. Requests in progress are completed, and idle connections do not delay it. */
+/** Graceful shutdown of the API. Requests in progress are completed, and idle connections do not delay the shutdown. */
 
 const IDLE_CHECK_MS = 50;
 /** Time after which requests that are not complete are aborted. The API has 9 s for its whole shutdown. */

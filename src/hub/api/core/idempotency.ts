@@ -41,8 +41,8 @@ export interface IdempotentCall {
 }
 
 /**
- * Normalizes a body, because null and absent are equal in the body of a POST. A client that serializes it again may use
- * the other form.
+ * Normalizes a body, because null and absent are equal in the body of a POST. A client that serializes the body again
+ * may use the other form.
  */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);

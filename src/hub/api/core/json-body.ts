@@ -37,7 +37,10 @@ function keyIssue(key: string, path: Path, anyText: boolean): BodyIssue | null {
   return msg === null ? null : { loc: [...path], msg: `a key ${msg}`, type: 'text' };
 }
 
-/** The first rejected value of an object or list; null: no problem. `path` is unchanged when it returns null. */
+/**
+ * The first rejected value of an object or list; null: no problem. The function leaves `path` unchanged when it returns
+ * null.
+ */
 function firstIssueBelow(value: object, path: Path, anyText: boolean): BodyIssue | null {
   if (path.length > MAX_DEPTH)
     return { loc: path.slice(0, 4), msg: 'is nested too deeply', type: 'too_deep' };

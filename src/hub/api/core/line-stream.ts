@@ -50,7 +50,7 @@ export function sendLines(reply: FastifyReply, batches: Batches, logger: Logger)
 
 /** Limits the readers of one process, so that one tenant cannot exclude the others. */
 export interface Readers {
-  /** Adds a reader of the tenant. The returned function removes it. @throws ApiError 429 */
+  /** Adds a reader of the tenant. The returned function removes the reader. @throws ApiError 429 */
   enter(tenantId: string): () => void;
 }
 

@@ -155,7 +155,7 @@ async function write(
 export async function createDeployment(deps: ApiDeps, request: CreateRequest): Promise<Created> {
   const id = uuidv7();
   // An earlier request with the same key may have created the deployment under other rules. The current rules apply
-  // only if it did not create it.
+  // only if the earlier request did not create the deployment.
   const decided = request.idempotencyKey === null ? decide(deps, request, id) : null;
   const scope = deps.database.forTenant(request.tenantId);
   const work = (transaction: Transaction) => write(deps, transaction, request, id, decided);

@@ -55,7 +55,7 @@ async function checkOwn(transaction: Transaction, tenantId: string, id: string):
   if (listener.tenantId === null) {
     throw new ApiError(
       403,
-      'The listener belongs to the platform. Tenants can use it, but cannot change it.',
+      'The listener belongs to the platform. Tenants can use the listener, but cannot change it.',
     );
   }
 }

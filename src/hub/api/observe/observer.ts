@@ -4,8 +4,8 @@ import type { ProgressMeasure } from '../../../domain/revision/progress.ts';
 /** Receives the measurements of the API. Every method is fast and does not throw. */
 export interface ApiObserver {
   /**
-   * Called when a request begins. The returned function must be called at its end. @param route template of the route,
-   * as registered
+   * Called when a request begins. The caller must call the returned function at the end of the request. @param route
+   * template of the route, as registered
    */
   began(route: string): () => void;
   answered(answer: {

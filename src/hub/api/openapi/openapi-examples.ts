@@ -66,7 +66,7 @@ const bodies = (hosting: HostingMode): Readonly<Record<string, unknown>> => ({
   },
 });
 
-/** Complete bodies of single operations. The API accepts each of them, one after the other (test/fuzz). */
+/** Complete bodies of single operations. The API accepts each of these bodies, one after the other (test/fuzz). */
 const REQUESTS: Readonly<Record<string, unknown>> = {
   'POST /v2/integrations': {
     name: 'git.example.com',

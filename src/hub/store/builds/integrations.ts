@@ -10,7 +10,7 @@ import { rejectSameName } from '../deployments/same-name.ts';
 import { redeliverTokens } from '../secrets/build-credentials.ts';
 import { integrationContext, type SecretBox } from '../secrets/secret-box.ts';
 
-/** Credentials for git hosts. Tokens are encrypted. The key rotation finds them through sealed-tables.ts. */
+/** Credentials for git hosts. Tokens are encrypted. The key rotation finds the tokens through sealed-tables.ts. */
 
 const {
   sealed: _sealed,
@@ -216,7 +216,7 @@ export async function deleteIntegration(
   actor: Actor,
 ): Promise<number | null> {
   // The lock waits for transactions that have locked the integration. The count is a separate statement, so that it
-  // includes their deployments.
+  // includes the deployments of these transactions.
   const [found] = await transaction.drizzle
     .select(COLUMNS)
     .from(integrations)

@@ -45,8 +45,8 @@ FROM due WHERE c.deployment_id = due.deployment_id
 RETURNING c.deployment_id AS "deploymentId", c.tenant_id AS "tenantId", c.app_name AS "appName", c.whole, c.attempts`;
 
 /**
- * Claims up to `limit` due cleanups for `leaseSeconds`. If the process dies, another process claims them after this
- * time. Platform scope.
+ * Claims up to `limit` due cleanups for `leaseSeconds`. If the process dies, another process claims the cleanups after
+ * this time. Platform scope.
  */
 export function claimCleanings(
   transaction: Transaction,
@@ -93,7 +93,7 @@ WHERE d.id = $1 AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id 
 /**
  * The revisions of a deployment whose images are needed: revisions that may run, and the newest `kept` revisions.
  * Platform scope.
- * @returns their numbers, and the known images
+ * @returns the numbers of these revisions, and the known images
  */
 export function neededImages(
   reader: Reader,

@@ -26,7 +26,7 @@ export interface Reader {
   queryTexts<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** A Reader inside a transaction. Functions that write require it. */
+/** A Reader inside a transaction, which all functions that write require. */
 export interface Transaction extends Reader {
   readonly inTransaction: true;
 }
@@ -50,7 +50,7 @@ export interface TransactionOptions {
 export interface Scope {
   /**
    * Runs `work` in one transaction, which is committed or rolled back as a whole. After a serialization failure or a
-   * deadlock it runs again (at most 5 times), so `work` must have no effect outside the database.
+   * deadlock, `work` runs again (at most 5 times), so `work` must have no effect outside the database.
    * @throws StoreError; StoreUnavailable when the connection broke. If the connection broke at COMMIT, the outcome is
    * unknown
    */

@@ -15,7 +15,7 @@ export interface Chore {
 
 /**
  * Selects a revision (`r`) that a newer revision has superseded before its listener first connected. No cluster has
- * this revision. The first report marks it SKIPPED.
+ * this revision. The first report sets the status of the revision to SKIPPED.
  */
 const NEVER_STARTS = `(r.status = 'QUEUED' AND ${NEVER_HANDED_OUT})`;
 
@@ -71,7 +71,7 @@ export async function pruneSecrets(transaction: Transaction, kept: number): Prom
  */
 const REMOVED_AT_ONCE = 500;
 
-/** Locked rows are skipped. The next portion or the next hour removes them. */
+/** Locked rows are skipped. The next portion or the next hour removes the skipped rows. */
 const removal = (what: string, table: string, expired: string): Chore => {
   const text = `
 DELETE FROM ${table} WHERE ctid = ANY(ARRAY(

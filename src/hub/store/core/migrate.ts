@@ -172,7 +172,7 @@ async function applyPending(
 ): Promise<string[]> {
   await checkServer(client);
   await checkRole(client, target, logger);
-  // The lock is held until the connection closes. Other replicas wait for it, and then have no migrations to run.
+  // The lock is held until the connection closes. Other replicas wait for the lock, and then have no migrations to run.
   await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
   const query = async <Row>(text: string) => (await client.query(text)).rows as Row[];
   const applied = (await readApplied({ query })) ?? [];

@@ -58,7 +58,7 @@ async function untilLost(client: pg.Client, signal: AbortSignal): Promise<void> 
   try {
     while (!lost.signal.aborted) {
       await sleep(PROBE_INTERVAL_MS, undefined, { signal: lost.signal, ref: false });
-      // A connection that was cut silently looks idle. Only a response proves that it is alive.
+      // A connection that was cut silently looks idle. Only a response proves that the connection works.
       await client.query('SELECT 1');
     }
   } catch {

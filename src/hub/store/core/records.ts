@@ -12,7 +12,7 @@ import type { DeploymentStatus, ListenerStatus, RevisionStatus } from '../../../
 import type { ComputeConfig } from '../schema/listeners.ts';
 import type { Actor } from './events.ts';
 
-/** Encrypted secrets with their context. `openSecrets` of secret-box.ts decrypts them. */
+/** Encrypted secrets with their context. `openSecrets` of secret-box.ts decrypts the secrets. */
 export interface SealedSecrets {
   id: string;
   tenantId: string;
@@ -21,7 +21,7 @@ export interface SealedSecrets {
   sealed: Buffer;
 }
 
-/** A deployment with all values of its response. One query reads them, also for lists. */
+/** A deployment with all values of its response. One query reads all these values, also for lists. */
 export interface DeploymentRecord extends Deployment {
   /** The status, derived when the record is read (see status.ts). */
   status: DeploymentStatus;
@@ -70,7 +70,7 @@ export type SecretsSource =
   | { readonly kind: 'values'; readonly secrets: readonly Secret[] }
   | { readonly kind: 'set'; readonly id: string | null };
 
-/** A revision to create. The store assigns its number. */
+/** A revision to create, whose number the store assigns. */
 export interface NewRevision {
   /** UUID v7. */
   id: string;

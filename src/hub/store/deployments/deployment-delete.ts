@@ -112,8 +112,8 @@ export interface DeletionRequest {
    */
   graceSeconds?: number;
   /**
-   * Whether only the custom resource is removed from the cluster, at once. The workloads and their data remain there,
-   * and Berth no longer manages them.
+   * Whether only the custom resource is removed from the cluster, at once. The workloads and their data remain in the
+   * cluster, and Berth no longer manages them.
    */
   keepWorkloads?: boolean;
   actor: Actor;

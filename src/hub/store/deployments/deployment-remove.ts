@@ -64,7 +64,7 @@ const LEFT =
   'reserved until a deletion with force frees them.';
 const NEVER_THERE: Ending = {
   reason: 'Deleted',
-  message: '%s is removed. No listener ever received it.',
+  message: '%s is removed. No listener ever received this deployment.',
   due: false,
   ran: false,
 };

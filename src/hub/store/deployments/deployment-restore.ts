@@ -27,8 +27,8 @@ WHERE id = $2 AND tenant_id = $1`;
 
 /**
  * Time before the end of the grace period in which a restore does not wait for the host. A deployment that releases the
- * host is mostly finished in a moment, so a restore usually waits for it. Near the end of the grace period, a
- * disconnected listener, perhaps of another tenant, must not cause a loss of data.
+ * host is usually finished within a moment, so a restore usually waits for that deployment. Near the end of the grace
+ * period, a disconnected listener, perhaps of another tenant, must not cause a loss of data.
  */
 const MAY_WAIT = `
 SELECT 1 FROM deployments WHERE id = $2 AND tenant_id = $1 AND purge_after > clock_timestamp() + interval '10 minutes'`;
@@ -42,7 +42,7 @@ interface Restored {
   route_host: string | null;
 }
 
-/** Whether the deletion of a deployment can still be cancelled. The caller has locked its row. */
+/** Whether the deletion of a deployment can still be cancelled. The caller has locked the row of the deployment. */
 export async function isRestorable(
   transaction: Transaction,
   tenantId: string,
@@ -56,7 +56,7 @@ export async function isRestorable(
 }
 
 /**
- * Restores a deployment within the grace period, with its previous desired state. The caller has locked its row. If
+ * Restores a deployment within the grace period, with its previous desired state. The caller has locked the row of the deployment. If
  * another deployment, perhaps of another tenant, now has the host of the custom_url, the deployment is restored without
  * custom_url.
  * @throws UniqueViolation `leaving_hosts_pkey`: another deployment is giving up the host, and there is time to wait

@@ -222,9 +222,13 @@ async function noteUnknown(
   const more = added.length - MAX_UNKNOWN_EVENTS;
   await appendEvents(transaction, [
     ...added.slice(0, MAX_UNKNOWN_EVENTS).map((id) =>
-      event(`a ManagedDeployment with the id ${id}, which the hub does not know. Berth does not change it.`, {
-        deployment_id: id,
-      }),
+      event(
+        `a ManagedDeployment with the id ${id}, which the hub does not know. Berth does not change this ` +
+          `resource.`,
+        {
+          deployment_id: id,
+        },
+      ),
     ),
     ...(more > 0
       ? [

@@ -69,7 +69,7 @@ const RELEASE = 'UPDATE listeners SET lease_holder = NULL, last_seen_at = now() 
 
 /**
  * Whether deployments remain UNKNOWN until the first complete inventory (listener-inventory.ts), which follows the
- * reports. After a gap in observation, they remain UNKNOWN for a new holder.
+ * reports. After a gap in observation, deployments remain UNKNOWN for a new holder.
  */
 const AWAITS = `(l.awaits_inventory OR l.lease_epoch <> $3 AND l.ever_seen
   AND NOT ($8 AND l.cluster_reachable AND coalesce(l.lease_expires_at > now(), false)))`;

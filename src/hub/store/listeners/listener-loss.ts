@@ -143,8 +143,8 @@ RETURNING id, tenant_id, compute_id`;
 
 /**
  * Writes an event for each listener whose lease has expired, once, and the status UNKNOWN of its deployments. Platform
- * scope. Called every few seconds. The status UNKNOWN in reads does not depend on it, because it is computed from the
- * lease.
+ * scope. Called every few seconds. The status UNKNOWN in reads does not depend on this function, because reads compute
+ * the status from the lease.
  * @returns the number of lost listeners
  */
 export async function recordLostListeners(transaction: Transaction): Promise<number> {

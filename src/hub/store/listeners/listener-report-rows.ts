@@ -14,8 +14,8 @@ import { fromStored, type Stored, toStored } from '../core/stored-failure.ts';
 import { DESIRED_REVISION } from './listener-work-rows.ts';
 
 /**
- * Reads and writes the rows that reports affect. One query per table reads or writes them, independent of the number of
- * reports.
+ * Reads and writes the rows that reports affect. One query per table reads or writes all these rows, independent of the
+ * number of reports.
  */
 
 export interface ReportedDeployment {

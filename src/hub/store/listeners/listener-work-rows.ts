@@ -71,8 +71,8 @@ const STALE_AT_ONCE = 500;
 
 /**
  * The revision that the cluster should run (alias `d`), which is the newest revision with an image. While the first
- * revision is being built, it is this revision, so that its data services start during the build. If only failed builds
- * exist, no revision should run.
+ * revision is being built, the result is this revision, so that its data services start during the build. If only
+ * failed builds exist, no revision should run.
  */
 export const DESIRED_REVISION = `coalesce(
   (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status NOT IN
@@ -104,8 +104,8 @@ export const PURGED_ENVIRONMENTS = `SELECT r.number FROM revisions r
   ORDER BY r.number`;
 
 /**
- * Whether the deployment (alias `d`) is being deleted and its grace period has ended. During the grace period, it is
- * handed out unchanged and suspended.
+ * Whether the deployment (alias `d`) is being deleted and its grace period has ended. During the grace period, the
+ * deployment is handed out unchanged and suspended.
  */
 const PURGING = '(d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true))';
 

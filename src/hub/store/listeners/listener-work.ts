@@ -29,8 +29,8 @@ export type HandOut<Item> =
 /** Seconds after which an item without a report is handed out again. `next_attempt_at` is set to this time. */
 const REDELIVER_SECONDS = 60;
 /**
- * Leftovers of deleted deployments come last. If any wait, one of this number of places of a response is reserved for
- * them, at least one of four.
+ * Leftovers of deleted deployments come last. If leftovers wait, one of this number of places of a response is reserved
+ * for leftovers, at least one of four.
  */
 const LEFTOVERS_PLACE = 8;
 /**
@@ -135,7 +135,7 @@ function failureEvents(work: DueWork, result: HandOut<unknown>): NewEvent[] {
       revisionId: work.revision?.id ?? null,
       actor: { kind: 'system' },
       reason: result.reason,
-      message: `${revision}was not handed to the listener: ${result.message} It is retried.`,
+      message: `${revision}was not handed to the listener: ${result.message} Berth retries this.`,
     },
   ];
 }

@@ -90,7 +90,7 @@ export interface ResealedBatch {
 
 /**
  * Encrypts up to `limit` values of a table again with the primary key. Locked rows are skipped, so that no transaction
- * waits for a rotation. A later pass finds them.
+ * waits for a rotation. A later pass finds the skipped rows.
  * @param after the `next` of the previous batch; null: from the beginning
  */
 export async function resealBatch(

@@ -92,8 +92,8 @@ RETURNING o.id, o.tenant_id AS "tenantId", (SELECT name FROM tenants t WHERE t.i
   o.kind, o.subject_id AS "subjectId", o.payload, o.attempts`;
 
 /**
- * Claims up to `limit` due messages for `leaseSeconds`. If the process dies, other processes send them again. Platform
- * scope.
+ * Claims up to `limit` due messages for `leaseSeconds`. If the process dies, other processes send the messages again.
+ * Platform scope.
  */
 export async function claimMessages(
   transaction: Transaction,

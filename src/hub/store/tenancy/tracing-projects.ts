@@ -9,8 +9,8 @@ import { OUTBOX_CHANNEL } from './outbox.ts';
 export type TracingProject = typeof tracingProjects.$inferSelect;
 
 /**
- * The tenant's tracing project with this name. The project is created if it does not exist. (A POST creates it within
- * its own statement.)
+ * The tenant's tracing project with this name. The project is created if it does not exist. (A POST of a deployment
+ * creates the project within the statement of the POST.)
  */
 export async function ensureTracingProject(
   transaction: Transaction,
