@@ -138,7 +138,7 @@ describe.concurrent('the operator outside of a rollout', () => {
     const why = await explained(made);
     expect(why).toMatchObject({ serves: 'yes', remedy: { kind: 'act', reason: 'ImagePullFailed' } });
     expect(why.remedy?.text).toContain('image_pull_secrets');
-    expect(why.remedy?.text).not.toMatch(/redeploy|ask the platform/);
+    expect(why.remedy?.text).not.toMatch(/redeploy|ask the administrator of the platform/);
     expect(why.causes.at(-1)).toMatchObject({ level: 'object', object: { container: 'app' } });
     const [row] = await rows(made.id);
     expect(row).toMatchObject({ reason: 'ImagePullFailed', details: { component: 'api' } });

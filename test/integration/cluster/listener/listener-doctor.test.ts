@@ -508,7 +508,7 @@ describe('the lease', () => {
     expect(await found('lease')).toMatchObject({
       outcome: 'warning',
       message: expect.stringContaining(`pod-1 holds it (epoch ${epoch})`),
-      next: expect.stringContaining('a listener id of its own'),
+      next: expect.stringContaining('use a separate listener id for each cluster'),
     });
     expect(await lease({ epoch })).toMatchObject({ epoch });
     await lease({ epoch, release: true });
