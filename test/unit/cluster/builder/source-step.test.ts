@@ -184,14 +184,14 @@ describe('the source step', () => {
       'Dockerfile',
       'berth.yaml',
     ]);
-    expect(lines.join('\n')).toContain('install_command and build_command have no effect with it');
+    expect(lines.join('\n')).toContain('install_command and build_command have no effect with a Dockerfile');
   });
 });
 
 describe('the checks of the source step', () => {
   it.each([
     ['a missing branch', { ref: 'nope' }, 'RefNotFound', 'no branch, tag or commit nope'],
-    ['a short commit', { ref: 'abc1234' }, 'RefNotFound', 'give the whole id'],
+    ['a short commit', { ref: 'abc1234' }, 'RefNotFound', 'set the full id of 40 digits'],
     ['a missing commit', { commit: 'a'.repeat(40) }, 'RefNotFound', 'a'.repeat(40)],
     ['a missing repository', { repository: 'team/nope' }, 'GitHostRefused', 'status 404'],
     ['a missing configuration', { configPath: 'x.yaml' }, 'BuildConfigInvalid', 'there is berth.yaml'],
@@ -273,7 +273,7 @@ describe('the checks of the source step', () => {
     const away = await host.commitFiles('team/forced', { 'server.js': '// away\n' });
     await host.git('team/forced', 'update-ref', 'refs/heads/main', before);
     const error = await failure({ repository: 'team/forced', ref: 'main', commit: away });
-    expect(error.message).toContain('it was removed by a force push, or pushed to another branch');
+    expect(error.message).toContain('a force push removed it, or it is on another branch');
   });
 
   it('reject a wrong token', async () => {

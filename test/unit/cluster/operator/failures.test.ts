@@ -153,7 +153,7 @@ test('reports a temporary problem as a warning while the rollout continues', asy
     'False ImagePullFailed',
   ]);
   expect(world.events.filter(({ reason }) => reason === 'ImagePullFailed')).toEqual([
-    { type: 'Warning', reason: 'ImagePullFailed', message: expect.stringMatching(/^api: .* it may pass/) },
+    { type: 'Warning', reason: 'ImagePullFailed', message: expect.stringMatching(/^api: .* the problem may be temporary/) },
   ]);
 });
 

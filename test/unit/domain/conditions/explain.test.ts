@@ -472,7 +472,7 @@ describe('a revision in progress', () => {
       ).causes[1];
     const end = at(90_000);
     expect(deletionCause(end)?.message).toContain(`can be restored until ${end.toISOString()} (POST`);
-    expect(deletionCause(at(950))?.message).toContain('cannot be cancelled any more');
+    expect(deletionCause(at(950))?.message).toContain('can no longer be cancelled');
   });
 
   test('names the deletion of its deployment as a cause, and does not claim to serve', () => {
