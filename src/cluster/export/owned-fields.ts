@@ -25,7 +25,7 @@ function union(a: Fields, b: Fields): Fields {
 const isItself = (key: string) => key === '.';
 const isWhole = (fields: Fields) => Object.keys(fields).every(isItself) && Object.keys(fields).length === 0;
 
-/** Whether a list item is the one that `k:{…}` names. */
+/** Whether `k:{…}` names this list item. */
 function hasKeys(item: unknown, keys: Fields): boolean {
   return isObject(item) && Object.entries(keys).every(([name, value]) => item[name] === value);
 }

@@ -84,7 +84,7 @@ export const leaseStateSchema = z.object({
     .describe('Namespaces with deployments of the listener, except those of tenants; at most 1000.'),
   rendering: renderConfigSchema
     .nullable()
-    .describe("The operator's rendering configuration as last reported; null: none yet."),
+    .describe("The operator's rendering configuration as last reported; null: not reported yet."),
   cluster_id: z
     .string()
     .nullable()

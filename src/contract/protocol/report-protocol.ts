@@ -75,7 +75,10 @@ export const reportSchema = z.discriminatedUnion('kind', [
       ),
     active_revision: revisionRef.nullable(),
     rollout_revision: revisionRef.nullable(),
-    build: buildStatusSchema.nullable().optional().describe('The requested build. Absent or null: none.'),
+    build: buildStatusSchema
+      .nullable()
+      .optional()
+      .describe('The requested build. Absent or null: no build is requested.'),
     images: z
       .array(revisionRef.extend({ image: z.string().max(1024) }))
       .max(4)

@@ -89,7 +89,7 @@ export interface ObservedReport {
   readonly volumeGi?: number | null;
   /** Absent or null: no build is requested. */
   readonly build?: BuildReport | null;
-  /** Resolved images of revisions. Absent: none is known. */
+  /** Resolved images of revisions. Absent: no resolved image is known. */
   readonly images?: readonly ImageReport[];
 }
 

@@ -72,7 +72,7 @@ export const containerSchema = z
   .describe('A container that runs before or together with the app container.');
 export type Container = z.infer<typeof containerSchema>;
 
-/** Whether an init container starts before the following ones and keeps running with the app. */
+/** Whether an init container starts before the following init containers and keeps running with the app. */
 export const isNativeSidecar = ({ restartPolicy }: Pick<Container, 'restartPolicy'>): boolean =>
   restartPolicy === 'Always';
 

@@ -281,7 +281,10 @@ export function componentFields(component: Component): readonly ResourceSpecFiel
   return FIELDS[component];
 }
 
-/** Whether a component is part of the deployment. api always is; others are if any of their fields is set. */
+/**
+ * Whether a component is part of the deployment. api is always part of the deployment. Another component is part of the
+ * deployment if any of its fields is set.
+ */
 export function componentExists(spec: ResourceSpec, component: Component): boolean {
   return component === 'api' || componentFields(component).some((field) => spec[field] != null);
 }

@@ -32,7 +32,7 @@ export interface CheckedReferences {
   readonly generation: number;
   /** Time of the check, in ticks. */
   readonly at: number;
-  /** Pause until forbidden references are checked again, in ms; null: none is forbidden. */
+  /** Pause until forbidden references are checked again, in ms; null: no reference is forbidden. */
   readonly pauseMs: number | null;
 }
 

@@ -18,7 +18,7 @@ export interface Target extends Templates {
   readonly revision: RevisionRef | null;
   /** The failure of the desired revision, which is not retried automatically; null: it has not failed. */
   readonly failed: FailedRevision | null;
-  /** A later in-place change of the restored revision that also failed; null: none. */
+  /** A later in-place change of the restored revision that also failed; null: no later change failed. */
   readonly failedChange: FailedRevision | null;
   /** The failure of the desired revision, if this target is a later change of the active revision; otherwise null. */
   readonly instead: FailedRevision | null;

@@ -25,7 +25,8 @@ const tracingQuery = {
   delete_tracing_project: booleanQuery
     .default(false)
     .describe(
-      'true: also delete the tracing project, together with the last deployment that uses it. If several deletions use one project, the value of the last one applies.',
+      'true: also delete the tracing project, together with the last deployment that uses it. If several deletions ' +
+        'use one project, the value of the last deletion applies.',
     ),
 };
 const deleteQuery = z.strictObject({
@@ -56,7 +57,7 @@ const bulkQuery = z.strictObject({
     list
       .transform(distinct)
       .pipe(z.array(z.string()).max(MAX_IDS, `must be at most ${MAX_IDS} different ids`)),
-  ).describe(`Ids of deployments, separated by commas: at most ${MAX_IDS} different ones.`),
+  ).describe(`Ids of deployments, separated by commas: at most ${MAX_IDS} different ids.`),
   ...tracingQuery,
 });
 
@@ -161,7 +162,8 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Delete several deployments',
         description:
-          'Deletes each of the deployments, in one transaction. A missing deployment is reported and does not affect the others. After any other error, nothing is deleted.',
+          'Deletes each of the deployments, in one transaction. A missing deployment is reported and does not affect ' +
+          'the other deployments. After any other error, nothing is deleted.',
         querystring: bulkQuery,
         response: {
           200: bulkSchema.describe('The deletion of all deployments has started.'),

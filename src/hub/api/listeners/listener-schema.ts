@@ -75,9 +75,9 @@ export const listenerSchema = z
       .int()
       .describe(
         'Number of ManagedDeployments in the cluster whose ids the hub does not know, for example after a restore ' +
-          'from an older backup. Berth does not change these resources. Each causes one event UnknownResource. Of ' +
-          'many at once, ' +
-          'only the first twenty cause an event, and one more event contains the number of the others. At most ' +
+          'from an older backup. Berth does not change these resources. Each causes one event UnknownResource. If ' +
+          'many are found at once, only the first twenty cause an event, and one more event contains the number of ' +
+          'the remaining resources. At most ' +
           '1000 are counted.',
       ),
     last_seen_at: timeSchema

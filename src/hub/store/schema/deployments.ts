@@ -144,7 +144,7 @@ export const deployments = pgTable(
      * not fail.
      */
     inPlaceFailure: jsonb('in_place_failure').$type<ReportedFailure>(),
-    /** The last observed problem of running pods outside of rollouts; null: none. */
+    /** The last observed problem of running pods outside of rollouts; null: no problem. */
     symptoms: jsonb().$type<ReportedSymptom[]>(),
     /**
      * The last observed request of the database's volume claim, in Gi, rounded up; null: the database has no claim, or
