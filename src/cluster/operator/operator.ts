@@ -128,7 +128,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   }
 }
 
-/** Retries the request until the API server responds; undefined when the process stops before that. */
+/** Retries the request until the API server responds; undefined when the process stops before a response. */
 async function retryUntilAnswered<T>(
   { logger, clock = systemClock }: OperatorOptions,
   ask: (signal: AbortSignal) => Promise<T>,

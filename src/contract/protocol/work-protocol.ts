@@ -69,7 +69,8 @@ export const applyWorkSchema = z.object({
     .default([])
     .describe(
       'Revisions whose environments are no longer needed. The listener deletes these environments if they exist, and ' +
-        'reports the revisions in gone_env_revisions. The hub repeats the revisions until then.',
+        'reports the revisions in gone_env_revisions. The hub repeats the revisions until the listener has reported ' +
+        'them.',
     ),
   build_secret: z
     .object({ name: z.string(), revision_id: z.string(), data: z.record(z.string(), z.string()) })

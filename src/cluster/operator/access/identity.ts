@@ -229,7 +229,7 @@ function isTakingOver(object: UntypedObject): boolean {
 
 /**
  * Whether Berth created the object for this resource, by label and owner reference. Users with access only to custom
- * resources can change neither of them.
+ * resources can change neither label nor owner reference.
  */
 function isMadeFor(object: KubeObject, { metadata }: UntypedObject): boolean {
   const owner = controllerOf(object);

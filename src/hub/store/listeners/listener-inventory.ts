@@ -124,9 +124,9 @@ RETURNING t.id, t.tenant_id`;
 
 /**
  * Purges each deleted deployment again with the first complete inventory that arrives at least a minute after the end
- * of the deletion. A POST of a replaced or dead process may have been in flight until then, and an object without a
- * custom resource is in no inventory. At most ten purges per second are due, because one costs ten reads, and no user
- * waits for it.
+ * of the deletion. A POST of a replaced or dead process may still be in flight when a deletion ends, and an object
+ * without a custom resource is in no inventory. At most ten purges per second are due, because one costs ten reads, and
+ * no user waits for it.
  */
 const SECOND_PURGE = `
 WITH again AS (
