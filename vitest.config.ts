@@ -31,7 +31,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/integration/harness/cluster.ts'],
-          setupFiles: ['test/integration/harness/hold-every-answer.ts'],
+          setupFiles: ['test/integration/harness/check-every-answer.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers,

@@ -98,9 +98,9 @@ export async function render(helm: string, profile: string): Promise<string> {
     { maxBuffer: 16 * 1024 * 1024 },
   );
   const head = `# The profile ${profile} of the chart manifests/helm/berth, rendered by \`npm run manifests\`. Do not edit.
-# The image is ${IMAGE}: name your own (docs/install.md, "With kubectl").
-# Never \`kubectl delete -f\` this file: it holds the custom resource, with which every deployment goes, and the namespace
-# with your keys. docs/install.md, "Remove it", tells how to remove Berth and keep both.
+# The image is ${IMAGE}, which no registry has: set your own image (docs/install.md, "With kubectl").
+# Never run \`kubectl delete -f\` with this file. It would delete the custom resource definition, and with it every deployment,
+# and the namespace with your keys. docs/install.md, "Remove it", describes how to remove Berth and keep both.
 `;
   return head + stdout.replace(/^# Source: .*\n/gm, '').replace(/[ \t]+$/gm, '');
 }

@@ -132,7 +132,7 @@ const ROLLED = [
   ),
   rolled(
     'berth_tenants_rolled',
-    'Tenants with a rollout that ended in the last hour. failed: at least one rollout failed.',
+    'Tenants with a rollout that ended in the last hour, by result. failed: at least one of their deployments failed.',
     ({ tenants }) => tenants,
   ),
 ];

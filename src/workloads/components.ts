@@ -1,11 +1,11 @@
 import type { V1DeploymentSpec, V1DeploymentStrategy, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { RenderConfig } from '../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
-import type { Component } from '../domain/resource-spec/resource-spec.ts';
+import { DEFAULT_CONTAINER_ANNOTATION } from '../domain/deployment/reserved.ts';
+import type { Component } from '../domain/resource-spec/components.ts';
 import type { KubeMetadata, KubeObject, Replicas } from './desired-object.ts';
 import { metadata, selectorLabels } from './labels.ts';
 import { componentName } from './names.ts';
-import { DEFAULT_CONTAINER_ANNOTATION } from './objects/pod-template.ts';
 import { ownerReferences } from './owner.ts';
 
 /** Scale of a component that exists in the templates, but no longer in the resource. */

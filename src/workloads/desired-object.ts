@@ -1,5 +1,5 @@
 import type { V1OwnerReference, V1PodTemplateSpec } from '@kubernetes/client-node';
-import type { Component } from '../domain/resource-spec/resource-spec.ts';
+import type { Component } from '../domain/resource-spec/components.ts';
 
 export type { Component };
 

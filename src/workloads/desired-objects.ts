@@ -1,6 +1,6 @@
 import type { RenderConfig } from '../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
-import { COMPONENTS, type Component } from '../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS, type Component } from '../domain/resource-spec/components.ts';
 import { componentDeployment, componentReplicas, componentScale } from './components.ts';
 import type { DesiredContext, DesiredObject, KubeObject, PodTemplates, Replicas } from './desired-object.ts';
 import { autoscaler } from './objects/autoscaler.ts';

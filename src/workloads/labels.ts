@@ -1,7 +1,7 @@
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { LABELS, MANAGED_BY } from '../contract/resource/names.ts';
 import { contentHash } from '../domain/core/hash.ts';
-import type { Component } from '../domain/resource-spec/resource-spec.ts';
+import type { Component } from '../domain/resource-spec/components.ts';
 import type { KubeMetadata } from './desired-object.ts';
 import { app } from './names.ts';
 

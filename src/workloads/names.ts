@@ -1,5 +1,5 @@
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
-import type { Component } from '../domain/resource-spec/resource-spec.ts';
+import type { Component } from '../domain/resource-spec/components.ts';
 
 /** Base name of every object of the deployment: the name of the custom resource. */
 export function app(resource: ManagedDeployment): string {

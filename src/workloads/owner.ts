@@ -1,5 +1,6 @@
 import type { V1OwnerReference } from '@kubernetes/client-node';
-import { MANAGED_DEPLOYMENT, type ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../contract/resource/definition.ts';
+import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 
 /**
  * The owner reference of an owned object. The result is empty without a uid (API dry run). `blockOwnerDeletion`: a

@@ -2,7 +2,7 @@ import type { ManagedDeployment } from '../contract/resource/managed-deployment.
 import { pullSecretName } from '../contract/resource/names.ts';
 import { contentHash, fullHash } from '../domain/core/hash.ts';
 import { normalPodTemplate, normalResources } from '../domain/kubernetes/normal-form.ts';
-import { COMPONENTS } from '../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS } from '../domain/resource-spec/components.ts';
 import { deploymentId } from './labels.ts';
 
 /** Normalization of the parts that can be spelled in several ways. */

@@ -126,7 +126,7 @@ export async function resolveBinaries(options: ResolveOptions = {}): Promise<Clu
   const found: Partial<ClusterBinaries> = {};
   for (const group of groups()) {
     const names = Object.keys(group.packages) as BinaryName[];
-    Object.assign(found, await resolveGroup(group, names, howToGet, options));
+    Object.assign(found, await resolveGroup(group, names, installHint, options));
   }
   return found as ClusterBinaries;
 }
@@ -137,7 +137,7 @@ export async function resolveKubectl(options: ResolveOptions = {}): Promise<stri
   const onPath = locateBinary('kubectl', pathFolders(env));
   const [kubernetes] = groups();
   if (onPath || !kubernetes) return onPath ?? 'kubectl';
-  const { kubectl } = await resolveGroup(kubernetes, ['kubectl'], howToGet, options);
+  const { kubectl } = await resolveGroup(kubernetes, ['kubectl'], installHint, options);
   return kubectl;
 }
 
@@ -191,7 +191,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function howToGet(missing: readonly string[]): string {
+function installHint(missing: readonly string[]): string {
   return [
     `The local Kubernetes needs ${missing.join(', ')}, and there is no Go to build ${missing.length > 1 ? 'them' : 'it'} with. Do one of these:`,
     '  - install Go 1.26 or newer (https://go.dev/dl) and try again: the build takes 5 to 10 minutes, once;',

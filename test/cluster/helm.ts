@@ -20,11 +20,11 @@ export async function resolveHelm(options: ResolveOptions = {}): Promise<string>
     packages: { helm: `${MODULE}/cmd/helm` },
     ldflags: [`-X ${MODULE}/internal/version.version=${version}`],
   };
-  const { helm } = await resolveGroup(group, ['helm'], howToGet, options);
+  const { helm } = await resolveGroup(group, ['helm'], installHint, options);
   return helm;
 }
 
-function howToGet(): string {
+function installHint(): string {
   return [
     'The chart needs helm, and there is no Go to build it with. Do one of these:',
     '  - install Go 1.26 or newer (https://go.dev/dl) and try again: the build takes some minutes, once;',

@@ -99,6 +99,6 @@ export function unprivilegedUser(
 }
 
 /** Gives a file or folder to the user PostgreSQL runs as. */
-export function giveTo(runAs: RunAs | undefined, path: string): void {
+export function chownTo(runAs: RunAs | undefined, path: string): void {
   if (runAs) chownSync(path, runAs.uid, runAs.gid);
 }

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePorts, isPortTaken } from './ports.ts';
 import {
-  giveTo,
+  chownTo,
   type PostgresBinaries,
   postgresBinaries,
   type RunAs,
@@ -105,7 +105,7 @@ async function ownServer(
   options: PostgresOptions,
   watchdog: Watchdog,
 ): Promise<LocalPostgres> {
-  giveTo(runAs, stateDir);
+  chownTo(runAs, stateDir);
   const binaries = await postgresBinaries(stateDir, runAs);
   const password = randomBytes(16).toString('hex');
   await initialise(binaries, stateDir, runAs, password);
@@ -155,7 +155,7 @@ async function initialise(
   const passwordFile = join(stateDir, 'password');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   mkdirSync(join(stateDir, 'socket'), { mode: 0o700 });
-  for (const path of ['password', 'socket']) giveTo(runAs, join(stateDir, path));
+  for (const path of ['password', 'socket']) chownTo(runAs, join(stateDir, path));
   const args = [
     `--pgdata=${join(stateDir, 'data')}`,
     '--username=postgres',

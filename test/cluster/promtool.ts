@@ -20,11 +20,11 @@ export async function resolvePromtool(options: ResolveOptions = {}): Promise<str
     packages: { promtool: `${MODULE}/cmd/promtool` },
     ldflags: [`-X github.com/prometheus/common/version.Version=${version}`],
   };
-  const { promtool } = await resolveGroup(group, ['promtool'], howToGet, options);
+  const { promtool } = await resolveGroup(group, ['promtool'], installHint, options);
   return promtool;
 }
 
-function howToGet(): string {
+function installHint(): string {
   return [
     'The alert rules are checked with promtool, and there is no Go to build it with. Do one of these:',
     '  - install Go 1.26 or newer (https://go.dev/dl) and try again: the build takes some minutes, once;',

@@ -77,7 +77,7 @@ async function tables(url: string): Promise<Record<string, TableState>> {
   }
 }
 
-test('a backup holds the rows of every tenant; restored, all is there, sealed and kept apart as before', async () => {
+test('restores every row of every tenant from a backup, with sealed secrets and row-level security', async () => {
   const secrets = [{ name: 'TOKEN', value: 'kept' }];
   const tenants = [await newTenant(store), await newTenant(store)] as const;
   const records = [];
@@ -103,13 +103,13 @@ test('a backup holds the rows of every tenant; restored, all is there, sealed an
   }
 });
 
-test('on behalf of nobody, pg_dump finds no row and says nothing', async () => {
+test('pg_dump exports no row and reports no error when the session has no tenant', async () => {
   await shell('pg_dump --enable-row-security --format=custom --file=empty.dump "$DATABASE_URL"');
   const { stdout } = await shell('pg_restore --data-only --table=deployments --file=- empty.dump');
   expect(stdout).toMatch(/^COPY public\.deployments .*\n\\\.$/m);
 });
 
-test('without the options pg_dump refuses; it does not leave out rows in silence', async () => {
+test('pg_dump fails instead of omitting rows when its options for row-level security are missing', async () => {
   await expect(shell('pg_dump --format=custom --file=plain.dump "$DATABASE_URL"')).rejects.toThrow(
     /row-level security/,
   );

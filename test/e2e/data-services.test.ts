@@ -18,7 +18,7 @@ import {
   whySkipped,
 } from './harness/environment.ts';
 
-describe.skipIf(whySkipped() !== undefined)('database and cache', () => {
+describe.skipIf(whySkipped() !== undefined)('the data services', () => {
   let created: DeploymentAnswer;
   let app: { host: string; port: number };
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.skipIf(whySkipped() !== undefined)('database and cache', () => {
   const inDatabase = async (...command: string[]) =>
     kubectl('-n', NAMESPACE, 'exec', (await onlyPod('database')).metadata.name, '--', ...command);
 
-  it('PostgreSQL takes the app with the password of the Secret, and nobody with another', async () => {
+  it('accept the app with the password of the Secret, and reject another password', async () => {
     const [row] = await ask('GET', '/database');
     expect(row.current_user).toBe('app');
     expect(row.version).toMatch(/^PostgreSQL \d+/);
@@ -52,19 +52,19 @@ describe.skipIf(whySkipped() !== undefined)('database and cache', () => {
     await expect(attempt).rejects.toThrow(/password authentication failed/);
   });
 
-  it('Valkey or Redis keeps what the app stores', async () => {
+  it('return the value that the app stored in the cache', async () => {
     expect(await ask('POST', '/cache?value=warm')).toBe('OK');
     expect(await ask('GET', '/cache')).toBe('warm');
   });
 
-  it('run as nobody in particular on a root file system that is only read', async () => {
+  it('run as an unprivileged user with a read-only root file system', async () => {
     expect(await inDatabase('id')).toMatch(/^uid=999\S* gid=999\S* groups=999\S*\s*$/);
     await expect(inDatabase('touch', '/usr/here')).rejects.toThrow(/Read-only file system/);
     const caps = await inDatabase('sh', '-c', 'grep CapEff /proc/1/status; grep NoNewPrivs /proc/1/status');
     expect(caps).toMatch(/CapEff:\s*0{16}\nNoNewPrivs:\s*1/);
   });
 
-  it('a row is still there after the database was killed with -9, and after its pod was, and the app goes on', async () => {
+  it('keep committed rows when the database container is killed and when its pod is deleted', async () => {
     await ask('POST', '/rows?value=first');
     const before = await onlyPod('database');
     // The first process of the container: the kubelet starts it again in the same pod.
@@ -88,7 +88,7 @@ describe.skipIf(whySkipped() !== undefined)('database and cache', () => {
     await until(created.id, 'READY again', ({ status }) => status === 'READY');
   });
 
-  it('are those of the settings', async () => {
+  it('use the images of the settings', async () => {
     const images = async (component: string) =>
       (await onlyPod(component)).spec.containers.map((one) => one.image);
     expect(await images('database')).toEqual([image('base/postgres:latest')]);

@@ -7,7 +7,7 @@ describe.skipIf(whySkipped() !== undefined)('the installation', () => {
   const exec = (...command: string[]) =>
     kubectl('-n', BERTH_NAMESPACE, 'exec', 'deploy/berth', '--', ...command);
 
-  it('runs in one pod that was never started again, after a migration that succeeded', async () => {
+  it('runs in one pod without restarts after a successful migration', async () => {
     type Pods = { items: (Pod & { status: { phase: string } })[] };
     const { items } = await get<Pods>('pods', '-n', BERTH_NAMESPACE);
     expect(items.map(({ status }) => status.phase).toSorted()).toEqual(['Running', 'Succeeded']);
@@ -15,7 +15,7 @@ describe.skipIf(whySkipped() !== undefined)('the installation', () => {
     expect(running?.status.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0]);
   });
 
-  it('is neither root nor able to become it, and cannot write but to /tmp', async () => {
+  it('runs without root privileges, and can write only to /tmp', async () => {
     expect(await exec('id', '-u')).toBe('10001\n');
     await expect(exec('touch', '/app/here')).rejects.toThrow(/Read-only file system/);
     await exec('touch', '/tmp/here');
@@ -35,11 +35,11 @@ describe.skipIf(whySkipped() !== undefined)('the installation', () => {
     });
   });
 
-  it('has git, which builds clone with', async () => {
+  it('includes git, which builds need to clone repositories', async () => {
     expect(await exec('git', '--version')).toMatch(/^git version 2\./);
   });
 
-  it('answers through its Service, and its logs are lines of JSON without a secret', async () => {
+  it('responds through its Service, and logs lines of JSON without a secret', async () => {
     expect((await http(node().api, 'GET', '/readyz')).status).toBe(200);
     await call('GET', '/v2/deployments');
     const lines = (await kubectl('-n', BERTH_NAMESPACE, 'logs', 'deploy/berth')).trim().split('\n');

@@ -80,7 +80,7 @@ describe.skipIf(whySkipped() !== undefined)('an external image', () => {
   const logs = (container: string) => kubectl('-n', NAMESPACE, 'logs', pod.metadata.name, '-c', container);
   const second = (text: string, what: string) => Number(new RegExp(`${what} (\\d+)`).exec(text)?.[1]);
 
-  it('is READY and its revision DEPLOYED when its container runs and answers through the Service', async () => {
+  it('becomes READY with a DEPLOYED revision, and responds through the Service', async () => {
     console.log(`from POST to READY: ${seconds.toFixed(1)} s`);
     const revision = await call<{ status: string }>(
       'GET',
@@ -96,7 +96,7 @@ describe.skipIf(whySkipped() !== undefined)('an external image', () => {
     });
   });
 
-  it('starts init containers and native sidecars in order, the app after them, sidecars beside it', async () => {
+  it('starts init containers and native sidecars in order, then the app and its sidecars', async () => {
     expect(await logs('second')).toMatch(/^first\nproxy\npostgresql\nends \d+\n$/);
     const [first, proxy, last] = [await logs('first'), await logs('proxy'), await logs('second')];
     expect(second(first, 'begins')).toBeLessThan(second(first, 'ends'));
@@ -116,7 +116,7 @@ describe.skipIf(whySkipped() !== undefined)('an external image', () => {
     expect(await logs('reader')).toMatch(/^begins \d+\n$/);
   });
 
-  it('writes logs that are those of the program', async () => {
+  it('has the output of the program in its container logs', async () => {
     await http(await service(created.id), 'GET', '/not-there');
     const text = await logs('app');
     expect(text).toMatch(/ api version 1 starts\n/);
@@ -124,7 +124,7 @@ describe.skipIf(whySkipped() !== undefined)('an external image', () => {
     expect(text).toContain(' api GET /not-there\n');
   });
 
-  it('writes logs that the API of Berth tells too, by container and revision', async () => {
+  it('has logs that the API of Berth returns by container and revision', async () => {
     type Line = { pod: string; container: string; revision_id?: string; text: string };
     const asked = `/v2/deployments/${created.id}/logs?component=api`;
     const { resources } = await call<{ resources: Line[] }>('GET', asked);
@@ -140,14 +140,14 @@ describe.skipIf(whySkipped() !== undefined)('an external image', () => {
     expect(resources).toContainEqual(line('reader', /^begins \d+$/));
   });
 
-  it('runs what its tag was resolved to: the digest of the registry', async () => {
+  it('runs the digest to which its tag was resolved', async () => {
     const [status] = pod.status.containerStatuses?.filter(({ name }) => name === 'app') ?? [];
     const wanted = pod.spec.containers.find(({ name }) => name === 'app')?.image;
     expect(wanted).toMatch(/@sha256:[0-9a-f]{64}$/);
     expect(status?.imageID).toBe(wanted?.replace(/:[^:@/]*@/, '@'));
   });
 
-  it('is gone, with its containers, when it is deleted', async () => {
+  it('is removed with its pods, Secrets and volume when it is deleted', async () => {
     await call('DELETE', `/v2/deployments/${created.id}`);
     await waitFor(
       'its objects to be gone',

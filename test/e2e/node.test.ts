@@ -29,7 +29,7 @@ function machine(): Record<string, unknown> {
 
 describe.skipIf(whySkipped() !== undefined)('a real node', () => {
   it(
-    'runs containers from its registry, with a Service and its name; then nothing is left and nothing is changed',
+    'runs containers from its registry behind a Service, and leaves the machine unchanged after it stops',
     async () => {
       const before = machine();
       const node = await startRealNode({ log: () => undefined });
@@ -64,10 +64,10 @@ describe.skipIf(whySkipped() !== undefined)('a real node', () => {
     FIRST_TIME_MS,
   );
 
-  it('ends with the process that started it, even by kill -9: no process, mount, cgroup or folder stays', async () => {
+  it('leaves no process, mount, cgroup or folder when the process that started it is killed with SIGKILL', async () => {
     const child = fork(victim, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     const stateDir = await new Promise<string>((resolve, reject) => {
-      child.once('message', (told) => resolve(String(told)));
+      child.once('message', (message) => resolve(String(message)));
       child.once('exit', (code) => reject(new Error(`it ended with ${code}`)));
     });
     expect(leftovers(stateDir)).not.toEqual([]);

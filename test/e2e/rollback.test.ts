@@ -45,7 +45,7 @@ function ask(to: { host: string; port: number }): Traffic {
   return traffic;
 }
 
-describe.skipIf(whySkipped() !== undefined)('while it is asked all the time', () => {
+describe.skipIf(whySkipped() !== undefined)('a deployment that receives requests continuously', () => {
   let created: DeploymentAnswer;
   let traffic: Traffic;
   beforeAll(async () => {
@@ -95,7 +95,7 @@ describe.skipIf(whySkipped() !== undefined)('while it is asked all the time', ()
     );
   }
 
-  it('an image that crashes fails with what it said last, and the former pod serves on', async () => {
+  it('reports the crash when a new image crashes, and the former pod keeps serving', async () => {
     const { text, seconds } = await failed('crashes:1');
     console.log(`an image that crashes: DEPLOY_FAILED ${seconds.toFixed(1)} s after the PATCH`);
     expect(text).toMatch(/CrashLoop/);
@@ -103,7 +103,7 @@ describe.skipIf(whySkipped() !== undefined)('while it is asked all the time', ()
     expect(traffic.failures).toEqual([]);
   });
 
-  it('a tag that the registry does not have fails, and the former pod serves on', async () => {
+  it('reports the tag when the registry does not have it, and the former pod keeps serving', async () => {
     const { text, seconds } = await failed('shop:no-such-tag');
     console.log(`a tag that is not there: DEPLOY_FAILED ${seconds.toFixed(1)} s after the PATCH`);
     expect(text).toMatch(/ImagePullFailed|ImageNotFound|InvalidImageName/);
@@ -111,7 +111,7 @@ describe.skipIf(whySkipped() !== undefined)('while it is asked all the time', ()
     expect(traffic.failures).toEqual([]);
   });
 
-  it('a good one takes over without a request lost', async () => {
+  it('switches to a new image without a failed request', async () => {
     const began = Date.now();
     await patch('shop:2');
     await untilReady(created.id);

@@ -45,7 +45,7 @@ const apiKey = (client: Client) =>
   made(client, '/v2/api-keys', { name: uniqueName('key'), scopes: ['deployments:read'] });
 
 /** A listener whose lease is held, at epoch 1, by nobody who fuzzes. */
-async function heldListener(client: Client): Promise<string> {
+async function leasedListener(client: Client): Promise<string> {
   const id = await listener(client);
   const lease = { holder: 'held', version: '1', cluster_version: 'v1.36.0', rendering: null, epoch: null };
   await did(client, 'PUT', `/v2/listeners/${id}/lease`, lease);
@@ -68,7 +68,7 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
   await did(client, 'PUT', `/v2/deployments/${id}/tag-values`, { tag_value_ids: [value] });
   const deleted = await deployment(client);
   await did(client, 'DELETE', `/v2/deployments/${deleted.id}`);
-  const held = await heldListener(client);
+  const held = await leasedListener(client);
   const reader = await logRequest(api, { tenant_id: client.tenantId, deployment_id: id, listener_id: held });
   const spareKey = await tagKey(client);
   return {

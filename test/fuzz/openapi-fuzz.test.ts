@@ -64,7 +64,7 @@ async function operationsAt(url: string): Promise<string[]> {
   return operationsOf(document).map(({ method, path }) => `${method.toUpperCase()} ${path}`);
 }
 
-describe.skipIf(!python).each(MODES)('in %s mode', (hosting) => {
+describe.skipIf(!python).each(MODES)('the API in %s mode', (hosting) => {
   const succeeded = new Set<string>();
   let api: ApiFixture;
   let url: string;
@@ -98,7 +98,7 @@ describe.skipIf(!python).each(MODES)('in %s mode', (hosting) => {
   }
 
   test(
-    'requests of every operation succeed, and get what the document says',
+    'responds as its OpenAPI document states, and every operation succeeds at least once',
     async () => {
       const operations = await operationsAt(url);
       const missed = () =>

@@ -1,4 +1,4 @@
-/** README.md and docs/: who runs each block of commands, and whether what the pages name is there. */
+/** README.md and docs/: which test runs each block of commands, and whether the things that the pages name exist. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
@@ -9,7 +9,7 @@ import { serverCommand } from '../../src/cli/server-command.ts';
 import { clientSettings, SETTINGS } from '../../src/config/index.ts';
 import { allShellBlocks, pages, root, shellBlocks, textOf } from '../docs/pages.ts';
 
-/** What a test on one machine does not have. */
+/** Requirements that a test on one machine does not meet. */
 const NEEDS = ['a cluster', 'docker', 'npm and Go alone'];
 /** Variables of clients and tests, which are no settings of a role. */
 const OTHER_VARIABLES = ['BERTH_URL', 'BERTH_API_KEY', 'BERTH_TENANT_ID'];
@@ -26,7 +26,7 @@ function named(pattern: RegExp): { page: string; found: string; rest: string }[]
 }
 
 describe('a block of commands', () => {
-  test('is found by its language, or by what its lines begin with', () => {
+  test('is found by its language, or by the first word of a line', () => {
     const page = [
       '<!-- every block needs: a cluster -->',
       '```',
@@ -60,7 +60,7 @@ describe('a block of commands', () => {
   });
 
   test.each(blocks.map((block) => [`${block.page}:${block.line}`, block] as const))(
-    '%s is run by a test that is there, or says what it needs',
+    'names an existing test that runs it, or states what it needs: %s',
     (_, { marker, page }) => {
       if (marker === null) throw new Error('no comment says who runs it: see test/docs/pages.ts');
       if (marker.kind === 'needs') return expect(NEEDS).toContain(marker.what);
@@ -71,11 +71,11 @@ describe('a block of commands', () => {
   );
 });
 
-/** Pages whose deployments run on nodes that somebody has. */
+/** Pages whose deployments run on real nodes. */
 const NODE_PAGES = ['docs/install.md', 'docs/remote-listener.md'];
 
-describe('what the pages name is there', () => {
-  test('settings', () => {
+describe('the pages', () => {
+  test('name only settings that exist', () => {
     const names = [...Object.keys(SETTINGS), ...OTHER_VARIABLES];
     const sources = globSync(['test/**/*.ts', 'scripts/*.ts'], { cwd: root });
     const ofTests = (name: string) =>
@@ -87,7 +87,7 @@ describe('what the pages name is there', () => {
     expect(named(/\b(BERTH_[A-Z0-9_]+)/g).filter(({ found }) => !isThere(found))).toEqual([]);
   });
 
-  test('scripts of npm', () => {
+  test('name only npm scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const called = named(/\bnpm run (?:-s )?([a-z][a-z0-9-]*)/g);
     expect(called.length).toBeGreaterThan(5);
@@ -96,7 +96,7 @@ describe('what the pages name is there', () => {
     expect(own.filter(({ found }) => !(found in scripts))).toEqual([]);
   });
 
-  test('files and folders in backquotes', () => {
+  test('name only files and folders that exist', () => {
     const paths = named(new RegExp(`\`((?:${FOLDERS})/[^\`\\s]*)\``, 'g'));
     expect(paths.length).toBeGreaterThan(40);
     const isThere = (path: string) =>
@@ -106,7 +106,7 @@ describe('what the pages name is there', () => {
     expect(paths.filter(({ found }) => !isThere(found))).toEqual([]);
   });
 
-  test('what links lead to: the file, and the heading in it', () => {
+  test('link only to files and headings that exist', () => {
     const broken = named(/\]\((?!https?:)([^)\s#]*)(#[^)\s]*)?\)/g).filter(({ page, found, rest }) => {
       const target = found === '' ? page : join(dirname(page), found);
       if (!existsSync(join(root, target))) return true;
@@ -115,13 +115,13 @@ describe('what the pages name is there', () => {
     expect(broken).toEqual([]);
   });
 
-  test('images that the pages deploy in a real cluster: made of an app that meets the image contract', () => {
+  test('deploy only images of an app that meets the image contract in a real cluster', () => {
     const deployed = named(/"image_uri": "([^"]+)"/g).filter(({ page }) => NODE_PAGES.includes(page));
     expect(deployed.map(({ found }) => found)).toEqual(NODE_PAGES.map(() => 'REGISTRY/hello:1'));
     expect(textOf('docs/install.md')).toContain('-t REGISTRY/hello:1 test/e2e/app ');
   });
 
-  test('tests, by the words in quotes behind their path', () => {
+  test('quote only titles that exist in the test file', () => {
     const cited = named(/`(test\/[^`]+\.test\.ts)` "([^"]+)"/g);
     expect(cited.length).toBeGreaterThan(15);
     const missing = cited.filter(
@@ -135,13 +135,13 @@ describe('decisions', () => {
   const files = globSync('docs/decisions/[0-9]*.md', { cwd: root }).map((path) => basename(path));
   const numberOf = (file: string) => file.slice(0, 4);
 
-  test('have a number each, and no two the same', () => {
+  test('have unique numbers', () => {
     const numbers = files.map(numberOf).sort();
     expect(numbers.filter((number, index) => numbers[index + 1] === number)).toEqual([]);
     expect(numbers.filter((number) => !/^\d{4}$/.test(number))).toEqual([]);
   });
 
-  test('are all in the list, by number, under their own headings', () => {
+  test('are listed in docs/decisions/README.md with their numbers and headings', () => {
     const rows = textOf('docs/decisions/README.md').matchAll(/^\| \[(\d{4})\]\(([^)]+)\) \| (.+) \|$/gm);
     const listed = [...rows].map(([, number, file, title]) => `${file}: # ${number} ${title}`);
     const headings = files.sort().map((file) => {
@@ -217,7 +217,7 @@ function berthCommands(): { page: string; words: string[] }[] {
       ...text.replaceAll('\\\n', ' ').matchAll(new RegExp(`(?:^|[ (=])${program} ([a-z][^\\n|;)>]*)`, 'gm')),
     ].map(([, found = '']) => ({ page, found })),
   );
-  // Decisions tell of what was refused, too.
+  // Decisions also describe rejected commands.
   const today = [...inline, ...lines].filter(({ page }) => !page.startsWith('docs/decisions/'));
   return today.map(({ page, found }) => ({
     page,
@@ -266,12 +266,12 @@ async function problemOf(words: readonly string[]): Promise<string | null> {
   return unknown.length > 0 ? `${command} ${verb} has no ${unknown.join(', ')}` : null;
 }
 
-test('what is run in a pod is named as it is in the image, where there is JavaScript', () => {
+test('the pages name the JavaScript file of the image for commands in a pod', () => {
   const wrong = all.filter(({ text }) => text.includes('/app/src/main.ts')).map(({ page }) => page);
   expect(wrong).toEqual([]);
 });
 
-test('commands of berth exist, with the options that the pages give them', async () => {
+test('the pages name only berth commands and options that exist', async () => {
   const commands = berthCommands();
   expect(commands.length).toBeGreaterThan(30);
   const wrong: { page: string; command: string; problem: string }[] = [];

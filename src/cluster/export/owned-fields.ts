@@ -1,46 +1,22 @@
 import type { ManagedFieldsEntry } from '../kube/client/object.ts';
+import { isFields } from '../kube/compare/field-path.ts';
+import { hasKeys, isWhole, type ManagedFields, unionOf } from '../kube/compare/managed-fields.ts';
 
 /**
- * The part of an object that the given field managers set, read from its managedFields. The result is what these
- * managers applied, without defaults, status and the fields of other writers. Format: Kubernetes FieldsV1. `f:NAME` is
- * a member, `k:{…}` the list item with these keys, `v:…` a value of a set, and `.` the object itself. An empty object
- * stands for everything below it.
+ * The part of an object that the given field managers set, read from its managedFields. This is what they applied,
+ * without defaults, status and the fields of other writers.
  */
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Merges the fields of two managers. */
-function union(a: Fields, b: Fields): Fields {
-  const merged: Record<string, unknown> = { ...a };
-  for (const [key, beneath] of Object.entries(b)) {
-    const other = merged[key];
-    merged[key] = isObject(other) && isObject(beneath) ? union(other, beneath) : beneath;
-  }
-  return merged;
-}
-
-const isItself = (key: string) => key === '.';
-const isWhole = (fields: Fields) => Object.keys(fields).every(isItself) && Object.keys(fields).length === 0;
-
-/** Whether `k:{…}` names this list item. */
-function hasKeys(item: unknown, keys: Fields): boolean {
-  return isObject(item) && Object.entries(keys).every(([name, value]) => item[name] === value);
-}
-
-function itemsOf(list: readonly unknown[], fields: Fields): unknown[] {
+function itemsOf(list: readonly unknown[], fields: ManagedFields): unknown[] {
   const kept = Object.entries(fields).flatMap(([key, beneath]) => {
     if (key.startsWith('v:')) return list.filter((item) => JSON.stringify(item) === key.slice(2));
     if (!key.startsWith('k:')) return [];
-    const keys = JSON.parse(key.slice(2)) as Fields;
+    const keys = JSON.parse(key.slice(2)) as ManagedFields;
     return (
       list
         .filter((item) => hasKeys(item, keys))
-        // A key may have a default value, such as the protocol of a port. The key is kept, because it identifies the
-        // item.
-        .map((item) => ({ ...keys, ...(part(item, beneath as Fields) as object) }))
+        // A key may be a default value (a port's protocol). It is kept, because it identifies the item.
+        .map((item) => ({ ...keys, ...(part(item, beneath as ManagedFields) as object) }))
     );
   });
   return [...kept].sort((a, b) => positionOf(list, a) - positionOf(list, b));
@@ -49,24 +25,24 @@ function itemsOf(list: readonly unknown[], fields: Fields): unknown[] {
 /** Position in the list of the item that equals or contains `wanted`. */
 function positionOf(list: readonly unknown[], wanted: unknown): number {
   const found = list.findIndex((item) =>
-    isObject(item) && isObject(wanted)
+    isFields(item) && isFields(wanted)
       ? Object.entries(wanted).every(
-          ([name, value]) => isObject(value) || Array.isArray(value) || item[name] === value,
+          ([name, value]) => isFields(value) || Array.isArray(value) || item[name] === value,
         )
       : item === wanted,
   );
   return found < 0 ? list.length : found;
 }
 
-function part(value: unknown, fields: Fields): unknown {
+function part(value: unknown, fields: ManagedFields): unknown {
   if (isWhole(fields)) return value;
   if (Array.isArray(value)) return itemsOf(value, fields);
-  if (!isObject(value)) return value;
+  if (!isFields(value)) return value;
   return Object.fromEntries(
     Object.entries(fields).flatMap(([key, beneath]) => {
       const name = key.slice(2);
       if (!key.startsWith('f:') || value[name] === undefined) return [];
-      return [[name, part(value[name], beneath as Fields)]];
+      return [[name, part(value[name], beneath as ManagedFields)]];
     }),
   );
 }
@@ -81,7 +57,7 @@ export function ownedFields(
 ): Record<string, unknown> {
   const fields = (object.metadata.managedFields ?? [])
     .filter(({ manager, subresource }) => managers.includes(manager ?? '') && (subresource ?? '') === '')
-    .map(({ fieldsV1 }) => (fieldsV1 ?? {}) as Fields)
-    .reduce(union, {});
+    .map(({ fieldsV1 }) => (fieldsV1 ?? {}) as ManagedFields)
+    .reduce(unionOf, {});
   return isWhole(fields) ? {} : (part(object, fields) as Record<string, unknown>);
 }

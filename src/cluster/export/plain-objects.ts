@@ -1,7 +1,7 @@
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { FIELD_MANAGERS, LABELS } from '../../contract/resource/names.ts';
 import { compareText } from '../../domain/core/compare-text.ts';
-import { COMPONENTS } from '../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS } from '../../domain/resource-spec/components.ts';
 import { componentName } from '../../workloads/names.ts';
 import type { StoredTemplates } from '../../workloads/stored-templates.ts';
 import type { KubeObject, UntypedObject } from '../kube/client/object.ts';

@@ -1,6 +1,6 @@
 import { olderDefinition, upgradeDefinition } from '../../contract/crd/served-definition.ts';
 import type { WorkItem } from '../../contract/protocol/work-protocol.ts';
-import { MANAGED_DEPLOYMENT } from '../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../contract/resource/definition.ts';
 import type { Reason } from '../../domain/conditions/conditions.ts';
 import { isKubeError, type KubeError, unknownFields } from '../kube/client/errors.ts';
 import type { ResourceView } from './resource-view.ts';

@@ -7,6 +7,7 @@ import type { PodTemplates } from '../../workloads/desired-object.ts';
 import type { NamedSecret } from '../../workloads/objects/secret-sentinel.ts';
 import type { StoredImage } from '../../workloads/stored-templates.ts';
 import type { KubeObject, UntypedObject } from '../kube/client/object.ts';
+import type { ManagedFields } from '../kube/compare/managed-fields.ts';
 import type { KnownResponse } from './act/cluster-responses.ts';
 import type { ImageLookup } from './images/image-lookup.ts';
 
@@ -85,6 +86,8 @@ export type ObservedResource = ManagedDeployment & {
 export interface ChildObject extends UntypedObject {
   /** Field managers of `spec.replicas`, as `manager/operation`. managedFields itself is not cached. */
   replicasOwners?: readonly string[];
+  /** Fields that other field managers own; absent while `metadata.managedFields` is present, or without such fields. */
+  foreignFields?: ManagedFields;
 }
 
 export type ActiveRevision = NonNullable<ManagedDeploymentStatus['activeRevision']>;

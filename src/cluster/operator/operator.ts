@@ -22,7 +22,7 @@ import { followOptionalKinds } from './optional-kinds.ts';
 import { availableKinds, preflight } from './preflight.ts';
 import { createReconciler } from './reconcile.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
-import { IMPORTANT_EVENTS } from './rollout/transitions.ts';
+import { IMPORTANT_EVENTS } from './status/transitions.ts';
 
 /** `candidate`: another process leads. `syncing`: this process leads, and its caches are not filled yet. */
 export type OperatorState = 'starting' | 'candidate' | 'syncing' | 'leading' | 'stopped';

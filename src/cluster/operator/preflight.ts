@@ -5,7 +5,7 @@ import {
   SERVED_AT,
   upgradeDefinition,
 } from '../../contract/crd/served-definition.ts';
-import { MANAGED_DEPLOYMENT } from '../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../contract/resource/definition.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { type Clock, sleep } from '../kube/client/clock.ts';
 import { apiVersionOf } from '../kube/client/resources.ts';

@@ -10,6 +10,7 @@ import type { Remembered } from './memory.ts';
 import { suspectsOf, warningEventsDue } from './observe/warning-events.ts';
 import type { Observed } from './observed.ts';
 import type { ReconcileTime } from './reconcile-time.ts';
+import { failedBefore } from './rollout/target.ts';
 import { isPaused } from './status/conditions.ts';
 import { nextOverdue } from './status/deletion-holds.ts';
 
@@ -60,8 +61,20 @@ function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | u
   return stale ? staleOutcome() : undefined;
 }
 
-/** When to reconcile again if no event causes a reconcile before. */
-export function nextReconcile({
+/** When to reconcile again if no event comes first. */
+export function nextReconcile(reconciled: Reconciled): ReconcileOutcome {
+  return requeueForReferences(nextChange(reconciled), reconciled.remembered);
+}
+
+/** Requeues while references are forbidden: no watch event reports that their objects were created or deleted. */
+function requeueForReferences(outcome: ReconcileOutcome, { references }: Remembered): ReconcileOutcome {
+  const pauseMs = references?.pauseMs ?? null;
+  if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
+  const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, pauseMs) : pauseMs;
+  return { kind: 'requeue', afterMs };
+}
+
+function nextChange({
   observed,
   decision,
   acted,
@@ -88,7 +101,7 @@ export function nextReconcile({
         // requeue.
         verdict.kind === 'failed' && verdict.seen ? now : undefined,
         // A later change of the active revision is complete, and the desired revision has still failed.
-        verdict.kind === 'complete' && target.instead !== null ? now : undefined,
+        verdict.kind === 'complete' && failedBefore(target) !== null ? now : undefined,
         secretsCheckDue(observed, remembered, time),
         // Objects that only the former revision used can now be removed. The event of the operator's own status write
         // does not requeue.

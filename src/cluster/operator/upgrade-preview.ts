@@ -1,7 +1,7 @@
 /** Previews which workload templates an upgrade to this version changes. The preview only reads. */
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
-import { MANAGED_DEPLOYMENT } from '../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../contract/resource/definition.ts';
 import { LABELS } from '../../contract/resource/names.ts';
 import { asOfRevision } from '../../workloads/as-of-revision.ts';
 import { desiredObjects } from '../../workloads/desired-objects.ts';

@@ -1,10 +1,10 @@
 import { CONDITION_TYPES } from '../../domain/conditions/conditions.ts';
 import { IMAGE_ID_PATTERN, IMAGE_PATTERN, REPOSITORY_PATTERN } from '../../domain/kubernetes/image.ts';
 import { MAX_QUANTITY_LENGTH } from '../../domain/kubernetes/quantity.ts';
-import { COMPONENTS, RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS } from '../../domain/resource-spec/components.ts';
+import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
+import { MANAGED_DEPLOYMENT, MAX_APP_NAME } from '../resource/definition.ts';
 import {
-  MANAGED_DEPLOYMENT,
-  MAX_APP_NAME,
   managedDeploymentSpecSchema,
   managedDeploymentStatusSchema,
 } from '../resource/managed-deployment.ts';
@@ -289,8 +289,7 @@ const COLUMNS = [
     name: 'Restorable until',
     type: 'string',
     jsonPath: '.spec.deletion.restorableUntil',
-    description:
-      'While the deployment is being deleted: the end of the grace period, until which it can be restored.',
+    description: 'End of the grace period of a deletion. Until then, the deployment can be restored.',
     priority: 1,
   },
 ];

@@ -1,4 +1,4 @@
-import { MANAGED_DEPLOYMENT } from '../resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../resource/definition.ts';
 import { type Fields, missingFields } from './compatibility.ts';
 import { customResourceDefinition } from './crd.ts';
 

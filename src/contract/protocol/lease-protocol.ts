@@ -14,7 +14,7 @@ export const leaseRequestSchema = z.object({
     .array(dnsLabelSchema)
     .max(1000)
     .optional()
-    .describe('Namespaces that the listener may use. Absent: as registered.'),
+    .describe('Namespaces that the listener may use. Absent: the registered namespaces.'),
   epoch: z
     .int()
     .nullable()
@@ -26,14 +26,15 @@ export const leaseRequestSchema = z.object({
   cluster_reachable: z
     .boolean()
     .optional()
-    .describe('False: the cluster does not respond. Statuses become UNKNOWN.'),
+    .describe(
+      'False: the cluster does not answer. The hub then reports the statuses of its deployments as UNKNOWN.',
+    ),
   unreadable_namespaces: z
     .array(z.object({ namespace: dnsLabelSchema, message: z.string().max(1024) }))
     .max(1000)
     .optional()
     .describe(
-      'Namespaces that the listener currently cannot read, each with the cause. The listener serves the ' +
-        'other namespaces.',
+      'Namespaces that the listener cannot read now, each with the cause. The listener serves the other namespaces.',
     ),
   cluster_id: z
     .string()
@@ -56,13 +57,12 @@ export const leaseResponseSchema = z.object({
   epoch: z
     .int()
     .describe(
-      'Counter of lease holders. Every later call sends this epoch. A call with an older epoch gets 409.',
+      'Counter of lease holders. Every later call of the holder sends this epoch. A call with an older epoch gets 409.',
     ),
   ttl_seconds: z
     .number()
     .describe(
-      'Seconds after a renewal in which only the holder can use the lease. After this time, another process can take ' +
-        'the lease.',
+      'Seconds after a renewal in which only the holder can use the lease. After that, another process can take the lease.',
     ),
 });
 export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
@@ -70,7 +70,7 @@ export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
 /** `GET /v2/listeners/{id}/lease`: reads the lease without acquiring it, for `berth listener doctor`. */
 export const leaseStateSchema = z.object({
   hub_version: z.string().describe("The hub's version of Berth."),
-  epoch: z.int().describe('Counter of lease holders. 0: none yet.'),
+  epoch: z.int().describe('Counter of lease holders. 0: there was no holder yet.'),
   holder: z
     .string()
     .nullable()
@@ -81,10 +81,10 @@ export const leaseStateSchema = z.object({
   namespaces: z.array(z.string()).describe('Namespaces that deployments may use. Empty: any.'),
   used_namespaces: z
     .array(z.object({ namespace: z.string(), deployments: z.int() }))
-    .describe('Namespaces with deployments of the listener, except those of tenants; at most 1000.'),
+    .describe('Namespaces with deployments of the listener, except namespaces of tenants. At most 1000.'),
   rendering: renderConfigSchema
     .nullable()
-    .describe("The operator's rendering configuration as last reported; null: not reported yet."),
+    .describe("The operator's rendering configuration as last reported. null: not reported yet."),
   cluster_id: z
     .string()
     .nullable()

@@ -49,8 +49,7 @@ export const buildLogsResponseSchema = z.object({
   full: z
     .boolean()
     .describe(
-      'True: send no more lines of this attempt. The attempt has ended, the limit is reached, a later attempt has ' +
-        'started, or the hub does not know the revision.',
+      'True: send no more lines of this attempt. The reasons are that the attempt has ended, the limit is reached, a later attempt has started, or the hub does not know the revision.',
     ),
 });
 export type BuildLogsResponse = z.infer<typeof buildLogsResponseSchema>;
@@ -72,9 +71,7 @@ export const logRequestsQuerySchema = z.object({
     .max(1000)
     .default('')
     .describe(
-      `Optional query features that the listener supports, comma-separated: ${LOG_ABILITIES.join(', ')}. The hub ` +
-        `ignores unknown features. A reader that needs a feature waits for a poll that supports it, and gets an ` +
-        `error if no such poll arrives. Earlier hubs reject the parameter.`,
+      `Optional query features that the listener supports, comma-separated: ${LOG_ABILITIES.join(', ')}. The hub ignores unknown features. A reader that needs a feature waits for a poll that supports it, and gets an error if none arrives. Earlier hubs reject the parameter.`,
     ),
 });
 export const logRequestsResponseSchema = z.object({

@@ -1,16 +1,21 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
-import { culpritSchema } from '../../domain/conditions/failure-source.ts';
+import { failureSourceSchema } from '../../domain/conditions/failure-source.ts';
 import { dnsLabelSchema } from '../../domain/kubernetes/names.ts';
 import { buildStatusSchema } from '../resource/build.ts';
-import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from '../resource/managed-deployment-status.ts';
+import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from '../resource/definition.ts';
 
 /** Reports and inventories of listeners (part of the listener protocol, see work-protocol.ts). */
 
 const failure = {
   reason: z.string().max(64),
   message: z.string().max(4096),
-  culprit: culpritSchema.optional(),
+  failure_source: failureSourceSchema.optional(),
+  culprit: failureSourceSchema
+    .optional()
+    .describe(
+      'Deprecated: the name of failure_source in the previous version. Listeners send both, so that hubs of that version read it.',
+    ),
 };
 
 /** Maximum number of revisions in gone_env_revisions of a report. */
@@ -46,7 +51,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
     message: z.string().max(4096),
     retryable: z
       .boolean()
-      .describe('False: only a change of the deployment can help, and its revision has failed.'),
+      .describe('False: the revision has failed, and only a change of the deployment can help.'),
     waiting: z
       .boolean()
       .optional()
@@ -61,7 +66,9 @@ export const reportSchema = z.discriminatedUnion('kind', [
     name: z
       .string()
       .max(253)
-      .describe('Name of the custom resource. A report with another name than the stored name is ignored.'),
+      .describe(
+        'Name of the custom resource. The hub ignores a report with a name that differs from the stored one.',
+      ),
     namespace: z.string().max(63),
     observed_spec_generation: z.int(),
     conditions: z.array(conditionSchema).max(16),
@@ -78,7 +85,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
     build: buildStatusSchema
       .nullable()
       .optional()
-      .describe('The requested build. Absent or null: no build is requested.'),
+      .describe('The requested build. Absent or null: there is no build.'),
     images: z
       .array(revisionRef.extend({ image: z.string().max(1024) }))
       .max(4)
@@ -90,8 +97,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .nullable()
       .optional()
       .describe(
-        'A change of source_config on the active revision that failed and was rolled back. Absent or null: the last ' +
-          'change did not fail.',
+        'A change of source_config on the active revision that failed and was rolled back. Absent or null: the last such change did not fail.',
       ),
     symptoms: z
       .array(
@@ -105,8 +111,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .max(MAX_SYMPTOMS)
       .optional()
       .describe(
-        'Symptoms of running pods outside of a rollout. quiet: the symptom is currently not observed, but the ' +
-          'recovery is not certain. Absent: none.',
+        'Symptoms of running pods outside of a rollout. quiet: the symptom is not observed now, but the recovery is not certain. Absent: none.',
       ),
     volume_gi: z
       .int()
@@ -114,9 +119,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .nullable()
       .optional()
       .describe(
-        'Capacity of the volume of the database in Gi, rounded up. db_storage_gi can be lowered to this capacity. 0: ' +
-          'the volume does not exist yet. Earlier listeners send the capacity only while it differs from ' +
-          'db_storage_gi. Absent or null: the capacity does not differ, or is not known.',
+        'Capacity of the volume of the database in Gi, rounded up. db_storage_gi can be lowered to this capacity. 0: there is no volume yet. Listeners of earlier versions send this field only while it differs from db_storage_gi. Absent or null: the capacity does not differ from db_storage_gi, or is not known.',
       ),
   }),
   z.object({
@@ -131,14 +134,21 @@ export type ObservedReport = Extract<Report, { kind: 'observed' }>;
 export const MAX_REPORTS = 500;
 
 /**
- * Fields of reports that hubs of the previous version reject as unknown (later hubs ignore them, decision 0032). Empty this
- * list with the next version.
+ * Fields of reports, at any depth, that hubs of the previous version reject as unknown (later hubs ignore them, decision
+ * 0032). Empty this list with the next version.
  */
-const LATER_FIELDS: ReadonlySet<string> = new Set(['routes', 'work_version', 'symptoms', 'waiting']);
+const LATER_FIELDS: ReadonlySet<string> = new Set([
+  'routes',
+  'work_version',
+  'symptoms',
+  'waiting',
+  'failure_source',
+]);
 
 /** A report in the format of the previous version. */
 export function asBefore(report: Report): Report {
-  return Object.fromEntries(Object.entries(report).filter(([name]) => !LATER_FIELDS.has(name))) as Report;
+  const known = (name: string, value: unknown) => (LATER_FIELDS.has(name) ? undefined : value);
+  return JSON.parse(JSON.stringify(report, known)) as Report;
 }
 
 /**
@@ -208,6 +218,6 @@ export const inventoryResponseSchema = z.object({
   due: z.int().describe('Number of deployments that this inventory marked as due.'),
   unknown: z
     .array(z.string())
-    .describe('Ids that the hub does not know. Resources with these ids are not changed.'),
+    .describe('Ids that the hub does not know. The hub reports these ids and does not change the resources.'),
 });
 export type InventoryResponse = z.infer<typeof inventoryResponseSchema>;

@@ -24,8 +24,7 @@ export const applyWorkSchema = z.object({
     .int()
     .optional()
     .describe(
-      'Version of the item within its generation. The version changes with the content of the item. The listener ' +
-        'reports the version with `applied`.',
+      'Version of the item within its generation. The version changes with the content of the item. The listener reports this version in the report `applied`.',
     ),
   name: z.string().describe('metadata.name of the custom resource.'),
   namespace: z.string(),
@@ -36,7 +35,7 @@ export const applyWorkSchema = z.object({
     .strip()
     .optional()
     .describe(
-      'Effective quotas of the tenant. The ResourceQuota of the namespace is derived from these quotas. Absent: none.',
+      "Effective quotas of the tenant. The ResourceQuota of the tenant's namespace is derived from these quotas. Absent: none.",
     ),
   labels: z.record(z.string(), z.string()).describe('Labels of the custom resource.'),
   spec: managedDeploymentSpecSchema,
@@ -56,8 +55,7 @@ export const applyWorkSchema = z.object({
       }),
     )
     .describe(
-      'Environments of the desired and the active revision. The listener writes the environments before the custom ' +
-        'resource refers to them.',
+      'Environments of the desired and the active revision. The listener writes these Secrets before the custom resource refers to them.',
     ),
   stale_env_secrets: z
     .array(z.string())
@@ -68,16 +66,13 @@ export const applyWorkSchema = z.object({
     .array(z.int())
     .default([])
     .describe(
-      'Revisions whose environments are no longer needed. The listener deletes these environments if they exist, and ' +
-        'reports the revisions in gone_env_revisions. The hub repeats the revisions until the listener has reported ' +
-        'them.',
+      'Revisions whose environments are not needed any more. The listener deletes these environments if they exist, and reports the revisions in gone_env_revisions. The hub repeats each revision until the listener has reported it.',
     ),
   build_secret: z
     .object({ name: z.string(), revision_id: z.string(), data: z.record(z.string(), z.string()) })
     .optional()
     .describe(
-      'Credentials of the requested build (contract/resource/build.ts BUILD_SECRET_KEYS). The listener writes the ' +
-        'credentials to the namespace of builds before the custom resource refers to them.',
+      'Credentials of the requested build (contract/resource/build.ts BUILD_SECRET_KEYS). The listener writes the credentials to the namespace of builds before the custom resource refers to them.',
     ),
   pull_secret: z
     .object({ name: z.string(), docker_config: z.string() })
@@ -100,7 +95,9 @@ export const purgeWorkSchema = z.object({
   keep_workloads: z
     .boolean()
     .optional()
-    .describe('True: delete only the custom resource. The workload objects remain, without an owner.'),
+    .describe(
+      'True: delete only the custom resource. The objects that the custom resource owns stay, without an owner.',
+    ),
 });
 export const workItemSchema = z.discriminatedUnion('kind', [applyWorkSchema, purgeWorkSchema]);
 export type ApplyWork = z.infer<typeof applyWorkSchema>;
@@ -125,7 +122,7 @@ export const workQuerySchema = z.object({
     .default('false')
     .transform((text) => text === 'true')
     .describe(
-      'True: a response was lost. Items that were handed out and not reported are due again at once.',
+      'true: the listener lost the response to an earlier call. Items that were handed out and not reported are due again at once.',
     ),
 });
 export const workResponseSchema = z.object({ items: z.array(workItemSchema) });

@@ -1,6 +1,7 @@
 import type { Deployment, Revision } from '../../domain/deployment/deployment.ts';
 import { TRACING_ENV_NAMES } from '../../domain/deployment/reserved.ts';
 import { isOfRepository } from '../../domain/net/image-reference.ts';
+import { COMPONENT_FIELDS, COMPONENTS, type Component } from '../../domain/resource-spec/components.ts';
 import {
   effectiveSpec,
   hasComponent,
@@ -9,17 +10,9 @@ import {
 } from '../../domain/resource-spec/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../../domain/resource-spec/effective-spec-schema.ts';
 import { exporterVariables } from '../../domain/resource-spec/exporter-variables.ts';
-import {
-  COMPONENT_FIELDS,
-  COMPONENTS,
-  type Component,
-  milliCpu,
-} from '../../domain/resource-spec/resource-spec.ts';
-import {
-  MANAGED_DEPLOYMENT,
-  type ManagedDeployment,
-  type ManagedDeploymentSpec,
-} from '../resource/managed-deployment.ts';
+import { milliCpu } from '../../domain/resource-spec/resource-spec.ts';
+import { MANAGED_DEPLOYMENT } from '../resource/definition.ts';
+import type { ManagedDeployment, ManagedDeploymentSpec } from '../resource/managed-deployment.ts';
 import { envSecretName, LABELS, MANAGED_BY, pullSecretName } from '../resource/names.ts';
 import { type BuildInput, toBuildSpec } from './build-to-resource.ts';
 

@@ -21,7 +21,7 @@ export const buildSpecSchema = z
     repoUrl: anyRepositoryUrlSchema.describe('https URL of the repository.'),
     ref: text(255)
       .optional()
-      .describe("Branch, refs/tags/NAME or commit; absent: the repository's default branch."),
+      .describe('Branch, refs/tags/NAME or commit. Absent: the default branch of the repository.'),
     commit: commitShaSchema
       .optional()
       .describe(
@@ -39,7 +39,7 @@ export const buildSpecSchema = z
       'Secret with the credentials for git host and registry, in the namespace of builds.',
     ),
   })
-  .describe('The requested build. Absent when the build has succeeded, or when no build is needed.');
+  .describe('The requested build. Absent if the build has succeeded, or if there is nothing to build.');
 export type BuildSpec = z.infer<typeof buildSpecSchema>;
 
 /**
@@ -100,9 +100,11 @@ export const buildStatusSchema = z
       .int()
       .min(1)
       .optional()
-      .describe('Number of the attempt. Failures that the source does not cause are retried a few times.'),
-    job: z.string().max(253).optional().describe('Name of the Job of the build, in the namespace of builds.'),
-    startedAt: z.string().max(40).optional().describe('When the Job began.'),
+      .describe(
+        'Number of the attempt. Failures that the source does not cause are retried up to three attempts in all.',
+      ),
+    job: z.string().max(253).optional().describe("Name of the build's Job in the namespace of builds."),
+    startedAt: z.string().max(40).optional().describe('Start time of the Job.'),
     finishedAt: z.string().max(40).optional().describe('Time of the final status.'),
     image: text(1024).optional().describe('The built image, pinned to its digest.'),
     commit: commitShaSchema.optional(),

@@ -39,8 +39,7 @@ const scaleSchema = z
       .min(0)
       .max(1000)
       .describe(
-        'Maximum number of pods. If max is above min, the component is autoscaled. 0 switches the component ' +
-          'off.',
+        'Maximum number of pods. Above min, the component is autoscaled. 0 switches the component off.',
       ),
   })
   .describe('Number of pods.');
@@ -62,8 +61,7 @@ export const databaseSchema = z
     storage: quantitySchema
       .default('10Gi')
       .describe(
-        'Size of the volume. The size can be raised. The size can also be lowered to the capacity of the volume, ' +
-          'which cancels an expansion that was rejected or is not finished.',
+        'Size of the volume. The size can be raised. The size can also be lowered to the capacity of the volume. This cancels an expansion that was rejected or is not finished.',
       ),
     maxConnections: z.int().min(1).max(100_000).default(100).describe("PostgreSQL's max_connections."),
     poolSize: z.int().min(1).max(10_000).default(5).describe('DATABASE_POOL_SIZE of each pod.'),
@@ -74,8 +72,7 @@ export const databaseSchema = z
       .enum(['Retain', 'Delete'])
       .default('Retain')
       .describe(
-        'Whether volume and credentials are kept or deleted with this resource. With a deploymentId, volume and ' +
-          'credentials are always retained, and the hub deletes them.',
+        'Whether volume and credentials are kept or deleted with this resource. In a resource with a deploymentId, the policy has no effect: volume and credentials are retained until the hub deletes them.',
       ),
   })
   .describe('The PostgreSQL database of the deployment.');
@@ -113,7 +110,7 @@ export const podTemplateSchema = z
       .max(RESOURCE_LIMITS.imagePullSecrets + 1)
       .optional()
       .describe(
-        'Secrets with which the images are pulled: the requested Secrets, and the Secret of the platform.',
+        'Secrets with which the images are pulled: the requested Secrets, and the pull Secret of the platform.',
       ),
     volumes: z.array(volumeSchema).max(64).optional().describe('Volumes of the app pods.'),
     volumeMounts: z.array(volumeMountSchema).max(128).optional().describe('Mounts of the app container.'),
@@ -135,14 +132,15 @@ export const tracingSchema = z
       .array(z.enum(TRACING_ENV_NAMES))
       .max(TRACING_ENV_NAMES.length)
       .optional()
-      .describe('OpenTelemetry variables in the env Secret, which override the variables of the platform.'),
+      .describe(
+        'OpenTelemetry variables in the env Secret. These variables override the variables of the platform.',
+      ),
     exporterVariables: z
       .array(z.string().max(253).regex(EXPORTER_VARIABLE))
       .max(MAX_EXPORTER_VARIABLES)
       .optional()
       .describe(
-        'Other variables in the env Secret that set the target of telemetry: endpoints, proxies, certificates. The ' +
-          'list ensures that the headers of the platform are not sent to an endpoint of the tenant.',
+        'Other variables in the env Secret that set the target of telemetry: endpoints, proxies, certificates. If such variables are set, Berth does not send the headers of the platform to the endpoint of the tenant.',
       ),
   })
   .describe('Tracing.');

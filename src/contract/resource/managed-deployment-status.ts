@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
-import { culpritSchema } from '../../domain/conditions/failure-source.ts';
+import { failureSourceSchema } from '../../domain/conditions/failure-source.ts';
 import { buildStatusSchema } from './build.ts';
+import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from './definition.ts';
 import { imageString } from './managed-deployment-parts.ts';
-
-/** Maximum number of hosts in a status. Berth creates at most two route objects with one host each. */
-export const MAX_ROUTE_HOSTS = 64;
 
 /** Last observed pod counts of a component, without terminating pods. */
 export const componentStatusSchema = z.strictObject({
@@ -22,11 +20,20 @@ const statusRevision = {
   number: z.int().describe('Number of the revision.'),
 };
 
+/**
+ * An operator of the previous version writes this name, and does not start if the definition lacks it (decision 0032).
+ * Without the name, the API server would also remove the field from stored resources when it reads them.
+ */
+const formerFailureSource = failureSourceSchema
+  .optional()
+  .describe('Deprecated: the name of failureSource in earlier versions. Read, but not written.');
+
 const failureSchema = z.strictObject({
   ...statusRevision,
   reason: z.string().max(64).describe('Reason, as one word.'),
   message: z.string().max(4096).describe('Message that names the source of the failure.'),
-  culprit: culpritSchema.optional().describe('Source of the failure.'),
+  failureSource: failureSourceSchema.optional().describe('Source of the failure.'),
+  culprit: formerFailureSource,
   templates: z
     .string()
     .max(253)
@@ -38,34 +45,30 @@ const failureSchema = z.strictObject({
     .max(64)
     .optional()
     .describe(
-      'Hash of the inputs of the pod templates of the revision. Different inputs mean a later change.',
+      "Hash of the inputs of the revision's pod templates. If the current inputs have another hash, a later change has been made.",
     ),
   serving: z
     .string()
     .max(253)
     .optional()
     .describe(
-      'ControllerRevision that was active when the revision failed. A different active ControllerRevision ' +
-        'means a later change.',
+      'ControllerRevision that was active when the revision failed. If another one is active now, a later change has been made.',
     ),
 });
-
-/** Maximum number of symptoms in a status. */
-export const MAX_SYMPTOMS = 16;
 
 const symptomSchema = z.strictObject({
   component: z.string().max(32).describe('api, queue, orchestrator, executor, database or cache.'),
   reason: z.string().max(64).describe('Reason, as one word.'),
   message: z.string().max(4096).describe('Message that names the source of the symptom.'),
-  culprit: culpritSchema.optional().describe('Source of the symptom.'),
+  failureSource: failureSourceSchema.optional().describe('Source of the symptom.'),
+  culprit: formerFailureSource,
   since: z.string().max(40).describe('When the symptom was first observed.'),
   quietSince: z
     .string()
     .max(40)
     .optional()
     .describe(
-      'Time since which the symptom is no longer observed, while the recovery of the component is not certain. ' +
-        'Absent: the symptom is currently observed.',
+      'Time of the last observation, while the recovery of the component is not certain. Absent: the symptom is observed now.',
     ),
 });
 export type RecordedSymptom = z.infer<typeof symptomSchema>;
@@ -86,11 +89,14 @@ export const managedDeploymentStatusSchema = z
       .max(32)
       .optional()
       .describe(
-        'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY. UNKNOWN while the operator does not manage the ' +
-          'deployment.',
+        'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY. UNKNOWN while the operator does not manage the resource.',
       ),
-    suspended: z.boolean().optional().describe('True: the operator observed that no pods run.'),
-    conditions: z.array(conditionSchema).max(16).optional().describe('Conditions: the state in detail.'),
+    suspended: z.boolean().optional().describe('True: no pods were observed to run.'),
+    conditions: z
+      .array(conditionSchema)
+      .max(16)
+      .optional()
+      .describe('Conditions that describe the state in detail.'),
     activeRevision: z
       .strictObject({
         ...statusRevision,
@@ -106,33 +112,29 @@ export const managedDeploymentStatusSchema = z
           )
           .optional()
           .describe(
-            'Number of pods of each component when it last ran as desired. A rollback returns to these numbers of ' +
-              'pods.',
+            'Number of pods of each component when the revision last ran as desired. A rollback returns to these numbers.',
           ),
       })
       .optional()
       .describe(
-        'The active revision. The active revision changes only when every component was observed to run the new ' +
-          'revision.',
+        'The active revision. The active revision changes only when every component was observed to run the new revision.',
       ),
     failedRevision: failureSchema
       .optional()
       .describe(
-        'The last revision that failed, until a newer revision is active. If a change in place failed, the failed ' +
-          'revision is the active revision.',
+        'The last revision that failed, until a newer one is active. If a change in place failed, this is the active revision.',
       ),
     failedChange: failureSchema
       .optional()
       .describe(
-        'While failedRevision is desired: a later in-place change of the active revision that failed and was rolled back.',
+        'A later in-place change of the active revision that failed and was rolled back. Present only while failedRevision is the desired revision.',
       ),
     symptoms: z
       .array(symptomSchema)
       .max(MAX_SYMPTOMS)
       .optional()
       .describe(
-        'Symptoms of running pods outside of rollouts, with one entry for each component and reason. Symptoms ' +
-          'outside of rollouts do not fail a revision.',
+        'Symptoms of running pods outside of rollouts, with one entry for each component and reason. Symptoms do not fail a revision.',
       ),
     rollout: z
       .strictObject({
@@ -141,28 +143,23 @@ export const managedDeploymentStatusSchema = z
         startedAt: z
           .string()
           .max(40)
-          .describe(
-            'Start of the rollout and of its deadline. Further changes during the rollout do not change this ' +
-              'time.',
-          ),
+          .describe('Start of the rollout and of its deadline. Further changes do not move this time.'),
         templatesAt: z
           .string()
           .max(40)
           .optional()
-          .describe(
-            'When the current templates replaced other templates of the same rollout. Absent: never.',
-          ),
+          .describe('Time when these templates replaced other templates of the same rollout. Absent: never.'),
       })
       .optional()
       .describe('The current rollout.'),
     awaiting: z
       .strictObject({
         ...statusRevision,
-        since: z.string().max(40).describe('Start of the wait, and of its deadline.'),
+        since: z.string().max(40).describe('Start of the wait, and of the deadline of the wait.'),
       })
       .optional()
       .describe(
-        'The revision that waits for its own database or cache, which the active revision does not use.',
+        'The revision that waits for a new database or cache, which the active revision does not use.',
       ),
     image: z
       .strictObject({
@@ -183,16 +180,14 @@ export const managedDeploymentStatusSchema = z
           .max(64)
           .optional()
           .describe(
-            'Capacity of the volume, to which spec.database.storage can be lowered. 0: the volume does not exist ' +
-              'yet. Absent: the capacity is not known, and spec.database.storage can be lowered to the requested size.',
+            'Capacity of the volume, and the lower limit for spec.database.storage. 0: there is no volume yet. Absent: not known, and spec.database.storage can be lowered to the requested size.',
           ),
         former: z
           .string()
           .max(64)
           .optional()
           .describe(
-            'The last value of spec.database.storage below the capacity, which the storage system has rounded up. ' +
-              'This value is accepted again until the volume has grown.',
+            'The last spec.database.storage below the capacity, which the storage system has rounded up. This size is accepted again until the volume has grown.',
           ),
       })
       .optional()
@@ -210,14 +205,14 @@ export const managedDeploymentStatusSchema = z
       .array(
         z.strictObject({
           object: z.string().max(320).describe('Kind and name of the object.'),
-          hash: z.string().max(16).describe('Hash of the applied object and of the stored object.'),
+          hash: z.string().max(16).describe('Hash of the applied object and the stored object.'),
           fields: z.string().max(1024).describe('The fields that differ, with their values.'),
         }),
       )
       .max(64)
       .optional()
       .describe(
-        'Safe changes of an admission policy or webhook to fields that Berth writes. The pods still run the revision, so Berth does not revert them.',
+        'Safe changes of an admission policy or webhook to fields that Berth writes. The pods still run the revision, so Berth does not revert these changes.',
       ),
     components: z.array(componentStatusSchema).max(4).optional().describe('Pod counts of each component.'),
     url: z.string().max(2048).optional().describe('URL of the app, when the route exists.'),
@@ -235,8 +230,7 @@ export const managedDeploymentStatusSchema = z
       })
       .optional()
       .describe(
-        'Hosts that may still route to the deployment. A host that is not in this list is available to other ' +
-          'deployments.',
+        'Hosts that may still route to the deployment. A host that is not in this list is available to other deployments.',
       ),
   })
   .describe('Observed state.');

@@ -1,3 +1,4 @@
+import type { MANAGED_DEPLOYMENT } from './definition.ts';
 import type { ManagedDeploymentSpec } from './managed-deployment-spec.ts';
 import type { ManagedDeploymentStatus } from './managed-deployment-status.ts';
 
@@ -6,28 +7,10 @@ export { type ManagedDeploymentSpec, managedDeploymentSpecSchema } from './manag
 export {
   type ComponentStatus,
   componentStatusSchema,
-  MAX_SYMPTOMS,
   type ManagedDeploymentStatus,
   managedDeploymentStatusSchema,
   type RecordedSymptom,
 } from './managed-deployment-status.ts';
-
-/** API coordinates of the custom resource, the contract between control plane and data plane. */
-export const MANAGED_DEPLOYMENT = {
-  group: 'berth.dev',
-  version: 'v1alpha1',
-  apiVersion: 'berth.dev/v1alpha1',
-  kind: 'ManagedDeployment',
-  plural: 'manageddeployments',
-  singular: 'manageddeployment',
-  shortName: 'mdep',
-} as const;
-
-/**
- * Maximum length of metadata.name. With the longest suffix (`-orchestrator`), the name still fits into a label value
- * (63 characters).
- */
-export const MAX_APP_NAME = 49;
 
 /** The fields of object metadata that Berth reads. */
 export interface ResourceMetadata {

@@ -41,8 +41,10 @@ function stepOf(revision: RevisionFacts, build: BuildReport): Step[] {
     }
     case 'Failed': {
       const reason = buildFailureReason(build.reason ?? '');
-      const culprit = step === undefined ? {} : { culprit: { container: step } };
-      return [{ revision, to: 'BUILD_FAILED', reason, message: message ?? 'its build failed.', ...culprit }];
+      const failureSource = step === undefined ? {} : { failureSource: { container: step } };
+      return [
+        { revision, to: 'BUILD_FAILED', reason, message: message ?? 'its build failed.', ...failureSource },
+      ];
     }
   }
 }

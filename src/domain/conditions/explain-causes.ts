@@ -12,7 +12,7 @@ import {
   STATUS_WORDS,
   timeOf,
 } from './explain-facts.ts';
-import { culpritCause, inPlaceCause, symptomCauses } from './explain-failure-source.ts';
+import { failureSourceCause, inPlaceCause, symptomCauses } from './explain-failure-source.ts';
 import { listenerCause } from './explain-listener.ts';
 import { remedyOf } from './remedies.ts';
 
@@ -249,7 +249,7 @@ function liveCauses(facts: ExplainFacts): Cause[] {
     ...conditionCauses(facts, listener.length === 0),
     ...inPlaceCause(facts, listener.length === 0),
     ...symptomCauses(facts, listener.length === 0),
-    ...culpritCause(facts),
+    ...failureSourceCause(facts),
     ...workBlockedCause(facts),
   ];
 }
@@ -262,7 +262,7 @@ export function causesOf(facts: ExplainFacts): Cause[] {
     case 'CREATE_FAILED':
     case 'BUILD_FAILED':
     case 'DEPLOY_FAILED':
-      return [first, ...culpritCause(facts)];
+      return [first, ...failureSourceCause(facts)];
     case 'SKIPPED':
       return [first, ...successorCause(facts, 'Superseded')];
     case 'INTERRUPTED':

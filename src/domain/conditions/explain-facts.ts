@@ -1,7 +1,7 @@
 import type { Observation } from '../deployment/deployment.ts';
 import type { ListenerStatus, RevisionStatus } from '../revision/states.ts';
 import type { Condition, Reason } from './conditions.ts';
-import type { Culprit, ReportedFailure } from './failure-source.ts';
+import type { FailureSource, ReportedFailure } from './failure-source.ts';
 import type { Remedy } from './remedies.ts';
 import type { ReportedSymptom } from './symptoms.ts';
 
@@ -28,7 +28,7 @@ export interface ExplainFacts {
   readonly revision: RevisionName & {
     readonly reason: string | null;
     readonly message: string | null;
-    readonly culprit: Culprit | null;
+    readonly failureSource: FailureSource | null;
     readonly updatedAt: Date;
   };
   readonly deployment: {
@@ -72,7 +72,7 @@ export interface ExplainFacts {
 }
 
 /** The object that a cause is about. */
-export interface CauseObject extends Culprit {
+export interface CauseObject extends FailureSource {
   readonly id?: string;
 }
 

@@ -1,10 +1,7 @@
 import { z } from 'zod';
 
-/**
- * The source of a failed rollout, as specific as possible. The source is part of the status of the custom resource and
- * of reports.
- */
-export const culpritSchema = z.object({
+/** The source of a failed rollout, as specific as possible. Part of the status of the custom resource and of reports. */
+export const failureSourceSchema = z.object({
   component: z
     .string()
     .max(63)
@@ -29,7 +26,7 @@ export const culpritSchema = z.object({
     .optional()
     .describe('Details from the cluster: the last termination message, or the text of the event.'),
 });
-export type Culprit = z.infer<typeof culpritSchema>;
+export type FailureSource = z.infer<typeof failureSourceSchema>;
 
 /** A failure as the operator reports it. */
 export interface ReportedFailure {
@@ -38,5 +35,5 @@ export interface ReportedFailure {
   /** A sentence that begins with the source of the failure. */
   readonly message: string;
   /** Absent: not known. */
-  readonly culprit?: Culprit | undefined;
+  readonly failureSource?: FailureSource | undefined;
 }

@@ -1,6 +1,6 @@
 import { APP_CONTAINER_NAME } from '../deployment/reserved.ts';
-import { COMPONENT_FIELDS, COMPONENTS, type Component } from '../resource-spec/resource-spec.ts';
-import type { Culprit } from './failure-source.ts';
+import { COMPONENT_FIELDS, COMPONENTS, type Component } from '../resource-spec/components.ts';
+import type { FailureSource } from './failure-source.ts';
 import { AGAIN, type Remedy, remedyOf } from './remedies.ts';
 import { CAUSES_OF_REASONS } from './remedy-causes.ts';
 
@@ -17,7 +17,7 @@ export interface Problem {
   readonly field?: string | undefined;
   /** The affected container. Absent: the message may name the container. */
   readonly container?: string | undefined;
-  readonly containerKind?: Culprit['container_kind'] | undefined;
+  readonly containerKind?: FailureSource['container_kind'] | undefined;
 }
 
 const SPEC = 'source_config.resource_spec';

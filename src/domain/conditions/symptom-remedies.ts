@@ -117,15 +117,15 @@ const SERVICE_FIELDS: Readonly<Record<string, string>> = { database: 'db', cache
 
 /** The remedy of a symptom of running pods. null for a reason outside the closed list. */
 export function symptomRemedyOf(
-  symptom: Pick<ReportedSymptom, 'component' | 'reason' | 'message' | 'culprit'>,
+  symptom: Pick<ReportedSymptom, 'component' | 'reason' | 'message' | 'failureSource'>,
 ): Remedy | null {
-  const { component, reason, message, culprit } = symptom;
+  const { component, reason, message, failureSource } = symptom;
   if (reason === ('NodeLost' satisfies Reason)) return { kind: 'act', text: NODE_LOST };
   const field = SERVICE_FIELDS[component];
   const isOutOfMemory = reason === ('CrashLoop' satisfies Reason) && message.includes('OOMKilled');
   if (isOutOfMemory) {
     if (field !== undefined) return { kind: 'act', text: SERVICE_OUT_OF_MEMORY(field) };
-    const { container, container_kind: containerKind } = culprit ?? {};
+    const { container, container_kind: containerKind } = failureSource ?? {};
     const limit = memoryLimitField({ reason, message, component, container, containerKind });
     return { kind: 'act', text: OUT_OF_MEMORY(limit) };
   }

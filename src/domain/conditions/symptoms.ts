@@ -1,4 +1,4 @@
-import type { Culprit } from './failure-source.ts';
+import type { FailureSource } from './failure-source.ts';
 
 /** A symptom of running pods outside of a rollout, as the operator reports it. A symptom does not fail a revision. */
 export interface ReportedSymptom {
@@ -9,8 +9,8 @@ export interface ReportedSymptom {
   /** A sentence that begins with the component and names the source. */
   readonly message: string;
   /** Absent: not known. */
-  readonly culprit?: Culprit | undefined;
-  /** When the symptom was first observed. */
+  readonly failureSource?: FailureSource | undefined;
+  /** When it was first observed. */
   readonly since: string;
   /** Whether the symptom is not observed now, while the recovery of the component is not certain. */
   readonly quiet?: boolean | undefined;

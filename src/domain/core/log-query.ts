@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { COMPONENTS } from '../resource-spec/resource-spec.ts';
+import { COMPONENTS } from '../resource-spec/components.ts';
 
 /** Sources of logs: the components of the app, and the data services that Berth runs. */
 export const LOGGED_COMPONENTS = [...COMPONENTS, 'database', 'cache'] as const;
@@ -10,22 +10,15 @@ export const logQuerySchema = z.strictObject({
   component: z
     .enum(LOGGED_COMPONENTS)
     .optional()
-    .describe('Return only lines of this component. Absent: lines of all components.'),
+    .describe('Return only logs of this component. Absent: all components.'),
   revision_id: z
     .uuid()
     .optional()
-    .describe('Return only lines of pods of this revision. Absent: lines of all revisions.'),
+    .describe('Return only logs of pods of this revision. Absent: all revisions.'),
   since: z.string().max(40).optional().describe('Return only lines from this time or later, ISO 8601.'),
-  limit: z
-    .int()
-    .min(1)
-    .max(10_000)
-    .describe('Maximum number of lines of each container. The newest lines are returned.'),
-  follow: z.boolean().describe('True: continue with new lines as they are written.'),
-  previous: z
-    .boolean()
-    .optional()
-    .describe('True: return the logs of the previous instance of restarted containers.'),
+  limit: z.int().min(1).max(10_000).describe('Maximum number of lines of each container, the newest ones.'),
+  follow: z.boolean().describe('True: continue with new lines.'),
+  previous: z.boolean().optional().describe('True: logs of the previous instance of restarted containers.'),
 });
 export type LogQuery = z.infer<typeof logQuerySchema>;
 

@@ -62,4 +62,4 @@ export const nameSchema = z.preprocess(
 
 /** Sentence for descriptions of fields. */
 export const NAME_FORM =
-  'Leading and trailing spaces are removed, and the name is stored in the Unicode form NFC.';
+  'Spaces around the name are dropped, and the name is stored in the Unicode form NFC.';

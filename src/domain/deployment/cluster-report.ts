@@ -1,6 +1,6 @@
 import type { BuildPhase, BuildStep, RevisionBuild } from '../builds/build.ts';
 import type { Condition, Reason } from '../conditions/conditions.ts';
-import type { Culprit, ReportedFailure } from '../conditions/failure-source.ts';
+import type { FailureSource, ReportedFailure } from '../conditions/failure-source.ts';
 import type { ReportedSymptom } from '../conditions/symptoms.ts';
 import type { RevisionStatus } from '../revision/states.ts';
 import type { Observation } from './deployment.ts';
@@ -162,9 +162,9 @@ export interface OutcomeMove {
   readonly to: RevisionStatus;
   readonly reason: Reason;
   readonly message: string;
-  /** Source of the failure of the revision. Absent: the revision did not fail, or the source is not known. */
-  readonly culprit?: Culprit | undefined;
-  /** Result of the build of the revision. Absent: no build ended. */
+  /** Source of its failure. Absent: it did not fail, or the source is not known. */
+  readonly failureSource?: FailureSource | undefined;
+  /** Result of its build. Absent: no build ended. */
   readonly built?: BuiltImage | undefined;
 }
 

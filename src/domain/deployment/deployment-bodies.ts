@@ -43,9 +43,7 @@ const listenerConfigSchema = z
     cluster_namespace: dnsLabelSchema
       .nullish()
       .describe(
-        "Namespace in the listener's cluster. The namespace must be in the listener's list. Default: the first " +
-          'namespace of the ' +
-          'list.',
+        "Namespace in the listener's cluster. The namespace must be in the listener's list. Default: the first namespace of the list.",
       ),
   })
   .describe("Location of the deployment in the listener's cluster.");
@@ -63,17 +61,17 @@ export const sourceConfigBodySchema = z
     custom_url: appUrlSchema.nullish().describe('https URL of the app. Set by the server for git_host.'),
     resource_spec: resourceSpecInputSchema
       .nullish()
-      .describe('Sizes and placement. Unset fields have their default values (see effective_resource_spec).'),
+      .describe('Sizes and placement. Unset fields have their default (see effective_resource_spec).'),
     listener_id: uuidSchema
       .nullish()
-      .describe("Listener of the deployment. Default: the platform's own listener."),
+      .describe('Listener to deploy through. Default: the listener of the platform.'),
     listener_config: listenerConfigSchema.nullish(),
     install_command: commandSchema
       .nullish()
       .describe('Command that installs the dependencies of the build. git_host only.'),
     build_command: commandSchema.nullish().describe('Command that builds the app. git_host only.'),
   })
-  .describe('Configuration that changes without a new revision, or cannot change.');
+  .describe('Configuration whose fields change without a new revision, or cannot change.');
 export type SourceConfigBody = z.infer<typeof sourceConfigBodySchema>;
 
 const revisionConfigShape = {
@@ -95,7 +93,7 @@ const createRevisionConfigSchema = z
     repo_commit_sha: z
       .null({ error: 'must not be set: only the server sets it' })
       .optional()
-      .describe('Set by the server. You can send null.'),
+      .describe('Set by the server. A request can only send null.'),
   })
   .describe('Configuration whose change creates a new revision.');
 
@@ -106,7 +104,7 @@ const patchRevisionConfigSchema = z
       .string()
       .max(64)
       .nullish()
-      .describe('Set by the server. You can send null or the current value.'),
+      .describe('Set by the server. A request can send null or the current value.'),
   })
   .describe('Configuration whose change creates a new revision.');
 
@@ -145,7 +143,7 @@ export const secretsBodySchema = z
       .strictObject({
         name: secretNameSchema.describe('Name of the environment variable.'),
         value: secretValueSchema.describe(
-          'Value of the variable. In a PATCH, the mask keeps the stored value.',
+          'Value of the variable. If a PATCH sends the mask (**********), the stored value stays.',
         ),
       })
       .describe('An environment variable of the app container.'),
@@ -161,7 +159,9 @@ export const secretsBodySchema = z
       });
     }
   })
-  .describe('The complete list of secrets. Secrets become environment variables of the app container.');
+  .describe(
+    'The complete list of secrets. Each secret becomes an environment variable of the app container.',
+  );
 
 /**
  * Body of `POST /v2/deployments`. null has the same meaning as an absent field, also for fields that the source does

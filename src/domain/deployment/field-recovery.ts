@@ -13,7 +13,7 @@ export interface FieldRecovery {
   readonly back: string;
 }
 
-const FORMER = 'PATCH the former value, or any other value.';
+const BEFORE = 'PATCH the previous value, or any other value.';
 
 const sizes = (prefix: string) =>
   ['cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb'].map((name) => `${prefix}${name}`);
@@ -24,23 +24,20 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
     refused:
       'The storage class does not expand volumes, a quota has no storage left, an admission rule rejects the claim, or the storage system fails or does not finish.',
     reasons: ['VolumeNotExpandable', 'QuotaExceeded', 'Refused', 'VolumeResizing'],
-    back: 'PATCH any size down to the capacity of the volume, or the former size that the storage system has rounded up to the capacity. Until the cluster reports the new size, the former size counts as the capacity. A smaller size gets a 400 that names the accepted sizes. Kubernetes lowers a claim only to a size above the capacity. For other sizes, the claim does not change, and `DatabaseReady` states this.',
+    back: 'PATCH any size down to the capacity of the volume, or the previous size that the storage system had rounded up to the capacity. Until the cluster reports the new size, the previous size counts as the capacity. A smaller size gets a 400 that names the accepted sizes. Kubernetes can lower a claim only to a size above the capacity. At or below the capacity the claim stays as it is, and the message of `DatabaseReady` reports this.',
   },
   {
     fields: ['db_storage_gi of a new deployment'],
     refused:
-      'A quota rejects the claim, or no volume can be created, because the StorageClass does not exist or has no capacity.',
+      'A quota rejects the claim, or no volume can be created, because the StorageClass does not exist or has no room.',
     reasons: ['QuotaExceeded', 'Refused', 'DatabaseStarting'],
-    back:
-      'PATCH any size. A claim that exists without a volume keeps its size until the administrator of the ' +
-      'cluster deletes it. A claim without a volume holds no data, and Berth creates it again.',
+    back: 'PATCH any size. A claim that exists without a volume keeps its size until the administrator of the cluster deletes it. Such a claim holds no data, and Berth creates it again.',
   },
   {
     fields: [...sizes(''), ...sizes('queue_'), ...sizes('orchestrator_'), ...sizes('executor_')],
-    refused:
-      'No node has enough resources, or a LimitRange or a quota of the namespace does not allow the value.',
+    refused: 'No node has room, or a LimitRange or a quota of the namespace does not allow the value.',
     reasons: ['Unschedulable', 'QuotaExceeded', 'AdmissionRefused'],
-    back: `${FORMER} At the deadline, the former pods are restored automatically.`,
+    back: `${BEFORE} At the deadline, Berth restores the previous workloads without intervention.`,
   },
   {
     fields: [
@@ -52,15 +49,14 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
       'orchestrator_max_scale',
     ],
     refused:
-      'No node has enough resources for all pods, the quota does not allow them, or a volume allows only one pod.',
+      'No node has room for so many pods, a quota does not allow them, or a volume can be used by one pod only.',
     reasons: ['Unschedulable', 'QuotaExceeded'],
-    back: FORMER,
+    back: BEFORE,
   },
   {
     fields: ['cache_cpu', 'cache_cpu_limit', 'cache_memory_mb', ...sizes('db_'), 'db_max_connections'],
     refused:
-      'No node has enough resources, or a LimitRange or a quota of the namespace does not allow the value. The ' +
-      'former pod has already ended when the new pod cannot start.',
+      'No node has room, or a LimitRange or a quota of the namespace does not allow the value. The previous pod has already ended.',
     reasons: [
       'Unschedulable',
       'QuotaExceeded',
@@ -68,31 +64,31 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
       'DatabaseUnavailable',
       'CacheUnavailable',
     ],
-    back: FORMER,
+    back: BEFORE,
   },
   {
     fields: ['service_account_name'],
     refused: 'The ServiceAccount does not exist.',
     reasons: ['AdmissionRefused'],
-    back: 'PATCH the former name, or null.',
+    back: 'PATCH the previous name, or null.',
   },
   {
     fields: ['image_pull_secrets'],
-    refused: 'The Secret does not exist, or its credentials do not allow the image to be pulled.',
+    refused: 'The Secret does not exist, or its credentials do not allow the pull of the image.',
     reasons: ['ImagePullFailed'],
-    back: FORMER,
+    back: BEFORE,
   },
   {
     fields: ['volumes', 'volume_mounts'],
     refused:
-      'A claim, Secret or ConfigMap does not exist. The volume is on another node or in another zone, has no CSI driver on the node, or is in use by another pod.',
+      'A claim, Secret or ConfigMap does not exist. Or the volume is on another node or in another zone, has no CSI driver on the node, or is in use by another pod.',
     reasons: ['MountFailed', 'Unschedulable', 'AdmissionRefused'],
-    back: FORMER,
+    back: BEFORE,
   },
   {
     fields: ['init_containers', 'sidecars'],
     refused:
-      'The image, the command, the Secrets or the security context of the container is not valid or not allowed.',
+      'The image, the command, the Secrets or the security context of the container is not valid in this cluster.',
     reasons: [
       'InvalidImageName',
       'ImagePullFailed',
@@ -101,27 +97,25 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
       'AdmissionRefused',
       'ReadinessFailed',
     ],
-    back: FORMER,
+    back: BEFORE,
   },
   {
     fields: ['labels', 'annotations'],
-    refused: 'An admission rule of the cluster rejects the pods.',
+    refused: 'An admission rule of the cluster rejects the key or the value.',
     reasons: ['AdmissionRefused'],
-    back: FORMER,
+    back: BEFORE,
   },
   {
     fields: ['source_config.custom_url'],
-    refused: 'Another resource of the cluster uses the host, or the gateway does not accept the route.',
+    refused: 'Another resource of the cluster has the host, or the gateway does not accept the route.',
     reasons: ['RouteRefused', 'RoutePending', 'RouteUnsupported'],
-    back: 'PATCH the former URL, or null. If another deployment has taken the host in the meantime, the response is 409.',
+    back: 'PATCH the previous URL, or null. If another deployment has taken the host meanwhile, the response is 409.',
   },
   {
     fields: ['source_revision_config', 'secrets'],
     refused: 'The image cannot be built or pulled, or its pods do not become ready.',
     reasons: ['ImagePullFailed', 'CrashLoop', 'BuildFailed', 'ReadinessFailed'],
-    back:
-      'The active revision is restored automatically. PATCH the former content, or use POST ' +
-      '…/revisions/{id}/rollback. Both requests create a new revision.',
+    back: 'Berth restores the active revision without intervention. PATCH the previous content, or use POST …/revisions/{id}/rollback. Both create a new revision.',
   },
   {
     fields: [
@@ -132,8 +126,7 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
       'repo_url',
     ],
     refused:
-      'The fields of this row are immutable fields of source_config. A PATCH with another value gets a 400, so a ' +
-      'rejected value is never stored.',
+      'These fields of source_config are immutable. A PATCH with another value gets a 400, so Berth never stores a rejected value.',
     reasons: ['NamespaceNotAllowed'],
     back: 'If the listener may not use the namespace, add the namespace to the listener, or delete the deployment, which has no objects in the cluster.',
   },

@@ -69,3 +69,6 @@ export function isReservedMetadataKey(key: string): boolean {
   if (lower.startsWith('kubernetes.io/config.')) return true;
   return RESERVED_PREFIXES.has(prefix) || RESERVED_KEYS.has(lower);
 }
+
+/** Annotation with the default container of `kubectl logs` and `kubectl exec`. */
+export const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';

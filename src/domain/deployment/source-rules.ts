@@ -1,5 +1,6 @@
 import { commitShaSchema } from '../builds/build.ts';
 import type { BodyIssue } from '../core/body-issue.ts';
+import { eachContainer } from '../kubernetes/pod-containers.ts';
 import { imageRepository, isOfRepository, isUnderRegistry } from '../net/image-reference.ts';
 import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import type { HostingMode, Source } from './source.ts';
@@ -141,10 +142,8 @@ const IMAGE_URI = ['source_revision_config', 'image_uri'] as const;
 function namedImages({ source, asked }: SourceRuleInput): { image: string; loc: Violation['loc'] }[] {
   const { image_uri: uri } = asked.sourceRevisionConfig;
   const spec = asked.sourceConfig.resource_spec;
-  const containers = (['init_containers', 'sidecars'] as const).flatMap((list) =>
-    (spec?.[list] ?? []).flatMap(({ image }, index) =>
-      image == null ? [] : [{ image, loc: ['source_config', 'resource_spec', list, index, 'image'] }],
-    ),
+  const containers = eachContainer(spec ?? {}).flatMap(({ container: { image }, loc }) =>
+    image == null ? [] : [{ image, loc: ['source_config', 'resource_spec', ...loc, 'image'] }],
   );
   return [...(uri === null || source === 'git_host' ? [] : [{ image: uri, loc: IMAGE_URI }]), ...containers];
 }

@@ -11,7 +11,7 @@ export type Source = z.infer<typeof sourceSchema>;
 export const DEPLOYMENT_TYPES = ['dev_free', 'dev', 'prod'] as const;
 export const deploymentTypeSchema = z
   .enum(DEPLOYMENT_TYPES)
-  .describe('Sizing class, which determines the defaults of resource_spec.');
+  .describe('Sizing class. The type determines the defaults of resource_spec.');
 export type DeploymentType = z.infer<typeof deploymentTypeSchema>;
 
 /** `cloud`: tenants do not trust each other, and sources are built. `self_hosted`: the platform trusts its API clients. */

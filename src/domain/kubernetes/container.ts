@@ -26,8 +26,7 @@ export const containerSchema = z
       .enum(['Always', 'IfNotPresent', 'Never'])
       .optional()
       .describe(
-        'When to pull the image. Default: Always for the tag latest or without a tag, otherwise IfNotPresent. In the ' +
-          'hosting mode cloud, Always is used, whatever the value is.',
+        'When to pull the image. Default: Always for the tag latest or no tag, otherwise IfNotPresent. In cloud mode, the policy is always Always.',
       ),
     command: argumentsSchema.optional().describe('Program to run. Default: the entry point of the image.'),
     args: argumentsSchema
@@ -37,7 +36,7 @@ export const containerSchema = z
       .refine((path) => path === '' || path.startsWith('/'), 'must be an absolute path')
       .refine((path) => !hasBackstep(path), "must not contain '..'")
       .optional()
-      .describe('Working directory. Working directory. Default: the working directory of the image.'),
+      .describe('Working directory. Default: the directory of the image.'),
     env: envSchema.optional().describe('Environment variables.'),
     envFrom: z
       .array(envFromSchema)
@@ -51,9 +50,7 @@ export const containerSchema = z
       .enum(['Always', 'OnFailure', 'Never'])
       .optional()
       .describe(
-        'Always: a native sidecar. A native sidecar starts before the next init container and runs as long as the ' +
-          'app. OnFailure and Never need Kubernetes 1.35 or newer and are for containers that exit. A sidecar that ' +
-          'has exited leaves its pod unready.',
+        'Always: the container is a native sidecar. A native sidecar starts before the next init container and runs as long as the app. OnFailure and Never need Kubernetes 1.35 or newer and are for containers that exit. A sidecar that has exited leaves its pod unready.',
       ),
   })
   .superRefine((container, ctx) => {
@@ -69,22 +66,8 @@ export const containerSchema = z
       }
     }
   })
-  .describe('A container that runs before or together with the app container.');
+  .describe('A container that runs before or next to the app container.');
 export type Container = z.infer<typeof containerSchema>;
-
-/** Whether an init container starts before the following init containers and keeps running with the app. */
-export const isNativeSidecar = ({ restartPolicy }: Pick<Container, 'restartPolicy'>): boolean =>
-  restartPolicy === 'Always';
-
-/** Sidecars that start together with the app. */
-export const ordinary = (sidecars: readonly Container[]): Container[] =>
-  sidecars.filter((container) => !isNativeSidecar(container));
-
-/** Containers that start before the app, in order. Native sidecars come first, so that they run during the init containers. */
-export const startOrder = (sidecars: readonly Container[], inits: readonly Container[]): Container[] => [
-  ...sidecars.filter(isNativeSidecar),
-  ...inits,
-];
 
 /** Maximum number of init containers, and of sidecars. */
 export const MAX_CONTAINERS = 20;

@@ -9,8 +9,8 @@ const MAX_ENV_VALUE = 131_072 - 1024;
 
 const keyRefSchema = z.strictObject({
   name: dnsSubdomainSchema.describe('Name of the object.'),
-  key: configMapKeySchema.describe('Key of the ConfigMap or Secret.'),
-  optional: z.boolean().optional().describe('Whether the container may start without the object or the key.'),
+  key: configMapKeySchema.describe('Key in the object.'),
+  optional: z.boolean().optional().describe('The container may start without the object or the key.'),
 });
 
 const envVarSourceSchema = z

@@ -1,7 +1,7 @@
 import { mayComeFromApp } from '../resource-spec/exporter-variables.ts';
 import { parseImageReference } from './image.ts';
 import { normalCores, normalQuantity } from './normal-quantity.ts';
-import { VOLUME_KINDS } from './volume.ts';
+import { VOLUME_KINDS } from './volume-kinds.ts';
 
 /**
  * The normal form of pods. Two descriptions have the same normal form exactly if the API server and the kubelet create

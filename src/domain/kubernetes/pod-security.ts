@@ -1,4 +1,4 @@
-import type { Container } from './container.ts';
+import { type ContainerFields, eachContainer } from './pod-containers.ts';
 import type { SecurityContext } from './security-context.ts';
 import type { Volume } from './volume.ts';
 
@@ -12,10 +12,8 @@ import type { Volume } from './volume.ts';
 export const POD_SECURITY_LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type PodSecurityLevel = (typeof POD_SECURITY_LEVELS)[number];
 
-/** The parts of a spec that Pod Security restricts. */
-export interface PodSecurityInput {
-  init_containers?: readonly Container[] | null | undefined;
-  sidecars?: readonly Container[] | null | undefined;
+/** The parts of a spec that Pod Security judges. */
+export interface PodSecurityInput extends ContainerFields {
   volumes?: readonly Volume[] | null | undefined;
 }
 
@@ -134,13 +132,11 @@ export function podSecurityViolations(
   level: PodSecurityLevel,
   spec: PodSecurityInput,
 ): PodSecurityViolation[] {
-  const inContainers = (['init_containers', 'sidecars'] as const).flatMap((list) =>
-    (spec[list] ?? []).flatMap((container, index) =>
-      contextFindings(level, container.securityContext ?? {}).map(({ path, message }) => ({
-        path: [list, index, 'securityContext', ...path],
-        message,
-      })),
-    ),
+  const inContainers = eachContainer(spec).flatMap(({ container, loc }) =>
+    contextFindings(level, container.securityContext ?? {}).map(({ path, message }) => ({
+      path: [...loc, 'securityContext', ...path],
+      message,
+    })),
   );
   const inVolumes = (spec.volumes ?? []).flatMap((volume, index) =>
     level === 'restricted' && volume.nfs

@@ -51,7 +51,7 @@ const seccompProfileSchema = z
       ),
   })
   .superRefine(checkLocalhostProfile)
-  .describe('System calls that the container may use.');
+  .describe('Profile of the system calls that the container may make.');
 
 const appArmorProfileSchema = z
   .strictObject({
@@ -92,12 +92,9 @@ const securityContextShape = z.strictObject({
     .min(0)
     .max(MAX_ID)
     .optional()
-    .describe('Group id to run as. Default: the group that the container runtime uses.'),
-  runAsNonRoot: z.boolean().optional().describe('Whether the container must not start as user 0.'),
-  readOnlyRootFilesystem: z
-    .boolean()
-    .optional()
-    .describe('Whether the root file system is mounted read-only.'),
+    .describe('Group id to run as. Default: the group that the container runtime sets.'),
+  runAsNonRoot: z.boolean().optional().describe('Do not start the container as user 0.'),
+  readOnlyRootFilesystem: z.boolean().optional().describe('Mount the root file system read-only.'),
   allowPrivilegeEscalation: z
     .boolean()
     .optional()
@@ -107,7 +104,7 @@ const securityContextShape = z.strictObject({
     .enum(['Default'])
     .optional()
     .describe(
-      'Type of the mount of /proc. Unmasked needs a user namespace for the pod, which Berth does not support.',
+      'How /proc is mounted. Unmasked needs a user namespace for the pod, which this API does not offer.',
     ),
   capabilities: capabilitiesSchema.optional(),
   seLinuxOptions: seLinuxOptionsSchema.optional(),

@@ -14,7 +14,7 @@ const MAX_FILES = 256;
 const modeSchema = z.int().min(0).max(MAX_MODE);
 
 export const defaultModeSchema = modeSchema.describe(
-  'Default permission bits of the files: 0 to 511 (octal 0777). Default 420 (0644).',
+  'Permission bits of files without their own mode: 0 to 511 (octal 0777). Default 420 (0644).',
 );
 
 const keyToPathSchema = z
@@ -98,7 +98,7 @@ export const projectedSourceSchema = z
         message: 'must not be set, because each entry must have exactly one source',
       });
   })
-  .describe('One source of files.');
+  .describe('A source of files.');
 export type ProjectedSource = z.infer<typeof projectedSourceSchema>;
 
 function pathsOf(source: ProjectedSource): [string, (string | number)[]][] {

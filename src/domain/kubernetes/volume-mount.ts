@@ -22,14 +22,13 @@ export const volumeMountSchema = z
       .enum(['None', 'HostToContainer', 'Bidirectional'])
       .optional()
       .describe(
-        'How mounts propagate between host and container. Bidirectional is only for privileged containers.',
+        'How mounts propagate between host and container. Only privileged containers can use Bidirectional.',
       ),
     readOnly: z.boolean().optional().describe('Mount read-only. Default false.'),
     subPathExpr: descendingPathSchema
       .optional()
       .describe(
-        'Like subPath, but $(NAME) is replaced by environment variables of the container. Must not be set together ' +
-          'with subPath.',
+        'Like subPath, but $(NAME) is replaced by the environment variable of the container. subPath and subPathExpr cannot be used together.',
       ),
   })
   .superRefine((mount, ctx) => {

@@ -9,6 +9,7 @@ import {
   keyToPathListSchema,
   projectedSourcesSchema,
 } from './volume-files.ts';
+import { VOLUME_KINDS } from './volume-kinds.ts';
 
 export {
   MAX_VOLUME_MOUNTS,
@@ -16,19 +17,6 @@ export {
   volumeMountSchema,
   volumeMountsSchema,
 } from './volume-mount.ts';
-
-/** The kinds of volume that the contract supports. */
-export const VOLUME_KINDS = [
-  'configMap',
-  'secret',
-  'emptyDir',
-  'persistentVolumeClaim',
-  'nfs',
-  'projected',
-  'downwardAPI',
-  'csi',
-] as const;
-export type VolumeKind = (typeof VOLUME_KINDS)[number];
 
 const MEDIUM = /^(Memory|HugePages(-[0-9]+(Ki|Mi|Gi)))?$|^HugePages$/;
 const CSI_DRIVER = /^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*$/;
@@ -64,7 +52,7 @@ const emptyDirVolumeSchema = z
 const persistentVolumeClaimVolumeSchema = z
   .strictObject({
     claimName: dnsSubdomainSchema.describe('Name of the PersistentVolumeClaim.'),
-    readOnly: z.boolean().optional().describe('Mount read-only everywhere.'),
+    readOnly: z.boolean().optional().describe('Mount the claim read-only in every container.'),
   })
   .describe('A PersistentVolumeClaim of the same namespace.');
 
@@ -78,7 +66,7 @@ const nfsVolumeSchema = z
       .min(1)
       .refine((path) => path.startsWith('/'), 'must be an absolute path')
       .describe('Exported path on the server.'),
-    readOnly: z.boolean().optional().describe('Mount read-only everywhere.'),
+    readOnly: z.boolean().optional().describe('Mount the claim read-only in every container.'),
   })
   .describe('A directory of an NFS server.');
 
@@ -103,7 +91,9 @@ const csiVolumeSchema = z
       .regex(CSI_DRIVER, 'must be a driver name such as csi.example.com')
       .describe('Name of the CSI driver.'),
     readOnly: z.boolean().optional().describe('Mount read-only. Default false.'),
-    fsType: line(63).optional().describe('File system to mount. Empty: the default of the driver.'),
+    fsType: line(63)
+      .optional()
+      .describe('File system to mount. If empty, the driver selects the file system.'),
     volumeAttributes: z.record(line(253), line(4096)).optional().describe('Settings of the driver.'),
     nodePublishSecretRef: z
       .strictObject({ name: dnsSubdomainSchema.describe('Name of the Secret.') })
@@ -134,7 +124,7 @@ export const volumeSchema = z
         message: 'must not be set, because a volume can have only one source',
       });
   })
-  .describe('A volume of the pods. Without a source, it is an empty directory.');
+  .describe('A volume of the pods. A volume without a source is an empty directory.');
 export type Volume = z.infer<typeof volumeSchema>;
 
 /** Maximum number of volumes of one pod. */

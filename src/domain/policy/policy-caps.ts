@@ -1,12 +1,8 @@
+import { eachContainer } from '../kubernetes/pod-containers.ts';
 import { NANO_PER_UNIT, parseQuantity } from '../kubernetes/quantity.ts';
+import { COMPONENT_FIELDS, COMPONENTS, type Component } from '../resource-spec/components.ts';
 import { effectiveSpec } from '../resource-spec/effective-spec.ts';
-import {
-  COMPONENT_FIELDS,
-  COMPONENTS,
-  type Component,
-  type ResourceSpec,
-  type ResourceSpecField,
-} from '../resource-spec/resource-spec.ts';
+import type { ResourceSpec, ResourceSpecField } from '../resource-spec/resource-spec.ts';
 import type { Caps } from './policy.ts';
 import type { PodView, PolicyView, Violation } from './policy-view.ts';
 
@@ -83,8 +79,8 @@ function largestSentScale(sent: ResourceSpec): ResourceSpecField | null {
   return scales.find((field) => sent[field] === most) ?? null;
 }
 
-/** The sent field that makes a derived field too large. null: the default itself is too large. */
-function culprit(sent: ResourceSpec, field: ResourceSpecField, cap: number): ResourceSpecField | null {
+/** The sent field that makes a derived one too large. null: none, the default itself is too large. */
+function causingField(sent: ResourceSpec, field: ResourceSpecField, cap: number): ResourceSpecField | null {
   if (field === 'db_max_connections') return largestSentScale(sent);
   return (FOLLOWS.get(field) ?? []).find((source) => Number(sent[source] ?? 0) > cap) ?? null;
 }
@@ -103,10 +99,10 @@ function fieldCaps(view: PolicyView): Violation[] {
     const most = field === 'db_storage_gi' ? largestVolume(view) : caps[cap];
     if (typeof value !== 'number' || value <= most) return [];
     const allowed = `the policy allows at most ${caps[cap]}`;
-    if (sent[field] != null) return [{ loc: spec(field), msg: `is ${value}, but ${allowed}` }];
-    const source = culprit(sent, field, caps[cap]);
-    if (source === null) return [{ loc: spec(field), msg: `is ${value} by default, but ${allowed}` }];
-    return [{ loc: spec(source), msg: `is ${sent[source]}, which makes ${field} ${value}, but ${allowed}` }];
+    if (sent[field] != null) return [{ loc: spec(field), msg: `${value}: ${allowed} here` }];
+    const source = causingField(sent, field, caps[cap]);
+    if (source === null) return [{ loc: spec(field), msg: `is ${value} by default: ${allowed} here` }];
+    return [{ loc: spec(source), msg: `${sent[source]} makes ${field} ${value}: ${allowed}` }];
   });
 }
 
@@ -126,16 +122,14 @@ const CONTAINER_CAPS = [
 ] as const;
 
 function containerCaps({ spec: sent, caps }: PodView): Violation[] {
-  return (['init_containers', 'sidecars'] as const).flatMap((list) =>
-    (sent[list] ?? []).flatMap(({ resources }, index) =>
-      (['requests', 'limits'] as const).flatMap((part) =>
-        CONTAINER_CAPS.flatMap(({ resource, cap, unit, suffix }) => {
-          const amount = resources?.[part]?.[resource];
-          if (amount === undefined || units(amount, unit) <= caps[cap]) return [];
-          const msg = `must not be more than ${caps[cap]}${suffix}, the maximum of the policy`;
-          return [{ loc: spec(list, index, 'resources', part, resource), msg }];
-        }),
-      ),
+  return eachContainer(sent).flatMap(({ container: { resources }, loc }) =>
+    (['requests', 'limits'] as const).flatMap((part) =>
+      CONTAINER_CAPS.flatMap(({ resource, cap, unit, suffix }) => {
+        const amount = resources?.[part]?.[resource];
+        if (amount === undefined || units(amount, unit) <= caps[cap]) return [];
+        const msg = `the policy allows at most ${caps[cap]}${suffix} here`;
+        return [{ loc: spec(...loc, 'resources', part, resource), msg }];
+      }),
     ),
   );
 }
@@ -162,14 +156,13 @@ function volumeCaps({ spec: sent, caps }: PodView): Violation[] {
 }
 
 function counts({ spec: sent, caps }: PodView): Violation[] {
-  const initContainers = sent.init_containers?.length ?? 0;
-  const containers = initContainers + (sent.sidecars?.length ?? 0);
-  const longer = initContainers > caps.containers ? 'init_containers' : 'sidecars';
+  const containers = eachContainer(sent);
+  const firstTooMany = containers[caps.containers];
   return [
-    ...(containers > caps.containers
+    ...(firstTooMany !== undefined
       ? [
           {
-            loc: spec(longer),
+            loc: spec(firstTooMany.loc[0]),
             msg: `init_containers and sidecars must not have more than ${caps.containers} entries together`,
           },
         ]

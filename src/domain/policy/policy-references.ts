@@ -1,15 +1,11 @@
 import type { Container } from '../kubernetes/container.ts';
+import { eachContainer } from '../kubernetes/pod-containers.ts';
 import type { Volume } from '../kubernetes/volume.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
+import { isSecretOfAnother } from './generated-names.ts';
 import type { PodView, Violation } from './policy-view.ts';
 
-/**
- * Rejects references to objects of other deployments: database credentials, environment, pull Secret and volume. Names
- * of objects of deployments end in `-<8 hex digits of the id>-<suffix>`. Every name of this form that does not belong
- * to the deployment itself is rejected.
- */
-const GENERATED_SECRET = /-[0-9a-f]{8}-(db|db-copy|tls|pull|env-\d+)$/;
-const GENERATED_PART = /-(db|db-copy|tls|pull|env-\d+)$/;
+/** Rejects references to objects that Berth created for another deployment, and to every database volume. */
 const GENERATED_CLAIM = /-[0-9a-f]{8}-db$/;
 
 export interface Reference {
@@ -37,7 +33,7 @@ function inVolume(volume: Volume, index: number): Reference[] {
   ];
 }
 
-function inContainer(container: Container, loc: (string | number)[]): Reference[] {
+function inContainer(container: Container, loc: readonly (string | number)[]): Reference[] {
   return [
     ...(container.env ?? []).flatMap((variable, index) =>
       secretAt(
@@ -63,26 +59,11 @@ export function references(spec: ResourceSpec): Reference[] {
       secretAt(name, 'image_pull_secrets', index, 'name'),
     ),
     ...(spec.volumes ?? []).flatMap(inVolume),
-    ...(['init_containers', 'sidecars'] as const).flatMap((list) =>
-      (spec[list] ?? []).flatMap((container, index) => inContainer(container, [list, index])),
-    ),
+    ...eachContainer(spec).flatMap(({ container, loc }) => inContainer(container, loc)),
   ];
 }
 
-/**
- * Name of the deployment that an object with this name would belong to. null: Berth does not use names of this form.
- */
-export function generatedFor(name: string): string | null {
-  const app = name.replace(GENERATED_PART, '');
-  return app === name || app === '' ? null : app;
-}
-
-/** Whether a Secret of this name belongs to another deployment, according to its name. */
-export function isSecretOfAnother(name: string, appName: string): boolean {
-  return GENERATED_SECRET.test(name) && name.replace(GENERATED_PART, '') !== appName;
-}
-
-/** Rejects every reference to an object of another deployment, and to any database volume. */
+/** Every reference to an object of another deployment, and to any database volume. */
 export function generatedObjectIssues({ spec, appName }: PodView): Violation[] {
   return references(spec)
     .filter(({ name, kind }) =>

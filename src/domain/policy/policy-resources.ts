@@ -1,4 +1,4 @@
-import type { Container } from '../kubernetes/container.ts';
+import { type ContainerAt, eachContainer } from '../kubernetes/pod-containers.ts';
 import { parseQuantity } from '../kubernetes/quantity.ts';
 import { CONTAINER_DEFAULTS, type DefaultedResource } from '../resource-spec/container-defaults.ts';
 import { matchesAny, type Policy } from './policy.ts';
@@ -11,8 +11,8 @@ const spec = (...path: (string | number)[]) => ['source_config', 'resource_spec'
 const DEFAULTED = Object.keys(CONTAINER_DEFAULTS.limits) as DefaultedResource[];
 const isDefaulted = (name: string) => (DEFAULTED as string[]).includes(name);
 
-/** Matches devices and huge pages, which are scarce and exclusively allocated. */
-function extendedIssues({ resources }: Container, loc: (string | number)[], allowed: readonly string[]) {
+/** Devices and huge pages, which are scarce and exclusively allocated. */
+function extendedIssues({ container: { resources }, loc }: ContainerAt, allowed: readonly string[]) {
   return (['requests', 'limits'] as const).flatMap((part) =>
     Object.keys(resources?.[part] ?? {})
       .filter((name) => !isDefaulted(name) && !matchesAny(name, allowed))
@@ -24,7 +24,7 @@ function extendedIssues({ resources }: Container, loc: (string | number)[], allo
 }
 
 /** Rejects requests above the default limit of the cluster, because Kubernetes rejects such pods. */
-function limitIssues({ resources }: Container, loc: (string | number)[]): Violation[] {
+function limitIssues({ container: { resources }, loc }: ContainerAt): Violation[] {
   return DEFAULTED.flatMap((name) => {
     const { [name]: request } = resources?.requests ?? {};
     if (request === undefined || resources?.limits?.[name] !== undefined) return [];
@@ -37,12 +37,10 @@ function limitIssues({ resources }: Container, loc: (string | number)[]): Violat
 
 /** Resources that the policy does not allow, and requests that need a limit. */
 export function resourceIssues({ spec: sent }: PodView, { resources }: Policy): Violation[] {
-  const ofContainers = (['init_containers', 'sidecars'] as const).flatMap((list) =>
-    (sent[list] ?? []).flatMap((container, index) => [
-      ...extendedIssues(container, [list, index], resources.allowed_extended),
-      ...(resources.default_limits ? limitIssues(container, [list, index]) : []),
-    ]),
-  );
+  const ofContainers = eachContainer(sent).flatMap((each) => [
+    ...extendedIssues(each, resources.allowed_extended),
+    ...(resources.default_limits ? limitIssues(each) : []),
+  ]);
   const ofVolumes = (sent.volumes ?? []).flatMap(({ emptyDir }, index) => {
     const medium = emptyDir?.medium?.toLowerCase() ?? '';
     if (

@@ -1,5 +1,6 @@
 import type { BodyIssue } from '../core/body-issue.ts';
 import type { Container } from '../kubernetes/container.ts';
+import { eachContainer } from '../kubernetes/pod-containers.ts';
 import { podSecurityViolations } from '../kubernetes/pod-security.ts';
 import { byteLength } from '../kubernetes/text.ts';
 import { canonicalHost } from '../net/url-host.ts';
@@ -133,14 +134,12 @@ function secretCaps({ secrets, caps }: PolicyView): Violation[] {
 
 function environments({ spec, caps }: PodView): Violation[] {
   const found: Violation[] = [];
-  for (const list of ['init_containers', 'sidecars'] as const) {
-    for (const [index, container] of (spec[list] ?? []).entries()) {
-      const loc = inSpec(list, index, 'env');
-      if ((container.env ?? []).length > caps.env_count)
-        found.push({ loc, msg: `must not have more than ${caps.env_count} entries` });
-      if (environmentBytes(container) > caps.env_bytes)
-        found.push({ loc, msg: `must not be larger than ${caps.env_bytes} bytes together` });
-    }
+  for (const { container, loc: at } of eachContainer(spec)) {
+    const loc = inSpec(...at, 'env');
+    if ((container.env ?? []).length > caps.env_count)
+      found.push({ loc, msg: `must not have more than ${caps.env_count} entries` });
+    if (environmentBytes(container) > caps.env_bytes)
+      found.push({ loc, msg: `must not be larger than ${caps.env_bytes} bytes together` });
   }
   return found;
 }

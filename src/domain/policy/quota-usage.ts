@@ -1,16 +1,13 @@
 import type { BodyIssue } from '../core/body-issue.ts';
 import type { SourceConfig } from '../deployment/deployment.ts';
-import { type Container, isNativeSidecar, ordinary, startOrder } from '../kubernetes/container.ts';
+import type { Container } from '../kubernetes/container.ts';
+import { isNativeSidecar, ordinary, startOrder } from '../kubernetes/pod-containers.ts';
 import { NANO_PER_UNIT, parseQuantity } from '../kubernetes/quantity.ts';
+import { COMPONENT_FIELDS, COMPONENTS } from '../resource-spec/components.ts';
 import { CONTAINER_DEFAULTS } from '../resource-spec/container-defaults.ts';
 import { effectiveSpec, isOff, scaleOfComponent } from '../resource-spec/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../resource-spec/effective-spec-schema.ts';
-import {
-  COMPONENT_FIELDS,
-  COMPONENTS,
-  milliCpu,
-  type ResourceSpecField,
-} from '../resource-spec/resource-spec.ts';
+import { milliCpu, type ResourceSpecField } from '../resource-spec/resource-spec.ts';
 import { maxInCluster, type TenantQuota, type TenantQuotas } from './tenant-quotas.ts';
 
 /** Usage of tenant quotas by deployments, and checks of changes against them. */

@@ -16,8 +16,7 @@ export const tenantQuotasSchema = z.strictObject({
     .max(1_000_000)
     .nullable()
     .describe(
-      'Maximum number of deployments that are not being deleted. Including deployments that are being deleted, the ' +
-        'limit is twice this number, or this number plus 10 if that is higher. null: no limit.',
+      'Maximum number of deployments that are not being deleted. The total number, including deployments that are being deleted, is limited to twice this value, or to 10 more than this value if that is higher. null: no limit.',
     ),
   cpu: z
     .number()

@@ -52,5 +52,5 @@ export const effectiveResourceSpecSchema = z
     init_containers: z.array(containerSchema),
     sidecars: z.array(containerSchema),
   })
-  .describe('resource_spec with all defaults: the values with which the deployment runs.');
+  .describe('resource_spec with all defaults. The deployment runs with these values.');
 export type EffectiveResourceSpec = z.infer<typeof effectiveResourceSpecSchema>;

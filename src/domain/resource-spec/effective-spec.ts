@@ -1,16 +1,9 @@
 import type { DeploymentType } from '../deployment/source.ts';
 import type { Caps } from '../policy/policy.ts';
+import { COMPONENT_FIELDS, COMPONENTS, type Component, componentExists } from './components.ts';
 import { connectionBudget } from './connection-budget.ts';
 import type { EffectiveResourceSpec } from './effective-spec-schema.ts';
-import {
-  COMPONENT_FIELDS,
-  COMPONENTS,
-  type Component,
-  componentExists,
-  milliCpu,
-  RESOURCE_LIMITS,
-  type ResourceSpec,
-} from './resource-spec.ts';
+import { milliCpu, RESOURCE_LIMITS, type ResourceSpec } from './resource-spec.ts';
 
 /** The effective resource_spec of a deployment, with all defaults. Defaults depend on sent values. */
 

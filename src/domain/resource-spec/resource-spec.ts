@@ -177,8 +177,7 @@ export const resourceSpecSchema = z
       .max(RESOURCE_LIMITS.storageGi)
       .nullish()
       .describe(
-        'Size of the volume of the database, in GiB. The volume never shrinks. After an expansion that the cluster ' +
-          'rejects or does not finish, the size can be lowered to the capacity of the volume.',
+        'Size of the volume of the database, in GiB. The volume never shrinks. If the cluster rejects or does not finish an expansion, you can lower the size to the capacity of the volume.',
       ),
     db_max_connections: z
       .int()
@@ -186,8 +185,7 @@ export const resourceSpecSchema = z
       .max(RESOURCE_LIMITS.dbConnections)
       .nullish()
       .describe(
-        'Maximum number of database connections. Default: as many connections as the scales need, at least ' +
-          '100.',
+        'Maximum number of database connections. Default: the number that the scales need, at least 100.',
       ),
     labels: labelsSchema
       .superRefine(rejectReservedKeys)
@@ -200,14 +198,13 @@ export const resourceSpecSchema = z
     service_account_name: dnsSubdomainSchema
       .nullish()
       .describe(
-        'ServiceAccount of the app pods. The ServiceAccount must exist. Default: an account that Berth creates for ' +
-          'the deployment.',
+        'ServiceAccount of the app pods. The ServiceAccount must exist. Default: a ServiceAccount that Berth creates for the deployment.',
       ),
     image_pull_secrets: imagePullSecretsSchema.nullish().describe('Pull Secrets for the images.'),
     volumes: appVolumesSchema.nullish().describe('Volumes of the app pods.'),
     volume_mounts: appVolumeMountsSchema.nullish().describe('Volume mounts of the app container.'),
     init_containers: appContainersSchema.nullish().describe('Containers that run before the app, in order.'),
-    sidecars: appContainersSchema.nullish().describe('Containers that run together with the app.'),
+    sidecars: appContainersSchema.nullish().describe('Containers that run next to the app container.'),
   })
   .describe('Sizes and placement of pods, database and cache.');
 
@@ -217,74 +214,3 @@ export type ResourceSpecField = keyof ResourceSpec;
 
 /** All fields of resource_spec, in the order of the contract. */
 export const RESOURCE_SPEC_FIELDS = Object.keys(resourceSpecSchema.shape) as ResourceSpecField[];
-
-/** The parts of a deployment that run the image of the app. Each component is a Kubernetes Deployment. */
-export const COMPONENTS = ['api', 'queue', 'orchestrator', 'executor'] as const;
-export type Component = (typeof COMPONENTS)[number];
-
-interface ComponentFields {
-  /** null: the component has no scale fields and runs one pod. */
-  scale: { min: ResourceSpecField; max: ResourceSpecField } | null;
-  cpu: ResourceSpecField;
-  cpuLimit: ResourceSpecField;
-  memory: ResourceSpecField;
-  memoryLimit: ResourceSpecField;
-}
-
-/** The fields with the sizes of each component. */
-export const COMPONENT_FIELDS = {
-  api: {
-    scale: { min: 'min_scale', max: 'max_scale' },
-    cpu: 'cpu',
-    cpuLimit: 'cpu_limit',
-    memory: 'memory_mb',
-    memoryLimit: 'memory_limit_mb',
-  },
-  queue: {
-    scale: { min: 'queue_min_scale', max: 'queue_max_scale' },
-    cpu: 'queue_cpu',
-    cpuLimit: 'queue_cpu_limit',
-    memory: 'queue_memory_mb',
-    memoryLimit: 'queue_memory_limit_mb',
-  },
-  orchestrator: {
-    scale: { min: 'orchestrator_min_scale', max: 'orchestrator_max_scale' },
-    cpu: 'orchestrator_cpu',
-    cpuLimit: 'orchestrator_cpu_limit',
-    memory: 'orchestrator_memory_mb',
-    memoryLimit: 'orchestrator_memory_limit_mb',
-  },
-  executor: {
-    scale: null,
-    cpu: 'executor_cpu',
-    cpuLimit: 'executor_cpu_limit',
-    memory: 'executor_memory_mb',
-    memoryLimit: 'executor_memory_limit_mb',
-  },
-} as const satisfies Record<Component, ComponentFields>;
-
-function fieldsOf(component: Component): ResourceSpecField[] {
-  const { scale: scaleFields, ...sizes } = COMPONENT_FIELDS[component];
-  return [...(scaleFields ? Object.values(scaleFields) : []), ...Object.values(sizes)];
-}
-
-/** Created once, because a list needs these fields for each of its deployments. */
-const FIELDS: Readonly<Record<Component, readonly ResourceSpecField[]>> = {
-  api: fieldsOf('api'),
-  queue: fieldsOf('queue'),
-  orchestrator: fieldsOf('orchestrator'),
-  executor: fieldsOf('executor'),
-};
-
-/** All fields of one component. */
-export function componentFields(component: Component): readonly ResourceSpecField[] {
-  return FIELDS[component];
-}
-
-/**
- * Whether a component is part of the deployment. api is always part of the deployment. Another component is part of the
- * deployment if any of its fields is set.
- */
-export function componentExists(spec: ResourceSpec, component: Component): boolean {
-  return component === 'api' || componentFields(component).some((field) => spec[field] != null);
-}

@@ -1,15 +1,11 @@
 import { APP_CONTAINER_NAME } from '../deployment/reserved.ts';
 import type { DeploymentType } from '../deployment/source.ts';
+import { eachContainer } from '../kubernetes/pod-containers.ts';
 import { byteLength } from '../kubernetes/text.ts';
+import { COMPONENT_FIELDS, COMPONENTS } from './components.ts';
 import { connectionShortage } from './connection-budget.ts';
 import { largestScales } from './effective-spec.ts';
-import {
-  COMPONENT_FIELDS,
-  COMPONENTS,
-  milliCpu,
-  type ResourceSpec,
-  type ResourceSpecField,
-} from './resource-spec.ts';
+import { milliCpu, type ResourceSpec, type ResourceSpecField } from './resource-spec.ts';
 
 /**
  * Rules across the fields of a valid resource_spec, as an ordered list of named checks. The rules apply to the values
@@ -104,19 +100,12 @@ function connectionsTooFew({ spec, deploymentType, customDatabase }: SpecRuleInp
 /** Names must be unique across both lists, because the containers are in one pod. The schema checks each list. */
 function containerNameTwice({ spec }: SpecRuleInput): Violation[] {
   const initNames = new Set((spec.init_containers ?? []).map((container) => container.name));
-  return (spec.sidecars ?? []).flatMap((container, index) =>
-    initNames.has(container.name)
-      ? [
-          {
-            loc: ['sidecars', index, 'name'],
-            msg: `must not be '${container.name}', because an init container has this name`,
-          },
-        ]
+  return (spec.sidecars ?? []).flatMap(({ name }, index) =>
+    initNames.has(name)
+      ? [{ loc: ['sidecars', index, 'name'], msg: `'${name}' is the name of an init container too` }]
       : [],
   );
 }
-
-const CONTAINER_LISTS = ['init_containers', 'sidecars'] as const;
 
 function unknownVolume({ spec }: SpecRuleInput): Violation[] {
   const volumes = new Set((spec.volumes ?? []).map((volume) => volume.name));
@@ -133,10 +122,8 @@ function unknownVolume({ spec }: SpecRuleInput): Violation[] {
     );
   return [
     ...unknown(spec.volume_mounts ?? [], ['volume_mounts']),
-    ...CONTAINER_LISTS.flatMap((list) =>
-      (spec[list] ?? []).flatMap((container, index) =>
-        unknown(container.volumeMounts ?? [], [list, index, 'volumeMounts']),
-      ),
+    ...eachContainer(spec).flatMap(({ container, loc }) =>
+      unknown(container.volumeMounts ?? [], [...loc, 'volumeMounts']),
     ),
   ];
 }
@@ -183,21 +170,18 @@ function referencesInVolumes(spec: ResourceSpec): ContainerReference[] {
 }
 
 function referencesInEnv(spec: ResourceSpec): ContainerReference[] {
-  return CONTAINER_LISTS.flatMap((list) =>
-    (spec[list] ?? []).flatMap((container, index) =>
-      (container.env ?? []).flatMap((variable, at) => {
-        const name = variable.valueFrom?.resourceFieldRef?.containerName;
-        const loc = [list, index, 'env', at, 'valueFrom', 'resourceFieldRef', 'containerName'];
-        return name === undefined ? [] : [{ name, loc }];
-      }),
-    ),
+  return eachContainer(spec).flatMap(({ container, loc }) =>
+    (container.env ?? []).flatMap((variable, at) => {
+      const name = variable.valueFrom?.resourceFieldRef?.containerName;
+      const path = [...loc, 'env', at, 'valueFrom', 'resourceFieldRef', 'containerName'];
+      return name === undefined ? [] : [{ name, loc: path }];
+    }),
   );
 }
 
 /** Rejects unknown containers, because the API server does not check them and the kubelet could not start the pod. */
 function unknownContainer({ spec }: SpecRuleInput): Violation[] {
-  const lists = CONTAINER_LISTS.flatMap((list) => spec[list] ?? []);
-  const names = new Set([APP_CONTAINER_NAME, ...lists.map((container) => container.name)]);
+  const names = new Set([APP_CONTAINER_NAME, ...eachContainer(spec).map(({ container }) => container.name)]);
   return [...referencesInVolumes(spec), ...referencesInEnv(spec)].flatMap(({ name, loc }) =>
     names.has(name)
       ? []

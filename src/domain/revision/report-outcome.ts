@@ -217,13 +217,13 @@ function inPlaceEvents(
   { inPlaceFailure: failure, active }: DeploymentFacts,
 ): OutcomeEvent[] {
   if (failure === null || active === null || canonicalJson(failure) === canonicalJson(before)) return [];
-  const { reason, message, culprit } = failure;
+  const { reason, message, failureSource } = failure;
   return [
     {
       revisionId: active.id,
       reason: reasonOr(reason, 'RolloutFailed'),
       message: `A change of revision ${active.number} failed: ${message}`,
-      details: culprit === undefined ? {} : { culprit },
+      details: failureSource === undefined ? {} : { failure_source: failureSource },
     },
   ];
 }
@@ -244,11 +244,11 @@ function symptomEvents(
     !switchedOff &&
     !report.conditions.some(({ type, status }) => type === 'Progressing' && status === 'Unknown');
   return [
-    ...started.map(({ component, reason, message, culprit }) => ({
+    ...started.map(({ component, reason, message, failureSource }) => ({
       revisionId: null,
       reason: reasonOr(reason, 'ReconcileFailed'),
-      message: `Running pods have a problem: ${message}`,
-      details: { component, ...(culprit === undefined ? {} : { culprit }) },
+      message: `Running pods are in trouble: ${message}`,
+      details: { component, ...(failureSource === undefined ? {} : { failure_source: failureSource }) },
     })),
     ...(isRunningSeen ? ended : []).map((symptom) => ({
       revisionId: null,

@@ -1,5 +1,5 @@
 import { REASONS, type Reason } from '../conditions/conditions.ts';
-import type { Culprit } from '../conditions/failure-source.ts';
+import type { FailureSource } from '../conditions/failure-source.ts';
 import type {
   BuiltImage,
   DeploymentFacts,
@@ -24,9 +24,9 @@ export interface Step {
   readonly to: RevisionStatus;
   readonly reason: Reason;
   readonly message: string;
-  /** Source of the failure of the revision, if known. */
-  readonly culprit?: Culprit | undefined;
-  /** Result of the build of the revision. */
+  /** Source of its failure, if known. */
+  readonly failureSource?: FailureSource | undefined;
+  /** Result of its build. */
   readonly built?: BuiltImage | undefined;
 }
 
@@ -40,14 +40,14 @@ export function move(
       const first = steps.findIndex((step) => step.revision.id === revision.id) === index;
       return first && revision.status !== to && canMove(revision.status, to);
     })
-    .map(({ revision: { id, number, status }, to, reason, message, culprit, built }) => ({
+    .map(({ revision: { id, number, status }, to, reason, message, failureSource, built }) => ({
       id,
       number,
       from: status,
       to,
       reason,
       message,
-      ...(culprit === undefined ? {} : { culprit }),
+      ...(failureSource === undefined ? {} : { failureSource }),
       ...(built === undefined ? {} : { built }),
     }));
   const byId = new Map(moves.map((moved) => [moved.id, moved.to]));
@@ -61,14 +61,14 @@ export function move(
       })),
     },
     moves,
-    events: moves.map(({ id, number, from, to, reason, message, culprit, built }) => ({
+    events: moves.map(({ id, number, from, to, reason, message, failureSource, built }) => ({
       revisionId: id,
       reason,
       message: `Revision ${number} is ${to}: ${message}`,
       details: {
         from: recordedStatus(facts, from),
         to,
-        ...(culprit === undefined ? {} : { culprit }),
+        ...(failureSource === undefined ? {} : { failure_source: failureSource }),
         ...built,
       },
     })),
@@ -156,13 +156,13 @@ export function observedSteps(facts: DeploymentFacts, report: ObservedReport): S
     });
   }
   if (failed !== undefined && report.failed !== null) {
-    const { reason, message, culprit } = report.failed;
+    const { reason, message, failureSource } = report.failed;
     steps.push({
       revision: failed,
       to: 'DEPLOY_FAILED',
       reason: reasonOr(reason, 'RolloutFailed'),
       message,
-      culprit,
+      failureSource,
     });
   }
   if (rollout !== undefined && rollout !== active) {

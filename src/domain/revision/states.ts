@@ -40,7 +40,7 @@ export const MOVERS = {
   report:
     'The observed state of the cluster (revision-steps.ts), or a rejection by the cluster (report-outcome.ts).',
   reading:
-    'The lease: the status is derived from it on each read (store/status.ts), and one event is written.',
+    'The lease. The hub derives the status from the lease on each read (store/status.ts), and writes one event.',
 } as const;
 export type Mover = keyof typeof MOVERS;
 

@@ -12,7 +12,8 @@ const millicores = {
 };
 const mebibytes = { shown: '`<n>Mi`', value: (n: number) => `${n}Mi` };
 
-const DERIVED = 'Also decides DATABASE_POOL_SIZE of every app pod, and max_connections where none is sent.';
+const DERIVED =
+  'The value also determines DATABASE_POOL_SIZE of every app pod, and max_connections if the request does not set db_max_connections.';
 
 function appResources(component: string, prefix: string): FieldRow[] {
   const object = `Deployment <app>-${component}`;
@@ -42,7 +43,7 @@ function appScale(component: string, prefix: string): FieldRow[] {
         { object: autoscaler, path: 'spec.minReplicas', when: `${min} < ${max}` },
         { ...replicas, given: (sent) => ({ [max]: sent }) },
       ],
-      note: 'From 2 on there is a PodDisruptionBudget too. 0 below a positive most still runs one pod.',
+      note: 'With 2 or more, there is also a PodDisruptionBudget. With 0 and a positive maximum, one pod still runs.',
     },
     {
       field: max,
@@ -50,7 +51,7 @@ function appScale(component: string, prefix: string): FieldRow[] {
         { object: autoscaler, path: 'spec.maxReplicas', when: `${min} < ${max}` },
         { ...replicas, given: (sent) => ({ [min]: sent }) },
       ],
-      note: `0 switches ${whole} off: \`spec.replicas\` 0, no autoscaler, no PodDisruptionBudget. ${DERIVED}`,
+      note: `0 switches ${whole} off: \`spec.replicas\` is 0, and there is no autoscaler and no PodDisruptionBudget. ${DERIVED}`,
     },
   ];
 }
@@ -79,7 +80,7 @@ const DATA_SERVICES: readonly FieldRow[] = [
     {
       object: CACHE.object,
       path: `${CACHE.container}.args`,
-      shown: '`--maxmemory`: three quarters of it, as `<n>mb`',
+      shown: '`--maxmemory`: three quarters of the value, as `<n>mb`',
       value: (n) => `${Math.floor(n * 0.75)}mb`,
     },
   ]),
@@ -104,7 +105,7 @@ const DATA_SERVICES: readonly FieldRow[] = [
         value: (n) => `${n}Gi`,
       },
     ],
-    note: 'The volume grows in place and never shrinks. An expansion that is refused or not finished can be lowered to the capacity of the volume: [Recovery from rejected values](lifecycle.md#recovery-from-rejected-values).',
+    note: 'The volume is expanded in place and never shrinks. If an expansion is rejected or does not finish, you can lower the size to the capacity of the volume: see [Undo a change that the cluster rejects](lifecycle.md#undo-a-change-that-the-cluster-rejects).',
   },
   {
     field: 'db_max_connections',
@@ -116,7 +117,7 @@ const DATA_SERVICES: readonly FieldRow[] = [
         value: (n) => `max_connections=${n}`,
       },
     ],
-    note: 'Shared out among the app pods: DATABASE_POOL_SIZE.',
+    note: 'The app pods share these connections: DATABASE_POOL_SIZE is the share of one pod.',
   },
 ];
 

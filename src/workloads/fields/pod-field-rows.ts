@@ -8,7 +8,7 @@ const METADATA: readonly FieldRow[] = (['labels', 'annotations'] as const).map((
     { object: DEPLOYMENTS, path: `spec.template.metadata.${field}` },
     { object: DEPLOYMENTS, path: `metadata.${field}` },
   ],
-  note: "On app pods and their Deployments only, beside Berth's own.",
+  note: "Only on app pods and their Deployments, in addition to Berth's own.",
 }));
 
 /** A member of each entry of a list in the pod: passed through as it is. */
@@ -33,7 +33,7 @@ const VOLUMES: readonly FieldRow[] = [
   wholeList(
     'volumes',
     `${POD}.volumes`,
-    'Passed through whole; a volume without a source becomes `emptyDir: {}`.',
+    'Passed through unchanged. A volume without a source becomes `emptyDir: {}`.',
   ),
   ...passedThrough(
     'volumes',
@@ -55,7 +55,11 @@ const VOLUMES: readonly FieldRow[] = [
 const MOUNT_MEMBERS = ['name', 'mountPath', 'subPath', 'mountPropagation', 'readOnly', 'subPathExpr'];
 
 const VOLUME_MOUNTS: readonly FieldRow[] = [
-  wholeList('volume_mounts', `${POD}.containers[app].volumeMounts`, 'Mounts of the app container.'),
+  wholeList(
+    'volume_mounts',
+    `${POD}.containers[app].volumeMounts`,
+    'These are the mounts of the app container.',
+  ),
   ...passedThrough('volume_mounts', MOUNT_MEMBERS, `${POD}.containers[app].volumeMounts[<name>]`),
 ];
 
@@ -82,12 +86,14 @@ const CONTAINER_MEMBERS = [
 
 const MEMBER_NOTES: Readonly<Record<string, string>> = {
   imagePullPolicy:
-    'Absent: `Always` for the tag `latest` or none, else `IfNotPresent`. Hosting mode cloud: always `Always`.',
-  securityContext: 'Fields that are absent are filled in: see security below.',
+    'If absent: `Always` for the tag `latest` or no tag, otherwise `IfNotPresent`. In cloud mode, it is always `Always`.',
+  securityContext: 'Berth fills in absent fields: see [Security](#security).',
 };
 
-const INIT_RESTART = '`Always`: a native sidecar in its place among the init containers.';
-const SIDECAR_RESTART = '`Always`: a native sidecar, started before all init containers.';
+const INIT_RESTART =
+  'With `Always`, the container is a native sidecar, at its position among the init containers.';
+const SIDECAR_RESTART =
+  'With `Always`, the container is a native sidecar that starts before all init containers.';
 
 function containerRows(
   list: string,
@@ -109,12 +115,12 @@ function containerRows(
 }
 
 const CONTAINERS: readonly FieldRow[] = [
-  wholeList('init_containers', `${POD}.initContainers`, 'In the order given.'),
+  wholeList('init_containers', `${POD}.initContainers`, 'They keep the order of the list.'),
   ...containerRows('init_containers', [{ path: `${POD}.initContainers[<name>]` }], INIT_RESTART),
   {
     field: 'sidecars',
     targets: [{ object: DEPLOYMENTS, path: `${POD}.containers` }],
-    note: 'After the container `app`. Native sidecars: before the init containers.',
+    note: 'Sidecars follow the container `app`. Native sidecars precede the init containers.',
   },
   ...containerRows(
     'sidecars',
@@ -140,7 +146,7 @@ export const POD_FIELD_ROWS: readonly FieldRow[] = [
   {
     field: 'service_account_name',
     targets: [{ object: DEPLOYMENTS, path: `${POD}.serviceAccountName` }],
-    note: 'It must exist; absent: a ServiceAccount `<app>` is made. No token is mounted either way.',
+    note: 'This ServiceAccount must exist. If the field is absent, Berth creates a ServiceAccount `<app>`. No token is mounted in either case.',
   },
   {
     field: 'image_pull_secrets',

@@ -8,13 +8,13 @@ import {
   type TRACING_ENV_NAMES,
 } from '../../domain/deployment/reserved.ts';
 import type { EnvVar as UserEnvVar } from '../../domain/kubernetes/env.ts';
+import type { Component } from '../../domain/resource-spec/components.ts';
 import {
   exposesHeaders,
   hasOwnEndpoint,
   type SignalEndpoint,
   signalEndpoints,
 } from '../../domain/resource-spec/exporter-variables.ts';
-import type { Component } from '../../domain/resource-spec/resource-spec.ts';
 import { APP_PORT, cacheUri } from '../addresses.ts';
 import type { PodTemplates } from '../desired-object.ts';
 import { deploymentId, imageVersion, revisionId } from '../labels.ts';

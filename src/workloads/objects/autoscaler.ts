@@ -1,7 +1,7 @@
 import type { V2HorizontalPodAutoscalerSpec, V2MetricSpec } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { APP_CONTAINER_NAME } from '../../domain/deployment/reserved.ts';
-import type { Component } from '../../domain/resource-spec/resource-spec.ts';
+import type { Component } from '../../domain/resource-spec/components.ts';
 import type { KubeObject } from '../desired-object.ts';
 import { metadata } from '../labels.ts';
 import { componentName } from '../names.ts';

@@ -1,6 +1,6 @@
 import type { V1PodDisruptionBudgetSpec } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
-import type { Component } from '../../domain/resource-spec/resource-spec.ts';
+import type { Component } from '../../domain/resource-spec/components.ts';
 import type { KubeObject } from '../desired-object.ts';
 import { metadata, selectorLabels } from '../labels.ts';
 import { componentName } from '../names.ts';

@@ -3,7 +3,7 @@ import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { LABELS } from '../../contract/resource/names.ts';
 import { publicNetworks } from '../../domain/net/networks.ts';
-import { COMPONENTS } from '../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS } from '../../domain/resource-spec/components.ts';
 import { APP_PORT, CACHE_PORT, DATABASE_PORT } from '../addresses.ts';
 import type { KubeObject } from '../desired-object.ts';
 import { deploymentId, type LabelledComponent, labelValue, metadata, selectorLabels } from '../labels.ts';

@@ -8,10 +8,12 @@ import type {
 } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
-import { APP_CONTAINER_NAME } from '../../domain/deployment/reserved.ts';
-import { type Container, ordinary, startOrder } from '../../domain/kubernetes/container.ts';
-import { VOLUME_KINDS, type Volume } from '../../domain/kubernetes/volume.ts';
-import { COMPONENTS, type Component } from '../../domain/resource-spec/resource-spec.ts';
+import { APP_CONTAINER_NAME, DEFAULT_CONTAINER_ANNOTATION } from '../../domain/deployment/reserved.ts';
+import type { Container } from '../../domain/kubernetes/container.ts';
+import { ordinary, startOrder } from '../../domain/kubernetes/pod-containers.ts';
+import type { Volume } from '../../domain/kubernetes/volume.ts';
+import { VOLUME_KINDS } from '../../domain/kubernetes/volume-kinds.ts';
+import { COMPONENTS, type Component } from '../../domain/resource-spec/components.ts';
 import type { PodTemplates } from '../desired-object.ts';
 import { commonLabels, revisionLabels, selectorLabels } from '../labels.ts';
 import { serviceAccountName } from '../names.ts';
@@ -21,12 +23,7 @@ import { containerResources } from './container-resources.ts';
 import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext } from './security.ts';
 
-/** Annotation with the default container of `kubectl logs` and `kubectl exec`. */
-export const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
-
-/**
- * Termination grace periods in seconds, in which api completes its requests, and the other components complete a task.
- */
+/** Termination grace periods in seconds: api finishes its requests, the others finish a task. */
 const GRACE_SECONDS: Readonly<Record<Component, number>> = {
   api: 60,
   queue: 180,

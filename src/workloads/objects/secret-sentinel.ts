@@ -2,7 +2,7 @@ import type { ManagedDeployment } from '../../contract/resource/managed-deployme
 import { pullSecretName } from '../../contract/resource/names.ts';
 import { contentHash } from '../../domain/core/hash.ts';
 import { APP_CONTAINER_NAME } from '../../domain/deployment/reserved.ts';
-import { isSecretOfAnother } from '../../domain/policy/policy-references.ts';
+import { isSecretOfAnother } from '../../domain/policy/generated-names.ts';
 import type { KubeObject, PodTemplates } from '../desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata } from '../labels.ts';
 import { app } from '../names.ts';

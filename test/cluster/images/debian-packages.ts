@@ -59,7 +59,7 @@ export async function debianTree(wanted: DebianTree, options: ResolveOptions = {
       return join(folder, version);
     } catch (cause) {
       rmSync(temporary, { recursive: true, force: true });
-      throw cause instanceof BinariesMissingError ? cause : notToBeHad(wanted.packages, cause);
+      throw cause instanceof BinariesMissingError ? cause : unavailable(wanted.packages, cause);
     }
   });
 }
@@ -116,7 +116,7 @@ function versionOf(files: readonly string[], name: string): string {
   return decodeURIComponent(version).replaceAll(':', '-');
 }
 
-function notToBeHad(packages: readonly string[], cause: unknown): BinariesMissingError {
+function unavailable(packages: readonly string[], cause: unknown): BinariesMissingError {
   const { code, stderr, message } = cause as { code?: unknown; stderr?: string; message: string };
   const why =
     code === 'ENOENT'

@@ -89,7 +89,7 @@ export async function startGitOverHttps(options: { token?: string } = {}): Promi
       answerAsCgi(child, request, response);
     }
   });
-  const port = await listenSomewhere(server);
+  const port = await listenOnFreePort(server);
   const halt = async () => {
     for (const child of children) child.kill('SIGKILL');
     await close(server);
@@ -167,7 +167,7 @@ function refuse(response: ServerResponse): void {
 }
 
 /** A port that will be free again after a halt. */
-async function listenSomewhere(server: Server): Promise<number> {
+async function listenOnFreePort(server: Server): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     const [port = 0] = await freePorts(1);
     try {

@@ -56,7 +56,7 @@ export async function resolveImageTools<Tool extends ImageTool>(
 ): Promise<Record<Tool, string>> {
   const found = {} as Record<Tool, string>;
   for (const tool of tools)
-    Object.assign(found, await resolveGroup(groupOf(tool), [tool], howToGet, options));
+    Object.assign(found, await resolveGroup(groupOf(tool), [tool], installHint, options));
   return found;
 }
 
@@ -69,7 +69,7 @@ export async function resolveRunc(options: ResolveOptions = {}): Promise<string>
   return join(tree, 'usr', 'sbin', 'runc');
 }
 
-function howToGet(missing: readonly string[]): string {
+function installHint(missing: readonly string[]): string {
   return [
     `Building images for real needs ${missing.join(', ')}, and there is no Go to build ${missing.length > 1 ? 'them' : 'it'} with. Do one of these:`,
     '  - install Go 1.26 or newer (https://go.dev/dl) and try again: the build takes some minutes, once;',

@@ -46,7 +46,7 @@ export interface RealNode {
   /** Base URL on this machine's loopback that leads to a place in the node's network. */
   forward(host: string, port: number): Promise<string>;
   /** Lets what listens on this port of this machine's loopback be reached by pods; returns `host:port`. */
-  lend(port: number): Promise<string>;
+  expose(port: number): Promise<string>;
   /** Runs a command in the node's namespaces and gives what it prints. */
   run(command: string, args: readonly string[]): Promise<string>;
   /** Runs ctr, containerd's own client. */
@@ -98,7 +98,7 @@ export async function startRealNode(options: RealNodeOptions = {}): Promise<Real
     await Promise.all([
       startControlPlane(stateDir, record, tunnel),
       startContainerd(stateDir, tools),
-      lendWhenReady(tunnel, stateDir, registry.port),
+      exposeWhenReady(tunnel, stateDir, registry.port),
     ]);
     for (const name of ['kubelet', 'kube-proxy', 'coredns'] as const) {
       await startNodeProcess(stateDir, tools, name);
@@ -146,10 +146,10 @@ async function startContainerd(stateDir: string, tools: NodeTools): Promise<void
 }
 
 /** The inner end of the tunnel needs a moment to listen. */
-async function lendWhenReady(tunnel: Tunnel, stateDir: string, port: number): Promise<void> {
-  const lend = () => tunnel.lend(NODE_ADDRESS, port).then(() => true);
+async function exposeWhenReady(tunnel: Tunnel, stateDir: string, port: number): Promise<void> {
+  const expose = () => tunnel.expose(NODE_ADDRESS, port).then(() => true);
   const giveUpIf = () => assertRunning(stateDir, ['tunnel']);
-  await waitFor('the tunnel', lend, { timeoutMs: 60_000, giveUpIf });
+  await waitFor('the tunnel', expose, { timeoutMs: 60_000, giveUpIf });
 }
 
 /** Storage class and volumes. */
@@ -222,8 +222,8 @@ function realNode(parts: {
     registry,
     imageHost: `${NODE_ADDRESS}:${registry.port}`,
     forward: async (host, port) => `http://127.0.0.1:${await tunnel.forward(host, port)}`,
-    lend: async (port) => {
-      await tunnel.lend(NODE_ADDRESS, port);
+    expose: async (port) => {
+      await tunnel.expose(NODE_ADDRESS, port);
       return `${NODE_ADDRESS}:${port}`;
     },
     run: (command, args) => runInside(stateDir, command, args),

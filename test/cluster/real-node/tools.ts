@@ -71,9 +71,9 @@ function coreDnsGroup(): BinaryGroup<'coredns'> {
  */
 export async function resolveNodeTools(options: ResolveOptions = {}): Promise<NodeTools> {
   const cluster = await resolveBinaries(options);
-  const kubernetes = await resolveGroup(kubernetesGroup(OF_KUBERNETES), OF_KUBERNETES, howToGet, options);
-  const containerd = await resolveGroup(containerdGroup(), OF_CONTAINERD, howToGet, options);
-  const dns = await resolveGroup(coreDnsGroup(), ['coredns'], howToGet, options);
+  const kubernetes = await resolveGroup(kubernetesGroup(OF_KUBERNETES), OF_KUBERNETES, installHint, options);
+  const containerd = await resolveGroup(containerdGroup(), OF_CONTAINERD, installHint, options);
+  const dns = await resolveGroup(coreDnsGroup(), ['coredns'], installHint, options);
   const runc = await resolveRunc(options);
   const cni = await debianTree({ name: 'cni', packages: ['containernetworking-plugins'] }, options);
   const nft = await debianTree(
@@ -96,7 +96,7 @@ function librariesOf(tree: string): string {
   return folders.join(':');
 }
 
-function howToGet(missing: readonly string[]): string {
+function installHint(missing: readonly string[]): string {
   return [
     `A real node needs ${missing.join(', ')}, and there is no Go to build ${missing.length > 1 ? 'them' : 'it'} with. Do one of these:`,
     '  - install Go 1.26 or newer (https://go.dev/dl) and try again: the build takes some minutes, once;',

@@ -5,7 +5,7 @@ import { insideSocket, listening, onFirstLine, outsideSocket, splice } from './t
 const [stateDir = ''] = process.argv.slice(2);
 
 /** Every connection to it is passed on to the outside; it goes with `owner`. */
-async function lend(owner: Socket, host: string, port: number): Promise<void> {
+async function expose(owner: Socket, host: string, port: number): Promise<void> {
   const server = createServer((socket) => {
     const out = connect({ path: outsideSocket(stateDir) });
     out.write(`${port}\n`);
@@ -24,7 +24,7 @@ const server = createServer((socket) => {
   onFirstLine(socket, (line) => {
     const [verb, host = '', port] = line.split(' ');
     if (verb === 'connect') splice(socket, connect({ host, port: Number(port) }));
-    else if (verb === 'listen') void lend(socket, host, Number(port));
+    else if (verb === 'listen') void expose(socket, host, Number(port));
     else socket.destroy();
   });
 });

@@ -2,7 +2,7 @@
  * The ways between the network of a node and that of this machine. They meet at unix sockets in the state folder, for a
  * path is seen from both. Each connection begins with a line that says what is wanted; what follows is passed on.
  *
- * To the inside: `connect HOST PORT` and `listen HOST PORT`, which lends a port of this machine's loopback for as long
+ * To the inside: `connect HOST PORT` and `listen HOST PORT`, which exposes a port of this machine's loopback for as long
  * as the connection is open. To the outside: the port on loopback.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -54,7 +54,7 @@ export interface Tunnel {
   /** Port on this machine's loopback that leads to a place in the node's network; 0: a free one. */
   forward(host: string, port: number, localPort?: number): Promise<number>;
   /** Makes a port of this machine's loopback answer inside, at `host` and the same port. */
-  lend(host: string, port: number): Promise<void>;
+  expose(host: string, port: number): Promise<void>;
   close(): void;
 }
 
@@ -68,12 +68,12 @@ export function connectInside(stateDir: string, host: string, port: number): Soc
 /** The outer end. */
 export async function openTunnel(stateDir: string): Promise<Tunnel> {
   const servers: Server[] = [];
-  const lent = new Set<number>();
-  const lenders: Socket[] = [];
+  const exposed = new Set<number>();
+  const exposures: Socket[] = [];
   const out = createServer((socket) => {
     onFirstLine(socket, (line) => {
       const port = Number(line);
-      if (lent.has(port)) splice(socket, connect({ host: '127.0.0.1', port }));
+      if (exposed.has(port)) splice(socket, connect({ host: '127.0.0.1', port }));
       else socket.destroy();
     });
   });
@@ -87,22 +87,22 @@ export async function openTunnel(stateDir: string): Promise<Tunnel> {
       const address = server.address();
       return typeof address === 'object' && address !== null ? address.port : localPort;
     },
-    lend: (host, port) =>
+    expose: (host, port) =>
       new Promise((resolve, reject) => {
-        lent.add(port);
+        exposed.add(port);
         const socket = connect({ path: insideSocket(stateDir) });
-        lenders.push(socket);
+        exposures.push(socket);
         onFirstLine(socket, (line) => {
           socket.resume();
           if (line === 'ok') resolve();
-          else reject(new Error(`failed to lend port ${port} to the node: ${line}`));
+          else reject(new Error(`failed to expose port ${port} to the node: ${line}`));
         });
         socket.once('error', reject);
         socket.write(`listen ${host} ${port}\n`);
         socket.unref();
       }),
     close: () => {
-      for (const socket of lenders) socket.destroy();
+      for (const socket of exposures) socket.destroy();
       for (const server of servers) server.close();
     },
   };

@@ -1,6 +1,6 @@
 /**
  * Brings up the node, the images and Berth itself, installed by its chart, once for all files (vitest's globalSetup).
- * Where no kubelet can run, the tests are told why and skip.
+ * Where no kubelet can run, the tests skip with the reason.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -40,15 +40,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const pushHost = registry.host;
     project.provide('realNode', { stateDir, kubeconfigPath, kubectlPath, imageHost, pushHost, api, apiKey });
   } catch (error) {
-    console.error(await whatPodsSay(node).catch(String));
+    console.error(await podReports(node).catch(String));
     await node.stop();
     throw error;
   }
   return () => node.stop();
 }
 
-/** For whoever has to find out why the installation failed. */
-async function whatPodsSay(node: RealNode): Promise<string> {
+/** Reports of pods, Events and logs, to find out why the installation failed. */
+async function podReports(node: RealNode): Promise<string> {
   const berth = ['-n', BERTH_NAMESPACE];
   const asked = [
     ['get', 'pods', '-A', '-o', 'wide'],

@@ -2,9 +2,8 @@ import {
   COMPONENT_FIELDS,
   type Component,
   componentFields,
-  type ResourceSpec,
-  type ResourceSpecField,
-} from '../../../src/domain/resource-spec/resource-spec.ts';
+} from '../../../src/domain/resource-spec/components.ts';
+import type { ResourceSpec, ResourceSpecField } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { donorSpec, NUMBER_FIELDS, POD_FIELDS, SERVICE_ACCOUNTS } from './donors.ts';
 import { graft } from './graft.ts';
 import type { Random } from './random.ts';

@@ -110,7 +110,7 @@ function buildOnce(deployment: string, ...instructions: string[]): Promise<strin
 
 const CACHED = 'RUN --mount=type=cache,target=/var/cache/shop';
 
-test('a cache mount is kept for the next build of its deployment, and for no other', async () => {
+test('keeps a cache mount for the next build of the same deployment only', async () => {
   await build('one', `${CACHED} echo left by one > /var/cache/shop/file`);
   expect(await build('two', `${CACHED} echo "two: $(cat /var/cache/shop/file || echo nothing)"`)).toContain(
     'two: nothing',
@@ -120,7 +120,7 @@ test('a cache mount is kept for the next build of its deployment, and for no oth
   );
 }, 120_000);
 
-test('a RUN step has no access to the credentials with which BuildKit pulls and pushes: no file, variable or process', async () => {
+test('hides the credentials of BuildKit from a RUN step, in files, variables and processes', async () => {
   const encoded = Buffer.from(`platform:${CANARY}`).toString('base64');
   // The brackets keep the command from finding itself.
   const words = [CANARY, encoded].map((word) => `-e '[${word[0]}]${word.slice(1)}'`).join(' ');

@@ -75,7 +75,7 @@ async function podOf(of: Deployment, attempt = 1) {
   };
 }
 
-test('lines are available during the build, masked, in order, and can be followed to their end', async () => {
+test('returns lines during the build, masked and in order, and follows them to their end', async () => {
   const of = await building({ secrets: [{ name: 'TOKEN', value: SECRET }] });
   const stream = await world.follow(world.owner, `${pathOf(of)}?follow=true`);
   const pod = await podOf(of);
@@ -117,7 +117,7 @@ test('lines are available during the build, masked, in order, and can be followe
   expect(row?.n).toBe(0);
 });
 
-test('pages of any size return the same lines, and a revision without a build has none', async () => {
+test('returns the same lines in pages of any size, and none for a revision without a build', async () => {
   const of = await building();
   const pod = await podOf(of);
   pod.print('source', ...numbered(25));
@@ -132,7 +132,7 @@ test('pages of any size return the same lines, and a revision without a build ha
   expect(await page(await world.deploy())).toEqual({ resources: [], offset: 0, complete: true });
 });
 
-test('another tenant gets no lines, and invalid parameters are rejected', async () => {
+test('returns no lines to another tenant, and rejects invalid parameters', async () => {
   const of = await building();
   const stranger = await world.api.tenant();
   expect((await stranger.call('GET', pathOf(of))).status).toBe(404);
@@ -141,7 +141,7 @@ test('another tenant gets no lines, and invalid parameters are rejected', async 
     expect((await world.owner.call('GET', `${pathOf(of)}?${query}`)).status, query).toBe(422);
 });
 
-test('no line is lost or repeated when a listener stops in the middle or its hub is away', async () => {
+test('neither loses nor repeats a line when a listener stops in the middle or its hub is unavailable', async () => {
   const of = await building();
   const pod = await podOf(of);
   pod.print('source', ...numbered(10));
@@ -180,7 +180,7 @@ test('no line is lost or repeated when a listener stops in the middle or its hub
   running = await world.startListener();
 });
 
-test('the log says that its end is lost when its pod is deleted before it was read', async () => {
+test('reports the end of a log as lost when its pod is deleted before it was read', async () => {
   const of = await building();
   const pod = await podOf(of);
   pod.print('source', 'one');
@@ -194,7 +194,7 @@ test('the log says that its end is lost when its pod is deleted before it was re
   expect(texts(lost)).toEqual(['source: one', expect.stringMatching(/^source: … .* lost/)]);
 });
 
-test('a log that is too long ends with a line that says so, and the listener stops reading', async () => {
+test('ends a log that is too long with a notice, and stops reading it', async () => {
   const of = await building();
   const pod = await podOf(of);
   pod.print('source', ...numbered(KEPT_LOG.lines + 500));
@@ -206,7 +206,7 @@ test('a log that is too long ends with a line that says so, and the listener sto
   expect(texts(end)).toEqual([`source: line ${KEPT_LOG.lines - 1}`, `source: ${LEFT_OUT}`]);
 });
 
-test('the protocol identifies pieces by their first line, and rejects those of revisions of others', async () => {
+test('identifies pieces by their first line, and rejects those of an old epoch or an unknown revision', async () => {
   const of = await building();
   const [row] = await world.api.store.sql<{ epoch: number }>(
     'SELECT lease_epoch AS epoch FROM listeners WHERE id = $1',
@@ -237,7 +237,7 @@ test('the protocol identifies pieces by their first line, and rejects those of r
   expect((await page(of)).resources).toHaveLength(6);
 });
 
-test('only the logs of the newest builds of a deployment are kept', async () => {
+test('keeps only the logs of the newest builds of a deployment', async () => {
   const of = await building();
   const { store } = world.api;
   await store.sql(

@@ -204,7 +204,7 @@ describe('a pod on the node of the local builder', () => {
     });
   });
 
-  it('fails at once with the reason when it requires what the node does not support', async () => {
+  it('fails at once with the reason when it requires an unsupported feature', async () => {
     const job = await makeJob('other', {
       volumes: [{ name: 'x', hostPath: { path: '/' } }],
       containers: [{ name: 'a', image: 'any', command: sh('true') }],
@@ -212,7 +212,7 @@ describe('a pod on the node of the local builder', () => {
     expect((await ended(job)).status.reason).toBe('UnsupportedPod');
   });
 
-  it('waits for its Secret', async () => {
+  it('waits until its Secret exists', async () => {
     const secret = uniqueName('late');
     const job = await makeJob('late', {
       volumes: [{ name: 's', secret: { secretName: secret } }],
@@ -236,7 +236,7 @@ describe('a pod on the node of the local builder', () => {
     expect(await kubectl('logs', pod.metadata.name)).toBe('it is here\n');
   });
 
-  it('is ended with all its processes when it takes longer than its Job allows', async () => {
+  it('is stopped with all its processes when the deadline of its Job passes', async () => {
     const marker = uniqueName('sleeper');
     const job = await makeJob('deadline', {
       containers: [
@@ -266,7 +266,7 @@ describe('a pod on the node of the local builder', () => {
     expect(await followed).toEqual([0, null]);
   });
 
-  it('is lost when the builder is killed: its processes end, and the pod reports it', async () => {
+  it('fails with the reason BuilderRestarted, and leaves no process, when the builder is killed', async () => {
     const marker = uniqueName('orphan');
     const job = await makeJob('lost', {
       containers: [{ name: 'a', image: 'any', command: sh(`sleep 1000; : ${marker}`) }],
@@ -282,7 +282,7 @@ describe('a pod on the node of the local builder', () => {
   });
 });
 
-describe('the builder itself', () => {
+describe('the local builder', () => {
   it('registers a Node that only build pods tolerate, and renews its lease', async () => {
     const found = JSON.parse(await kubectlAsAdmin(['get', 'node', node, '-o', 'json'])) as {
       spec: { taints: object[] };
@@ -297,7 +297,7 @@ describe('the builder itself', () => {
     expect(JSON.parse(lease)).toMatchObject({ spec: { holderIdentity: node } });
   });
 
-  it('does not start unless it is allowed to, nor a second time', async () => {
+  it('does not start without its required settings, nor a second time in the same folder', async () => {
     const other = (settings: Record<string, string>) =>
       startLocalBuilder(environment(), { stateDir: mkdtempSync(join(stateDir, 'other-')), node, settings });
     await expect(other({ BERTH_BUILDER_UNSANDBOXED: 'false' })).rejects.toThrow(

@@ -77,8 +77,8 @@ function contextWith(name: string, dockerfile: string): string {
   return context;
 }
 
-describe('the parts together', () => {
-  test('a repository is cloned, its Dockerfile built on Node with npm, and the image in the registry is the one that was built', async () => {
+describe('the parts of a build', () => {
+  test('clone a repository, build its Dockerfile with npm, and push the image that was built', async () => {
     const manifest = { name: 'app', version: '1.0.0', scripts: { build: 'node make.js' } };
     const lock = { name: 'app', version: '1.0.0', lockfileVersion: 3, packages: { '': manifest } };
     const sha = await host.commitFiles('team/app', {
@@ -109,14 +109,14 @@ describe('the parts together', () => {
     expect(stdout).toBe(`console.log("${process.version}")`);
   });
 
-  test('a failed step fails the build, with its output, and pushes nothing', async () => {
+  test('fail with the output of a failed step, and push nothing', async () => {
     const context = contextWith('failing', `FROM ${node.ref}\nRUN echo the reason >&2; exit 3`);
     const ref = `${registry.host}/team/failing:1`;
     await expect(build(context, ref)).rejects.toThrow(/the reason[\s\S]*exit code: 3/);
     await expect(crane(['digest', ref])).rejects.toThrow(/MANIFEST_UNKNOWN|NAME_UNKNOWN|404/);
   });
 
-  test('images and cache remain when registry and BuildKit are killed and started again', async () => {
+  test('keep images and cache when registry and BuildKit are killed and restarted', async () => {
     const context = contextWith('again', `FROM ${node.ref}\nRUN head -c 8 /dev/urandom > /drawn`);
     const ref = `${registry.host}/team/again:1`;
     const digest = await build(context, ref);
@@ -130,7 +130,7 @@ describe('the parts together', () => {
     expect(await build(context, ref)).toBe(digest);
   });
 
-  test('a step ends when BuildKit is killed in its middle, and the next build succeeds', async () => {
+  test('end a running step when BuildKit is killed, and complete the next build', async () => {
     const ref = `${registry.host}/team/slow:1`;
     const context = contextWith('slow', `FROM ${node.ref}\nRUN exec sleep 86399`);
     const building = build(context, ref).then(
@@ -149,7 +149,7 @@ describe('the parts together', () => {
 });
 
 describe('the git server', () => {
-  test('asks for its token, and reveals no repository that does not exist', async () => {
+  test('requires its token, and reveals only with it that a repository does not exist', async () => {
     await host.commitFiles('team/private', { 'a.txt': 'a' });
     const from = host.requests.length;
     await expect(git('ls-remote', `${host.url}/team/private.git`)).rejects.toThrow(/could not read Username/);
@@ -157,7 +157,7 @@ describe('the git server', () => {
     expect(host.requests.slice(from).map(({ status }) => status)).toEqual([401, 401, 404]);
   });
 
-  test('accepts a push, puts a later own commit on top, and serves any commit by its id', async () => {
+  test('accepts a push, adds later commits on top, and serves any commit by its id', async () => {
     const first = await host.commitFiles('team/pushed', { 'a.txt': 'a', 'b.txt': 'b' }, { time: 1 });
     const clone = join(folder, 'pushed');
     await git('clone', '--quiet', withToken('team/pushed'), clone);
@@ -177,23 +177,23 @@ describe('the git server', () => {
     expect(await git('-C', clone, 'rev-parse', 'FETCH_HEAD')).toBe(first);
   });
 
-  test('hangs, goes away and comes back on the same port', async () => {
+  test('can hang, stop, and restart on the same port', async () => {
     await host.commitFiles('team/gone', { 'a.txt': 'a' });
-    const look = () => git('ls-remote', withToken('team/gone'), 'main');
+    const listRefs = () => git('ls-remote', withToken('team/gone'), 'main');
     const from = host.requests.length;
     host.hang = true;
-    const hanging = look().catch((error: Error) => error.message);
+    const hanging = listRefs().catch((error: Error) => error.message);
     await waitFor('the request', async () => host.requests.length > from, { timeoutMs: 30_000 });
     await host.halt();
     expect(await hanging).toMatch(/unable to access|failed/);
-    await expect(look()).rejects.toThrow(/Couldn't connect|refused/);
+    await expect(listRefs()).rejects.toThrow(/Couldn't connect|refused/);
     host.hang = false;
     await host.start();
-    expect(await look()).toContain('refs/heads/main');
+    expect(await listRefs()).toContain('refs/heads/main');
   });
 });
 
-describe('a registry with an authority', () => {
+describe('a registry with token authentication', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwks = JSON.stringify({
     keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', use: 'sig', alg: 'ES256' }],
@@ -247,7 +247,7 @@ describe('a registry with an authority', () => {
   const login = (password: string) =>
     writeDockerConfig(join(folder, password), { [guarded.host]: { username: 'builder', password } });
 
-  test('serves images to clients that trust the authority, and to no others', async () => {
+  test('serves images only to clients with the right password', async () => {
     const { ref, digest } = await pushBaseImage('static', guarded.host, { dockerConfig: login('right') });
     expect(await crane(['digest', ref], { dockerConfig: login('right') })).toBe(digest);
     await expect(crane(['digest', ref], { dockerConfig: login('wrong') })).rejects.toThrow(
@@ -256,7 +256,7 @@ describe('a registry with an authority', () => {
     await expect(crane(['digest', ref])).rejects.toThrow(/401|UNAUTHORIZED/);
   });
 
-  test('accepts pushes of BuildKit with the password of the build', async () => {
+  test('accepts pushes of BuildKit only with the right password', async () => {
     const context = contextWith('guarded', `FROM ${node.ref}\nRUN echo guarded > /guarded`);
     const ref = `${guarded.host}/team/guarded:1`;
     await expect(build(context, ref, { DOCKER_CONFIG: login('wrong') })).rejects.toThrow(/401|nauthorized/);
@@ -265,7 +265,7 @@ describe('a registry with an authority', () => {
   });
 });
 
-test('BuildKit pushes over TLS only to a registry whose certificate its configured authority has signed', async () => {
+test('BuildKit pushes over TLS only to a registry with a certificate of the configured authority', async () => {
   const [vouching, stranger] = [authority(), authority()];
   const secure = await startRegistry({ tls: vouching.issue(['127.0.0.1']) });
   const context = contextWith('secure', 'FROM scratch\nCOPY Dockerfile /');
@@ -288,8 +288,8 @@ test('BuildKit pushes over TLS only to a registry whose certificate its configur
   }
 });
 
-describe('the end', () => {
-  test('a stop leaves no process, no mount, no cgroup and no folder', async () => {
+describe('the cleanup', () => {
+  test('leaves no process, mount, cgroup or folder after a stop', async () => {
     const [other, builder] = await Promise.all([startRegistry(), startBuildkit()]);
     await builder.buildctl([
       'build',
@@ -301,7 +301,7 @@ describe('the end', () => {
     expect([...leftovers(builder.stateDir), ...leftovers(other.stateDir)]).toEqual([]);
   });
 
-  test('all processes end when the process that started them is killed', async () => {
+  test('ends all processes when the process that started them is killed', async () => {
     const owner = startOwner();
     const folders = JSON.parse(await firstLine(owner)) as string[];
     expect(folders.map((stateDir) => leftovers(stateDir).length > 0)).toEqual([true, true, true]);

@@ -110,7 +110,7 @@ describe('a repository', () => {
   let id: string;
   let appName: string;
 
-  it('is built, rolled out and serves: AWAITING_BUILD, BUILDING, then the states of every image', async () => {
+  it('is built and rolled out, with AWAITING_BUILD, BUILDING and then the statuses of every image', async () => {
     const dry = await berth.call<{ builds: boolean }>('POST', '/v2/deployments?dry_run=true', gitHost('web'));
     expect([dry.status, dry.body.builds]).toEqual([200, true]);
     const created = await berth.create(gitHost('web'));
@@ -141,7 +141,7 @@ describe('a repository', () => {
     });
   });
 
-  it('serves its former image during a new build, and a failed build changes nothing', async () => {
+  it('serves its former image during a new build and after a failed one', async () => {
     const before = await berth.ready(id);
     const made = await berth.call<Revision>('POST', `/v2/deployments/${id}/revisions`, {});
     expect(made.body).toMatchObject({ number: 2, status: 'AWAITING_BUILD', build: null });
@@ -189,7 +189,7 @@ describe('a repository', () => {
   });
 });
 
-it('credentials for base images reach the build step only through its Secret', async () => {
+it('passes credentials for base images to the build step only through its Secret', async () => {
   const { id } = await berth.create(gitHost('private-bases'));
   const [first] = await revisionsOf(id);
   const job = await jobOf(first?.id ?? '');
@@ -214,7 +214,7 @@ it('credentials for base images reach the build step only through its Secret', a
   expect((await berth.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
 });
 
-it('a deployment is UNUSED with the reason when its first build fails, and serves after the next build', async () => {
+it('reports UNUSED with the reason when the first build fails, and serves after the next build', async () => {
   const { id } = await berth.create(gitHost('fails-first'));
   const [first] = await revisionsOf(id);
   const job = await jobOf(first?.id ?? '');
@@ -236,7 +236,7 @@ it('a deployment is UNUSED with the reason when its first build fails, and serve
   await berth.ready(id);
 });
 
-it('nothing is built twice when listener and hub are killed during a build', async () => {
+it('builds nothing twice when listener and hub are killed during a build', async () => {
   const { id } = await berth.create(gitHost('killed'));
   const [first] = await revisionsOf(id);
   const job = await jobOf(first?.id ?? '');
@@ -251,7 +251,7 @@ it('nothing is built twice when listener and hub are killed during a build', asy
   expect(await revisionsOf(id)).toHaveLength(1);
 });
 
-it('a build whose builder and credentials disappear gets its credentials again and is retried', async () => {
+it('restores the credentials of a build and retries it when builder and credentials disappear', async () => {
   const { id } = await berth.create(gitHost('lost'));
   const [first] = await revisionsOf(id);
   const job = await jobOf(first?.id ?? '');

@@ -91,7 +91,7 @@ async function ask(
 const phase = (name: string, wanted: string) =>
   world.until(name, `${wanted}`, ({ build }) => build?.phase === wanted);
 
-test('a build runs its steps and ends with image and commit', async () => {
+test('runs the steps of a build, and reports image and commit', async () => {
   await operate();
   const { name, job } = await ask('goes');
   await phase(name, 'Running');
@@ -125,7 +125,7 @@ test.each(['source', 'image'] as const)(
   },
 );
 
-test('a killed pod and a deleted Job are lost attempts, and the third attempt counts', async () => {
+test('retries a build whose Job or pod is lost, and fails it after the third attempt', async () => {
   await operate();
   const { name, job } = await ask('lost');
   await phase(name, 'Running');
@@ -133,21 +133,21 @@ test('a killed pod and a deleted Job are lost attempts, and the third attempt co
   const { build } = await world.until(
     name,
     'tried again',
-    ({ build: told }) => told?.attempt === 2 && told.phase === 'Running',
+    ({ build: reported }) => reported?.attempt === 2 && reported.phase === 'Running',
   );
   expect(build?.job).toBe(`${job}-2`);
   await builds.kubectl('delete', 'job', `${job}-2`);
   await world.until(
     name,
     'tried a third time',
-    ({ build: told }) => told?.attempt === 3 && told.phase === 'Running',
+    ({ build: reported }) => reported?.attempt === 3 && reported.phase === 'Running',
   );
   await builds.kubectl('delete', 'pod', await builds.pod(`${job}-3`), '--wait=false');
   const last = await phase(name, 'Failed');
   expect(last.build).toMatchObject({ reason: 'BuildLost', attempt: 3 });
 });
 
-test('a build that takes too long fails, and reports its step', async () => {
+test('fails a build that exceeds its deadline, and reports its step', async () => {
   await operate();
   const { name, job } = await ask('slow');
   await builds.set(job, { source: { exitCode: 0 }, image: 'runs' });
@@ -158,7 +158,7 @@ test('a build that takes too long fails, and reports its step', async () => {
   expect(build).toMatchObject({ reason: 'BuildTimeout', step: 'image' });
 });
 
-test('twenty builds of three tenants take turns in two slots, whatever identity they claim', async () => {
+test('shares two slots fairly between three tenants, whatever tenant id their resources claim', async () => {
   const [b, c] = await Promise.all([createNamespace('fair-b'), createNamespace('fair-c')]);
   const asked = new Map<string, string>();
   await Promise.all(
@@ -194,19 +194,19 @@ test('twenty builds of three tenants take turns in two slots, whatever identity 
   await Promise.all([b, c].map(deleteNamespace));
 }, 300_000);
 
-test('a newer revision stops and replaces the build of the older one', async () => {
+test('replaces the build of a revision by the build of a newer revision', async () => {
   await operate();
   const old = await ask('newest');
   await phase(old.name, 'Running');
   const fresh = await ask('newest', { number: 2 });
-  const { build } = await world.until('newest', 'builds the newer one', ({ build: told }) => {
-    return told?.revisionId === fresh.revisionId && told.phase === 'Running';
+  const { build } = await world.until('newest', 'builds the newer one', ({ build: reported }) => {
+    return reported?.revisionId === fresh.revisionId && reported.phase === 'Running';
   });
   expect(build).toMatchObject({ number: 2, attempt: 1, job: fresh.job });
   expect((await builds.jobs()).map(({ metadata }) => metadata.name)).toEqual([fresh.job]);
 });
 
-test('a build is removed with its deployment', async () => {
+test('removes a build with its deployment', async () => {
   await operate();
   const { name } = await ask('gone');
   await phase(name, 'Running');
@@ -216,7 +216,7 @@ test('a build is removed with its deployment', async () => {
   });
 });
 
-test('a Job of the same name with another owner is not changed, and reported', async () => {
+test('reports a Job of the same name with another owner', async () => {
   const revisionId = uuidv7();
   const job = buildName({ namespace: world.namespace, name: 'taken' }, revisionId);
   const foreign = {
@@ -233,16 +233,16 @@ test('a Job of the same name with another owner is not changed, and reported', a
   await ask('taken', { revisionId });
   const { build } = await world.until(
     'taken',
-    'told of it',
-    ({ build: told }) => told?.reason === 'Conflict',
+    'reported',
+    ({ build: reported }) => reported?.reason === 'Conflict',
   );
   expect(build).toMatchObject({
     phase: 'Waiting',
-    message: expect.stringContaining('that Berth did not make'),
+    message: expect.stringContaining('that Berth did not create'),
   });
 });
 
-test('the next operator continues with the same Job after a kill between the creation of the Job and the status', async () => {
+test('continues with the same Job when the operator is killed before it writes the status', async () => {
   const child = forkOperator({ ...world.another('killed'), builds: buildConfig(namespace) });
   children.push(child);
   const { name, job } = await ask('killed');
@@ -259,7 +259,7 @@ test('the next operator continues with the same Job after a kill between the cre
   expect((await builds.jobs()).map(({ metadata }) => metadata.uid)).toEqual([made]);
 });
 
-describe('the Job itself', () => {
+describe('the Job of a build', () => {
   const at = { namespace: 'team', name: 'shop' };
   const build = {
     revisionId: 'r1',
@@ -289,12 +289,12 @@ describe('the Job itself', () => {
       JSON.stringify(object),
     );
 
-  test('is accepted by a real API server, field by field', async () => {
+  test('is accepted by the API server with strict validation', async () => {
     const job = buildJob(resource, build, buildConfig(namespace), 1);
     await expect(dryRun(namespace, job)).resolves.toContain('serverside-applied');
   });
 
-  test('has a pod that is accepted in the build namespace, and rejected at the level baseline', async () => {
+  test('has a pod that the build namespace accepts and the level baseline rejects', async () => {
     await expect(dryRun(namespace, podOf(namespace, null))).resolves.toContain('serverside-applied');
     const baseline = await createNamespace('baseline');
     await kubectlAsAdmin(['label', 'namespace', baseline, 'pod-security.kubernetes.io/enforce=baseline']);

@@ -48,7 +48,7 @@ let guarded: LocalRegistry;
 /** Accepts connections and never responds. */
 let silent: { host: string; asked: string[] };
 /** Responds as the test specifies. */
-let told: { host: string; answer: RequestListener };
+let scripted: { host: string; answer: RequestListener };
 /** Digests of two images that a tag may point to. */
 let first: string;
 let second: string;
@@ -89,10 +89,10 @@ beforeAll(async () => {
   [registry, guarded] = await Promise.all([startRegistry(), startGuarded()]);
   const asked: string[] = [];
   silent = { asked, host: await serve(({ url = '' }) => asked.push(url)) };
-  const answers: typeof told = { host: '', answer: (_, response) => response.writeHead(503).end() };
+  const answers: typeof scripted = { host: '', answer: (_, response) => response.writeHead(503).end() };
   answers.host = await serve((request, response) => answers.answer(request, response));
-  told = answers;
-  const hosts = [registry.host, guarded.host, silent.host, told.host];
+  scripted = answers;
+  const hosts = [registry.host, guarded.host, silent.host, scripted.host];
   [first, berth] = await Promise.all([
     pushBaseImage('static', registry.host).then(({ digest }) => digest),
     startWholeBerth('digests', {
@@ -188,7 +188,7 @@ describe('a tag', () => {
     shop = await berth.ready((await berth.create(smallDeployment('shop', { image }))).id);
   });
 
-  test('is resolved when its revision begins: pods, status, API and history name the digest', async () => {
+  test('is resolved when its revision starts, and pods, status, API and history show the digest', async () => {
     const pinned = `${image}@${first}`;
     expect(imageOf(await workload(shop.id))).toBe(pinned);
     const revision = await resolved(shop.id, 1, pinned);
@@ -204,7 +204,7 @@ describe('a tag', () => {
     ]);
   });
 
-  test('does not roll out when it moves, and a change of labels keeps the digest', async () => {
+  test('starts no rollout when it moves, and keeps its digest when labels change', async () => {
     await resolved(shop.id, 1, `${image}@${first}`);
     await tag('team/shop:stable', 'second');
     const { status, body } = await berth.call('PATCH', path(shop.id), {
@@ -221,7 +221,7 @@ describe('a tag', () => {
     expect(imageOf(api)).toBe(`${image}@${first}`);
   });
 
-  test('that has moved is used by a new revision, and a rollback uses the former digest', async () => {
+  test('is resolved again for a new revision, and a rollback uses the former digest', async () => {
     await again(shop.id);
     await resolved(shop.id, 2, `${image}@${second}`);
     await berth.ready(shop.id);
@@ -236,7 +236,7 @@ describe('a tag', () => {
     });
   });
 
-  test('is not rolled back to a deleted image: the revision fails, and nothing changes', async () => {
+  test('fails a rollback to a deleted image, and changes nothing else', async () => {
     await crane(['delete', `${registry.host}/team/shop@${second}`]);
     const before = await workload(shop.id);
     await again(shop.id, `/${(await revisionOf(shop.id, 2)).id}/rollback`);
@@ -253,7 +253,7 @@ describe('a tag', () => {
   });
 });
 
-test('a private registry is called with the Secrets of image_pull_secrets, and without them the tag is used', async () => {
+test('calls a private registry with the Secrets of image_pull_secrets, and uses the tag without them', async () => {
   const image = `${guarded.host}/team/secret:1`;
   const dockerConfig = writeDockerConfig(join(folder, 'guarded'), { [guarded.host]: PULLER });
   const { digest } = await pushBaseImage('static', guarded.host, {
@@ -277,13 +277,17 @@ test('a private registry is called with the Secrets of image_pull_secrets, and w
   await Promise.all([berth.ready(with_.id), berth.ready(without.id)]);
   expect(imageOf(await workload(with_.id))).toBe(`${image}@${digest}`);
   expect(imageOf(await workload(without.id))).toBe(image);
-  const told = await berth.until(without.id, 'unresolved', (now) => imageReady(now) === 'ImageUnresolved');
-  const message = told.conditions.find(({ type }) => type === 'ImageReady')?.message;
+  const unresolved = await berth.until(
+    without.id,
+    'unresolved',
+    (now) => imageReady(now) === 'ImageUnresolved',
+  );
+  const message = unresolved.conditions.find(({ type }) => type === 'ImageReady')?.message;
   expect(message).toMatch(/denies access \(status 401\)$/);
   expect(await revisionOf(without.id, 1)).toMatchObject({ status: 'DEPLOYED', resolved_image: null });
 });
 
-test('a registry that hangs delays only its own deployments, for its timeout', async () => {
+test('delays only the deployments of a registry that hangs, and only for the timeout', async () => {
   await tag('team/quick:1', 'first');
   const image = `${silent.host}/team/slow`;
   const slow = await Promise.all(
@@ -311,24 +315,24 @@ test('a registry that hangs delays only its own deployments, for its timeout', a
   expect(events[0]?.message).toContain(`${silent.host} did not answer within 2 s`);
 });
 
-test('a revision runs one digest, and keeps it, when the operator is killed while the registry responds', async () => {
-  const image = `${told.host}/team/killed:1`;
+test('runs a revision with one digest when the operator is killed while the registry responds', async () => {
+  const image = `${scripted.host}/team/killed:1`;
   const digests = ['a', 'b', 'c'].map((character) => `sha256:${character.repeat(64)}`);
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
-  told.answer = (_, response) => {
+  scripted.answer = (_, response) => {
     response.setHeader('docker-content-digest', digests[0] ?? '').end(() => isAsked());
   };
   const created = await berth.create(alone('killed', image));
   await asked;
   await berth.process().stop('SIGKILL');
-  told.answer = (_, response) => response.setHeader('docker-content-digest', digests[1] ?? '').end();
+  scripted.answer = (_, response) => response.setHeader('docker-content-digest', digests[1] ?? '').end();
   await berth.restart();
   await berth.ready(created.id);
   const pinned = imageOf(await workload(created.id)) ?? '';
   expect([`${image}@${digests[0]}`, `${image}@${digests[1]}`]).toContain(pinned);
   await resolved(created.id, 1, pinned);
 
-  told.answer = (_, response) => response.setHeader('docker-content-digest', digests[2] ?? '').end();
+  scripted.answer = (_, response) => response.setHeader('docker-content-digest', digests[2] ?? '').end();
   const patched = await berth.call('PATCH', path(created.id), {
     source_config: { resource_spec: { labels: { team: 'killed' } } },
   });

@@ -147,8 +147,8 @@ const end = async ({ id }: Owner, keep = false) => {
     .transaction((tx) => removeRecord(tx, client.tenantId, id, { kind: 'system' }));
 };
 
-describe('after a build', () => {
-  test('images of revisions that are not kept are removed, and the newest, the active one and the cache stay', async () => {
+describe('a clean-up after a build', () => {
+  test('removes images of revisions that are not kept, but not the newest, the active one and the cache', async () => {
     const owner = await built();
     await api.store.sql(
       `UPDATE deployments SET active_revision_id = (SELECT id FROM revisions WHERE deployment_id = $1 AND number = 2) WHERE id = $1`,
@@ -161,14 +161,14 @@ describe('after a build', () => {
     expect(await waiting()).toEqual([]);
   });
 
-  test('an image of a kept revision stays, even if an old revision had it, too', async () => {
+  test('keeps an image of a kept revision, even if an old revision has it, too', async () => {
     const owner = await built(['same', 'b', 'c', 'd', 'same']);
     await enqueue(owner.id);
     await cleaning().run();
     expect(await tags(owner)).toEqual(['buildcache', 'rev-1', 'rev-4', 'rev-5']);
   });
 
-  test('an image that a build has pushed and not reported stays, even if an old revision has it, too', async () => {
+  test('keeps an image that a build has pushed and not reported, even if an old revision has it, too', async () => {
     const owner = await built(['same', 'b', 'c', 'd', 'same']);
     await api.store.sql(
       `UPDATE revisions SET status = 'BUILDING', resolved_image = NULL WHERE deployment_id = $1 AND number = 5`,
@@ -179,7 +179,7 @@ describe('after a build', () => {
     expect(await tags(owner)).toEqual(['buildcache', 'rev-1', 'rev-4', 'rev-5']);
   });
 
-  test('the registry’s garbage collection of untagged images keeps every needed image and its layers', async () => {
+  test('keeps every needed image and its layers through the garbage collection of untagged images', async () => {
     const owner = await built();
     // Each build rewrites the cache, so the previous cache has no tag any more.
     const before = await push(owner, 'buildcache', 'first');
@@ -202,8 +202,8 @@ describe('after a build', () => {
   });
 });
 
-describe('at the end of the record', () => {
-  test('the whole repository is removed with its cache, and nothing of others', async () => {
+describe('a clean-up at the end of the record', () => {
+  test('removes the whole repository with its cache, and nothing of others', async () => {
     const [owner, neighbour] = [await built(), await built()];
     await end(owner);
     await cleaning().run();
@@ -212,7 +212,7 @@ describe('at the end of the record', () => {
     expect(await waiting()).toEqual([]);
   });
 
-  test('nothing is removed when the workloads continue without Berth, even if a clean-up was waiting', async () => {
+  test('removes nothing when the workloads continue without Berth, even if a clean-up was waiting', async () => {
     const owner = await built();
     await enqueue(owner.id);
     await end(owner, true);
@@ -222,7 +222,7 @@ describe('at the end of the record', () => {
   });
 });
 
-test('an unreachable registry is retried later, and another process continues the work of a killed one', async () => {
+test('retries an unreachable registry later, and continues the work of a killed process', async () => {
   const owner = await built();
   await end(owner);
   await registry.halt('SIGKILL');
@@ -247,7 +247,7 @@ test('an unreachable registry is retried later, and another process continues th
   expect(await waiting()).toEqual([]);
 });
 
-test('a request during a clean-up causes another clean-up', async () => {
+test('repeats a clean-up that is requested again while it runs', async () => {
   const owner = await built();
   await enqueue(owner.id);
   const [taken] = await platform().transaction((transaction) =>
@@ -258,7 +258,7 @@ test('a request during a clean-up causes another clean-up', async () => {
   expect((await waiting())[0]?.seconds).toBeLessThanOrEqual(0);
 });
 
-test('a registry that does not allow deletion is logged once, and retried after a day', async () => {
+test('logs a registry that does not allow deletion once, and retries it after a day', async () => {
   const strict = await startRegistry({ deletes: false });
   try {
     const previous = [registry, authority] as const;

@@ -140,7 +140,7 @@ describe('a push token', () => {
     expect(JSON.stringify(events.body)).not.toContain(body.token);
   });
 
-  it('is rejected for other sources, with the source named', async () => {
+  it('is denied for other sources, with an error that names the field', async () => {
     const other = await berth.create({
       ...internal('external'),
       source: 'external_image',
@@ -154,7 +154,7 @@ describe('a push token', () => {
 });
 
 describe('a pushed image', () => {
-  it('is UNUSED until it is used, then deployed, and pulled with the Secret of its pods', async () => {
+  it('leaves its deployment UNUSED until a revision uses it, and is pulled with the Secret of the pods', async () => {
     const { crane, image } = await loggedIn(shop.id);
     expect((await berth.call('GET', `/v2/deployments/${shop.id}`)).body.status).toBe('UNUSED');
     const digest = await crane.push(`${image}:1`, 'one');
@@ -229,7 +229,7 @@ it('the commands of docs/registry.md have the described effects', async () => {
   expect(body.resources.map(({ status }) => status)).toEqual(['READY']);
 });
 
-describe('the registry rejects', () => {
+describe('the registry', () => {
   const REFUSED = /UNAUTHORIZED|DENIED|401/;
   let image: string;
   let owner: Crane;
@@ -240,12 +240,12 @@ describe('the registry rejects', () => {
     ({ crane: other } = await loggedIn(search.id));
   });
 
-  it('another deployment’s token, to push and to pull', async () => {
+  it('rejects the token of another deployment, to push and to pull', async () => {
     expect(await other.refused('digest', `${image}:kept`)).toMatch(REFUSED);
     await expect(other.push(`${image}:kept`, 'foreign')).rejects.toThrow(REFUSED);
   });
 
-  it('another tenant’s token, and notifies that tenant of no deployment', async () => {
+  it('rejects the token of another tenant, to push, to pull and to copy', async () => {
     const made = await runBerth(
       berth.stateDir,
       ['keys', 'create', '--tenant', 'strangers', '--name', 'stranger', '--json'],
@@ -269,7 +269,7 @@ describe('the registry rejects', () => {
     expect(await stranger.refused('copy', `${image}:kept`, `${token.image_uri}:stolen`)).toMatch(REFUSED);
   });
 
-  it('an unknown repository, a deeper one, the catalog, and deletion', async () => {
+  it('rejects an unknown repository, a deeper one, the catalog, and deletion', async () => {
     await expect(owner.push(`${registry.host}/somewhere/else:1`, 'x')).rejects.toThrow(REFUSED);
     await expect(owner.push(`${image}/deeper:1`, 'x')).rejects.toThrow(REFUSED);
     expect(await owner.refused('catalog', registry.host)).toMatch(REFUSED);
@@ -277,7 +277,7 @@ describe('the registry rejects', () => {
     await expect(owner.run('digest', `${image}:kept`)).resolves.toMatch(/^sha256:/);
   });
 
-  it('anonymous access, an expired token, another’s key, a changed token', async () => {
+  it('rejects anonymous access, an expired token, a token with a foreign key, and a changed token', async () => {
     const keys = parseSigningKeys(key.signing_key ?? '');
     const strange = await keysRegistry({ BERTH_REGISTRY_SIGNING_KEY: '' });
     const deployment = { id: shop.id, tenantId: berth.tenantId, appName: appOf(image) };
@@ -293,7 +293,7 @@ describe('the registry rejects', () => {
       expect(await client.refused('digest', `${image}:kept`)).toMatch(REFUSED);
   });
 
-  it('a token that this hub would sign for another registry', async () => {
+  it('gets no token from the hub for the name of another registry', async () => {
     const url = new URL('/v2/registry/token?service=other.example', berth.process().url);
     const { token } = (await pushToken(shop.id)).body;
     const authorization = `Basic ${Buffer.from(`berth:${token}`).toString('base64')}`;
@@ -304,14 +304,14 @@ describe('the registry rejects', () => {
   });
 });
 
-describe('the API rejects with the field', () => {
+describe('the API', () => {
   const IMAGE = ['body', 'source_revision_config', 'image_uri'];
   const refusal = (loc: unknown[]) => ({
     status: 400,
     body: { detail: [expect.objectContaining({ loc, type: expect.stringMatching(/^foreign_/) })] },
   });
 
-  it('images outside the deployment’s own repository', async () => {
+  it('rejects images outside the deployment’s own repository, and names the field', async () => {
     const { image_uri: own } = (await pushToken(shop.id)).body;
     const { image_uri: others } = (await pushToken(search.id)).body;
     const foreign = [
@@ -325,7 +325,7 @@ describe('the API rejects with the field', () => {
     expect((await patchImage(shop.id, `${own}:1`)).status).toBe(200);
   });
 
-  it('images in the registry before there is a repository, and in other containers or sources', async () => {
+  it('rejects images of the registry without a repository, and in other containers or sources', async () => {
     const { image_uri: others } = (await pushToken(search.id)).body;
     const image = { source_revision_config: { image_uri: `${others}:1` } };
     const create = (body: object) => berth.call('POST', '/v2/deployments', body);
@@ -341,7 +341,7 @@ describe('the API rejects with the field', () => {
 });
 
 describe('the signing key', () => {
-  it('changes without interruption: both keys are accepted, the Secrets follow, and no pod is replaced', async () => {
+  it('changes without interruption: both keys are accepted, Secrets are renewed, no pod is replaced', async () => {
     const { image, token } = await loggedIn(shop.id);
     await berth.ready(shop.id);
     const before = await pullSecret(image);
@@ -363,7 +363,7 @@ describe('the signing key', () => {
       JSON.parse(await runBerth(berth.stateDir, ['keys', 'rotate-registry', '--json', ...args], changed));
     expect(await rotate()).toMatchObject({ redelivered: 4 });
     await waitFor(
-      'every Secret to be looked at',
+      'every Secret to be delivered',
       async () => (await rotate('--dry-run')).pending === 0 || undefined,
       {
         timeoutMs: 60_000,
@@ -381,7 +381,7 @@ describe('the signing key', () => {
   });
 });
 
-it('no credential appears in a log, an event or a custom resource', async () => {
+it('writes no credential to a log, an event or a custom resource', async () => {
   const credential = /berth-registry\.[\w-]|PRIVATE KEY/;
   expect(configOf(await pullSecret((await pushToken(shop.id)).body.image_uri))).toMatch(credential);
   const texts = [
@@ -396,7 +396,7 @@ it('no credential appears in a log, an event or a custom resource', async () => 
   }
 });
 
-describe('a deployment that is deleted', () => {
+describe('a deleted deployment', () => {
   it('is removed with its credentials and its Secret', async () => {
     const { crane, image } = await loggedIn(shop.id);
     const cluster = cranes.client(configOf(await pullSecret(image)));

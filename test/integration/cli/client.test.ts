@@ -55,7 +55,7 @@ function file(name: string, text: string): string {
   return path;
 }
 
-test('a deployment is created from YAML, waited for, patched, rolled back, explained and deleted', async () => {
+test('creates a deployment from YAML, waits for it, patches, rolls back, explains and deletes it', async () => {
   const yaml = file(
     'shop.yaml',
     `name: shop
@@ -116,7 +116,7 @@ secrets:
   // Four rollouts, and a process for each command.
 }, 300_000);
 
-test('Ctrl-C ends a command that waits for an answer, with 130', async () => {
+test('exits with 130 when Ctrl-C interrupts a command that waits for a response', async () => {
   const asked = Promise.withResolvers<void>();
   const silent = createServer(() => asked.resolve()).listen(0, '127.0.0.1');
   onTestFinished(() => {
@@ -136,7 +136,7 @@ test('Ctrl-C ends a command that waits for an answer, with 130', async () => {
   expect(await once(child, 'close')).toEqual([130, null]);
 });
 
-test('a revision that fails ends the wait with 1, the cause and a remedy', async () => {
+test('ends a wait with the exit code 1, the cause and a remedy when the revision fails', async () => {
   const body = JSON.stringify(smallDeployment('broken', { image: 'registry.test/app:fail-crash-loop' }));
   const made = await cli(['deployments', 'create', '-f', '-', '--wait', '--timeout', '90'], { input: body });
   expect(made, made.err).toMatchObject({ code: 1 });
@@ -155,7 +155,7 @@ test('a revision that fails ends the wait with 1, the cause and a remedy', async
   await cli(['deployments', 'delete', 'broken', '--wait']);
 }, 300_000);
 
-test('a wait that is too short says that the time was up, with 1', async () => {
+test('reports a timeout and fails when a wait takes too long', async () => {
   const body = JSON.stringify(smallDeployment('slow', { image: 'registry.test/app:fail-crash-loop' }));
   expect(await cli(['deployments', 'create', '-f', '-'], { input: body })).toMatchObject({ code: 0 });
   const short = await cli(['revisions', 'rollback', 'slow', '1', '--wait', '--timeout', '0.2']);
@@ -165,8 +165,8 @@ test('a wait that is too short says that the time was up, with 1', async () => {
   await cli(['deployments', 'delete', 'slow', '--wait']);
 });
 
-describe('reports errors', () => {
-  test('by the API: every field, exit code 1', async () => {
+describe('a failed command', () => {
+  test('prints every field that the API rejects, and exits with 1', async () => {
     const body = JSON.stringify({ ...smallDeployment('x'), replicas: 1, secrets: [{ name: 'A' }] });
     const refused = await cli(['deployments', 'create', '-f', '-'], { input: body });
     expect(refused.code).toBe(1);
@@ -190,20 +190,20 @@ describe('reports errors', () => {
     [['revisions', 'rollback', 'shop']],
     [['revisions', 'list', 'shop', '1']],
     [['deployments', 'list', '--url', 'ftp://example.com']],
-  ])('by the command line: %j, exit code 2', async (words) => {
+  ])('exits with 2 when the command line is invalid: %j', async (words) => {
     const { code, err } = await cli(words);
     expect(err).toMatch(/^berth: .+; see berth \w+ --help\n$/);
     expect(code).toBe(2);
   });
 
-  test('without an address or a key, exit code 2', async () => {
+  test('exits with 2 when the address or the key is missing', async () => {
     const without = await cli(['deployments', 'list'], { env: {} });
     expect(without).toMatchObject({ code: 2, err: expect.stringContaining('BERTH_URL is not set') });
     const keyless = await cli(['deployments', 'list'], { env: { BERTH_URL: 'http://127.0.0.1:1' } });
     expect(keyless).toMatchObject({ code: 2, err: expect.stringContaining('BERTH_API_KEY is not set') });
   });
 
-  test('a file that is no YAML is not quoted', async () => {
+  test('does not quote a file that is not YAML', async () => {
     const path = file('bad.yaml', 'secrets: [canary-5521');
     const { code, err } = await cli(['deployments', 'create', '-f', path]);
     expect(code).toBe(2);
@@ -212,7 +212,7 @@ describe('reports errors', () => {
   });
 });
 
-test('a request whose answer was lost is sent again with the same Idempotency-Key', async () => {
+test('repeats a request with the same Idempotency-Key when its response was lost', async () => {
   const keys: unknown[] = [];
   const server = createServer((request, response) => {
     keys.push(request.headers['idempotency-key']);
@@ -234,7 +234,7 @@ test('a request whose answer was lost is sent again with the same Idempotency-Ke
   expect(keys[1]).toBe(keys[0]);
 });
 
-test('--help of both tells every command, without a server', async () => {
+test('prints every command with --help, without a server', async () => {
   for (const [resource, verbs] of [
     ['deployments', ['list', 'get', 'create', 'patch', 'delete', 'watch']],
     ['revisions', ['list', 'get', 'explain', 'rollback', 'redeploy']],

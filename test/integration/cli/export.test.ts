@@ -83,7 +83,7 @@ const objectsOf = (stream: string) =>
   parseAllDocuments(stream).map((document) => document.toJS() as UntypedObject);
 
 describe('berth export', () => {
-  test('prints an earlier revision as well, names what there is where it cannot, and writes no folder twice', async () => {
+  test('prints the current or an earlier revision, lists the valid choices on an error, and overwrites no folder', async () => {
     const shop = new App(client, world.namespace, 'shop');
     await shop.apply(at(1));
     await shop.ready();
@@ -147,7 +147,7 @@ describe('berth export', () => {
     });
   });
 
-  test('what its README says takes the deployment out of Berth: nothing is restarted, and nothing has an owner any more', async () => {
+  test('writes a README whose commands detach the deployment from Berth without a restart and without owners', async () => {
     // As an autoscaler would.
     await world.kubectl('scale', 'deploy/shop-queue', '--replicas=2');
     await world.kubectl('rollout', 'status', 'deploy/shop-queue', '--timeout=60s');
@@ -183,7 +183,7 @@ describe('berth export', () => {
   });
 });
 
-test('a deployment of the API leaves with keep_workloads: the record goes, what runs stays and is taken over without a restart', async () => {
+test('keeps the workloads after a DELETE with keep_workloads, and the exported manifests restart nothing', async () => {
   const whole = await startWholeBerth('leave');
   try {
     const { id } = await whole.create(smallDeployment('blog', { secrets: [{ name: 'A', value: '1' }] }));

@@ -96,7 +96,7 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-test('from the old key to the new one, with two API processes that write throughout', async () => {
+test('rotates from the old key to the new one while two API processes write', async () => {
   const before = await startApi('before', [OLD, NEW]);
   const ids: string[] = [];
   for (let n = 0; n < 30; n += 1) ids.push(await create(before, n));
@@ -151,12 +151,12 @@ test('reports rows that others lock or write meanwhile, and completes them when 
   expect(await rotate([NEW, OLD])).toContain('No longer needed: old');
 });
 
-test('a start without a key that rows need, or with other bytes for it, is refused with what to do', async () => {
+test('fails to start without a needed key or with other bytes for it, and reports what to do', async () => {
   const start = (key: string) => failureOf(runBerth(stateDir, ['api'], withKeys(key)));
   const missing = await start(OLD);
   expect(missing).toContain('BERTH_ENCRYPTION_KEYS has no key new');
-  expect(missing).toContain('next: put that key back');
-  expect(await start(keyOf('new'))).toContain('has other bytes for the key new');
+  expect(missing).toContain('next: put the key back');
+  expect(await start(keyOf('new'))).toContain('has different bytes for the key new');
 });
 
 test('starts the API with a key that is declared lost, logs it, and accepts its secrets again', async () => {

@@ -10,7 +10,7 @@ import { createGitHost } from '../../../src/hub/git-host/git-host.ts';
 import { createRegistryAuthority } from '../../../src/hub/registry/authority.ts';
 import { generateSigningKey, parseSigningKeys } from '../../../src/hub/registry/signing-key.ts';
 import { createApiKey, SCOPES, type Scope } from '../../../src/hub/store/tenancy/api-keys.ts';
-import { holdAnswers } from './conformance.ts';
+import { checkAnswers } from './conformance.ts';
 import { newTenant, type StoreFixture, startStore } from './store.ts';
 
 /** A route as it was registered. */
@@ -48,7 +48,7 @@ export interface ApiFixture {
   tenant(scopes?: readonly Scope[]): Promise<Client>;
   /** Another client of the same tenant. */
   client(tenantId: string | null, scopes: readonly Scope[]): Promise<Client>;
-  /** Rows of every table that a request can write, so that "nothing was written" can be told. */
+  /** Number of rows of every table that a request can write, to check that nothing was written. */
   rowCounts(): Promise<Record<string, number>>;
   stop(): Promise<void>;
 }
@@ -70,8 +70,8 @@ const TABLES = [
   'deployment_tag_values',
 ];
 
-/** A registry of the platform that asks the API who may push and pull; there is none at that address. */
-export function askingRegistry(): Pick<ApiDeps, 'registry' | 'registryAuthority'> {
+/** Settings of a registry of the platform, which asks the API for permissions. The address has no server. */
+export function platformRegistry(): Pick<ApiDeps, 'registry' | 'registryAuthority'> {
   const registry = 'registry.platform.example';
   const keys = parseSigningKeys(generateSigningKey());
   return { registry, registryAuthority: createRegistryAuthority(registry, keys) };
@@ -119,7 +119,7 @@ export async function startApi(
       });
     }
   });
-  holdAnswers(app);
+  checkAnswers(app);
   const { onAnswer } = options;
   if (onAnswer !== undefined)
     app.addHook('onResponse', async ({ method, routeOptions }, { statusCode }) =>
@@ -205,7 +205,7 @@ export interface Issue {
   type: string;
 }
 
-/** A name that nobody else uses. */
+/** A name that no other test uses. */
 export const uniqueName = (prefix = 'app') => `${prefix}-${randomBytes(5).toString('hex')}`;
 
 /** A body of POST with little in it. */

@@ -12,7 +12,7 @@ import { runBerth } from '../../installation/berth-process.ts';
 import { installBerth, installedObjects, roleKubeconfigs } from '../../installation/install.ts';
 import { makeNamespace, removeNamespace, uniqueName } from './namespaces.ts';
 
-/** The fields of a Deployment answer that these tests look at. */
+/** The fields of a deployment in responses that tests use. */
 export interface DeploymentAnswer {
   id: string;
   name: string;

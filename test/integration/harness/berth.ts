@@ -9,7 +9,7 @@ export { smallDeployment } from './samples.ts';
 export interface WholeBerth extends BerthClient {
   readonly tenantId: string;
   readonly apiKey: string;
-  /** Of whoever made the database, who may look past row-level security; Berth itself has an ordinary role. */
+  /** For the owner of the database, who bypasses row-level security. Berth itself has an ordinary role. */
   readonly databaseUrl: string;
   /** Namespace of the workloads (self_hosted); in cloud mode each tenant has its own. */
   readonly namespace: string;

@@ -25,7 +25,7 @@ export interface BoundedListener {
   /** kubectl with the account's token. @throws Error with what the API server says */
   run(args: readonly string[], input?: string): Promise<string>;
   /** Gives the account every right in the cluster, so that the policy alone bounds it. */
-  giveEveryRight(): Promise<void>;
+  grantEveryRight(): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export async function boundedListener(folder: string): Promise<BoundedListener> 
     builds,
     kubeconfig,
     run,
-    giveEveryRight: async () => {
+    grantEveryRight: async () => {
       const account = `--serviceaccount=${own}:berth-listener`;
       await kubectlAsAdmin(['create', 'clusterrolebinding', binding, '--clusterrole=cluster-admin', account]);
       await waitFor(

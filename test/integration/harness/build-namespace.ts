@@ -83,11 +83,11 @@ const NOW = () => new Date().toISOString().replace(/\.\d+Z$/, 'Z');
 
 function containerStatus(name: string, state: StepState) {
   const running = { running: { startedAt: NOW() } };
-  const told =
+  const current =
     state === 'runs'
       ? running
       : { terminated: { startedAt: NOW(), finishedAt: NOW(), containerID: `test://${name}`, ...state } };
-  return { name, image: 'test', imageID: 'test', ready: false, restartCount: 0, state: told };
+  return { name, image: 'test', imageID: 'test', ready: false, restartCount: 0, state: current };
 }
 
 /** Pods of a namespace of builds, driven by hand. */

@@ -16,7 +16,7 @@ function base64Forms(value: string): string[] {
 export const newCanary = (name: string): string => `canary-${name}-${randomBytes(12).toString('hex')}`;
 
 export interface CanarySearch {
-  /** Adds a value to look for. */
+  /** Adds a value to search for. */
   add(name: string, value: string): string;
   /** Names of the values that occur in a text: plain, in base64, in hexadecimal, in a URL, or as JSON within JSON. */
   found(text: string): string[];

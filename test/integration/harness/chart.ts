@@ -20,7 +20,7 @@ interface Container {
   startupProbe?: { failureThreshold: number; periodSeconds: number };
 }
 
-/** An object of the chart, as far as its tests look. */
+/** The fields of an object of the chart that tests use. */
 export interface Rendered extends ManifestObject {
   metadata: ManifestObject['metadata'] & {
     labels?: Record<string, string>;
@@ -67,7 +67,7 @@ export async function render(...values: string[]): Promise<Rendered[]> {
 export const named = (objects: Rendered[], kind: string, name: string) =>
   objects.find((object) => object.kind === kind && object.metadata.name === name);
 
-/** A NetworkPolicy, as far as its tests look. */
+/** The fields of a NetworkPolicy that tests use. */
 export interface Policy {
   egress: { to?: { podSelector?: object; ipBlock?: { cidr: string } }[]; ports?: { port: unknown }[] }[];
   ingress: { from: { namespaceSelector?: { matchLabels: object } }[] }[];

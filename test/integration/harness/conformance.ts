@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document as a contract: every answer that a test receives is held against it. A test that received
- * another one fails, whatever it looked at itself.
+ * The OpenAPI document as a contract: every response that a test receives is checked against it. A test that received a
+ * response outside of the contract fails.
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifyInstance } from 'fastify';
@@ -66,7 +66,7 @@ function component(document: OpenApiDocument, name: string | undefined): Place |
   return response && [pointer('components', 'responses', name ?? ''), response];
 }
 
-/** Refusals of requests that are no operation's. */
+/** Errors that belong to no operation. */
 const REFUSALS: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   404: 'NotFound',
@@ -79,7 +79,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
   431: 'HeadersTooLarge',
 };
 
-const nobodys = (document: OpenApiDocument, status: number) => component(document, REFUSALS[status]);
+const sharedResponse = (document: OpenApiDocument, status: number) => component(document, REFUSALS[status]);
 
 /** The contract that a document is. */
 export function contractOf(document: OpenApiDocument): Contract {
@@ -104,7 +104,7 @@ export function contractOf(document: OpenApiDocument): Contract {
     const bare = (path ?? '').split('?')[0] ?? '';
     const template = templates.find(({ pattern }) => pattern.test(bare))?.path ?? '';
     const responses = document.paths[template]?.[wanted]?.responses;
-    if (responses === undefined) return nobodys(document, status);
+    if (responses === undefined) return sharedResponse(document, status);
     const found = responses[String(status)];
     if (found?.$ref !== undefined) return component(document, found.$ref.split('/').at(-1));
     return found && [pointer('paths', template, wanted, 'responses', String(status)), found];
@@ -147,8 +147,8 @@ export function contractOf(document: OpenApiDocument): Contract {
 }
 
 let contract: Promise<Contract> | undefined;
-/** The contract of these sources; made once for a test file. */
-export function theContract(): Promise<Contract> {
+/** The contract of these sources, created once per test file. */
+export function apiContract(): Promise<Contract> {
   // Loaded when it is asked for: most files never call the API.
   contract ??= import('../../../scripts/openapi-document.ts')
     .then(({ openApiDocument }) => openApiDocument())
@@ -158,31 +158,31 @@ export function theContract(): Promise<Contract> {
 
 const violations: string[] = [];
 
-/** Holds an answer against the document; the running test fails at its end if they disagree. */
-export async function hold(exchange: Exchange): Promise<void> {
-  const problems = (await theContract()).problems(exchange);
+/** Checks a response against the document. The running test fails at its end if they differ. */
+export async function checkExchange(exchange: Exchange): Promise<void> {
+  const problems = (await apiContract()).problems(exchange);
   if (problems.length === 0) return;
   const what = `${exchange.method} ${exchange.path ?? '(unreadable)'} answered ${exchange.status}`;
   violations.push([`${what}, which is not what /openapi.json says:`, ...problems].join('\n'));
 }
 
-/** Holds every answer of an API in this process, however it is called. Use it before the API is ready. */
-export function holdAnswers(app: FastifyInstance): void {
+/** Checks every response of an API in this process, however it is called. Use it before the API is ready. */
+export function checkAnswers(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
     const { method, url: path } = request;
     // What a handler sends with 204, fastify leaves out.
     const sent = reply.statusCode !== 204 && (typeof payload === 'string' || Buffer.isBuffer(payload));
     const body = sent ? String(payload) : '';
-    await hold({ method, path, status: reply.statusCode, headers: reply.getHeaders(), body });
+    await checkExchange({ method, path, status: reply.statusCode, headers: reply.getHeaders(), body });
     return payload;
   });
 }
 
 /**
- * Holds the answers to every `fetch` of a test file, whichever process gave them. Ours are known by their X-Request-Id;
- * other servers are none of this.
+ * Checks the responses to every `fetch` of a test file, from any process. Responses of Berth have an X-Request-Id; those
+ * of other servers are not checked.
  */
-export function holdFetches(): void {
+export function checkFetches(): void {
   const original = globalThis.fetch;
   globalThis.fetch = async (input, init) => {
     const response = await original(input, init);
@@ -193,7 +193,7 @@ export function holdFetches(): void {
     // A stream is its reader's: waiting for its end would hold it up.
     const isStream = headers['content-type']?.startsWith(NDJSON) ?? false;
     const body = isStream ? '' : await response.clone().text();
-    await hold({ method, path: `${pathname}${search}`, status: response.status, headers, body });
+    await checkExchange({ method, path: `${pathname}${search}`, status: response.status, headers, body });
     return response;
   };
 }

@@ -1,4 +1,4 @@
-/** Clients of a registry, each logged in as somebody: crane with a configuration of its own. */
+/** Clients of a registry, each with credentials of its own: crane with a configuration of its own. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

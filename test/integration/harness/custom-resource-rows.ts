@@ -46,8 +46,8 @@ export const build = {
   secretName: 's',
 };
 
-/** What a client of the API has no word for. */
-export const BEYOND: readonly CustomResourceRow[] = [
+/** Inputs that the API has no field for. */
+export const NOT_IN_THE_API: readonly CustomResourceRow[] = [
   pods('a sidecar named as the app', { sidecars: [{ ...helper, name: 'app' }] }, 'app'),
   pods('an init container named as the app', { initContainers: [{ ...helper, name: 'app' }] }, 'app'),
   pods('two sidecars of one name', { sidecars: [helper, helper] }, 'sidecars'),

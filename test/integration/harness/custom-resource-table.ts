@@ -3,11 +3,11 @@ import type { HostingMode } from '../../../src/domain/deployment/source.ts';
 import type { Client } from './api.ts';
 import {
   BASE,
-  BEYOND,
   build,
   type CustomResourceRow,
   helper,
   LARGE,
+  NOT_IN_THE_API,
   NOT_IN_THE_CONTRACT,
   proto,
   type Step,
@@ -41,7 +41,7 @@ const NETWORK_HOST = /^(localhost|kubernetes\.default\.svc|a\.svc\.cluster\.loca
  * own: host-claims.test.ts. Hosts of a network are among `confinedRows`, addresses of repositories among
  * `PRIVATE_REPOSITORIES`.
  */
-export function whyNot({ row, what, body, self_hosted }: SecurityRow): string | null {
+export function reasonNotSent({ row, what, body, self_hosted }: SecurityRow): string | null {
   if (row === 'namespace') return 'place';
   const { source_config: config = {}, secrets } = body({ tenantId: '' } as Client) as {
     source_config?: { resource_spec?: object; deployment_type?: string };
@@ -102,31 +102,31 @@ function unknownAt({ what }: SecurityRow, path: readonly Step[]): { unknown?: re
   return { unknown: ['podTemplate', FIELDS[first] ?? first, ...rest] };
 }
 
-/** Cases of the table that nobody sends as a custom resource, by why. */
+/** Cases of the table that are not sent as a custom resource, by reason. */
 export function droppedRows(): Record<string, string[]> {
   const dropped = rows.flatMap((row) => {
-    const why = whyNot(row);
-    return why === null ? [] : [{ why, told: `${row.row}: ${row.what}` }];
+    const why = reasonNotSent(row);
+    return why === null ? [] : [{ why, name: `${row.row}: ${row.what}` }];
   });
   const groups = [...Map.groupBy(dropped, ({ why }) => why)];
-  return Object.fromEntries(groups.map(([why, cases]) => [why, cases.map(({ told }) => told)]));
+  return Object.fromEntries(groups.map(([why, cases]) => [why, cases.map(({ name }) => name)]));
 }
 
 /** What the policy of cloud alone refuses of the sizes: taken as a custom resource. */
 export const sizesAboveCloud = rows
-  .filter((row) => whyNot(row) === 'quota' && row.cloud !== 'allowed')
+  .filter((row) => reasonNotSent(row) === 'quota' && row.cloud !== 'allowed')
   .map((row) => ({ what: row.what, spec: specOf(row) }));
 
 /** Everything that is refused in this hosting mode. */
 export function customResourceRows(hosting: HostingMode): CustomResourceRow[] {
   const ofTable = rows.flatMap((row): CustomResourceRow[] => {
     const expected = row[hosting];
-    if (expected === 'allowed' || whyNot(row) !== null) return [];
+    if (expected === 'allowed' || reasonNotSent(row) !== null) return [];
     const [, ...path] = expected;
     const unknown = unknownAt(row, path);
     return [{ row: row.row, what: row.what, spec: specOf(row), named: namedBy(path), ...unknown }];
   });
-  return [...ofTable, ...BEYOND, ...LARGE, ...NOT_IN_THE_CONTRACT];
+  return [...ofTable, ...NOT_IN_THE_API, ...LARGE, ...NOT_IN_THE_CONTRACT];
 }
 
 /** What is stored of a row with an unknown field, and nothing of it is to run. */
@@ -157,7 +157,7 @@ export const confinedRows: readonly ConfinedRow[] = [
 
 /** https addresses of repositories that the API refuses. */
 export const PRIVATE_REPOSITORIES = rows
-  .filter((row) => whyNot(row) === 'address' && row.cloud !== 'allowed')
+  .filter((row) => reasonNotSent(row) === 'address' && row.cloud !== 'allowed')
   .map(({ what }) => what);
 
 export const routed = (url: string) => ({ ...BASE, routing: { url } });

@@ -1,4 +1,4 @@
-/** Operators of both hosting modes, and for each of their namespaces somebody who may write custom resources there and nothing else. */
+/** Operators of both hosting modes, and for each of their namespaces an account that may only write custom resources there. */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,21 +28,21 @@ export class CustomResourceWorld {
   readonly #folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-custom-resources-'));
   readonly #operators: RunningOperator[] = [];
   readonly #writers = new Map<string, KubeClient>();
-  /** Where nothing may come of anything. */
+  /** For resources that must cause no pod, route or Job. */
   readonly namespaces: Record<HostingMode, string>;
-  /** Where harmless things are made. */
-  readonly beside: Record<HostingMode, string>;
+  /** For resources that are accepted and rolled out. */
+  readonly acceptingNamespaces: Record<HostingMode, string>;
   readonly builds: string;
   readonly #more: readonly string[];
 
   private constructor(
     world: OperatorWorld,
-    namespaces: Record<'cloud' | 'ownBeside' | 'cloudBeside' | 'builds', string>,
+    namespaces: Record<'cloud' | 'ownAccepting' | 'cloudAccepting' | 'builds', string>,
     more: readonly string[],
   ) {
     this.#world = world;
     this.namespaces = { self_hosted: world.namespace, cloud: namespaces.cloud };
-    this.beside = { self_hosted: namespaces.ownBeside, cloud: namespaces.cloudBeside };
+    this.acceptingNamespaces = { self_hosted: namespaces.ownAccepting, cloud: namespaces.cloudAccepting };
     this.builds = namespaces.builds;
     this.#more = more;
   }
@@ -51,9 +51,12 @@ export class CustomResourceWorld {
   static async start(more: readonly string[] = []): Promise<CustomResourceWorld> {
     const world = await operatorWorld('past-the-api');
     const cloud = await createNamespace('past-the-cloud');
-    const [ownBeside, cloudBeside] = [await createNamespace('beside'), await createNamespace('beside')];
+    const [ownAccepting, cloudAccepting] = [
+      await createNamespace('accepts'),
+      await createNamespace('accepts'),
+    ];
     const builds = await createBuildNamespace('past');
-    const started = new CustomResourceWorld(world, { cloud, ownBeside, cloudBeside, builds }, more);
+    const started = new CustomResourceWorld(world, { cloud, ownAccepting, cloudAccepting, builds }, more);
     for (const namespace of started.#all())
       started.#writers.set(namespace, await started.#writerOf(namespace));
     await started.#startOperators();
@@ -61,23 +64,26 @@ export class CustomResourceWorld {
   }
 
   #all(): string[] {
-    return [...Object.values(this.namespaces), ...Object.values(this.beside), ...this.#more];
+    return [...Object.values(this.namespaces), ...Object.values(this.acceptingNamespaces), ...this.#more];
   }
 
   async #startOperators(): Promise<void> {
     const strict = { hosting: 'cloud', podSecurity: 'restricted' } as const;
     const cloud = this.#world.another('strict', strict);
     this.#operators.push(
-      await startOperator({ ...this.#world.settings, moreNamespaces: [this.beside.self_hosted] }),
+      await startOperator({
+        ...this.#world.settings,
+        moreNamespaces: [this.acceptingNamespaces.self_hosted],
+      }),
       await startOperator({
         ...cloud,
         namespace: this.namespaces.cloud,
-        moreNamespaces: [this.beside.cloud, ...this.#more],
+        moreNamespaces: [this.acceptingNamespaces.cloud, ...this.#more],
         builds: buildConfig(this.builds),
         lease: { ...cloud.lease, name: uniqueName('strict') },
       }),
     );
-    // The first look of a busy machine would take its time from the first test.
+    // The first reconcile on a busy machine must not use up the time of the first test.
     await waitFor(
       'both operators to lead',
       async () => this.#operators.every((operator) => operator.state() === 'leading'),
@@ -106,7 +112,7 @@ export class CustomResourceWorld {
 
   call(namespace: string, method: string, path: string, body?: object, contentType = 'application/json') {
     const writer = this.#writers.get(namespace);
-    if (writer === undefined) throw new Error(`nobody writes in ${namespace}`);
+    if (writer === undefined) throw new Error(`no account can write in ${namespace}`);
     return writer.request(method, path, body === undefined ? undefined : { body, contentType });
   }
 
@@ -124,10 +130,10 @@ export class CustomResourceWorld {
     return ((await this.get(namespace, name))['status'] ?? {}) as ManagedDeploymentStatus;
   }
 
-  /** Its condition Ready, once the operator has looked. @param generation the oldest that counts */
-  told(namespace: string, name: string, reason = 'Refused', generation = 0) {
+  /** Waits for a reason of the condition Ready. @param generation the oldest observed generation that counts */
+  untilReported(namespace: string, name: string, reason = 'Refused', generation = 0) {
     return waitFor(
-      `${name} to be told of as ${reason}`,
+      `${name} to be reported as ${reason}`,
       async () => {
         const { conditions, observedGeneration = 0 } = await this.statusOf(namespace, name);
         const ready = conditions?.find(({ type }) => type === 'Ready');
@@ -142,7 +148,7 @@ export class CustomResourceWorld {
     await Promise.all(this.#operators.map((operator) => operator.stop()));
     await Promise.all([...this.#writers.values()].map((client) => client.close()));
     const { cloud } = this.namespaces;
-    await Promise.all([cloud, ...Object.values(this.beside), this.builds].map(deleteNamespace));
+    await Promise.all([cloud, ...Object.values(this.acceptingNamespaces), this.builds].map(deleteNamespace));
     await this.#world.end();
     rmSync(this.#folder, { recursive: true, force: true });
   }
@@ -157,10 +163,10 @@ export function holds(stored: unknown, sent: unknown): boolean {
   );
 }
 
-/** How it ended that something was not stored: by the rules, or not as it should. */
+/** Why a resource was not stored: the rules rejected it, or the request failed. */
 export type NotStored = { kind: 'refused' | 'failed'; message: string };
 
-/** What the rules of the custom resource said, by field. Whatever else goes wrong is no refusal. */
+/** What the rules of the custom resource reject, by field. All other errors are failures. */
 export function refusedByRules(error: unknown): NotStored {
   const causes = isKubeError(error, 'invalid') ? error.causes : [];
   const fields = causes.filter(({ field }) => field.startsWith('spec.'));
@@ -168,11 +174,11 @@ export function refusedByRules(error: unknown): NotStored {
   return { kind: 'refused', message: fields.map(({ field, message }) => `${field}: ${message}`).join('; ') };
 }
 
-/** How rules and operator begin what they say of a field. */
+/** How rules and operator begin a message about a field. */
 export const OF_A_FIELD = /^(the spec is not valid: )?spec[.:]/;
 
-/** Does `work` of each, so many at once. */
-export async function workThrough<T, W>(
+/** Runs `work` for each item, with one item per worker at a time. */
+export async function drainQueue<T, W>(
   queue: readonly T[],
   workers: readonly W[],
   work: (next: T, worker: W) => Promise<void>,
@@ -184,13 +190,13 @@ export async function workThrough<T, W>(
   await Promise.all(workers.map(drain));
 }
 
-/** What a namespace has of itself, and what its writer is. */
+/** What Kubernetes creates in each namespace, and the account of the writer. */
 const OF_ITSELF = /^(configmap\/kube-root-ca\.crt|serviceaccount\/default|[^/]*\/writer)$/;
-/** Nothing that runs or leads anywhere: what was sent, and what was said of it. */
+/** Kinds that do not run or route anything: the custom resources and their Events. */
 const NO_OBJECTS = /^(manageddeployments\.berth\.dev|events(\.events\.k8s\.io)?)$/;
 
-/** Everything in a namespace, of every kind that the cluster has. */
-export async function everythingIn(namespace: string): Promise<string[]> {
+/** Names of all objects in a namespace, of every kind that the cluster has. */
+export async function objectsIn(namespace: string): Promise<string[]> {
   const kinds = await kubectlAsAdmin(['api-resources', '--namespaced', '--verbs=list', '-o', 'name']);
   const asked = kinds
     .trim()

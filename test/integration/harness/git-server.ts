@@ -23,8 +23,8 @@ export interface GitServer {
   stop(): Promise<void>;
 }
 
-/** What only the host knows, and no answer of Berth may repeat. */
-export const HOSTS_WORDS = 'words-of-the-git-host';
+/** Text of the host, which no response of Berth may repeat. */
+export const HOST_TEXT = 'text-of-the-git-host';
 
 /** Repositories `team/app-000`, `team/app-001`, … in the form of the API that the path belongs to. */
 function repository(index: number, gitlab: boolean): object {
@@ -46,7 +46,7 @@ export async function startGitServer(options: { token: string; count: number }):
     const { reply } = git;
     if (reply.kind === 'silence') return;
     if (reply.kind === 'status') {
-      response.writeHead(reply.status, reply.headers).end(JSON.stringify({ message: HOSTS_WORDS }));
+      response.writeHead(reply.status, reply.headers).end(JSON.stringify({ message: HOST_TEXT }));
       return;
     }
     if (reply.kind === 'text') {
@@ -54,7 +54,7 @@ export async function startGitServer(options: { token: string; count: number }):
       return;
     }
     if (request.headers.authorization !== `Bearer ${options.token}`) {
-      response.writeHead(401).end(JSON.stringify({ message: HOSTS_WORDS }));
+      response.writeHead(401).end(JSON.stringify({ message: HOST_TEXT }));
       return;
     }
     const { pathname, searchParams } = new URL(request.url ?? '', 'https://127.0.0.1');

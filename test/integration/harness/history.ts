@@ -1,4 +1,4 @@
-/** What really happened to deployments: each change of their pods, workloads and statuses as watches tell it, none sampled. */
+/** Each change of the pods, workloads and statuses of deployments, recorded by watches without sampling. */
 
 import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
@@ -13,7 +13,7 @@ import { TEMPLATE_HASH_LABEL } from '../../../src/workloads/labels.ts';
 const SYNC_MS = 30_000;
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-export interface SeenPod {
+export interface PodRecord {
   readonly uid: string;
   readonly component: string;
   readonly revisionId: string;
@@ -25,8 +25,8 @@ export class Course {
   /** Each status, in order. */
   readonly statuses: ManagedDeploymentStatus[] = [];
   /** Every pod that ever was. */
-  readonly pods = new Map<string, SeenPod>();
-  readonly #here = new Map<string, SeenPod & { ready: boolean }>();
+  readonly pods = new Map<string, PodRecord>();
+  readonly #here = new Map<string, PodRecord & { ready: boolean }>();
   readonly #fewest = new Map<string, number>();
   readonly #replicas = new Map<string, number[]>();
   #waiting: (() => void)[] = [];
@@ -46,7 +46,7 @@ export class Course {
   }
 
   /** Pods that are there and not ending. */
-  present(component: string): SeenPod[] {
+  present(component: string): PodRecord[] {
     return [...this.#here.values()].filter((pod) => pod.component === component);
   }
 
@@ -60,7 +60,7 @@ export class Course {
     return this.#replicas.get(component) ?? [];
   }
 
-  /** Counts anew from now on. */
+  /** Restarts the count. */
   mark(): void {
     this.#fewest.clear();
     for (const [component, numbers] of this.#replicas) this.#replicas.set(component, numbers.slice(-1));
@@ -100,7 +100,7 @@ export class Course {
 
   #seePod(object: UntypedObject, gone: boolean): void {
     const { uid = '', labels = {}, deletionTimestamp } = object.metadata;
-    const pod: SeenPod = {
+    const pod: PodRecord = {
       uid,
       component: labels[LABELS.component] ?? '',
       revisionId: labels[LABELS.revisionId] ?? '',

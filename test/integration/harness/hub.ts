@@ -12,7 +12,7 @@ import { validatorCompiler } from '../../../src/hub/api/core/validation.ts';
 import { registerListenerProtocol } from '../../../src/hub/api/listeners/listener-protocol-routes.ts';
 import { createWorkHints, type WorkHints } from '../../../src/hub/api/listeners/work-hints.ts';
 import type { DeploymentRecord } from '../../../src/hub/store/core/records.ts';
-import { holdAnswers } from './conformance.ts';
+import { checkAnswers } from './conformance.ts';
 import { type StoreFixture, startStore } from './store.ts';
 
 type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
@@ -67,7 +67,7 @@ export async function startHub(
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
-  holdAnswers(app);
+  checkAnswers(app);
   const { database, box: secretBox, logger } = store;
   const deps = {
     database,
@@ -84,7 +84,7 @@ export async function startHub(
   return hub;
 }
 
-/** What a listener tells of the custom resource of a deployment, in which nothing is active, rolls or has failed unless `more` says so. */
+/** A report of a listener about a custom resource. No revision is active, rolling or failed unless `more` has it. */
 export const observedReport = (
   {
     id,

@@ -13,8 +13,8 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 export async function startVictim(settings: OperatorSettings): Promise<ChildProcess> {
   const child = forkOperator(settings);
   let state = '';
-  child.on('message', (told) => {
-    state = String(told);
+  child.on('message', (message) => {
+    state = String(message);
   });
   await waitFor(`${settings.identity} to lead`, async () => state === 'leading', { timeoutMs: 60_000 });
   return child;
@@ -37,12 +37,12 @@ export async function killWhen(
 ): Promise<{ done: Promise<void> }> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const watch = new Reflector({ ...seen, logger: silent });
-  const look = (object: UntypedObject) => {
+  const check = (object: UntypedObject) => {
     if (!when(object)) return;
     child.kill('SIGKILL');
     resolve();
   };
-  watch.addHandlers({ added: look, updated: look, deleted: () => {} });
+  watch.addHandlers({ added: check, updated: check, deleted: () => {} });
   watch.start();
   await watch.waitForSync(AbortSignal.timeout(60_000));
   return { done: promise.then(() => watch.stop()).then(() => kill(child)) };

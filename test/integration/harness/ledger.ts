@@ -37,7 +37,7 @@ export interface Ledger {
 }
 
 /** @param databaseUrl of a user who may create triggers and is above row security */
-export async function keepLedger(databaseUrl: string): Promise<Ledger> {
+export async function startLedger(databaseUrl: string): Promise<Ledger> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(TRIGGERS);

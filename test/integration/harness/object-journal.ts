@@ -1,4 +1,4 @@
-/** What is made, changed and taken away in namespaces while a test looks, as watches tell it. */
+/** Objects that are created, changed and deleted in namespaces, recorded by watches. */
 
 import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
@@ -23,7 +23,7 @@ const KINDS = [
 ];
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** All of an object that somebody wants: not its status, nor who has written what. */
+/** The desired state of an object: without status and managed fields. */
 function wanted({ metadata, status: _, ...rest }: UntypedObject & { status?: unknown }): string {
   const { name, uid, labels, annotations, ownerReferences, finalizers, deletionTimestamp } = metadata;
   return JSON.stringify({
@@ -55,7 +55,7 @@ export class ObjectJournal {
       const note = (object: UntypedObject, what: string) =>
         void this.lines.push(`${reflector.resource.kind} ${object.metadata.name}: ${what}`);
       reflector.addHandlers({
-        // Whoever listens late is told of all that is there.
+        // A new handler receives all existing objects first.
         added: (object) => void (known.has(object.metadata.uid) || note(object, 'made')),
         updated: (object, former) => void (wanted(object) === wanted(former) || note(object, 'changed')),
         deleted: (object) => note(object, 'gone'),

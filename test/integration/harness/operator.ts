@@ -176,12 +176,12 @@ export async function operatorWorld(prefix: string): Promise<OperatorWorld> {
     ((await get('mdep', name))?.['status'] ?? {}) as ManagedDeploymentStatus;
   const until: OperatorWorld['until'] = async (name, what, check) => {
     let last: ManagedDeploymentStatus = {};
-    const look = async () => {
+    const poll = async () => {
       last = await status(name);
       return check(last) ? last : undefined;
     };
     try {
-      return await waitFor(`${name} to be ${what}`, look, { timeoutMs: WAIT_MS, intervalMs: 100 });
+      return await waitFor(`${name} to be ${what}`, poll, { timeoutMs: WAIT_MS, intervalMs: 100 });
     } catch (error) {
       throw new Error(`${String(error)}; last status: ${JSON.stringify(last)}`, { cause: error });
     }

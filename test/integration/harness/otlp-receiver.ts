@@ -1,4 +1,4 @@
-/** An OTLP receiver on loopback: takes spans over HTTP as protobuf, and tells what they say. */
+/** An OTLP receiver on loopback: receives spans over HTTP as protobuf, and decodes them. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';

@@ -12,8 +12,8 @@ function git(...args: string[]): string {
   return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio }).trim();
 }
 
-/** A commit in the middle of a change may not fit itself, so it is named; raised with the first migration after the next one. */
-const HANDED_OVER = 'b6b1ed5fc8c2fc712c91679ce3a28190b618bdd5';
+/** Pinned, because a commit in the middle of a change may be inconsistent. Update it with the next migration. */
+const PINNED_COMMIT = 'b6b1ed5fc8c2fc712c91679ce3a28190b618bdd5';
 
 /** Its commit, or why there is none to be had here: a shallow clone, no clone at all. Nothing is fetched. */
 export function previousVersion(): { commit: string } | { missing: string } {
@@ -23,7 +23,7 @@ export function previousVersion(): { commit: string } | { missing: string } {
     .at(-1);
   const path = `${MIGRATIONS}/${newest}`;
   try {
-    return { commit: git('rev-parse', '--verify', `${HANDED_OVER}^{commit}`) };
+    return { commit: git('rev-parse', '--verify', `${PINNED_COMMIT}^{commit}`) };
   } catch {
     // Another history than that one: the commit before the newest migration.
   }

@@ -52,7 +52,7 @@ export async function logRequest(api: ApiFixture, ids: Ids): Promise<string> {
 
 /**
  * Things of a tenant, one for each path parameter of any route.
- * @throws Error that names a parameter nobody here knows how to make
+ * @throws Error that names a parameter for which there is no generator
  */
 export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
   const deployment = await create(client, { secrets: [{ name: 'A', value: 'x' }] });

@@ -30,7 +30,7 @@ export interface Grant extends Place {
   readonly rights: readonly Right[];
 }
 
-/** Rights as `describeRight` tells them. */
+/** Rights in the form of `describeRight`. */
 export interface Compared {
   readonly unused: string[];
   /** Asked for, and not among the rights. */
@@ -60,16 +60,16 @@ export class RightsInUse {
     return { used, refused };
   }
 
-  /** Until the account has been seen to use them: a request is told of when it is over, a watch when it ends. */
+  /** Waits until the audit log shows that the account used them. A request is logged when it is complete, a watch when it ends. */
   until(place: Place, rights: readonly string[]): Promise<unknown> {
     let left = rights;
-    const look = async () => {
+    const poll = async () => {
       const { used } = this.seen(place);
       left = rights.filter((right) => !used.has(right));
       return left.length === 0;
     };
     const what = `${place.account} to be seen to ${rights.join(', ')} in ${place.namespace}`;
-    return waitFor(what, look, { timeoutMs: 60_000, intervalMs: 500 }).catch((error: unknown) => {
+    return waitFor(what, poll, { timeoutMs: 60_000, intervalMs: 500 }).catch((error: unknown) => {
       throw new Error(`${String(error)}; not seen: ${left.join(', ')}`, { cause: error });
     });
   }

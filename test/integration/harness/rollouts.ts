@@ -1,4 +1,4 @@
-/** Rollouts as a test looks at them: over one connection, so that many may be watched side by side. */
+/** Observes rollouts over one connection, so that a test can watch many of them at the same time. */
 
 import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
 import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/client/client.ts';
@@ -59,14 +59,14 @@ export class App {
   /** Waits until the status, of the latest change, says so. */
   async until(what: string, check: (status: ManagedDeploymentStatus) => boolean) {
     let last: unknown;
-    const look = async () => {
+    const poll = async () => {
       const status = await this.status();
       last = status;
       return status.observedGeneration === status.generation && check(status) ? status : undefined;
     };
     try {
       const options = { timeoutMs: WAIT_MS, intervalMs: 200 };
-      return await waitFor(`${this.name} to be ${what}`, look, options);
+      return await waitFor(`${this.name} to be ${what}`, poll, options);
     } catch (error) {
       throw new Error(`${String(error)}; last status: ${JSON.stringify(last)}`, { cause: error });
     }
@@ -109,7 +109,7 @@ export class App {
     );
   }
 
-  /** Reasons of the Events told of the resource with how often each was, whatever its message. */
+  /** Reasons of the Events of the resource with their counts, whatever their messages. */
   async events(reason: string): Promise<number> {
     const { items } = await this.#client.listAll(RESOURCES.Event, {
       namespace: this.namespace,
@@ -144,18 +144,18 @@ export class Serving {
       labelSelector: `${LABELS.instance}=${app.name}`,
       logger: silent,
     });
-    const look = () => this.#look();
-    this.#reflector.addHandlers({ added: look, updated: look, deleted: look });
+    const observe = () => this.#observe();
+    this.#reflector.addHandlers({ added: observe, updated: observe, deleted: observe });
   }
 
   async start(): Promise<void> {
     this.#reflector.start();
     await this.#reflector.waitForSync(AbortSignal.timeout(WAIT_MS));
     this.#watching = true;
-    this.#look();
+    this.#observe();
   }
 
-  #look(): void {
+  #observe(): void {
     if (!this.#watching) return;
     for (const [component, wanted] of Object.entries(this.#components)) {
       const available = this.#reflector.store.list().filter(({ metadata, ...pod }) => {

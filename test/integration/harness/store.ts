@@ -17,7 +17,7 @@ import { waitFor } from '../../cluster/wait.ts';
 
 export { ordinaryDatabase };
 
-/** Keeps what was logged, for tests that look at it. */
+/** Keeps log lines for assertions. */
 export interface RecordingLogger extends Logger {
   readonly lines: { level: string; message: string; fields: object }[];
 }
@@ -71,8 +71,8 @@ export async function startStore(options: { own?: boolean; poolSize?: number } =
   };
 }
 
-/** Until a statement of this database waits for a lock. */
-export const untilOneWaits = (store: StoreFixture, what: string): Promise<unknown> => {
+/** Waits until a statement of this database waits for a lock. */
+export const untilLockWait = (store: StoreFixture, what: string): Promise<unknown> => {
   const isWaiting = async () => {
     const waiting = await store.sql(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,

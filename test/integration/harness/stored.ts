@@ -11,7 +11,7 @@ interface Stored {
 const inBase64 = (text: string) => Buffer.from(text).toString('base64');
 
 /** @throws Error when the run uses a cluster whose etcd is out of reach, or etcd answers with an error */
-async function askEtcd<T>(what: 'range' | 'txn', body: object): Promise<T> {
+async function callEtcd<T>(what: 'range' | 'txn', body: object): Promise<T> {
   const record = readRecord(environment().stateDir);
   if (record === undefined) throw new Error('failed to reach etcd: the cluster was not started by the tests');
   const response = await fetch(`http://127.0.0.1:${record.ports.etcd}/v3/kv/${what}`, {
@@ -30,7 +30,7 @@ export async function changeStored(
 ): Promise<void> {
   const key = inBase64(`/registry/berth.dev/manageddeployments/${namespace}/${name}`);
   const store = async () => {
-    const { kvs: [found] = [] } = await askEtcd<{ kvs?: { value: string; mod_revision: string }[] }>(
+    const { kvs: [found] = [] } = await callEtcd<{ kvs?: { value: string; mod_revision: string }[] }>(
       'range',
       {
         key,
@@ -43,7 +43,7 @@ export async function changeStored(
     // Whoever writes a status meanwhile is not written over.
     const compare = [{ key, target: 'MOD', result: 'EQUAL', mod_revision: found.mod_revision }];
     const success = [{ request_put: { key, value: inBase64(JSON.stringify(object)) } }];
-    const { succeeded = false } = await askEtcd<{ succeeded?: boolean }>('txn', { compare, success });
+    const { succeeded = false } = await callEtcd<{ succeeded?: boolean }>('txn', { compare, success });
     return succeeded;
   };
   await waitFor(`${name} to be stored otherwise`, store, { timeoutMs: 20_000 });

@@ -1,4 +1,4 @@
-/** Plays an application: reports one span with OpenTelemetry's SDK, which is told everything by the environment. */
+/** Plays an application: reports one span with OpenTelemetry's SDK, which reads its settings from the environment. */
 import { trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, serviceNameEnvDetector } from '@opentelemetry/resources';

@@ -1,4 +1,4 @@
-/** A tracing backend on loopback that speaks the hook of docs/tracing.md and fails as it is told to. */
+/** A tracing backend on loopback that implements the hook of docs/tracing.md and fails on demand. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

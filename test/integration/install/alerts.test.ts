@@ -40,7 +40,7 @@ async function expectReadable(expressions: readonly string[]): Promise<void> {
 }
 
 describe('the dashboard', () => {
-  test('has its rows, a choice of the data source, and no panel twice', () => {
+  test('has the expected rows, a variable for the data source, and unique panel ids', () => {
     expect(dashboard.templating.list).toEqual([
       expect.objectContaining({ name: 'datasource', type: 'datasource' }),
     ]);
@@ -49,13 +49,13 @@ describe('the dashboard', () => {
     expect(new Set(dashboard.panels.map(({ id: panel }) => panel)).size).toBe(dashboard.panels.length);
   });
 
-  test('asks what Prometheus can read', async () => {
+  test('contains only queries that Prometheus can parse', async () => {
     await expectReadable(queriesOf(dashboard));
   });
 });
 
 describe('the alerts', () => {
-  test('each have a severity, a wait, and a runbook with meaning, impact, diagnosis and mitigation', () => {
+  test('have a severity, a duration, and a runbook with meaning, impact, diagnosis and mitigation', () => {
     const pages = [...runbooks.keys()].filter((name) => name !== 'README');
     expect(pages.sort()).toEqual(rules.map(({ alert }) => alert).sort());
     for (const { alert, labels, annotations, for: wait } of rules) {
@@ -73,13 +73,13 @@ describe('the alerts', () => {
     }
   });
 
-  test('are rules that Prometheus takes, and fire when they should, and only then', async () => {
+  test('are valid for Prometheus, and fire exactly in the cases of their unit tests', async () => {
     const run = (...args: string[]) => promisify(execFile)(promtool, args, { cwd: ROOT });
     expect((await run('check', 'rules', ALERTS)).stdout).toContain(`${rules.length} rules found`);
     expect((await run('test', 'rules', ALERT_CASES)).stdout).toContain('SUCCESS');
   });
 
-  test('are each seen firing, each seen not firing, and none fires while all is well', () => {
+  test('have one case each that fires and one that does not, and none fires on a healthy installation', () => {
     const { tests } = parse(readFileSync(ALERT_CASES, 'utf8')) as {
       tests: { name: string; alert_rule_test: { alertname: string; exp_alerts: object[] }[] }[];
     };
@@ -97,7 +97,7 @@ describe('the alerts', () => {
     expect(names((count) => count === 0, others)).toEqual(all);
   });
 
-  test('have runbooks whose questions Prometheus can read, of metrics that there are', async () => {
+  test('have runbooks with valid queries of existing metrics', async () => {
     const queries = runbookQueries();
     expect(queries.length).toBeGreaterThan(10);
     expect(queries.flatMap(namesIn).filter((name) => !known.has(name))).toEqual([]);

@@ -221,7 +221,7 @@ async function failingApply(): Promise<void> {
     ...body('stranded', STRANDED),
     source_config: { listener_config: { cluster_namespace: closed } },
   });
-  await berth.until(stranded.id, 'a refusal told', ({ conditions }) =>
+  await berth.until(stranded.id, 'a reported rejection', ({ conditions }) =>
     conditions.some(
       ({ type, status, reason }) => type === 'Ready' && status === 'False' && reason !== 'Reconciling',
     ),
@@ -234,9 +234,9 @@ async function outage(): Promise<void> {
   const down = await send('POST', '/v2/deployments', { body: body('down', REFUSED) });
   expect(down.status).toBe(503);
   expect((await send('GET', `/v2/deployments/${id}`)).status).toBe(503);
-  const told = async () =>
+  const isLogged = async () =>
     logFiles(berth.stateDir).some(({ name, text }) => name === 'listener.log' && text.includes('HTTP 503'));
-  await waitFor('the listener to be answered with an error', told, { timeoutMs: 60_000 });
+  await waitFor('the listener to be answered with an error', isLogged, { timeoutMs: 60_000 });
   await server.startServer();
   await waitFor(
     'the API to answer again',
@@ -328,8 +328,8 @@ async function integration(): Promise<void> {
   await webhook(integrationId);
 }
 
-describe('no canary is in', () => {
-  test('any log, with every line that there is', () => {
+describe('the values of secrets', () => {
+  test('do not appear in the logs at level debug', () => {
     const logs = logFiles(berth.stateDir);
     expect(logs.map(({ name }) => name).sort()).toEqual(['berth.log', 'listener.log', 'operator.log']);
     for (const { name, text } of logs) {
@@ -338,14 +338,14 @@ describe('no canary is in', () => {
     const textOf = (wanted: string) => logs.find(({ name }) => name === wanted)?.text ?? '';
     expect(textOf('berth.log')).toContain('"level":"debug"');
     expect(textOf('berth.log'), 'a request failed for want of the database').toContain(
-      'failed to answer a request',
+      'failed to respond to a request',
     );
     expect(textOf('listener.log'), 'an apply failed').toContain('failed to apply a work item');
     expect(textOf('listener.log'), 'the hub answered with an error').toContain('HTTP 503');
     expect(textOf('operator.log')).toContain('"msg":"started"');
   });
 
-  test('any answer to a key without secrets:read, to refused requests, or without key', async () => {
+  test('do not appear in responses to a key without secrets:read, to a rejected request, or without a key', async () => {
     const document = JSON.parse((await send('GET', '/openapi.json', { key: reader })).text) as {
       paths: Record<string, { get?: object }>;
     };
@@ -375,7 +375,7 @@ describe('no canary is in', () => {
     expect(search.found(text)).toEqual([]);
   });
 
-  test('metrics', async () => {
+  test('do not appear in metrics', async () => {
     const ports = logFiles(berth.stateDir).flatMap(({ text }) =>
       [...text.matchAll(/"metricsPort":(\d+)/g)].map(([, port]) => port),
     );
@@ -387,7 +387,7 @@ describe('no canary is in', () => {
     }
   });
 
-  test('any object of the cluster but Secrets, events and managed fields included', async () => {
+  test('do not appear in objects of the cluster except Secrets, including events and managed fields', async () => {
     const kindsNow = async () =>
       (await kubectlAsAdmin(['api-resources', '--namespaced', '--verbs=list', '-o', 'name']))
         .split('\n')
@@ -416,7 +416,7 @@ describe('no canary is in', () => {
     expect(revisions.items.length).toBeGreaterThan(0);
   }, 300_000);
 
-  test('Secrets but those of the deployments, where they are (so the search works)', async () => {
+  test('appear in the Secrets of the deployments, which shows that the search works, and in no other Secret', async () => {
     const secrets = await berth.get<{ items: { metadata: { name: string }; data?: object }[] }>('secrets');
     const environments = secrets.items.filter(({ metadata }) => /-env-\d+$/.test(metadata.name));
     expect(environments.length).toBeGreaterThanOrEqual(2);
@@ -434,7 +434,7 @@ describe('no canary is in', () => {
     }
   });
 
-  test('any row of the database, events, outbox and remembered answers included', async () => {
+  test('do not appear in any row of the database, including events, outbox and idempotency records', async () => {
     const name = new URL(berth.databaseUrl).pathname.slice(1);
     const found = await asAdmin(name, async (client) => {
       const { rows } = await client.query<{ schema: string; name: string }>(
@@ -464,7 +464,7 @@ describe('no canary is in', () => {
     );
   });
 
-  test("PostgreSQL's log, with every statement and its parameters", () => {
+  test('do not appear in the PostgreSQL log, which has every statement with its parameters', () => {
     const [log] = logFiles(server.stateDir ?? '');
     const text = log?.text ?? '';
     expect(text).toMatch(/INSERT INTO deployments/);
@@ -474,7 +474,7 @@ describe('no canary is in', () => {
     expect(search.found(text)).toEqual([]);
   });
 
-  test('the arguments of any process', () => {
+  test('do not appear in the arguments of any process', () => {
     const lines = readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .map((pid) => {
@@ -490,7 +490,7 @@ describe('no canary is in', () => {
   });
 });
 
-test('all that works beside it: the deployment is as it was rolled back to', async () => {
+test('keeps the deployment READY with the revision of the rollback', async () => {
   const { body: deployment } = await berth.call('GET', `/v2/deployments/${id}`);
   expect(isReady(deployment)).toBe(true);
 });

@@ -24,7 +24,7 @@ const template = (namespace: string, ...values: string[]) => [
   ...set(values),
 ];
 
-it('is rendered with hosting: cloud, and denies', async () => {
+it('renders the admission policy with the action Deny when hosting is cloud', async () => {
   const objects = await render('hosting=cloud');
   const policy = policyIn(objects);
   expect(policy?.failurePolicy).toBe('Fail');
@@ -34,15 +34,15 @@ it('is rendered with hosting: cloud, and denies', async () => {
 });
 
 it.each([
-  ['of self_hosted', []],
-  ['with Roles alone', ['rbac.scope=namespaces', 'namespaces.names={a}']],
+  ['in self_hosted mode', []],
+  ['with Roles only', ['rbac.scope=namespaces', 'namespaces.names={a}']],
   ['without a listener', ['hosting=cloud', 'listener.enabled=false']],
-  ['that switches it off', ['hosting=cloud', 'rbac.admissionPolicy=false']],
-])('is not rendered for an installation %s', async (_, values) => {
+  ['that disables it', ['hosting=cloud', 'rbac.admissionPolicy=false']],
+])('does not render the policy for an installation %s', async (_, values) => {
   expect(policyIn(await render(...values))).toBeUndefined();
 });
 
-it('follows the account, the namespace of the release and that of builds', async () => {
+it('uses the account, the namespace of the release and the build namespace of the values', async () => {
   const values = ['hosting=cloud', 'serviceAccounts.names.listener=theirs', 'builds.namespace=images'];
   const objects = parsed(await helm(environment(), template('another', ...values)));
   const policy = policyIn(objects, 'berth-listener-writes-another');
@@ -51,7 +51,7 @@ it('follows the account, the namespace of the release and that of builds', async
   expect(policyIn(objects)).toBeUndefined();
 });
 
-it('covers what only the listener writes where the operator has the same account', async () => {
+it('covers only resources that the listener alone writes when the operator has the same account', async () => {
   const rulesOf = (policy: ListenerPolicy | undefined) =>
     policy?.matchConstraints.resourceRules.flatMap(({ resources }) => resources);
   expect(rulesOf(policyIn(await render('hosting=cloud')))).toEqual(['*/*']);
@@ -66,7 +66,7 @@ it('covers what only the listener writes where the operator has the same account
   ]);
 });
 
-it('admits the namespaces that the values name', async () => {
+it('allows writes in the namespaces of rbac.listenerNamespaces', async () => {
   const policy = policyIn(await render('hosting=cloud', 'rbac.listenerNamespaces={team,shop}'));
   const { expression } = policy?.variables.find(({ name }) => name === 'isTenantNamespace') ?? {};
   expect(expression).toContain("variables.place in ['team', 'shop'] ||");
@@ -75,10 +75,10 @@ it('admits the namespaces that the values name', async () => {
   );
 });
 
-it('is asked for where the cluster does not serve such policies, rather than left out', async () => {
+it('fails when the cluster does not serve admission policies, unless rbac.admissionPolicy is false', async () => {
   const served = ['--api-versions', 'v1/Pod'];
   const without = helm(environment(), [...template('berth-system', 'hosting=cloud'), ...served]);
-  await expect(without).rejects.toThrow(/rbac.admissionPolicy=false installs Berth without that bound/);
+  await expect(without).rejects.toThrow(/rbac.admissionPolicy=false installs Berth without this limit/);
   const off = template('berth-system', 'hosting=cloud', 'rbac.admissionPolicy=false');
   expect(policyIn(parsed(await helm(environment(), [...off, ...served])))).toBeUndefined();
   const kind = ['--api-versions', 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy'];
@@ -86,7 +86,7 @@ it('is asked for where the cluster does not serve such policies, rather than lef
   expect(policyIn(parsed(all))).toBeDefined();
 });
 
-it('is rendered with the values of a chart that did not have it', async () => {
+it('renders the policy with the values of an older chart that did not have it', async () => {
   const reused = ['hosting=cloud', 'rbac.admissionPolicy=null', 'rbac.listenerNamespaces=null'];
   expect(policyIn(await render(...reused))).toBeDefined();
 });

@@ -12,7 +12,7 @@ import { namesIn, rules } from '../harness/monitoring-files.ts';
 const OF_THE_API = /^berth_(build_info|work_due|http_|database_|tracing_outbox_|branch_looks_)/;
 
 describe('the chart', () => {
-  it('lets every role ask for names, wherever the cache of the node listens, and nobody the metadata service', async () => {
+  it('allows DNS for every role, at ports 53 and 5353, and denies the metadata service', async () => {
     const objects = await render('hosting=cloud');
     const at = (port: number) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }));
     const dns = [{ ports: at(53) }, { to: [{ namespaceSelector: {} }], ports: at(5353) }];
@@ -51,7 +51,7 @@ describe('the chart', () => {
     }
   });
 
-  it('has the C library keep less of what was freed where a cluster is known, unless the values say otherwise', async () => {
+  it('sets malloc variables for the roles that use the cluster, unless the values set them', async () => {
     const setIn = (objects: Rendered[], role: string) => {
       const [container] =
         named(objects, 'Deployment', `berth-${role}`)?.spec?.template?.spec.containers ?? [];
@@ -73,7 +73,7 @@ describe('the chart', () => {
     expect(named(other, 'ConfigMap', 'berth')?.data?.['MALLOC_ARENA_MAX']).toBe('mine');
   });
 
-  it('names the image by digest where there is one, in every pod and for builds', async () => {
+  it('uses the digest of the image in every pod and for builds when it is set', async () => {
     const digest = `sha256:${'ab'.repeat(32)}`;
     const objects = await render(
       `image.digest=${digest}`,
@@ -88,7 +88,7 @@ describe('the chart', () => {
     expect(data?.['BERTH_BUILD_BERTH_IMAGE']).toBe(`r.example/berth@${digest}`);
   });
 
-  it('gives another image a Job of its own, and rolls the pods with settings and policy', async () => {
+  it('renames the migration Job when the image changes, and rolls the pods when settings or policy change', async () => {
     const jobOf = (objects: Rendered[]) => jobsOf(objects)[0]?.metadata.name;
     const sumOf = (objects: Rendered[]) =>
       named(objects, 'Deployment', 'berth-api')?.spec?.template?.metadata.annotations?.['checksum/config'];
@@ -105,7 +105,7 @@ describe('the chart', () => {
     expect(named(policy, 'ConfigMap', 'berth-policy')?.data).toEqual({ 'policy.yaml': 'x: 1' });
   });
 
-  it('gives the Job another name with all that changes its pod: what is applied again never changes a Job', async () => {
+  it('renames the migration Job with every change of its pod, because a Job cannot be changed', async () => {
     const values = [
       'imagePullSecrets[0].name=x',
       'tolerations[0].operator=Exists',
@@ -121,7 +121,7 @@ describe('the chart', () => {
     expect(new Set(jobs.map(({ spec }) => JSON.stringify(spec?.template))).size).toBe(values.length + 1);
   });
 
-  it('runs the migration first, or beside the rest, where the API waits for it', async () => {
+  it('runs the migration as a hook, or as an ordinary Job when migrate.hook is false', async () => {
     const annotationsOf = (objects: Rendered[]) =>
       objects
         .filter(({ metadata }) => metadata.name.startsWith('berth-migrate'))
@@ -131,7 +131,7 @@ describe('the chart', () => {
     expect(annotationsOf(await render('migrate.hook=false'))).toEqual([undefined, undefined]);
   });
 
-  it('tells the API alone how long to wait for the migration: pods of the version before read the ConfigMap too', async () => {
+  it('sets the migration wait only in the API pod, because pods of the previous version read the ConfigMap', async () => {
     const waitOf = (objects: Rendered[], name: string) =>
       named(objects, 'Deployment', name)
         ?.spec?.template?.spec.containers[0]?.env?.filter(({ name }) => name.startsWith('BERTH_MIGRATION_'))
@@ -155,7 +155,7 @@ describe('the chart', () => {
     expect(named(set, 'ConfigMap', 'berth')?.data).not.toHaveProperty('BERTH_MIGRATION_WAIT_SECONDS');
   });
 
-  it('gives every pod, the migration too, authorities, files and variables', async () => {
+  it('adds the CA bundle, extra volumes and variables to every pod, including the migration', async () => {
     const objects = await render(
       'caBundle.secret=authorities',
       'caBundle.key=tls.crt',
@@ -185,7 +185,7 @@ describe('the chart', () => {
     expect(named(objects, 'ConfigMap', 'berth')?.data).toMatchObject({ HTTPS_PROXY: 'http://proxy.example' });
   });
 
-  it('gives listener and operator the credentials of traces where the Secret has them, and no other of its keys', async () => {
+  it('passes to listener and operator only their own keys of the Secret, with optional credentials for traces', async () => {
     const objects = await render();
     const keysOf = (name: string) =>
       named(objects, 'Deployment', name)?.spec?.template?.spec.containers[0]?.env?.flatMap(
@@ -196,7 +196,7 @@ describe('the chart', () => {
     expect(keysOf('berth-operator')).toEqual([traces]);
   });
 
-  it('places pods as it is told, each role by its own values first, and else spreads them', async () => {
+  it('places pods by the values of their role, then by the common values, and spreads them by default', async () => {
     const placed = await render(
       'nodeSelector.pool=all',
       'operator.nodeSelector.pool=own',
@@ -229,7 +229,7 @@ describe('the chart', () => {
     }
   });
 
-  it('uses accounts of another making, and lets the API listen on IPv6 behind an Ingress', async () => {
+  it('uses existing ServiceAccounts, and lets the API listen on IPv6 behind an Ingress', async () => {
     const objects = await render(
       'serviceAccounts.create=false',
       'serviceAccounts.names.operator=theirs',
@@ -253,7 +253,7 @@ describe('the chart', () => {
     });
   });
 
-  it('tells Prometheus and Grafana of the pods, the rules and the dashboard, where it is asked to', async () => {
+  it('renders PodMonitor, PrometheusRule and dashboard only when they are enabled', async () => {
     const kinds = ['PodMonitor', 'PrometheusRule'];
     expect((await render()).filter(({ kind }) => kinds.includes(kind))).toEqual([]);
     const objects = await render(
@@ -277,7 +277,7 @@ describe('the chart', () => {
     expect(api?.metadata.annotations).toMatchObject({ 'prometheus.io/port': '9090' });
   });
 
-  it('asks for alarm only of what it runs: a cluster without the API does not miss it, nor a hub alone an operator', async () => {
+  it('renders only the alerts of the roles that it installs', async () => {
     const alertsOf = async (...values: string[]) => {
       const objects = await render('metrics.prometheusRule.enabled=true', ...values);
       const spec = named(objects, 'PrometheusRule', 'berth')?.spec as unknown as
@@ -304,7 +304,7 @@ describe('the chart', () => {
     expect(missed.filter((alert) => cluster.includes(alert) && hub.includes(alert))).toEqual([]);
   });
 
-  it('runs as the user and group of the image, or as the cluster says', async () => {
+  it('runs pods as the user and group of the image, or as the cluster decides without podSecurityContext', async () => {
     const contextsOf = (objects: Rendered[]) =>
       objects.flatMap(({ spec }) => spec?.template?.spec.securityContext ?? []);
     const always = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };

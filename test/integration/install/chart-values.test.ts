@@ -19,54 +19,46 @@ const settings = (...given: string[]) => [
 ];
 
 describe('the chart', () => {
-  it('has nothing that helm lint finds', async () => {
+  it('passes helm lint --strict', async () => {
     expect(await helm(environment(), ['lint', '--strict', CHART])).toContain('0 chart(s) failed');
   });
 
   it.each([
-    ['a value that there is not', ['replicas=3'], /replicas/],
+    ['an unknown value', ['replicas=3'], /replicas/],
     ['a misspelt value', ['api.replica=3'], /replica/],
     ['a misspelt setting', ['config.BERTH_LOGLEVEL=info'], /BERTH_LOGLEVEL/],
     ['a secret among the settings', ['config.DATABASE_URL=postgres://x'], /DATABASE_URL/],
     ['a key among the settings', ['config.BERTH_LISTENER_KEY=x'], /BERTH_LISTENER_KEY/],
     ['a secret in the environment', ['env.BERTH_ENCRYPTION_KEYS=x'], /BERTH_ENCRYPTION_KEYS is a setting/],
-    ['what the chart sets itself', ['config.BERTH_HOSTING=cloud'], /BERTH_HOSTING/],
-    ['half a digest', ['image.digest=sha256:abc'], /digest/],
-    ['no Secret', ['existingSecret='], /existingSecret/],
-    ['Roles in no namespace', ['rbac.scope=namespaces'], /needs namespaces.names/],
+    ['a setting that the chart sets itself', ['config.BERTH_HOSTING=cloud'], /BERTH_HOSTING/],
+    ['an incomplete digest', ['image.digest=sha256:abc'], /digest/],
+    ['an empty Secret name', ['existingSecret='], /existingSecret/],
+    ['Roles without a namespace', ['rbac.scope=namespaces'], /needs namespaces.names/],
     [
-      'Roles alone in cloud mode',
+      'Roles only, in cloud mode',
       ['rbac.scope=namespaces', 'hosting=cloud', 'namespaces.names={a}'],
       /needs a ClusterRole/,
     ],
     ['its own namespace for deployments', ['namespaces.names={berth-system}'], /namespace of Berth itself/],
-  ])('refuses %s', async (_, values, message) => {
+  ])('rejects %s', async (_, values, message) => {
     await expect(render(...values)).rejects.toThrow(message);
   });
 
   it.each([
-    ['an Ingress without a name', ['api.ingress.enabled=true'], /needs api.ingress.host/],
+    ['an Ingress without a host', ['api.ingress.enabled=true'], /needs api.ingress.host/],
+    ['two CA bundles', ['caBundle.configMap=a', 'caBundle.secret=b'], /either configMap or secret/],
     [
-      'two bundles of authorities',
-      ['caBundle.configMap=a', 'caBundle.secret=b'],
-      /either configMap or secret/,
-    ],
-    [
-      'authorities named twice',
+      'a CA bundle that is set twice',
       ['caBundle.configMap=a', 'env.NODE_EXTRA_CA_CERTS=/x'],
       /NODE_EXTRA_CA_CERTS is set by caBundle/,
     ],
-    [
-      'authorities of builds that no build would see',
-      ['config.BERTH_BUILD_CA=/x'],
-      /'BERTH_BUILD_CA' not allowed/,
-    ],
+    ['a CA for builds that no build can read', ['config.BERTH_BUILD_CA=/x'], /'BERTH_BUILD_CA' not allowed/],
     ['a label that selects the pods', ['podLabels.app\\.kubernetes\\.io/name=x'], /podLabels/],
-  ])('refuses %s', async (_, values, message) => {
+  ])('rejects values with %s', async (_, values, message) => {
     await expect(render(...values)).rejects.toThrow(message);
   });
 
-  it('refuses apps that nothing reaches', async () => {
+  it('rejects BERTH_NETWORK_ISOLATION=false in cloud mode, because apps would be unreachable', async () => {
     const open = settings('BERTH_NETWORK_ISOLATION=false');
     await expect(helm(environment(), [...open, '--set', 'hosting=cloud'])).rejects.toThrow(
       /namespaces of tenants deny all/,
@@ -74,7 +66,7 @@ describe('the chart', () => {
     await expect(helm(environment(), open)).resolves.toContain('BERTH_NETWORK_ISOLATION: "false"');
   });
 
-  it('is whole, or says so: a copy that lost a file installs nothing in silence', async () => {
+  it('fails when a file of the chart is missing or empty', async () => {
     for (const lose of [(path: string) => rmSync(path), (path: string) => writeFileSync(path, '\n')]) {
       const copy = mkdtempSync(join(tmpdir(), 'berth-chart-'));
       onTestFinished(() => rmSync(copy, { recursive: true }));
@@ -85,7 +77,7 @@ describe('the chart', () => {
     }
   });
 
-  it('lets builds reach the API for tokens, no private address, and what the platform adds', async () => {
+  it('allows builds to reach the API and builds.extraEgress, but no private address', async () => {
     const plain = await render('hosting=cloud');
     const toApi = ({ to }: Policy['egress'][number]) =>
       to?.some(({ podSelector }) => JSON.stringify(podSelector ?? '').includes('"api"'));
@@ -131,7 +123,7 @@ describe('the chart', () => {
     });
   });
 
-  it('shares no object of the cluster between two releases, where the second leaves the custom resource alone', async () => {
+  it('shares no cluster-scoped object between two releases when the second does not install the CRD', async () => {
     const ofCluster = (objects: Rendered[]) =>
       objects
         .filter(({ metadata }) => metadata.namespace === undefined)
@@ -143,12 +135,12 @@ describe('the chart', () => {
     expect(other.filter((name) => first.includes(name))).toEqual([]);
   });
 
-  it('tells every role which namespace is Berth’s own, also the one that has no ServiceAccount to know it by', async () => {
+  it('sets BERTH_NAMESPACE for every role, also for one without a ServiceAccount', async () => {
     const objects = parsed(await helm(environment(), ['template', 'berth', CHART, '-n', 'another']));
     expect(named(objects, 'ConfigMap', 'berth')).toMatchObject({ data: { BERTH_NAMESPACE: 'another' } });
   });
 
-  it('waits with the API for a migration as long as it is told to, and lets nodes be drained of pods that are not ready', async () => {
+  it('adapts the startup probe to the migration wait, and allows the eviction of unready pods', async () => {
     const seconds = async (...given: string[]) => {
       const objects = parsed(await helm(environment(), settings(...given)));
       const [container] = named(objects, 'Deployment', 'berth-api')?.spec?.template?.spec.containers ?? [];
@@ -163,13 +155,13 @@ describe('the chart', () => {
       expect(budget).toMatchObject({ spec: { unhealthyPodEvictionPolicy: 'AlwaysAllow' } });
   });
 
-  it('takes the quota of builds away where it is null', async () => {
+  it('renders no build quota when builds.quota is null', async () => {
     const quotas = async (...values: string[]) =>
       (await render('hosting=cloud', ...values)).filter(({ kind }) => kind === 'ResourceQuota').length;
     expect([await quotas(), await quotas('builds.quota=null')]).toEqual([1, 0]);
   });
 
-  it('keeps the namespace of builds, with what the platform has put there', async () => {
+  it('keeps the build namespace when the release is uninstalled', async () => {
     for (const namespace of ['berth-builds', 'elsewhere']) {
       const objects = await render('hosting=cloud', `builds.namespace=${namespace}`);
       const { annotations } = named(objects, 'Namespace', namespace)?.metadata ?? {};
@@ -177,7 +169,7 @@ describe('the chart', () => {
     }
   });
 
-  it('renders with the values of an older chart, as helm upgrade --reuse-values does, to what it renders with its own', async () => {
+  it('renders the same objects with the values of an older chart, as with helm upgrade --reuse-values', async () => {
     const copy = mkdtempSync(join(tmpdir(), 'berth-chart-'));
     onTestFinished(() => rmSync(copy, { recursive: true }));
     cpSync(CHART, copy, { recursive: true });
@@ -206,7 +198,7 @@ describe('the chart', () => {
     }
   });
 
-  it('renders no Secret, whatever is asked', async () => {
+  it('renders no Secret in any mode', async () => {
     for (const objects of [await render(), await render('hosting=cloud'), await render('singlePod=true')]) {
       expect(objects.filter(({ kind }) => kind === 'Secret')).toEqual([]);
     }

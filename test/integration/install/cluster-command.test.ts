@@ -32,7 +32,7 @@ async function command(...args: string[]): Promise<Result> {
   }
 }
 
-test('without a cluster, each command says so', async () => {
+test('each command reports that there is no cluster', async () => {
   expect(await command('status')).toMatchObject({
     code: 1,
     stdout: expect.stringContaining('npm run cluster -- up'),
@@ -50,13 +50,13 @@ test.each([
   [[], 2, /no command given/],
   [['sideways'], 2, /unknown command: sideways/],
   [['up', '--fast'], 2, /Unknown option '--fast'/],
-])('%j ends with %i', async (args, code, text) => {
+])('the arguments %j cause the exit code %i', async (args, code, text) => {
   const result = await command(...args);
   expect(result.code).toBe(code);
   expect(result.stdout + result.stderr).toMatch(text);
 });
 
-test('up leaves a cluster in the background that env points a shell at; down removes it', async () => {
+test('up starts a cluster in the background, env prints its variables for a shell, and down removes it', async () => {
   expect(await command('up', '--no-fsync')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/KUBECONFIG=[\s\S]* env --state '.*'\)"[\s\S]* down --state '/),

@@ -35,7 +35,7 @@ describe('a cluster', () => {
     );
   });
 
-  test('keeps its objects when its API server crashes and comes back', async () => {
+  test('keeps its objects when its API server crashes and restarts', async () => {
     await kubectl(own, ['create', 'configmap', 'kept']);
     await own.stopApiServer('SIGKILL');
     await expect(kubectl(own, ['get', 'configmap', 'kept'])).rejects.toThrow(/refused/);
@@ -47,7 +47,7 @@ describe('a cluster', () => {
     await kubectl(own, ['wait', 'deployment/after', '--for=condition=Available', '--timeout=60s']);
   });
 
-  test('can be controlled from its state folder alone', async () => {
+  test('can be controlled with only its state folder', async () => {
     const attached = attachCluster(own.stateDir);
     expect(attached?.server).toBe(own.server);
     await attached?.restartApiServer();
@@ -55,7 +55,7 @@ describe('a cluster', () => {
   });
 });
 
-describe('ending', () => {
+describe('the cleanup', () => {
   /** A process that starts something and then only waits, as a test run does that gets killed. */
   async function startElsewhere(
     module: string,
@@ -81,7 +81,7 @@ setInterval(() => {}, 1000);`;
     ['the cluster', 'cluster.ts', 'startCluster', startOrder],
     ['PostgreSQL', 'postgres.ts', 'startPostgres', ['postgres']],
   ] as const)(
-    '%s ends with the process that started it, even with kill -9',
+    'stops %s when the process that started it is killed with SIGKILL',
     async (_, module, call, names) => {
       const { child, stateDir } = await startElsewhere(module, call);
       const pids = names.map((name) => runningPid(stateDir, name));
@@ -94,7 +94,7 @@ setInterval(() => {}, 1000);`;
     },
   );
 
-  test('starts from scratch on the remains of a broken cluster', async () => {
+  test('removes the remains of a broken cluster when a new one starts in its folder', async () => {
     const parent = mkdtempSync(join(tmpdir(), 'berth-remains-'));
     onTestFinished(() => rmSync(parent, { recursive: true }));
     const stateDir = join(parent, 'state');
@@ -110,7 +110,7 @@ setInterval(() => {}, 1000);`;
   }, 300_000);
 });
 
-test('a component that cannot start is reported with the end of its log', async () => {
+test('reports a component that cannot start with the end of its log', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'berth-taken-'));
   onTestFinished(() => rmSync(stateDir, { recursive: true }));
   const taken: Server = createServer().listen(0, '127.0.0.1');

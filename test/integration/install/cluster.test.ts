@@ -92,7 +92,7 @@ function byName(statuses: ContainerStatus[] | undefined, name: string): Containe
 const conditionOf = ({ status }: Pod, type: string) =>
   status.conditions.find((condition) => condition.type === type)?.status;
 
-test('there are four nodes in two zones', async () => {
+test('the cluster has four nodes in two zones', async () => {
   // Other files bring nodes of their own, in no zone, which take nobody else's pods.
   const inZones = ['get', 'nodes', '--selector=topology.kubernetes.io/zone', '--output=json'];
   const { items } = JSON.parse(await kubectlAsAdmin(inZones)) as {
@@ -102,14 +102,14 @@ test('there are four nodes in two zones', async () => {
   expect(zones.toSorted()).toEqual(['zone-a', 'zone-a', 'zone-b', 'zone-b']);
 });
 
-describe('pods that do well', () => {
-  test('a Deployment becomes Available', async () => {
+describe('pods without a failure label', () => {
+  test('make their Deployment Available', async () => {
     await run('create', 'deployment', 'web', '--image=registry.test/web:1', '--replicas=3');
     await run('wait', 'deployment/web', '--for=condition=Available', '--timeout=60s');
     await waitForField('deployment/web', '.status.readyReplicas', '3');
   });
 
-  test('init containers complete, native sidecars run, the pod is Ready', async () => {
+  test('become Ready when init containers have completed and native sidecars run', async () => {
     const image = 'registry.test/app:1';
     const spec = {
       initContainers: [
@@ -132,12 +132,12 @@ describe('pods that do well', () => {
     expect(status.containerStatuses.map(({ ready }) => ready)).toEqual([true, true]);
   });
 
-  test('a Job completes, its native sidecar ends with it', async () => {
+  test('complete their Job, and their native sidecar stops with it', async () => {
     await create(job('migration'));
     await run('wait', 'job/migration', '--for=condition=Complete', '--timeout=60s');
   });
 
-  test('a deleted pod takes as long to stop as its annotation says', async () => {
+  test('stop after the delay in their annotation when they are deleted', async () => {
     const labels = { test: 'stop' };
     await create(
       podWith('stopping', { containers: [{ name: 'app', image: 'registry.test/app:1' }] }, labels),
@@ -151,7 +151,7 @@ describe('pods that do well', () => {
   });
 });
 
-describe('pods that fail as their label says', () => {
+describe('pods with a failure label', () => {
   const spec = {
     initContainers: [{ name: 'first', image: 'registry.test/init:1' }],
     containers: [
@@ -161,7 +161,7 @@ describe('pods that fail as their label says', () => {
   };
   const failing = (kind: string) => podWith(kind, spec, { 'sim.example/fail': kind });
 
-  test('image-pull: Pending in ImagePullBackOff', async () => {
+  test('stay Pending in ImagePullBackOff with image-pull', async () => {
     await create(failing('image-pull'));
     await waitForField(
       'pod/image-pull',
@@ -174,7 +174,7 @@ describe('pods that fail as their label says', () => {
     expect(byName(pod.status.containerStatuses, 'logs')).toMatchObject({ ready: true });
   });
 
-  test('crash-loop: Running in CrashLoopBackOff, with restarts and the last exit code', async () => {
+  test('stay in CrashLoopBackOff, with restarts and the last exit code, with crash-loop', async () => {
     await create(failing('crash-loop'));
     // It stays at five; any count before is over in a moment.
     await waitForField('pod/crash-loop', '.status.containerStatuses[0].restartCount', '5');
@@ -188,12 +188,12 @@ describe('pods that fail as their label says', () => {
     });
   });
 
-  test('crash-loop without restarts: the Job fails', async () => {
+  test('fail their Job with crash-loop when they are not restarted', async () => {
     await create(job('broken', { 'sim.example/fail': 'crash-loop' }));
     await run('wait', 'job/broken', '--for=condition=Failed', '--timeout=60s');
   });
 
-  test('never-ready: Running, not Ready', async () => {
+  test('run without becoming Ready with never-ready', async () => {
     await create(failing('never-ready'));
     await waitForField('pod/never-ready', '.status.phase', 'Running');
     const pod = await get<Pod>('pod/never-ready');
@@ -204,7 +204,7 @@ describe('pods that fail as their label says', () => {
     });
   });
 
-  test('slow-start: Running first, Ready later', async () => {
+  test('run first and become Ready later with slow-start', async () => {
     await create(failing('slow-start'));
     await waitForField('pod/slow-start', '.status.phase', 'Running');
     expect(conditionOf(await get<Pod>('pod/slow-start'), 'Ready')).toBe('False');
@@ -212,8 +212,8 @@ describe('pods that fail as their label says', () => {
   });
 });
 
-describe('volumes', () => {
-  test('a claim is bound once a pod uses it, grows, and takes its volume with it', async () => {
+describe('a volume claim', () => {
+  test('is bound when a pod uses it, can be expanded, and is deleted with its volume', async () => {
     await create(claim('data'));
     const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
     await create(podWith('user', { volumes, containers: [{ name: 'app', image: 'registry.test/app:1' }] }));
@@ -227,12 +227,12 @@ describe('volumes', () => {
     await run('wait', `pv/${spec.volumeName}`, '--for=delete', '--timeout=60s');
   });
 
-  test('a claim of the class "immediate" is bound without a pod', async () => {
+  test('is bound without a pod in the class "immediate"', async () => {
     await create(claim('early', { storageClassName: 'immediate' }));
     await waitForField('pvc/early', '.status.phase', 'Bound');
   });
 
-  test('a claim of the class "fixed-size" cannot grow', async () => {
+  test('cannot be expanded in the class "fixed-size"', async () => {
     const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'small' } }];
     await create(
       claim('small', { storageClassName: 'fixed-size' }),
@@ -248,8 +248,8 @@ describe('volumes', () => {
   });
 });
 
-describe('access', () => {
-  test('the audit log has our requests and not those of the components', async () => {
+describe('the API server', () => {
+  test('records the requests of tests in the audit log, but not those of components', async () => {
     const name = `audited-${namespace}`;
     await run('create', 'configmap', name);
     const requests = auditedSince(auditedFrom).map(
@@ -263,7 +263,7 @@ describe('access', () => {
     expect(created[0]?.user.username).toBe('admin');
   });
 
-  test('a kubeconfig for a ServiceAccount has its rights and no others', async () => {
+  test('grants a kubeconfig for a ServiceAccount only the rights of that account', async () => {
     await run('create', 'serviceaccount', 'reader');
     await run('create', 'role', 'reader', '--verb=list', '--resource=configmaps');
     await run('create', 'rolebinding', 'reader', '--role=reader', `--serviceaccount=${namespace}:reader`);
@@ -278,7 +278,7 @@ describe('access', () => {
     );
   });
 
-  test('Pod Security is enforced', async () => {
+  test('enforces Pod Security', async () => {
     const privileged = {
       containers: [{ name: 'app', image: 'registry.test/app:1', securityContext: { privileged: true } }],
     };
@@ -301,7 +301,7 @@ describe('access', () => {
   });
 });
 
-test('a namespace with all that is in it goes away', async () => {
+test('a namespace is deleted with all of its objects', async () => {
   const name = await createNamespace('gone');
   await kubectlAsAdmin([`--namespace=${name}`, 'create', 'deployment', 'web', '--image=registry.test/web:1']);
   await kubectlAsAdmin([`--namespace=${name}`, 'create', 'job', 'work', '--image=registry.test/web:1']);

@@ -36,7 +36,7 @@ const minimal = { revision: { image: 'registry.example/web:1' } };
 const volume = (name: string, source: object) => ({ podTemplate: { volumes: [{ name, ...source }] } });
 
 describe('the custom resource on a real API server', () => {
-  it('is explained field by field', async () => {
+  it('is explained by kubectl, field by field', async () => {
     // What the API server has just learned, it publishes a moment later.
     const explain = (path: string, text: string) =>
       waitFor(
@@ -50,13 +50,13 @@ describe('the custom resource on a real API server', () => {
     await explain('mdep.status.conditions', 'Message with the details.');
   });
 
-  it('needs an image only; defaults are those of the schema', async () => {
+  it('requires only an image, and gets the defaults of the schema', async () => {
     const created = JSON.parse(await dryRun(minimal));
     const parsed = managedDeploymentSpecSchema.parse(minimal);
     expect(contentHash(created.spec)).toBe(contentHash(parsed));
   });
 
-  it('shows what matters in its columns', async () => {
+  it('shows revision, conditions, status, reason and URL in the columns of kubectl get', async () => {
     await apply(minimal);
     const status = {
       observedSpecGeneration: 0,
@@ -102,9 +102,9 @@ describe('the custom resource on a real API server', () => {
     ],
     ['an image with a blank', { revision: { image: 'x y' } }, 'spec.revision.image'],
     ['an unknown field', { ...minimal, nonsense: 1 }, 'nonsense'],
-    ['a volume of the host', { ...minimal, ...volume('a', { hostPath: { path: '/' } }) }, 'hostPath'],
+    ['a hostPath volume', { ...minimal, ...volume('a', { hostPath: { path: '/' } }) }, 'hostPath'],
     [
-      'a volume of two sources',
+      'a volume with two sources',
       { ...minimal, ...volume('a', { secret: {}, emptyDir: {} }) },
       'at most one source',
     ],
@@ -113,14 +113,14 @@ describe('the custom resource on a real API server', () => {
       { ...minimal, podTemplate: { sidecars: [{ name: 'app', image: 'x' }] } },
       'container',
     ],
-    ['no image name', { revision: { image: '' } }, 'spec.revision.image'],
-    ['a source that there is not', { ...minimal, source: 'tape' }, 'spec.source'],
+    ['an empty image', { revision: { image: '' } }, 'spec.revision.image'],
+    ['an unknown source', { ...minimal, source: 'tape' }, 'spec.source'],
     [
-      'storage that is no quantity',
+      'storage that is not a quantity',
       { ...minimal, database: { storage: 'much' } },
       'must be a Kubernetes quantity',
     ],
-    ['storage of nothing', { ...minimal, database: { storage: '0' } }, 'must be more than 0'],
+    ['storage of 0', { ...minimal, database: { storage: '0' } }, 'must be more than 0'],
     [
       'a negative request',
       { ...minimal, cache: { resources: { requests: { cpu: '-1' } } } },
@@ -132,7 +132,7 @@ describe('the custom resource on a real API server', () => {
       'must be more than 0',
     ],
     [
-      'a limit of 0 of a sidecar',
+      'a limit of 0 for a sidecar',
       {
         ...minimal,
         podTemplate: { sidecars: [{ name: 'a', image: 'x', resources: { limits: { memory: '-0' } } }] },
@@ -144,15 +144,15 @@ describe('the custom resource on a real API server', () => {
       { ...minimal, ...volume('a', { emptyDir: { sizeLimit: '0Mi' } }) },
       'must be more than 0',
     ],
-    ['the id of an image', { revision: { image: 'sha256:3f' } }, 'must be an image reference'],
-    ['the id of an image alone', { revision: { image: '3f'.repeat(32) } }, 'must be an image reference'],
+    ['an image id', { revision: { image: 'sha256:3f' } }, 'must be an image reference'],
+    ['an image id without a prefix', { revision: { image: '3f'.repeat(32) } }, 'must be an image reference'],
     [
-      'the id of an image as a database',
+      'an image id for the database',
       { ...minimal, database: { image: 'sha256:3f' } },
       'must be an image reference',
     ],
     [
-      'the id of an image as a sidecar',
+      'an image id for a sidecar',
       { ...minimal, podTemplate: { sidecars: [{ name: 'a', image: 'sha256:3f' }] } },
       'must be an image reference',
     ],
@@ -162,17 +162,17 @@ describe('the custom resource on a real API server', () => {
       { ...minimal, podTemplate: { sidecars: Array(21).fill({ name: 'a', image: 'x' }) } },
       'sidecars',
     ],
-    ['no spec at all', {}, 'spec.revision'],
+    ['an empty spec', {}, 'spec.revision'],
   ];
-  it('takes components without api: there always is one', async () => {
+  it('accepts components without api', async () => {
     await expect(dryRun({ ...minimal, components: { queue: {} } }, 'other')).resolves.toContain('other');
   });
 
-  it.each(REFUSED)('refuses %s', async (_name, spec, message) => {
+  it.each(REFUSED)('rejects %s', async (_name, spec, message) => {
     await expect(dryRun(spec, 'other')).rejects.toThrow(message);
   });
 
-  it.each(['Upper', '1digit', 'dotted.name', `a${'b'.repeat(49)}`])('refuses the name %s', async (name) => {
+  it.each(['Upper', '1digit', 'dotted.name', `a${'b'.repeat(49)}`])('rejects the name %s', async (name) => {
     await expect(dryRun(minimal, name)).rejects.toThrow(/metadata.name|a lowercase RFC 1123/);
   });
 
@@ -180,7 +180,7 @@ describe('the custom resource on a real API server', () => {
     ['source', { source: 'internal_image' }],
     ['deploymentId', { deploymentId: 'b' }],
     ['tenantId', { tenantId: 'b' }],
-  ])('%s cannot be changed', async (field, change) => {
+  ])('rejects a change of %s', async (field, change) => {
     const recorded = { ...minimal, deploymentId: 'a', tenantId: 'a' };
     await kubectlAsAdmin(['apply', '-n', namespace, '-f', '-'], manifest(recorded, 'recorded'));
     await expect(dryRun({ ...recorded, ...change }, 'recorded')).rejects.toThrow(
@@ -188,12 +188,12 @@ describe('the custom resource on a real API server', () => {
     );
   });
 
-  it('a deploymentId cannot be added to a resource that was created without one', async () => {
+  it('rejects a deploymentId that is added to a resource created without one', async () => {
     await apply(minimal);
     await expect(dryRun({ ...minimal, deploymentId: 'a' })).rejects.toThrow('deploymentId cannot be changed');
   });
 
-  it('storage never shrinks by hand; of a recorded one the API decides, so that an edit can be put back', async () => {
+  it('rejects smaller storage, but accepts it with a deploymentId, because then the API decides about it', async () => {
     const spec = (storage: string, more: object = {}, name = 'data') =>
       manifest({ ...minimal, database: { storage }, ...more }, name);
     const run = (text: string) => kubectlAsAdmin(['apply', '-n', namespace, '-f', '-'], text);

@@ -131,14 +131,14 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   },
 };
 
-test('each block is known here, and none is missing', () => {
+test('has one expectation for each block of the docs', () => {
   const words = Object.keys(EXPECTED);
   const matches = blocks.map(({ text }) => words.filter((word) => text.includes(word)));
   expect(matches.flat().sort()).toEqual([...words].sort());
 });
 
 test.each(blocks.map((block) => [`${block.page}:${block.line}`, block] as const))(
-  '%s',
+  'runs the commands at %s, which print the expected output',
   async (_, { text }) => {
     const [, expected] = Object.entries(EXPECTED).find(([word]) => text.includes(word)) ?? [];
     const env = { ...variables, ...(await expected?.given?.()) };

@@ -116,7 +116,7 @@ async function output(child: ChildProcess): Promise<{ code: number | null; text:
   return { code, text };
 }
 
-it('is small, runs as an unprivileged user, and says where its bill of materials is', async () => {
+it('the image is small, runs as an unprivileged user, and names the file of its SBOM in a label', async () => {
   expect(config.User).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   expect(config.Entrypoint).toEqual(['node', '/app/src/main.js']);
   const sbom = JSON.parse(
@@ -146,7 +146,7 @@ it('is small, runs as an unprivileged user, and says where its bill of materials
   expect(writable.stdout).toBe('');
 });
 
-it('runs on a root file system that is only read: version, migrate, and the API until it is asked to stop', async () => {
+it('the image runs version, migrate and api with a read-only root file system, and stops on SIGTERM', async () => {
   expect(await output(await container(['version'], {}))).toEqual({ code: 0, text: '0.1.0\n' });
   const database: OrdinaryDatabase = await ordinaryDatabase(await postgres());
   const [port = 0, metrics = 0] = await freePorts(2);
@@ -182,7 +182,7 @@ it('runs on a root file system that is only read: version, migrate, and the API 
   await database.drop();
 });
 
-it('clones as the step `source` of a build does, with git of its own, believing its own authorities and one besides', async () => {
+it('the image clones over HTTPS in the build step `source`, and trusts an additional CA only when it is set', async () => {
   const token = 'a-token-of-the-git-host';
   const host = await startGitOverHttps({ token });
   try {

@@ -190,7 +190,7 @@ describe.each(profiles())('the profile %s', (profile) => {
     await database?.drop();
   });
 
-  it('is installed by Helm: every pod is admitted, the migration runs first', async () => {
+  it('is installed by Helm, with every pod admitted and the migration completed', async () => {
     await helm('install', 'berth', CHART, ...args, ...wait);
     await untilAvailable();
     const jobs = await installedWorkloads(cluster, 'jobs');
@@ -199,7 +199,7 @@ describe.each(profiles())('the profile %s', (profile) => {
     for (const value of Object.values(secret)) expect(release).not.toContain(value);
   });
 
-  it('works with exactly the rights of its accounts', async () => {
+  it('works with only the rights of its accounts', async () => {
     if (profile === 'remote-listener') {
       await runBerth(stateDir, ['migrate'], { DATABASE_URL: database.url });
     }
@@ -228,7 +228,7 @@ describe.each(profiles())('the profile %s', (profile) => {
     expect([...new Set(refusals())]).toEqual(expected);
   });
 
-  it('is removed by Helm, but for the custom resources and the namespaces', async () => {
+  it('is uninstalled by Helm, which keeps the custom resources and the namespaces', async () => {
     await helm('uninstall', 'berth', '-n', BERTH_NAMESPACE, '--wait', '--timeout', '60s');
     const namespaces = manifestObjects(profile).filter(({ kind }) => kind === 'Namespace');
     for (const { metadata } of namespaces) {
@@ -240,7 +240,7 @@ describe.each(profiles())('the profile %s', (profile) => {
   });
 });
 
-describe('from version to version', () => {
+describe('a change of the version', () => {
   const profile = 'ha';
   const args = ['-n', BERTH_NAMESPACE, '-f', profileFile(profile)];
   const wait = ['--wait', '--timeout', '90s'];
@@ -251,7 +251,7 @@ describe('from version to version', () => {
     await database?.drop();
   });
 
-  it('Helm upgrades it: settings that changed roll the pods, an old custom resource becomes this one', async () => {
+  it('upgrades the CRD with Helm, and rolls the pods only when settings change', async () => {
     await helm('install', 'berth', olderChart(), ...args, ...wait);
     expect(await shortNames()).toEqual([]);
     const templates = async () =>
@@ -266,7 +266,7 @@ describe('from version to version', () => {
     await untilAvailable();
   });
 
-  it('goes back with the older chart, which leaves the custom resource; a rollback that would change it is refused', async () => {
+  it('keeps the CRD on a downgrade with the older chart, and rejects a rollback that would change the CRD', async () => {
     const release = ['berth', '-n', BERTH_NAMESPACE];
     // To the same version with other settings.
     await helm('rollback', 'berth', '2', '-n', BERTH_NAMESPACE);
@@ -280,7 +280,7 @@ describe('from version to version', () => {
     expect(await helm('get', 'manifest', ...release)).not.toContain('kind: CustomResourceDefinition');
   });
 
-  it('kubectl applies it: again without a change, and the next version over it', async () => {
+  it('applies the manifests with kubectl, a second time without a change, and then the next version', async () => {
     await helm('uninstall', 'berth', '-n', BERTH_NAMESPACE, '--wait', '--timeout', '60s');
     await kubectl('apply', '-f', renderedFile(profile));
     await untilAvailable();

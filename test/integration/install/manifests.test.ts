@@ -38,7 +38,7 @@ const inNamespacesThatAreThere = (object: Manifest): Manifest => ({
 });
 
 it(
-  'the files of the profiles are what the chart renders, and its schema takes the settings that there are',
+  'the committed manifests equal what the chart renders, and its schema has the current settings',
   async () => {
     expect([...(await staleFiles()).keys()], 'npm run manifests').toEqual([]);
   },
@@ -70,7 +70,7 @@ const removed = new Set(
 );
 
 describe.each([...manifests])('the profile %s', (profile, objects) => {
-  it('is accepted', async () => {
+  it('is accepted by the API server', async () => {
     const answers = await dryRun(objects.map(inNamespacesThatAreThere));
     expect(answers.trim().split('\n')).toHaveLength(objects.length);
     expect(answers.match(/serverside-applied/g)).toHaveLength(objects.length);
@@ -97,7 +97,7 @@ describe.each([...manifests])('the profile %s', (profile, objects) => {
     expect((await dryRun(pods)).match(/serverside-applied/g)).toHaveLength(pods.length);
   });
 
-  it('is removed by the commands of install.md, but for the custom resource, its guard and the namespaces', () => {
+  it('is removed by the commands of install.md, except for the CRD, its guard and the namespaces', () => {
     const kept = objects.filter(
       ({ kind, metadata }) => !removed.has(`${kind.toLowerCase()} ${placeOf(metadata)}`),
     );
@@ -110,11 +110,11 @@ describe.each([...manifests])('the profile %s', (profile, objects) => {
     expect(gone.filter(({ kind }) => KEPT.includes(kind))).toEqual([]);
     // What takes all of it says so before anybody reads a command into it.
     expect(readFileSync(renderedFile(profile), 'utf8').split('\nkind: ')[0]).toContain(
-      'Never `kubectl delete -f` this file',
+      'Never run `kubectl delete -f` with this file',
     );
   });
 
-  it('names one image, of the version in package.json', () => {
+  it('uses one image with the version in package.json', () => {
     const { version } = JSON.parse(
       readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
     ) as {
@@ -128,7 +128,7 @@ describe.each([...manifests])('the profile %s', (profile, objects) => {
 });
 
 /** On a custom resource of this test's own: that of Berth is everybody's. */
-describe('the guard of the custom resource', () => {
+describe('the guard of the CRD', () => {
   const GUARD = 'berth-crd-goes-forward';
   const CRD = 'manageddeployments.berth.dev';
   const group = `${uniqueName('guard')}.example.com`;
@@ -175,7 +175,7 @@ describe('the guard of the custom resource', () => {
     ]);
   });
 
-  it('refuses a custom resource of a lower revision with another spec, also one without; takes the same and higher ones', async () => {
+  it('rejects a CRD of a lower or missing revision with another spec, and accepts the same and higher ones', async () => {
     const refusal = /in revision 2, this is revision 1: an older one would lose fields.*crds\.install=false/;
     const refused = (object: object) => apply(object).then(() => '', String);
     // Until the API server knows of the guard, an older one gets through: then it is put forward again.

@@ -101,10 +101,10 @@ afterAll(async () => {
 });
 
 describe('the metrics of running roles', () => {
-  test('tell of one deployment: how long it took, who acts, what waits, and every name that dashboard and alerts use', async () => {
+  test('cover durations, leadership and queues, and have every name that dashboard and alerts use', async () => {
     const [hub, lister, leader] = [
       await waitFor(
-        'the hub to tell of a deployment that is READY',
+        'the metrics of a READY deployment',
         async () => {
           const text = await scrape(berth.process());
           const isSeen =
@@ -163,7 +163,7 @@ describe('the metrics of running roles', () => {
     expect(ours.filter((name) => !used.includes(name) && name !== 'berth_build_info')).toEqual([]);
   });
 
-  test('hold no id or name of a tenant or deployment', async () => {
+  test('contain no id or name of a tenant or deployment', async () => {
     const texts = await Promise.all([berth.process(), listener, operator].map(scrape));
     for (const text of texts)
       for (const word of [berth.tenantId, id, revisionId, 'followed', berth.namespace, berth.apiKey])
@@ -172,7 +172,7 @@ describe('the metrics of running roles', () => {
 });
 
 describe('the logs', () => {
-  test('follow one POST: from its X-Request-Id over the hub and the listener to the looks of the operator and back', async () => {
+  test('show one POST with its ids in the hub, the listener, each reconcile of the operator, and the reports', async () => {
     const lines = (process: BerthProcess, msg: string) =>
       logOf(process).filter((line) => line['msg'] === msg && line['deploymentId'] === id);
     const hub = berth.process();
@@ -189,17 +189,17 @@ describe('the logs', () => {
       expect(act).toMatchObject({ ...change, resource: applied?.['resource'] });
       expect(act['reconcileId']).toMatch(/^[0-9a-f]{8}-[0-9a-z]+$/);
     }
-    const looks = new Set(acts.map((act) => act['reconcileId']));
-    expect(looks.size).toBeGreaterThan(1);
+    const reconciles = new Set(acts.map((act) => act['reconcileId']));
+    expect(reconciles.size).toBeGreaterThan(1);
     expect(lines(operator, 'reported a status transition').map(({ reason }) => reason)).toContain(
       'RolloutComplete',
     );
-    expect(lines(hub, 'a revision moved').at(-1)).toMatchObject({ revisionId, to: 'DEPLOYED' });
+    expect(lines(hub, 'a revision changed its status').at(-1)).toMatchObject({ revisionId, to: 'DEPLOYED' });
   });
 });
 
 describe('the traces', () => {
-  test('hold one change in one trace, of all roles, which links to the one of whoever asked for it', async () => {
+  test('contain one trace for a change, with spans of all roles and a link to the trace of the caller', async () => {
     const ofChange = () =>
       receiver.spans.filter(({ traceId }) => traceId === traceIdOf({ deploymentId: id, generation: 1 }));
     const wanted = ['POST /v2/deployments', 'hand out work', 'apply', 'reconcile', 'revision DEPLOYED'];
@@ -209,8 +209,8 @@ describe('the traces', () => {
         wanted.every((name) => ofChange().some((span) => span.name === name)) ? ofChange() : undefined,
       PATIENCE,
     );
-    const told = new Map(spans.map(({ name, resource }) => [name, resource['service.name']]));
-    expect(wanted.map((name) => told.get(name))).toEqual([
+    const services = new Map(spans.map(({ name, resource }) => [name, resource['service.name']]));
+    expect(wanted.map((name) => services.get(name))).toEqual([
       'berth-api',
       'berth-api',
       'berth-listener',
@@ -223,7 +223,7 @@ describe('the traces', () => {
       expect(readFileSync(process.logPath, 'utf8')).not.toContain(TRACES_KEY);
   });
 
-  test('come by no write of their own: nothing of them is on the custom resource', async () => {
+  test('add nothing to the custom resource', async () => {
     const { items } = await berth.get('manageddeployments');
     expect(JSON.stringify(items)).not.toMatch(/traceparent|opentelemetry/i);
     expect(items).toHaveLength(1);

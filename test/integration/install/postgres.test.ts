@@ -19,7 +19,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-test('has the settings of a real one', async () => {
+test('the server has the settings of a production server', async () => {
   const client = await connect(server.url);
   const { rows } = await client.query(
     `SELECT current_setting('fsync') AS fsync, current_setting('TimeZone') AS zone, current_setting('server_version_num')::int >= 150000 AS recent`,
@@ -27,7 +27,7 @@ test('has the settings of a real one', async () => {
   expect(rows).toEqual([{ fsync: 'on', zone: 'UTC', recent: true }]);
 });
 
-test('makes and drops databases with any name, in use or not', async () => {
+test('creates and drops databases with any name, also while they are in use', async () => {
   const url = await server.createDatabase('it\'s a "name" 1');
   const client = await connect(url);
   const { rows } = await client.query('SELECT current_database() AS name');
@@ -36,7 +36,7 @@ test('makes and drops databases with any name, in use or not', async () => {
   await expect(connect(url)).rejects.toThrow(/does not exist/);
 });
 
-test.each(['fast', 'immediate'] as const)('keeps what was committed over a stop "%s"', async (mode) => {
+test.each(['fast', 'immediate'] as const)('keeps committed rows after a "%s" stop', async (mode) => {
   const url = await server.createDatabase(`stop_${mode}`);
   const client = await connect(url);
   await client.query('CREATE TABLE t (n int)');
@@ -58,7 +58,7 @@ test('uses the server at a given URL and leaves it running', async () => {
   await connect(url);
 });
 
-test('a server that cannot be reached is an error without the password', async () => {
+test('reports a server that cannot be reached, without the password', async () => {
   const starting = startPostgres({ databaseUrl: 'postgres://me:hidden@127.0.0.1:1/db' });
   await expect(starting).rejects.toThrow(/failed to connect .*127\.0\.0\.1:1.*unset DATABASE_URL/);
   await expect(starting).rejects.not.toThrow(/hidden/);

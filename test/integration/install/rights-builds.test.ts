@@ -125,7 +125,7 @@ async function barred(): Promise<void> {
   await kubectl('delete', 'mdep', 'taken');
 }
 
-test('builds a repository, and builds it again after a change, although a foreign Job has its name', async () => {
+test('builds a repository, and keeps a foreign Job when it deletes the Jobs of a deleted deployment', async () => {
   const { id, latest_revision_id: first } = await berth.create(fromGit('web'));
   await built(id, first);
   await barred();
@@ -154,7 +154,7 @@ test('the next listener restores a label that was removed from the namespace of 
   expect(metadata.labels[label]).toBe('restricted');
 }, 120_000);
 
-test('every one of these rights is used, and no other', async () => {
+test('uses every granted right, and no other', async () => {
   // Watches are told of when they end.
   await listener.stop();
   const own = berth.settings['BERTH_NAMESPACE'] ?? '';
@@ -171,7 +171,7 @@ test('every one of these rights is used, and no other', async () => {
   }
 }, 120_000);
 
-test("in the tenant's namespace every right on it is used; beside it nothing but what rights.test.ts looks at", () => {
+test("uses every right on the tenant's namespace, and in it no right that rights.test.ts does not cover", () => {
   const onNamespaces = namespaceRights('cloud');
   const listener = { ...listens, namespace: workloads };
   expect(use.compare({ ...listener, rights: onNamespaces }).unused).toEqual([]);

@@ -144,7 +144,7 @@ async function barred(): Promise<void> {
   await apply(byHand('barred', 'Delete'));
   const left = new Set(BARRED);
   await waitFor(
-    'each kind to be looked at',
+    'each kind to be read',
     async () => {
       const { used } = use.seen({ account: 'berth-operator', namespace: berth.namespace });
       for (const kind of left) {
@@ -206,11 +206,11 @@ async function everything(): Promise<void> {
   );
 }
 
-test('a deployment has everything, goes wrong and goes', everything, 240_000);
-test('the data of a resource by hand is handed over', handedOver, 180_000);
+test('creates, corrects, rolls back and deletes a deployment with every kind of object', everything, 240_000);
+test('takes over the data of a resource applied by hand', handedOver, 180_000);
 test('reports a conflict with objects that Berth did not create', barred, 240_000);
 
-test('every right is used, but for one that says where it is; nothing else is asked for', async () => {
+test('uses every granted right except one documented exception, and requests no other', async () => {
   // Watches are told of when they end.
   await berth.process().stop();
   const { namespace } = berth;
@@ -237,6 +237,6 @@ test('every right is used, but for one that says where it is; nothing else is as
   expect(unused.filter((right) => !isOfGateway(right))).toEqual([UNSEEN.right]);
 });
 
-test(`${UNSEEN.right}: what needs it is where it is said to be`, () => {
+test(`the code that needs ${UNSEEN.right} is in the documented file`, () => {
   expect(readFileSync(new URL(UNSEEN.file, import.meta.url), 'utf8')).toMatch(UNSEEN.says);
 });

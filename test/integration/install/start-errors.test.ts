@@ -70,23 +70,23 @@ describe('the API', () => {
     expect(message).toContain('openssl rand -base64 32');
   });
 
-  it('says that PostgreSQL cannot be reached, and where', async () => {
+  it('reports that PostgreSQL cannot be reached, with its address', async () => {
     const message = await failureOf(['api'], {
       ...keys,
       DATABASE_URL: 'postgres://berth:hidden-pw@127.0.0.1:1/berth',
     });
     expect(message).toContain('127.0.0.1:1');
-    expect(message).toContain('check that PostgreSQL runs and that DATABASE_URL is right');
+    expect(message).toContain('check that PostgreSQL runs and that DATABASE_URL is correct');
     expect(message).not.toContain('hidden-pw');
   });
 
-  it('says how to migrate an empty database', async () => {
+  it('reports how to migrate an empty database', async () => {
     expect(await failureOf(['api'], { ...keys, DATABASE_URL: emptyDatabase })).toContain(
       'run `berth migrate`',
     );
   });
 
-  it('waits for the migration where it is told to, and then works', async () => {
+  it('waits for the migration when BERTH_MIGRATION_WAIT_SECONDS is set, and then becomes ready', async () => {
     const name = uniqueName('awaited');
     names.push(name);
     const url = await (await postgres()).createDatabase(name);
@@ -107,19 +107,19 @@ describe('the API', () => {
     await api.stop();
   });
 
-  it('says that its port is taken, and how to choose another', async () => {
+  it('reports that its port is in use, and how to choose another', async () => {
     const { port } = taken.address() as AddressInfo;
     const settings = { ...keys, DATABASE_URL: migratedDatabase, BERTH_PORT: String(port) };
     expect(await failureOf(['api'], settings)).toContain('set BERTH_PORT to a free port');
   });
 
-  it('says that its metrics port is taken, and how to choose another', async () => {
+  it('reports that its metrics port is in use, and how to choose another', async () => {
     const { port } = taken.address() as AddressInfo;
     const settings = { ...keys, DATABASE_URL: migratedDatabase, BERTH_METRICS_PORT: String(port) };
     expect(await failureOf(['api'], settings)).toContain('set BERTH_METRICS_PORT to a free port');
   });
 
-  it('names the line of the policy file that is wrong', async () => {
+  it('names the invalid field of the policy file', async () => {
     const policy = join(stateDir, 'policy.yaml');
     writeFileSync(policy, 'volumes: { nfs: maybe }\n');
     const message = await failureOf(['api'], {
@@ -131,13 +131,13 @@ describe('the API', () => {
   });
 });
 
-describe('migrate and keys', () => {
-  it('migrate says that PostgreSQL cannot be reached', async () => {
+describe('the commands migrate and keys create', () => {
+  it('report that PostgreSQL cannot be reached', async () => {
     const message = await failureOf(['migrate'], { DATABASE_URL: 'postgres://berth@127.0.0.1:1/berth' });
-    expect(message).toContain('check that it runs and that DATABASE_URL is right');
+    expect(message).toContain('check that PostgreSQL runs and that DATABASE_URL is correct');
   });
 
-  it('keys create gives admin only when it is named', async () => {
+  it('grant the scope admin only when it is requested', async () => {
     const scopesOf = async (...more: string[]) =>
       JSON.parse(
         await runBerth(stateDir, ['keys', 'create', '--tenant', 'a', '--name', 'b', '--json', ...more], {
@@ -148,37 +148,37 @@ describe('migrate and keys', () => {
     expect(await scopesOf('--scopes', 'admin')).toEqual(['admin']);
   });
 
-  it('keys create wants a migrated database', async () => {
+  it('require a migrated database', async () => {
     const args = ['keys', 'create', '--tenant', 'a', '--name', 'b'];
     expect(await failureOf(args, { DATABASE_URL: emptyDatabase })).toContain('run `berth migrate`');
   });
 });
 
 describe('the operator', () => {
-  it('says that it knows no cluster', async () => {
+  it('reports that no cluster is configured', async () => {
     expect(await failureOf(['operator'], { KUBECONFIG: '' })).toContain('set KUBECONFIG');
   });
 
-  it('says that its kubeconfig is not there', async () => {
+  it('reports a missing kubeconfig with its path', async () => {
     const message = await failureOf(['operator'], { BERTH_OPERATOR_KUBECONFIG: '/nowhere/config' });
     expect(message).toContain('/nowhere/config');
     expect(message).toContain('next:');
   });
 
-  it('names the rights that it lacks, and the file that gives them', async () => {
+  it('names the rights that it lacks, and how to grant them', async () => {
     // The listener's account may not do an operator's work.
     const message = await failureOf(['operator'], {
       BERTH_OPERATOR_KUBECONFIG: kubeconfigs.listener,
       BERTH_NAMESPACE: namespace,
     });
     expect(message).toContain('may not');
-    expect(message).toContain('helm upgrade, or kubectl apply what was rendered for this installation');
+    expect(message).toContain('run helm upgrade, or kubectl apply with the manifests that were rendered for this installation');
     expect(await kubectlAsAdmin(['get', 'leases', '-n', namespace])).toBe('');
   });
 });
 
 describe('the listener', () => {
-  it('says that it knows no hub', async () => {
+  it('reports that no hub is configured', async () => {
     const message = await failureOf(['listener'], { BERTH_LISTENER_KUBECONFIG: kubeconfigs.listener });
     expect(message).toContain('set BERTH_HUB_URL');
   });

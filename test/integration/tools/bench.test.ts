@@ -30,7 +30,7 @@ const usePostgres = (): Promise<LocalPostgres> =>
   things.shared('postgres', () => startPostgres({ databaseUrl: inject('environment').databaseUrl }));
 
 test(
-  'a bench of the API runs to its end: both sides are measured, and every measure is told',
+  'runs a benchmark of the API to its end, and reports every measure of both sides',
   async () => {
     await usePostgres();
     const { measures, notes } = await runBench(bench, context, 1);
@@ -49,7 +49,7 @@ test(
 );
 
 test(
-  'the floor sends PostgreSQL the statements that Berth sends, one for one',
+  'the floor sends PostgreSQL the same statements as Berth',
   async () => {
     await usePostgres();
     const hub = await prepareHub(context);
@@ -89,7 +89,7 @@ test(
 );
 
 test(
-  'two checkouts are compared to the end: each runs from its own folder, reads what was seeded for it, and tells every measure',
+  'compares two checkouts, each in its own folder and with its own data, and reports every measure',
   async () => {
     await usePostgres();
     const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));

@@ -67,7 +67,7 @@ async function mark(pool: pg.Pool, name: string): Promise<void> {
   }
 }
 
-test('what no rule takes passes, and is on record: simple, extended and by a prepared name', async () => {
+test('forwards and records statements that match no rule: simple, extended and prepared ones', async () => {
   const { proxy, pool } = await through(1);
   await mark(pool, 'plain');
   const named = { name: 'count', text: 'SELECT count(*)::int AS n FROM marks' };
@@ -84,7 +84,7 @@ test('what no rule takes passes, and is on record: simple, extended and by a pre
   ]);
 });
 
-test('lose and refuse at COMMIT: the client fails both times, and once it is committed', async () => {
+test('fails the client with "lose" and "refuse" at COMMIT, and commits only with "lose"', async () => {
   const { proxy, pool } = await through();
   proxy.add({ match: says('COMMIT'), fault: { kind: 'lose' }, times: 1 });
   await expect(mark(pool, 'lose')).rejects.toThrow();
@@ -95,7 +95,7 @@ test('lose and refuse at COMMIT: the client fails both times, and once it is com
   await mark(pool, 'at last');
 });
 
-test('before and after: something is done while a statement waits to be sent, or to be answered', async () => {
+test('runs the action of "before" before it sends a statement, and that of "after" before it returns the response', async () => {
   const { proxy, pool } = await through();
   const seen: boolean[] = [];
   const run = async () => void seen.push(await isMarked('around'));
@@ -109,7 +109,7 @@ test('before and after: something is done while a statement waits to be sent, or
   expect([inserted.rows, seen]).toEqual([[{ name: 'around' }], [false, true]]);
 });
 
-test('before: of a client that is gone meanwhile nothing is forwarded', async () => {
+test('forwards nothing with "before" when the client disconnects meanwhile', async () => {
   const { proxy, via } = await through();
   const client = new pg.Client({ connectionString: via });
   client.on('error', () => undefined);
@@ -124,7 +124,7 @@ test('before: of a client that is gone meanwhile nothing is forwarded', async ()
   expect(await isMarked('killed')).toBe(false);
 });
 
-test('before: what never lets a statement go on does not keep the proxy from its end', async () => {
+test('stops while an action of "before" never completes', async () => {
   const { proxy, via } = await through();
   const client = new pg.Client({ connectionString: via });
   client.on('error', () => undefined);
@@ -138,7 +138,7 @@ test('before: what never lets a statement go on does not keep the proxy from its
   expect(proxy.connections()).toBe(0);
 });
 
-test('hold: until open, and then it is carried out', async () => {
+test('holds a statement with "hold" until open(), and then executes it', async () => {
   const { proxy, pool } = await through();
   const held = proxy.add({ match: says('COMMIT'), fault: { kind: 'hold' }, times: 1 });
   const marking = mark(pool, 'hold');
@@ -149,7 +149,7 @@ test('hold: until open, and then it is carried out', async () => {
   expect(await isMarked('hold')).toBe(true);
 });
 
-test('dropNotifications: LISTEN hears nothing while it is on, and the connection stays', async () => {
+test('drops notifications while dropNotifications is on, and keeps the connection', async () => {
   const { proxy, via } = await through();
   const listening = new pg.Client({ connectionString: via });
   await listening.connect();
@@ -169,7 +169,7 @@ test('dropNotifications: LISTEN hears nothing while it is on, and the connection
   expect(proxy.droppedNotifications()).toBe(1);
 });
 
-test('blackhole and cut end with open', async () => {
+test('ends a blackhole and a cut with open()', async () => {
   const { proxy, pool } = await through();
   const ask = () => pool.query('SELECT 1');
   await ask();
@@ -188,7 +188,7 @@ test('blackhole and cut end with open', async () => {
   await ask();
 });
 
-test('a cancel request passes, on a connection of its own', async () => {
+test('passes a cancel request on a connection of its own', async () => {
   const { pool, via } = await through();
   const client = await pool.connect();
   const { processID, secretKey } = client as unknown as { processID: number; secretKey: number };

@@ -75,7 +75,7 @@ async function follow(client: KubeClient, label: string) {
   return { reflector, make, names, sees };
 }
 
-test.each(PROTOCOLS)('%s: what no rule takes passes, and is on record', async (protocol) => {
+test.each(PROTOCOLS)('forwards and records requests that match no rule (protocol %s)', async (protocol) => {
   const { proxy, client } = await through(protocol);
   const name = `plain-${protocol}`;
   const at = { namespace, name };
@@ -97,39 +97,42 @@ test.each(PROTOCOLS)('%s: what no rule takes passes, and is on record', async (p
   ]);
 });
 
-test.each(PROTOCOLS)('%s: lose, refuse, answer, hold: what is told, and what is so', async (protocol) => {
-  const { proxy, client } = await through(protocol);
-  const name = (fault: string) => `${fault}-${protocol}`;
-  const broken = { kind: 'network', retryable: true };
-  proxy.add({ match: creates, fault: { kind: 'lose' }, times: 1 });
-  await expect(client.create(configMap(name('lose')))).rejects.toMatchObject(broken);
-  expect(await find(name('lose'))).toBeDefined();
-  proxy.add({ match: creates, fault: { kind: 'refuse' }, times: 1 });
-  await expect(client.create(configMap(name('refuse')))).rejects.toMatchObject(broken);
-  expect(await find(name('refuse'))).toBeUndefined();
-  const answer = { kind: 'answer', status: 429, headers: { 'retry-after': '7' } } as const;
-  proxy.add({ match: creates, fault: answer, times: 1 });
-  const told = { kind: 'too_many_requests', retryAfterMs: 7_000 };
-  await expect(client.create(configMap(name('answer')))).rejects.toMatchObject(told);
-  const held = proxy.add({ match: creates, fault: { kind: 'hold' }, times: 1 });
-  const giveUp = new AbortController();
-  const creating = client.create(configMap(name('hold')), { signal: giveUp.signal });
-  await Promise.all([
-    expect(creating).rejects.toMatchObject({ kind: 'aborted' }),
-    held.waitTaken().then(() => giveUp.abort()),
-  ]);
-  const outcomes = () => proxy.exchanges().map(({ status, upstreamStatus }) => [status, upstreamStatus]);
-  const expected = [
-    [0, 201],
-    [0, 0],
-    [429, 0],
-    [0, 0],
-  ];
-  await vi.waitFor(() => expect(outcomes()).toEqual(expected), PATIENCE);
-  await client.create(configMap(name('at-last')));
-});
+test.each(PROTOCOLS)(
+  'applies a request with lose, not with refuse, answer and hold (%s)',
+  async (protocol) => {
+    const { proxy, client } = await through(protocol);
+    const name = (fault: string) => `${fault}-${protocol}`;
+    const broken = { kind: 'network', retryable: true };
+    proxy.add({ match: creates, fault: { kind: 'lose' }, times: 1 });
+    await expect(client.create(configMap(name('lose')))).rejects.toMatchObject(broken);
+    expect(await find(name('lose'))).toBeDefined();
+    proxy.add({ match: creates, fault: { kind: 'refuse' }, times: 1 });
+    await expect(client.create(configMap(name('refuse')))).rejects.toMatchObject(broken);
+    expect(await find(name('refuse'))).toBeUndefined();
+    const answer = { kind: 'answer', status: 429, headers: { 'retry-after': '7' } } as const;
+    proxy.add({ match: creates, fault: answer, times: 1 });
+    const throttled = { kind: 'too_many_requests', retryAfterMs: 7_000 };
+    await expect(client.create(configMap(name('answer')))).rejects.toMatchObject(throttled);
+    const held = proxy.add({ match: creates, fault: { kind: 'hold' }, times: 1 });
+    const giveUp = new AbortController();
+    const creating = client.create(configMap(name('hold')), { signal: giveUp.signal });
+    await Promise.all([
+      expect(creating).rejects.toMatchObject({ kind: 'aborted' }),
+      held.waitTaken().then(() => giveUp.abort()),
+    ]);
+    const outcomes = () => proxy.exchanges().map(({ status, upstreamStatus }) => [status, upstreamStatus]);
+    const expected = [
+      [0, 201],
+      [0, 0],
+      [429, 0],
+      [0, 0],
+    ];
+    await vi.waitFor(() => expect(outcomes()).toEqual(expected), PATIENCE);
+    await client.create(configMap(name('at-last')));
+  },
+);
 
-test('after and delay: the answer comes when something was done, or time has passed', async () => {
+test('returns the response after the action of "after", and after the time of "delay"', async () => {
   const { proxy, client } = await through();
   const order: string[] = [];
   const run = async (_: KubernetesRequest, status: number) => {
@@ -144,7 +147,7 @@ test('after and delay: the answer comes when something was done, or time has pas
   expect((exchange?.endedAt ?? 0) - (exchange?.at ?? 0)).toBeGreaterThanOrEqual(49);
 });
 
-test('before: of a process that is killed meanwhile nothing is forwarded', async () => {
+test('forwards nothing with "before" when the client process is killed meanwhile', async () => {
   const { proxy } = await through();
   const { kubeconfigPath, kubectlPath } = environment();
   const file = await proxy.kubeconfigFor('kubectl', kubeconfigPath);
@@ -169,20 +172,20 @@ test('before: of a process that is killed meanwhile nothing is forwarded', async
   expect(await find('killed')).toBeUndefined();
 });
 
-test('filter-watch: an event that is dropped is not seen, also where the watch was open before', async () => {
+test('drops the selected events with "filter-watch", also of a watch that is already open', async () => {
   const { proxy, client } = await through();
   const { make, sees } = await follow(client, 'filter');
   await vi.waitFor(() => expect(proxy.exchanges().some(watches)).toBe(true), PATIENCE);
-  const told: string[] = [];
+  const seen: string[] = [];
   const drop = ({ type, object }: { type: string; object: { metadata: { name?: string } } }) => {
-    told.push(`${type} ${object.metadata.name}`);
+    seen.push(`${type} ${object.metadata.name}`);
     return object.metadata.name === 'filter.b';
   };
   const dropping = proxy.add({ match: watches, fault: { kind: 'filter-watch', drop } });
   expect(dropping.taken()).toBe(1);
   for (const name of ['a', 'b', 'c']) await make(name);
   await sees('a', 'c');
-  expect(told).toEqual(['ADDED filter.a', 'ADDED filter.b', 'ADDED filter.c']);
+  expect(seen).toEqual(['ADDED filter.a', 'ADDED filter.b', 'ADDED filter.c']);
   dropping.remove();
   await make('d');
   await sees('a', 'c', 'd');
@@ -196,7 +199,7 @@ test.each([
   ['http1', 'mid-line', 1],
   ['http1', 'reset', 1],
 ] as const)(
-  '%s: cut-watch: %s: the cache is whole after another watch and, in all, %i lists',
+  'with protocol %s, the cache is complete after "cut-watch" (%s) with one more watch and %i lists',
   async (protocol, how, expected) => {
     const { proxy, client } = await through(protocol);
     const ended: string[] = [];
@@ -224,7 +227,7 @@ test.each([
   ['http1', 'mid-line'],
   // Not by a reset of HTTP/1.1: whether the answer's head came before it is chance, and what never began is asked for again.
 ] as const)(
-  '%s: cut-watch: %s, of a list that is streamed: the next one comes in pages, the one after as a stream',
+  'with protocol %s, a streamed list that is cut (%s) is followed by a list in pages, then by a stream',
   async (protocol, how) => {
     const { proxy, client } = await through(protocol);
     const by = `list-${protocol}-${how}`;
@@ -250,26 +253,23 @@ test.each([
   },
 );
 
-test.each([true, false])(
-  'stale-list: what was there when it was recorded (streamed: %s)',
-  async (streamed) => {
-    const { proxy, client } = await through();
-    proxy.recordLists('configmaps');
-    const by = `stale-${streamed}`;
-    const { make, sees } = await follow(client, by);
-    const list = () => client.listAll(ConfigMap, { namespace, labelSelector: `by=${by}`, streamed });
-    expect((await list()).items).toHaveLength(0);
-    await make('new');
-    await sees('new');
-    expect((await list()).items).toHaveLength(1);
-    const stale = proxy.add({ match: lists, fault: { kind: 'stale-list' } });
-    expect((await list()).items).toHaveLength(0);
-    stale.remove();
-    expect((await list()).items).toHaveLength(1);
-  },
-);
+test.each([true, false])('returns the recorded list with "stale-list" (streamed: %s)', async (streamed) => {
+  const { proxy, client } = await through();
+  proxy.recordLists('configmaps');
+  const by = `stale-${streamed}`;
+  const { make, sees } = await follow(client, by);
+  const list = () => client.listAll(ConfigMap, { namespace, labelSelector: `by=${by}`, streamed });
+  expect((await list()).items).toHaveLength(0);
+  await make('new');
+  await sees('new');
+  expect((await list()).items).toHaveLength(1);
+  const stale = proxy.add({ match: lists, fault: { kind: 'stale-list' } });
+  expect((await list()).items).toHaveLength(0);
+  stale.remove();
+  expect((await list()).items).toHaveLength(1);
+});
 
-test('a client that cancels its watch cancels it at the API server too', async () => {
+test('cancels a watch at the API server when the client cancels it', async () => {
   const { proxy, client } = await through();
   const stop = new AbortController();
   const options = { namespace, resourceVersion: '0', timeoutSeconds: 300, idleTimeoutMs: 60_000 };
@@ -281,7 +281,7 @@ test('a client that cancels its watch cancels it at the API server too', async (
   expect(proxy.exchanges()[0]?.endedAt).toBeGreaterThan(0);
 });
 
-test('blackhole and cut, of one client or of all, end with open', async () => {
+test('ends a blackhole and a cut, of one client or of all, with open()', async () => {
   const { proxy, client } = await through();
   const file = await proxy.kubeconfigFor('other', environment().kubeconfigPath);
   const other = await createKubeClient(optionsFor(file));

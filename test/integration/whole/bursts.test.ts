@@ -9,7 +9,7 @@ import { TAKEOVER_PAUSE_MS } from '../../../src/cluster/operator/rollout/rollout
 import { waitFor } from '../../cluster/wait.ts';
 import { smallDeployment, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
 import { type Course, History } from '../harness/history.ts';
-import { keepLedger, type Ledger } from '../harness/ledger.ts';
+import { type Ledger, startLedger } from '../harness/ledger.ts';
 import { adminClient } from '../harness/rollouts.ts';
 
 let berth: WholeBerth;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   client = await adminClient();
   [history, ledger] = await Promise.all([
     History.start(client, berth.namespace),
-    keepLedger(berth.databaseUrl),
+    startLedger(berth.databaseUrl),
   ]);
 });
 afterAll(async () => {
@@ -189,7 +189,7 @@ describe.concurrent('fifty PATCHes in a row', PATIENT, () => {
     expect(await environments(id)).toContain(51);
   }
 
-  test('100 ms apart end with the last one and its secrets', async () => {
+  test('end with the last one and its secrets when they are 100 ms apart', async () => {
     const { id, course } = await serving('row', { ...settings, secrets: secrets('1') });
     const begun = Date.now();
     for (const number of FIFTY) {
@@ -200,7 +200,7 @@ describe.concurrent('fifty PATCHes in a row', PATIENT, () => {
     await last(id, course, Date.now() - begun);
   });
 
-  test('without a pause end with the last one, while the first one is still in progress', async () => {
+  test('end with the last one when they have no pause and the first one is still in progress', async () => {
     const { id, course } = await serving('fast', {
       ...settings,
       secrets: secrets('1'),
@@ -214,7 +214,7 @@ describe.concurrent('fifty PATCHes in a row', PATIENT, () => {
 });
 
 describe.concurrent('a PATCH', PATIENT, () => {
-  test('that fails after others restores the last active revision with its secrets', async () => {
+  test('restores the last active revision with its secrets when it fails after others', async () => {
     const { id, course } = await serving('row back', { secrets: secrets('1') });
     await patch(id, 'slow-1s', { secrets: secrets('2') });
     await rolling(course, 2);
@@ -231,7 +231,7 @@ describe.concurrent('a PATCH', PATIENT, () => {
     await holdsTrue(id, course);
   });
 
-  test('during a rollout interrupts that revision, and the active one serves until the new one does', async () => {
+  test('interrupts the revision that rolls out, and the active one serves until the new one does', async () => {
     const { id, course } = await serving('rolling');
     await patch(id, SLOW);
     await rolling(course, 2);
@@ -241,7 +241,7 @@ describe.concurrent('a PATCH', PATIENT, () => {
     expect(course.fewest('api')).toBe(1);
   });
 
-  test('during a rollback rolls out the new revision', async () => {
+  test('rolls out its revision when it arrives during a rollback', async () => {
     const { id, course } = await serving('back-good', {
       source_config: { resource_spec: { min_scale: 3, max_scale: 3 } },
     });
@@ -253,7 +253,7 @@ describe.concurrent('a PATCH', PATIENT, () => {
     expect(course.fewest('api')).toBe(3);
   });
 
-  test('that fails during a rollback fails on its own, and the active revision is unchanged', async () => {
+  test('leaves the active revision unchanged when it arrives during a rollback and fails', async () => {
     const { id, course } = await serving('back-bad', {
       source_config: { resource_spec: { min_scale: 3, max_scale: 3 } },
     });
@@ -272,7 +272,7 @@ describe.concurrent('a PATCH', PATIENT, () => {
     expect(course.present('api').map(({ uid }) => uid)).toEqual(pods);
   });
 
-  test('during a deletion gets 409, as do redeploy and rollback, and the deletion completes', async () => {
+  test('returns 409 during a deletion, like redeploy and rollback, and the deletion completes', async () => {
     const { id } = await serving('leaving');
     await patch(id, 2);
     const first = await revision(id, 1);
@@ -318,7 +318,7 @@ describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', PATIENT, (verb
     expect(course.fewest('api')).toBe(1);
   });
 
-  test('of a failed revision after the rollback fails again as a new revision', async () => {
+  test('fails as a new revision when it repeats a failed revision after the rollback', async () => {
     const { id, course } = await serving(`${verb} bad`, withSecrets('one'));
     await patch(id, BAD, withSecrets('two'));
     await status(id, 2, 'DEPLOY_FAILED');

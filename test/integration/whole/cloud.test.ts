@@ -20,8 +20,8 @@ const get = async (...args: string[]): Promise<KubeList> =>
 const sample = (file: string): { name: string; source_config: object } =>
   JSON.parse(readFileSync(new URL(`../../samples/${file}`, import.meta.url), 'utf8'));
 
-describe('in cloud mode', () => {
-  it.each(['internal-image.json', 'internal-image-agents.json'])('%s becomes READY', async (file) => {
+describe('cloud mode', () => {
+  it.each(['internal-image.json', 'internal-image-agents.json'])('brings %s to READY', async (file) => {
     const { id } = await berth.create(sample(file));
     await berth.ready(id);
     const pods = (await get('pods', '-l', `berth.dev/deployment-id=${id}`)).items;

@@ -99,8 +99,8 @@ const ended = ({ id }: DeploymentAnswer) =>
     WAIT,
   );
 
-describe('a deletion is blocked', () => {
-  test.concurrent('by a finalizer on the claim, and the status names object and finalizer', async () => {
+describe('a blocked deletion', () => {
+  test.concurrent('names the claim and its finalizer, and completes when the finalizer is removed', async () => {
     const custom_url = `https://claim-held.${berth.namespace}.example.com`;
     const created = await ready('claim-held', { source_config: { custom_url } });
     const urlOf = async () =>
@@ -144,7 +144,7 @@ describe('a deletion is blocked', () => {
     ['deployment', (app: string) => `${app}-api`, 'Deployment'],
     ['secret', (app: string) => `${app}-db`, 'Secret'],
     ['mdep', (app: string) => app, 'ManagedDeployment'],
-  ] as const)('by a finalizer on a %s', async (kind, nameOf, shown) => {
+  ] as const)('names the object and its finalizer (%s)', async (kind, nameOf, shown) => {
     const created = await ready(`held-${kind}`);
     const name = nameOf(appOf(created));
     await hold(`${kind}/${name}`, HOLD);
@@ -156,7 +156,7 @@ describe('a deletion is blocked', () => {
     await ended(created);
   });
 
-  test.concurrent('by a finalizer on a stored template', async () => {
+  test.concurrent('names a stored template and its finalizer', async () => {
     const created = await ready('held-template');
     const selector = `berth.dev/deployment-id=${created.id}`;
     const names = await kubectl('get', 'controllerrevisions.apps', '-l', selector, '-o', 'name');
@@ -168,7 +168,7 @@ describe('a deletion is blocked', () => {
     await ended(created);
   });
 
-  test.concurrent('by a finalizer on a pod of its own', async () => {
+  test.concurrent('names a pod of the deployment and its finalizer', async () => {
     const created = await ready('held-pod');
     const pod = `pod/${appOf(created)}-db-0`;
     await hold(pod, HOLD);
@@ -178,7 +178,7 @@ describe('a deletion is blocked', () => {
     await ended(created);
   });
 
-  test.concurrent('by a pod of another owner that uses the claim', async () => {
+  test.concurrent('names a pod of another owner that uses the claim', async () => {
     const created = await ready('in-use');
     const claim = `${appOf(created)}-db`;
     const user = `user-of-${appOf(created)}`;
@@ -200,7 +200,7 @@ describe('a deletion is blocked', () => {
     await ended(created);
   });
 
-  test.concurrent('by an admission rule until the rule is removed', async () => {
+  test.concurrent('names the admission rule, and completes when the rule is removed', async () => {
     const created = await ready('refused');
     const claim = `${appOf(created)}-db`;
     const name = `keep-${appOf(created)}`;
@@ -256,8 +256,8 @@ describe('a deletion is blocked', () => {
   });
 });
 
-describe('while the deployment is not deleted', () => {
-  test.concurrent('a custom resource with a blocked deletion is not reported as available', async () => {
+describe('a deployment that is not deleted', () => {
+  test.concurrent('is not reported as available when its custom resource has a blocked deletion', async () => {
     const created = await ready('mdep-goes');
     const object = `mdep/${appOf(created)}`;
     await hold(object, HOLD);
@@ -274,7 +274,7 @@ describe('while the deployment is not deleted', () => {
     );
   });
 
-  test.concurrent('a StatefulSet with a blocked deletion is named, and created again once it is gone', async () => {
+  test.concurrent('names a StatefulSet with a blocked deletion, and creates it again once it is gone', async () => {
     const created = await ready('sts-goes');
     const name = `${appOf(created)}-db`;
     await hold(`statefulset/${name}`, HOLD);
@@ -289,7 +289,7 @@ describe('while the deployment is not deleted', () => {
     );
   });
 
-  test('a terminating namespace is named, with the objects left in it', async () => {
+  test('names its terminating namespace, and then the objects left in it', async () => {
     const created = await ready('homeless', {
       source_config: { listener_config: { cluster_namespace: leaving } },
     });

@@ -58,7 +58,7 @@ const refused = (app: App) =>
       condition(status, 'Serving') === 'True Available',
   );
 
-test('does not take a host from another namespace, and gets it without another change when it is given up there', async () => {
+test('gets a host of another namespace only when it is given up there, without another change', async () => {
   const url = `https://shop.${world.namespace}.example.com`;
   const first = new App(client, world.namespace, 'first');
   const second = new App(client, elsewhere, 'second');
@@ -89,7 +89,7 @@ test('routes the host of the hub to no deployment', async () => {
   expect(await app.list(RESOURCES.Ingress)).toEqual([]);
 });
 
-describe.concurrent('a host of another part of the platform leads to no deployment', () => {
+describe.concurrent('a host of the platform', () => {
   test.each([
     ['hub', 'hub.example.com'],
     ['registry', 'Registry.example.com'],
@@ -97,7 +97,7 @@ describe.concurrent('a host of another part of the platform leads to no deployme
     ['otlp', 'OTLP.EXAMPLE.COM'],
     ['traces', 'traces.example.com'],
     ['apps', 'apps.example.com'],
-  ])('%s: %s', async (name, host) => {
+  ])('is not routed to a deployment (%s: %s)', async (name, host) => {
     const app = new App(client, world.namespace, `takes-${name}`);
     await app.apply(spec(`https://${host}/v2`));
     const status = await refused(app);

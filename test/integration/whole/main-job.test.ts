@@ -37,7 +37,7 @@ async function unownedOf(id: string): Promise<KubeItem[]> {
   return found.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind !== 'StatefulSet');
 }
 
-describe('the samples', () => {
+describe('the sample', () => {
   it.each(samples)(
     '$file becomes READY with its latest revision active and every pod ready',
     async ({ body }) => {
@@ -83,7 +83,7 @@ describe('the objects of a deployment', () => {
     }
     for (const { metadata } of await unownedOf(created.id)) {
       expect(metadata.name).toContain(app);
-      // Nothing that goes with the custom resource; the witness of the Secrets is theirs (decision 0023).
+      // These must outlive the custom resource. The Secrets own their sentinel (decision 0023).
       const owners = metadata.ownerReferences?.map(({ kind }) => kind) ?? [];
       expect(owners.filter((kind) => kind !== 'Secret')).toEqual([]);
     }
@@ -129,8 +129,8 @@ describe('the objects of a deployment', () => {
   });
 });
 
-describe('changes', () => {
-  it('of the image create a revision that becomes active, and the history records it', async () => {
+describe('a change of a deployment', () => {
+  it('creates a revision that becomes active, and is in the history, when it changes the image', async () => {
     const created = await berth.create(smallDeployment('new-image'));
     const first = await berth.ready(created.id);
     const patched = await berth.call('PATCH', `/v2/deployments/${created.id}`, {
@@ -162,7 +162,7 @@ describe('changes', () => {
     );
   });
 
-  it('of source_config roll in place under the same revision', async () => {
+  it('rolls the pods in place under the same revision when it changes source_config', async () => {
     const created = await berth.create(smallDeployment('in-place'));
     const first = await berth.ready(created.id);
     const patched = await berth.call('PATCH', `/v2/deployments/${created.id}`, {
@@ -179,7 +179,7 @@ describe('changes', () => {
     expect(JSON.stringify(pods[0]?.spec)).toContain('300Mi');
   });
 
-  it('to max_scale 0 leave only the data, and the deployment is UNUSED; it is restored when it is scaled up', async () => {
+  it('leaves only the data and UNUSED when it sets max_scale to 0, and can be reverted', async () => {
     const created = await berth.create(
       smallDeployment('off-and-on', { source_config: { resource_spec: { min_scale: 1, max_scale: 3 } } }),
     );
@@ -202,7 +202,7 @@ describe('changes', () => {
     expect(await objectsOf('hpa', created.id)).toHaveLength(1);
   });
 
-  it('may add an internal image later, and the deployment is UNUSED until then', async () => {
+  it('can add an internal image later, and the deployment is UNUSED until then', async () => {
     const created = await berth.create({
       name: 'image-later',
       source: 'internal_image',
@@ -217,7 +217,7 @@ describe('changes', () => {
     await berth.ready(created.id);
   });
 
-  it('end with DELETE: no object and no record is left; the tracing project stays', async () => {
+  it('leaves no object and no record when it is a DELETE, but keeps the tracing project', async () => {
     const created = await berth.create(
       smallDeployment('short-lived', { secrets: [{ name: 'TOKEN', value: 'x' }] }),
     );

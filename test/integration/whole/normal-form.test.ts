@@ -56,7 +56,7 @@ const stored = (object: KubeObject) =>
 const container = (more: Json): Json => ({ sidecars: [{ name: 'side', image: 'side:1', ...more }] });
 const volume = (more: Json): Json => ({ volumes: [{ name: 'data', ...more }] });
 
-describe('spellings that the API server stores as the same', () => {
+describe('the normal form', () => {
   test.each<[string, Json, Json]>([
     [
       'memory',
@@ -107,7 +107,7 @@ describe('spellings that the API server stores as the same', () => {
       volume({ persistentVolumeClaim: { claimName: 'c', readOnly: false } }),
     ],
     ['labels', {}, { labels: {}, annotations: {}, sidecars: [], volumes: [] }],
-  ])('%s', async (_, one, other) => {
+  ])('is equal for spellings that the API server stores as the same (%s)', async (_, one, other) => {
     const [first, second] = await Promise.all([one, other].map((spec) => stored(deployment(spec))));
     expect(canonicalJson(templateOf(second ?? {}))).toBe(canonicalJson(templateOf(first ?? {})));
     expect(meaningHash(templateOf(deployment(other)))).toBe(meaningHash(templateOf(deployment(one))));
@@ -141,7 +141,7 @@ test('ignores the defaults of the API server in any spelling, in normal forms an
   );
 }, 300_000);
 
-test('gives another normal form to what the API server stores as another template', async () => {
+test('gives different normal forms to templates that the API server stores as different ones', async () => {
   const base: Json = {
     initContainers: [
       {

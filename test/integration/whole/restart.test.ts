@@ -20,7 +20,7 @@ describe('kill -9', () => {
     ['once the database exists', (id: string) => exists('statefulset', id)],
     ['once the first Deployment exists', (id: string) => exists('deployments', id)],
   ] as const)(
-    '%s: the deployment becomes READY after the restart, each object made once',
+    '%s lets the deployment become READY after the restart, with each object created once',
     async (when, moment) => {
       const { id } = await berth.create(
         smallDeployment(`killed ${when}`, {
@@ -42,7 +42,7 @@ describe('kill -9', () => {
       );
       const names = secrets.items
         .filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind !== 'StatefulSet')
-        // The witness of the Secrets (decision 0023) is named after their uids.
+        // The sentinel of the Secrets (decision 0023) is named after their uids.
         .map(({ kind, metadata }) => `${kind} ${metadata.name.replace(/^.*?-[0-9a-f]{8}-/, '')}`)
         .map((name) => name.replace(/ secrets-[0-9a-f]{8}$/, ' secrets'))
         .sort();
@@ -57,7 +57,7 @@ describe('kill -9', () => {
     },
   );
 
-  it('during a rollout lets the new revision become active after the restart', async () => {
+  it('lets the new revision become active after the restart when it happens during a rollout', async () => {
     const { id } = await berth.create(smallDeployment('rolling'));
     await berth.ready(id);
     await berth.call('PATCH', `/v2/deployments/${id}`, {

@@ -208,7 +208,7 @@ describe.concurrent('a change of scale alone', PATIENT, () => {
     expect(shop.course.fewest('api')).toBe(2);
   });
 
-  test('during a rollout gives the revision the new number, and never fewer than both', async () => {
+  test('gives the revision the new number during a rollout, and never runs fewer pods than both numbers', async () => {
     const shop = await Scaled.start('during', fixed(2));
     await shop.image('slow-3s');
     await shop.course.until(({ rollout }) => rollout?.number === 2);
@@ -227,7 +227,7 @@ describe.concurrent('a change of scale alone', PATIENT, () => {
     ]);
   });
 
-  test('that redistributes the connections rolls the pods, as the dry run says, and keeps their number', async () => {
+  test('rolls the pods, as the dry run says, and keeps their number when it redistributes the connections', async () => {
     const shop = await Scaled.start('pool', { ...fixed(2), db_max_connections: 60 });
     const ask = async (spec: object) => {
       const url = path(shop.id, '?dry_run=true');
@@ -249,7 +249,7 @@ describe.concurrent('a change of scale alone', PATIENT, () => {
   });
 });
 
-describe.concurrent('off and on', PATIENT, () => {
+describe.concurrent('switching off and on', PATIENT, () => {
   const WHOLE = { queue_cpu: 1, orchestrator_cpu: 1, executor_cpu: 1 };
 
   test('leaves no pod and keeps the data, then runs the same revision from the same templates, each pod once', async () => {
@@ -280,7 +280,7 @@ describe.concurrent('off and on', PATIENT, () => {
     expect(await shop.revisions()).toEqual([{ number: 1, status: 'DEPLOYED' }]);
   });
 
-  test('for queue and orchestrator keeps the other components and the data services unchanged', async () => {
+  test('changes no other component and no data service when it affects queue and orchestrator', async () => {
     // With all of them on, and with the fewest, the database allows a hundred connections.
     const on = {
       queue_min_scale: 2,

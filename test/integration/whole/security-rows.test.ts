@@ -19,11 +19,11 @@ import {
 } from '../harness/api.ts';
 import { rows, type SecurityRow, TABLE, url } from '../harness/security-table.ts';
 
-test('has cases for every row of the table', () => {
+test('the table has cases for every row', () => {
   expect([...new Set(rows.map(({ row }) => row))]).toEqual(TABLE);
 });
 
-describe.each(HOSTING_MODES)('%s', (hosting: HostingMode) => {
+describe.each(HOSTING_MODES)('the API in %s mode', (hosting: HostingMode) => {
   let api: ApiFixture;
   let client: Client;
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe.each(HOSTING_MODES)('%s', (hosting: HostingMode) => {
   };
 
   test.each(rows.map((row) => [row.row, row.what, row[hosting], row] as const))(
-    '%s: %s → %j',
+    'checks %s: %s, with the result %j',
     async (_row, _what, expected, row) => {
       const before = await api.rowCounts();
       const answer = await client.call<Deployment & { detail: Issue[] }>(
@@ -62,14 +62,14 @@ describe.each(HOSTING_MODES)('%s', (hosting: HostingMode) => {
     },
   );
 
-  test('sizes: the body as a whole', async () => {
+  test('limits the size of the whole body', async () => {
     const before = await api.rowCounts();
     const body = createBody({ name: 'x'.repeat(DEFAULT_POLICIES[hosting].body_bytes) });
     expect((await client.call('POST', '/v2/deployments', body)).status).toBe(413);
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('custom_url: one host, one deployment, across tenants', async () => {
+  test('gives the host of a custom_url to one deployment only, across tenants', async () => {
     if (hosting === 'cloud') return;
     const other = await api.tenant();
     const body = () => createBody(url('https://taken.example.com/a'));
@@ -77,7 +77,7 @@ describe.each(HOSTING_MODES)('%s', (hosting: HostingMode) => {
     expect((await other.call('POST', '/v2/deployments', body())).status).toBe(409);
   });
 
-  test('rejects in PATCH what it rejects in POST of source_config', async () => {
+  test('rejects in a PATCH of source_config what it rejects in a POST', async () => {
     const { body: existing } = await client.call<Deployment>(
       'POST',
       '/v2/deployments',

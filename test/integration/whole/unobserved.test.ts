@@ -42,7 +42,7 @@ async function healed(id: string): Promise<void> {
   );
 }
 
-it('reports UNKNOWN until the first observation, then the status, UNKNOWN while the cluster does not report, then the status again', async () => {
+it('reports UNKNOWN before the first observation and while the cluster does not report', async () => {
   const { id } = await berth.create(smallDeployment('watched'));
   const waiting = await berth.until(id, 'no listener was ever seen', (seen) =>
     reasons(seen).includes('ListenerNeverSeen'),

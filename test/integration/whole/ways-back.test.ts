@@ -1,6 +1,6 @@
 /**
  * What the cluster refuses, or never finishes, is taken back by the value before: through the API and, of a resource written
- * by hand, with kubectl. The rows are those of the table in docs/lifecycle.md, "Recovery from rejected values".
+ * by hand, with kubectl. The rows are those of the table in docs/lifecycle.md, "Undo a change that the cluster rejects".
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -309,7 +309,7 @@ describe.concurrent('a value that the cluster rejects', () => {
     });
   });
 
-  test.each(ROWS)('$field: can be reverted to the former value, which converges', async (row) => {
+  test.each(ROWS)('can be reverted to the former value, which converges ($field)', async (row) => {
     const name = `back-${row.field.replaceAll('_', '-')}`;
     const made = await berth.create(
       smallDeployment(

@@ -11,7 +11,7 @@ beforeEach(() => {
   info.mockClear();
 });
 
-/** A check that fails as told, once each, and then finds everything. */
+/** A check that fails with each error once, and then succeeds. */
 const failing = (...errors: Error[]) =>
   vi.fn(async () => {
     const error = errors.shift();
@@ -39,7 +39,7 @@ describe('the wait for the migration', () => {
     expect(check).toHaveBeenCalledTimes(1);
   });
 
-  test('ends with what is missing when its time is over', async () => {
+  test('fails with what is missing when its time is over', async () => {
     const check = vi.fn(async () => Promise.reject(empty()));
     await expect(untilMigrated(check, waiting(0.1))).rejects.toThrow('it is empty');
     expect(check).toHaveBeenCalledTimes(2);
@@ -53,7 +53,7 @@ describe('the wait for the migration', () => {
     await expect(ended).rejects.toThrow('it is empty');
   });
 
-  test('fails at once if waiting does not help', async () => {
+  test('fails at once with an error that is not about migrations', async () => {
     const check = failing(new Error('a mistake of ours'));
     await expect(untilMigrated(check, waiting(60))).rejects.toThrow('a mistake of ours');
   });

@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-test('runs after its first delay, then at its interval, also after a failure, which is logged', async () => {
+test('runs the work after the first delay and then at the interval, and logs a failure', async () => {
   const work = vi.fn(async () => undefined).mockRejectedValueOnce(new Error('no'));
   const end = repeat({ what: 'keep house', everyMs: 1_000, firstMs: 70, logger }, work);
   await vi.advanceTimersByTimeAsync(69);
@@ -24,7 +24,7 @@ test('runs after its first delay, then at its interval, also after a failure, wh
   expect(work).toHaveBeenCalledTimes(3);
 });
 
-test('waits as long before the first time where nothing else is said; ended before, it never runs', async () => {
+test('waits one interval before the first run by default, and never runs when it ends earlier', async () => {
   const work = vi.fn(async () => undefined);
   const end = repeat({ what: 'look', everyMs: 1_000, logger }, work);
   await vi.advanceTimersByTimeAsync(999);
@@ -33,7 +33,7 @@ test('waits as long before the first time where nothing else is said; ended befo
   expect(work).toHaveBeenCalledTimes(0);
 });
 
-test('never runs twice at a time', async () => {
+test('never runs the work twice at the same time', async () => {
   const ends = Promise.withResolvers<void>();
   const work = vi.fn(() => ends.promise);
   const end = repeat({ what: 'look', everyMs: 10, logger }, work);

@@ -15,7 +15,7 @@ function logged(fields: object): Record<string, unknown> {
 
 const CENSOR = '**********';
 
-test('a line says what it was given, with its level and its message', () => {
+test('writes the given fields, the level and the message in one line', () => {
   const at = new Date(0);
   expect(logged({ n: 1, none: null, yes: true, list: [1, { a: 2 }], at, missing: undefined })).toEqual({
     level: 'info',
@@ -39,7 +39,7 @@ test.each([
   'authorization',
   'x-api-key',
   'cookie',
-])('%s is redacted on three levels, in lists too, whatever it holds', (name) => {
+])('redacts %s at three levels and in lists, whatever its value is', (name) => {
   expect(logged({ [name]: SECRET })).toMatchObject({ [name]: CENSOR });
   expect(logged({ [name]: { deep: [SECRET] } })).toMatchObject({ [name]: CENSOR });
   expect(logged({ a: { [name]: SECRET, b: 1 } })).toMatchObject({ a: { [name]: CENSOR, b: 1 } });
@@ -49,7 +49,7 @@ test.each([
   expect(logged({ list: [{ [name]: SECRET }] })).toMatchObject({ list: [{ [name]: CENSOR }] });
 });
 
-test('what makes its own JSON, and errors, are redacted too; an error keeps its message and stack', () => {
+test('redacts errors and objects with toJSON, and keeps the message and stack of an error', () => {
   class Held {
     toJSON() {
       return { token: SECRET, n: 1 };
@@ -62,7 +62,7 @@ test('what makes its own JSON, and errors, are redacted too; an error keeps its 
   });
 });
 
-test('what is logged is not changed, and may go in circles', () => {
+test('does not change the logged object, and accepts circular references', () => {
   const circle: Record<string, unknown> = { token: SECRET };
   circle['self'] = { again: circle };
   logged({ token: SECRET });

@@ -5,7 +5,7 @@ import { recordingLogger } from '../cluster/kube/support.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Three roles in the order of their start that take so long to stop; when each began and ended, in seconds. */
+/** Stops three roles, in the order of their start, that take this many seconds; reports when each began and ended. */
 async function stopping(api: number, operator: number, listener: number) {
   const start = Date.now();
   const seconds = () => (Date.now() - start) / 1000;
@@ -24,7 +24,7 @@ async function stopping(api: number, operator: number, listener: number) {
   return { told, ...(await stopped), errors: logger.lines.filter(({ level }) => level === 'error').length };
 }
 
-test('operator and listener stop at once, and the API has its whole time after them', async () => {
+test('stops operator and listener at once, and then gives the API its full time', async () => {
   expect(await stopping(8, 7, 8)).toEqual({
     told: [
       'operator begins at 0',
@@ -40,14 +40,14 @@ test('operator and listener stop at once, and the API has its whole time after t
   });
 });
 
-test('a role that does not stop does not delay the API, and is logged', async () => {
+test('logs a role that does not stop, and does not delay the API for it', async () => {
   const { told, ...rest } = await stopping(1, 50, 1);
   expect(told).toContain('api ends at 10');
   expect(rest).toEqual({ inTime: false, at: 10, errors: 1 });
   expect(await stopping(50, 1, 1)).toMatchObject({ inTime: false, at: 10, errors: 1 });
 });
 
-test('what fails to stop holds nothing up', async () => {
+test('stops the other roles when one role fails to stop', async () => {
   const failing = { stop: () => Promise.reject(new Error('no')) };
   const stop = vi.fn(async () => {});
   expect(await stopRoles([{ stop }, failing], recordingLogger())).toBe(true);

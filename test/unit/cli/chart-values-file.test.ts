@@ -14,7 +14,7 @@ const file = (name: string, text: string) => {
   return path;
 };
 
-test('has what the chart has where no file says anything', () => {
+test('returns the defaults of the chart when no file sets a value', () => {
   const chart = { policy: undefined, admissionPolicy: true, listenerNamespaces: [] };
   expect(loadChartValues([])).toEqual(chart);
   expect(
@@ -22,7 +22,7 @@ test('has what the chart has where no file says anything', () => {
   ).toEqual(chart);
 });
 
-test('reads the policy and the namespaces; a later file wins, value by value', () => {
+test('reads the policy and the namespaces, and a later file overrides single values', () => {
   const policy = 'custom_url: { refused_hosts: ["console.*"] }';
   const first = file(
     'first',
@@ -34,7 +34,7 @@ test('reads the policy and the namespaces; a later file wins, value by value', (
   expect(parsePolicy({ hosting: 'cloud' }, policy, 'values').custom_url.refused_hosts).toEqual(['console.*']);
 });
 
-test('names the file and the value that is wrong', () => {
+test('names the file and the invalid value in an error', () => {
   expect(() => loadChartValues([join(directory, 'missing')])).toThrow(/--values: .*missing cannot be read/);
   expect(() => loadChartValues([file('broken', 'rbac: [')])).toThrow(/--values: .*broken cannot be read/);
   expect(() => loadChartValues([file('wrong', 'rbac: { listenerNamespaces: a }')])).toThrow(

@@ -25,7 +25,7 @@ test.each([
   ],
   ['all', Object.keys(SETTINGS), []],
 ] as const)(
-  '%s --help is of that role: its usage, the settings that it reads, no others',
+  '%s --help shows the usage of that role and only the settings that it reads',
   (role, read, others) => {
     const text = roleHelp(role);
     expect(text).toMatch(new RegExp(`^usage: berth ${role}\n`));
@@ -35,7 +35,7 @@ test.each([
   },
 );
 
-test('the common page names each command', () => {
+test('the common help page names each command', () => {
   for (const command of [
     'api',
     'listener',

@@ -57,29 +57,29 @@ describe('pinnedVersion', () => {
   test.each([
     ['k8s.io/kubernetes', 'v1.36.3'],
     ['sigs.k8s.io/kwok', 'v0.8.0'],
-  ])('finds %s', (module, version) => {
+  ])('finds the version of %s', (module, version) => {
     expect(pinnedVersion(goMod.join('\n'), module)).toBe(version);
   });
 
-  test('says which module is not required', () => {
+  test('names the module that go.mod does not require', () => {
     expect(() => pinnedVersion(goMod.join('\n'), 'example.test/x')).toThrow(/example\.test\/x: not required/);
   });
 });
 
-test('the cache is below XDG_CACHE_HOME, else below the home folder', () => {
+test('the cache is below XDG_CACHE_HOME when that is set, and below the home folder otherwise', () => {
   expect(cacheRoot({ XDG_CACHE_HOME: '/c' })).toBe('/c/berth/bin');
   expect(cacheRoot({})).toMatch(/\.cache\/berth\/bin$/);
 });
 
 describe('resolveBinaries', () => {
-  test('takes the programs of KUBEBUILDER_ASSETS', async () => {
+  test('uses the programs in the folder KUBEBUILDER_ASSETS', async () => {
     for (const name of names) executable(join(folder, name));
     const found = await resolveBinaries({ env: { KUBEBUILDER_ASSETS: folder, PATH: '' }, log: () => {} });
     expect(Object.keys(found).toSorted()).toEqual(names);
     expect(found.kwok).toBe(join(folder, 'kwok'));
   });
 
-  test('builds what is missing once, one program at a time in the cache', async () => {
+  test('builds each missing program once and keeps it in the cache', async () => {
     const env = withGo(fakeGo);
     const lines: string[] = [];
     const found = await resolveBinaries({ env, log: (line) => lines.push(line) });
@@ -92,7 +92,7 @@ describe('resolveBinaries', () => {
     expect(calls()).toBe(before);
   });
 
-  test('two at once build only once', async () => {
+  test('builds the programs only once when two calls run at the same time', async () => {
     const env = withGo(fakeGo);
     const [first, second] = await Promise.all([
       resolveBinaries({ env, log: () => {} }),
@@ -103,7 +103,7 @@ describe('resolveBinaries', () => {
     expect(readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n')).toHaveLength(3);
   });
 
-  test('shows what Go said when the build fails', async () => {
+  test('shows the output of Go when the build fails', async () => {
     const env = withGo('#!/bin/sh\necho "no such module" >&2\nexit 1\n');
     await expect(resolveBinaries({ env, log: () => {} })).rejects.toThrow(
       /failed to build kube-apiserver.*\nno such module/s,
@@ -111,7 +111,7 @@ describe('resolveBinaries', () => {
     expect(existsSync(join(folder, 'cache', 'berth', 'bin'))).toBe(true);
   });
 
-  test('without Go says what to do next', async () => {
+  test('names the next steps when Go is not installed', async () => {
     const env = { PATH: folder, XDG_CACHE_HOME: folder };
     const resolving = resolveBinaries({ env, log: () => {}, goFolders: [] });
     await expect(resolving).rejects.toThrow(BinariesMissingError);
@@ -119,7 +119,7 @@ describe('resolveBinaries', () => {
   });
 });
 
-test('resolveKubectl takes the one on the PATH', async () => {
+test('resolveKubectl finds kubectl on the PATH', async () => {
   executable(join(folder, 'kubectl'));
   expect(await resolveKubectl({ env: { PATH: folder } })).toBe(join(folder, 'kubectl'));
 });

@@ -44,7 +44,7 @@ const calls = (name: string): string[] =>
     : [];
 
 describe('resolveImageTools', () => {
-  test('builds what is asked for and nothing else, once', async () => {
+  test('builds each requested tool once, and no others', async () => {
     program('go', 'while [ "$1" != -o ]; do shift; done; printf "#!/bin/sh\\n" > "$2"; chmod +x "$2"\n');
     const { crane } = await resolveImageTools(['crane'], options());
     expect(crane).toMatch(/bin\/crane-v[\d.]+-\w+-\w+\/crane$/);
@@ -55,7 +55,7 @@ describe('resolveImageTools', () => {
     expect(existsSync(join(dirname(buildctl), 'buildkitd'))).toBe(false);
   });
 
-  test('without Go says what is missing and what to do', async () => {
+  test('names the missing tool and the next steps when Go is not installed', async () => {
     const env = { PATH: folder, XDG_CACHE_HOME: folder };
     const resolving = resolveImageTools(['buildkitd'], { env, log: () => {}, goFolders: [] });
     await expect(resolving).rejects.toThrow(BinariesMissingError);
@@ -68,7 +68,7 @@ describe('debianTree', () => {
   const download = ': > "tool_1%3a2.3-4_amd64.deb"\n';
   const unpack = 'mkdir -p "$3/usr"; echo "$2" > "$3/usr/from"\n';
 
-  test('unpacks a package by its version, once', async () => {
+  test('unpacks each version of a package once', async () => {
     program('apt-get', download);
     program('dpkg-deb', unpack);
     const [first, second] = await Promise.all([debianTree(wanted, options()), debianTree(wanted, options())]);
@@ -79,7 +79,7 @@ describe('debianTree', () => {
     expect(calls('apt-get')).toHaveLength(1);
   });
 
-  test('keeps lists of its own where those of the machine do not help', async () => {
+  test('uses package lists of its own when those of the machine do not have the package', async () => {
     program('apt-get', `case "$*" in *update*) exit 0;; *Lists=*) ;; *) exit 100;; esac\n${download}`);
     program('dpkg-deb', unpack);
     await debianTree(wanted, options());
@@ -87,7 +87,7 @@ describe('debianTree', () => {
     expect(calls('apt-get').map((line) => line.includes(own))).toEqual([false, true, true]);
   });
 
-  test('adds the dependencies that are wanted, not those that are virtual or of another kind', async () => {
+  test('adds dependencies that match the pattern, but no virtual packages or packages of another architecture', async () => {
     program('apt-cache', 'printf "tool\\n  Depends: libc6\\nlibc6\\n<awk>\\nperl\\nlibz:i386\\nlibz\\n"\n');
     program('apt-get', download);
     program('dpkg-deb', unpack);
@@ -95,7 +95,7 @@ describe('debianTree', () => {
     expect(calls('apt-get')[0]).toMatch(/download -qq tool libc6 libz$/);
   });
 
-  test('says what apt said when a package cannot be had, and keeps nothing', async () => {
+  test('shows the output of apt when a download fails, and keeps nothing', async () => {
     program('apt-get', 'echo "E: Unable to locate package tool" >&2; exit 100\n');
     await expect(debianTree(wanted, options())).rejects.toThrow(
       /Debian's tool.*Unable to locate package tool/,
@@ -105,13 +105,13 @@ describe('debianTree', () => {
     await expect(debianTree(wanted, options())).resolves.toMatch(/1-2\.3-4$/);
   });
 
-  test('says so where there is no apt', async () => {
+  test('fails with the next step when apt-get is missing', async () => {
     const env = { PATH: join(folder, 'bin'), XDG_CACHE_HOME: folder };
     await expect(debianTree(wanted, { env, log: () => {} })).rejects.toThrow(/no apt-get.*Debian or Ubuntu/);
   });
 });
 
-test('an image of the same content has the same digest, whenever its files were made', async () => {
+test('an image with the same content has the same digest, whenever its files were created', async () => {
   const digests = [];
   for (const [at, time] of [1_000_000, 2_000_000].entries()) {
     const [root, layout] = [join(folder, `root-${at}`), join(folder, `layout-${at}`)];

@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('freePorts', () => {
-  test('gives different ports that can be listened on', async () => {
+  test('returns different ports that are free', async () => {
     const ports = await freePorts(5);
     expect(new Set(ports).size).toBe(5);
     for (const port of ports) {
@@ -41,13 +41,13 @@ describe('freePorts', () => {
     ['listen tcp 127.0.0.1:20001: bind: address already in use', true],
     ['could not bind IPv4 address "127.0.0.1": Address already in use', true],
     ['panic: something else', false],
-  ])('isPortTaken: %s', (log, taken) => {
+  ])('isPortTaken evaluates the log "%s" to %s', (log, taken) => {
     expect(isPortTaken(log)).toBe(taken);
   });
 });
 
 describe('withLock', () => {
-  test('lets one in at a time', async () => {
+  test('runs one action at a time', async () => {
     const events: string[] = [];
     const work = (name: string) => async () => {
       events.push(`${name} begins`);
@@ -63,7 +63,7 @@ describe('withLock', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('takes over from a process that has gone', async () => {
+  test('takes over the lock of a process that no longer exists', async () => {
     const path = join(folder, 'lock');
     writeFileSync(path, '999999999\n');
     expect(
@@ -75,7 +75,7 @@ describe('withLock', () => {
     ).toBe('done');
   });
 
-  test('is released when the action fails', async () => {
+  test('releases the lock when the action fails', async () => {
     const path = join(folder, 'lock');
     await expect(
       withLock(
@@ -98,7 +98,7 @@ describe('processes', () => {
     expect(runningPid(folder, 'sleeper')).toBeUndefined();
   });
 
-  test('one that ends too early is reported with the end of its log', async () => {
+  test('are reported with the end of their log when they end too early', async () => {
     await startProcess(folder, {
       name: 'failing',
       command: '/bin/sh',
@@ -112,7 +112,7 @@ describe('processes', () => {
     await expect(waiting).rejects.toThrow(/failing stopped unexpectedly.*no disk/s);
   });
 
-  test('a pid that now belongs to somebody else is left alone', async () => {
+  test('are not stopped when another process has their pid', async () => {
     await startProcess(folder, sleeper());
     const pid = runningPid(folder, 'sleeper');
     writeFileSync(join(folder, 'pids', 'other.pid'), `${process.pid} SIGTERM\n`);
@@ -122,7 +122,7 @@ describe('processes', () => {
     await stopProcess(folder, 'sleeper');
   });
 
-  test('a command that does not exist is an error that names it', async () => {
+  test('cause an error that names the command when it does not exist', async () => {
     const spec = { name: 'none', command: '/no/such/command', args: [] };
     await expect(startProcess(folder, spec)).rejects.toThrow(/failed to start \/no\/such\/command/);
   });
@@ -131,39 +131,39 @@ describe('processes', () => {
 describe('untilNamed', () => {
   const child = { pid: 7, exitCode: null, signalCode: null };
 
-  test('waits while the kernel tells no command line yet', async () => {
-    const told = ['', '', 'node /folder/x'];
-    let looks = 0;
-    await untilNamed(child, () => told[looks++] ?? '');
-    expect(looks).toBe(3);
+  test('waits while the process has no command line yet', async () => {
+    const commandLines = ['', '', 'node /folder/x'];
+    let attempts = 0;
+    await untilNamed(child, () => commandLines[attempts++] ?? '');
+    expect(attempts).toBe(3);
   });
 
   test.each([
-    ['it has ended', { ...child, exitCode: 1 }, (): string => ''],
+    ['the process has ended', { ...child, exitCode: 1 }, (): string => ''],
     [
-      'there is nothing to read',
+      'the command line cannot be read',
       child,
       (): string => {
         throw new Error('ENOENT');
       },
     ],
-  ])('ends where %s', async (_, which, read) => {
+  ])('ends when %s', async (_, which, read) => {
     await expect(untilNamed(which, read)).resolves.toBeUndefined();
   });
 });
 
 describe('waitFor', () => {
-  test('gives what the check gives', async () => {
+  test('returns the result of the check', async () => {
     const answers = [undefined, false, 'yes'] as const;
-    let look = 0;
-    const result = await waitFor('an answer', async () => answers[look++], {
+    let attempt = 0;
+    const result = await waitFor('an answer', async () => answers[attempt++], {
       timeoutMs: 1000,
       intervalMs: 1,
     });
     expect(result).toBe('yes');
   });
 
-  test('names what it waited for and the last cause', async () => {
+  test('fails with the awaited state and the last cause', async () => {
     const waiting = waitFor('the sun', () => Promise.reject(new Error('clouds')), {
       timeoutMs: 5,
       intervalMs: 1,
@@ -172,7 +172,7 @@ describe('waitFor', () => {
   });
 });
 
-test('removeState removes only what is a cluster’s own', () => {
+test('removeState removes only the files of a cluster', () => {
   for (const name of ['cluster.json', 'admin.kubeconfig', 'mine.txt']) writeFileSync(join(folder, name), '');
   removeState(folder);
   expect(existsSync(join(folder, 'admin.kubeconfig'))).toBe(false);
@@ -182,17 +182,17 @@ test('removeState removes only what is a cluster’s own', () => {
 describe('unprivilegedUser', () => {
   const passwd = 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65533::/:/bin/false\n';
 
-  test('an ordinary user stays who he is', () => {
+  test('returns undefined for an ordinary user', () => {
     expect(unprivilegedUser(1000, () => passwd)).toBeUndefined();
   });
 
-  test('root becomes postgres, else nobody', () => {
+  test('returns another user for root, postgres if it exists', () => {
     expect(unprivilegedUser(0, () => passwd)).toEqual({ uid: 65534, gid: 65533 });
     const withPostgres = `${passwd}postgres:x:101:104::/:/bin/sh\n`;
     expect(unprivilegedUser(0, () => withPostgres)).toEqual({ uid: 101, gid: 104 });
   });
 
-  test('root without such a user learns what to do', () => {
+  test('fails with the next step when root has no such user', () => {
     expect(() => unprivilegedUser(0, () => 'root:x:0:0::/root:/bin/sh\n')).toThrow(
       /ordinary user, or set DATABASE_URL/,
     );

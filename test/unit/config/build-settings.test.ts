@@ -3,10 +3,10 @@ import { ConfigError, loadConfig } from '../../../src/config/index.ts';
 
 const CLOUD = { BERTH_HOSTING: 'cloud' };
 
-describe('a BuildKit daemon of all builds', () => {
+describe('a BuildKit daemon that all builds share', () => {
   const daemon = { ...CLOUD, BERTH_BUILD_BUILDKIT_HOST: 'tcp://buildkitd.builds:1234' };
 
-  test('is rejected unless a setting says that all tenants trust each other', () => {
+  test('is rejected unless a setting states that all tenants trust each other', () => {
     expect(() => loadConfig(daemon)).toThrow(ConfigError);
     expect(() => loadConfig(daemon)).toThrow(/BERTH_BUILD_BUILDKIT_HOST.*BERTH_BUILD_BUILDKIT_SHARED=true/);
     expect(() => loadConfig({ ...daemon, BERTH_BUILD_BUILDKIT_SHARED: 'false' })).toThrow(ConfigError);
@@ -14,7 +14,7 @@ describe('a BuildKit daemon of all builds', () => {
     expect(builds?.buildkitHost).toBe('tcp://buildkitd.builds:1234');
   });
 
-  test('is taken at a socket of the machine, which only the local builder reaches', () => {
+  test('is accepted at a Unix socket, which only the local builder can reach', () => {
     const { builds } = loadConfig({ ...CLOUD, BERTH_BUILD_BUILDKIT_HOST: 'unix:///run/buildkitd.sock' });
     expect(builds?.buildkitHost).toBe('unix:///run/buildkitd.sock');
   });

@@ -20,7 +20,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('the configuration', () => {
-  test('needs nothing; what is empty counts as unset', () => {
+  test('needs no setting, and treats an empty value as unset', () => {
     const config = loadConfig({ BERTH_PORT: '' });
     expect([config.port, config.hosting, config.namespaces, config.databaseUrl]).toEqual([
       8080,
@@ -30,7 +30,7 @@ describe('the configuration', () => {
     ]);
   });
 
-  test('names every wrong setting at once', () => {
+  test('names every invalid setting at once', () => {
     const problems = problemsOf({ BERTH_PORT: '70000', BERTH_HOSTING: 'moon', BERTH_LISTENER_ID: 'x' });
     expect(problems.map((problem) => problem.split(':')[0])).toEqual([
       'BERTH_PORT',
@@ -40,7 +40,7 @@ describe('the configuration', () => {
   });
 
   // Pods of two versions share one ConfigMap while they follow each other, in any mixture and both ways (decision 0032).
-  test('starts with the settings of another version, and names them with those that may have been meant', () => {
+  test('accepts the settings of another version, and names them with the settings that they may mean', () => {
     const { hosting, unknownSettings } = loadConfig({
       BERTH_OF_A_LATER_VERSION: '5',
       BERTH_HOSTING: 'cloud',
@@ -57,14 +57,14 @@ describe('the configuration', () => {
     ['BERTH_HOSTNIG', 'BERTH_HOSTING'],
     ['BERTH_POLCY', 'BERTH_POLICY'],
     ['BERTH_ENCRYPTION_KEY', 'BERTH_ENCRYPTION_KEYS'],
-  ])('refuses %s, where %s is not set: nobody would read it', (name, meant) => {
+  ])('rejects %s as a misspelling when %s is not set', (name, meant) => {
     expect(() => loadConfig({ [name]: 'canary-7f3a' })).toThrow(
       `${name}: this version does not have this setting; did you mean ${meant}?`,
     );
     expect(() => loadConfig({ [name]: 'canary-7f3a' })).not.toThrow('canary-7f3a');
   });
 
-  test('shows an unknown setting by its name alone: its value may be a secret', () => {
+  test('shows only the name of an unknown setting, because its value may be a secret', () => {
     const environment = {
       BERTH_ENCRYPTION_KEY: 'canary-7f3a',
       BERTH_ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
@@ -79,12 +79,12 @@ describe('the configuration', () => {
     expect(told.join('\n')).not.toContain('canary-7f3a');
   });
 
-  test('passes over the variables of a client and of the test suite', () => {
+  test('ignores the variables of a client and of the test suite', () => {
     const others = { BERTH_URL: 'http://x', BERTH_API_KEY: 'k', BERTH_TEST_KUBECONFIG: '/x' };
     expect(loadConfig(others).unknownSettings).toEqual([]);
   });
 
-  test('passes over what Kubernetes says of Services named berth-…', () => {
+  test('ignores the variables that Kubernetes sets for Services named berth-…', () => {
     const links = {
       BERTH_API_SERVICE_HOST: '10.0.0.1',
       BERTH_API_SERVICE_PORT_HTTP: '80',
@@ -98,7 +98,7 @@ describe('the configuration', () => {
     ['traces', 'is not a URL'],
     ['https://user:hidden@traces.example.com', 'contains a user or password'],
     ['https://traces.example.com?token=hidden', "must not contain '?'"],
-  ])('refuses %s for the tracing backend, OTLP and the API itself, and says what to set', (url, why) => {
+  ])('rejects %s for the tracing backend, OTLP and the API itself, and states what to set', (url, why) => {
     for (const name of ['BERTH_TRACING_URL', 'BERTH_OTLP_ENDPOINT', 'BERTH_PUBLIC_URL']) {
       const [problem = '', ...more] = problemsOf({ [name]: url });
       expect(more).toEqual([]);
@@ -114,7 +114,7 @@ describe('the configuration', () => {
     expect(problem).not.toContain('hid den');
   });
 
-  test('reads encryption keys, the first one first, and says how to make one', () => {
+  test('reads encryption keys in their order, and states how to generate one', () => {
     const { encryptionKeys } = loadConfig({ BERTH_ENCRYPTION_KEYS: `new:${KEY}, old:${KEY}` });
     expect(encryptionKeys.map(({ id, key }) => [id, key.length])).toEqual([
       ['new', 32],
@@ -127,7 +127,7 @@ describe('the configuration', () => {
     expect(loadConfig({ BERTH_LOST_ENCRYPTION_KEYS: 'a, b' }).lostEncryptionKeys).toEqual(['a', 'b']);
   });
 
-  test('reads rates, and says what is wrong with one', () => {
+  test('reads rate limits, and rejects an invalid one', () => {
     const defaults = loadConfig({}).rateLimits;
     expect(defaults).toEqual({
       perKey: { perSecond: 500, burst: 5000 },
@@ -174,7 +174,7 @@ describe('the configuration', () => {
     expect([own.podSecurity, own.networkIsolation]).toEqual(['baseline', false]);
   });
 
-  test('isolates in cloud mode whatever is said: a namespace of a tenant lets nothing through by itself', () => {
+  test('rejects a setting that disables network isolation in cloud mode', () => {
     const isolation = { BERTH_NETWORK_ISOLATION: 'false' };
     expect(problemsOf({ BERTH_HOSTING: 'cloud', ...isolation })).toEqual([
       expect.stringMatching(/^BERTH_NETWORK_ISOLATION: .*; next: unset it$/),
@@ -182,7 +182,7 @@ describe('the configuration', () => {
     expect(loadConfig(isolation).rendering.networkIsolation).toBe(false);
   });
 
-  test('takes networks that no app and no build reaches', () => {
+  test('reads the networks that no app and no build can reach, and rejects an invalid one', () => {
     const { rendering } = loadConfig({ BERTH_CLOSED_NETWORKS: '203.0.113.0/24, 2600:1f00::/24,fd00::/8' });
     expect(rendering.closedNetworks).toEqual(['203.0.113.0/24', '2600:1f00::/24', 'fd00::/8']);
     for (const wrong of [
@@ -206,7 +206,7 @@ describe('the configuration', () => {
   });
 });
 
-test('traces go where they are asked for, with headers that no error shows', () => {
+test('reads the endpoint, headers and sample rate of traces, and shows no header in an error', () => {
   expect(loadConfig({}).traces).toBeNull();
   const environment = {
     BERTH_TRACES_ENDPOINT: 'https://otlp.example/base/',
@@ -225,13 +225,13 @@ test('traces go where they are asked for, with headers that no error shows', () 
   expect(problemsOf({ BERTH_TRACES_SAMPLE: '2' })).toHaveLength(1);
 });
 
-/** Secrets that are not any text. */
+/** Values for secrets that must have a certain form. */
 const OF_A_FORM: Readonly<Record<string, string>> = {
   BERTH_ENCRYPTION_KEYS: `k:${KEY}`,
   BERTH_TRACES_HEADERS: 'authorization=canary-7f3a',
 };
 
-describe('the configuration, described', () => {
+describe('the description of the configuration', () => {
   test('shows every setting and no secret', () => {
     const environment = Object.fromEntries(
       Object.entries(SETTINGS)

@@ -6,14 +6,14 @@ import { PLATFORM_URLS } from '../../../src/config/platform-hosts.ts';
 const OTHERS =
   /^(?:DATABASE_URL|BERTH_HOST|BERTH_BUILDER_HOST|BERTH_HOSTING|BERTH_TRUST_PROXY|BERTH_BUILD_NO_PROXY|BERTH_REGISTRY_SIGNING_KEY|BERTH_(?:PRIVATE|INSECURE)_REGISTRIES|BERTH_BUILD_INSECURE_REGISTRY|BERTH_WEBHOOK_LIMIT)$/;
 
-test('every setting that holds a host of the platform reserves it', () => {
+test('reserves the host of every setting that contains a host of the platform', () => {
   const sounding = Object.keys(SETTINGS).filter(
     (name) => /URL|ENDPOINT|HOST|PROXY|REGISTR|DOMAIN/.test(name) && !OTHERS.test(name),
   );
   expect(sounding.toSorted()).toEqual([...PLATFORM_URLS, 'BERTH_REGISTRY', 'BERTH_APP_DOMAIN'].toSorted());
 });
 
-test('hosts are in one form, without port and path', () => {
+test('normalizes hosts, without port, path and duplicates', () => {
   const { platformHosts } = loadConfig({
     BERTH_PUBLIC_URL: 'https://Berth.Example.com:8443/x',
     BERTH_REGISTRY: 'REGISTRY.example.com:5000/apps',

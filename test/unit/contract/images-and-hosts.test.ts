@@ -31,17 +31,17 @@ const IMAGES: Readonly<Record<string, (bad: string) => object>> = {
   'build.repository': (bad) => ({ revision: image, build: { ...build, repository: bad } }),
 };
 
-/** What is judged of a host, by the field; how is in the tests that are named. */
+/** What is checked of a host, by the field, and the test that checks it. */
 const HOSTS: Readonly<Record<string, string>> = {
   'routing.url': 'shape: here; whose it is, and the platform’s own: host-claims.test.ts',
   'build.repoUrl': 'shape: here; private addresses: builds/private-host.test.ts',
   'podTemplate.volumes[].nfs.server': 'the policy allows the kind or not: here',
 };
 
-/** Names of fields that hold neither, although they sound like it. */
+/** Names of fields that contain neither an image nor a host. */
 const OTHERS = /imagePullPolicy$|localhostProfile$|imagePullSecrets\[\]\.name$|httpGet/;
 
-/** Whether the operator does not run it: it cannot be read, or it names the field. */
+/** Whether the operator rejects the spec: it cannot be parsed, or a part is forbidden. */
 function isJudged(spec: object, hosting: 'cloud' | 'self_hosted' = 'self_hosted'): boolean {
   const parsed = managedDeploymentSpecSchema.safeParse(spec);
   if (!parsed.success) return true;
@@ -65,7 +65,7 @@ function resourceTakes(path: string, value: string): boolean {
   });
 }
 
-test('every field for an image or a host is known to this test', () => {
+test('this test covers every field for an image or a host', () => {
   const sounding = leavesOf(managedDeploymentSpecSchema)
     .map(({ path }) => path)
     .filter((path) => /image|repo|url|host|server|registry|address/i.test(path) && !OTHERS.test(path));
@@ -87,14 +87,14 @@ describe.each(Object.entries(IMAGES))('%s', (path, withImage) => {
     'registry.test//web',
     '-web',
     '../web',
-  ])('is not %s, to operator, API and custom resource', (bad) => {
+  ])('rejects %s in the operator, the API and the custom resource', (bad) => {
     expect(isJudged(withImage(bad))).toBe(true);
     expect(imageSchema.safeParse(bad).success).toBe(false);
     expect(resourceTakes(path, bad)).toBe(false);
   });
 
   test.each(['registry.test:5000/team/web', `library/${'ab'.repeat(32)}`, 'a'.repeat(63), 'a'.repeat(65)])(
-    'may be %s, to operator, API and custom resource',
+    'accepts %s in the operator, the API and the custom resource',
     (image) => {
       expect(isJudged(withImage(image))).toBe(false);
       expect(imageSchema.safeParse(image).success).toBe(true);
@@ -103,21 +103,21 @@ describe.each(Object.entries(IMAGES))('%s', (path, withImage) => {
   );
 });
 
-describe('hosts', () => {
+describe('the check of hosts', () => {
   test.each(['http://shop.example.com', 'https://u:p@shop.example.com', 'https://shop.example.com:8443'])(
-    'no route is %s',
+    'rejects %s as a route',
     (url) => expect(isJudged({ revision: image, routing: { url } })).toBe(true),
   );
   test.each(['ext::sh -c id', 'http://git.example.com/a', 'https://u:p@git.example.com/a'])(
-    'no repository is %s',
+    'rejects %s as a repository',
     (repoUrl) => expect(isJudged({ revision: image, build: { ...build, repoUrl } })).toBe(true),
   );
-  test('an NFS server is for the policy to allow', () => {
+  test('rejects an NFS server that the policy does not allow', () => {
     const volumes = [{ name: 'v', nfs: { server: '169.254.169.254', path: '/' } }];
     expect(isJudged({ revision: image, podTemplate: { volumes } }, 'cloud')).toBe(true);
   });
   test.each(['registry.example.com', 'REGISTRY.example.com', 'registry.example.com.'])(
-    '%s is the platform’s',
+    'recognizes %s as a host of the platform',
     (host) => expect(isPlatformHost(host, { own: null, others: ['registry.example.com'] })).toBe(true),
   );
 });

@@ -12,12 +12,14 @@ import { leavesOf, structuralLeavesOf } from './schema-walk.ts';
 
 /** Everything that the API server parses as 0. */
 const ZEROS = ['0', '0m', '0Mi', '0.0', '.0', '0.', '-0', '+0', '-0.0Gi', '0e5', '0E-3', '0n', '0k', '00'];
-/** What looks like 0 and is not: it is rounded up. */
+/** Close to 0, but rounded up. */
 const TINY = ['1n', '0.0000000001', '1e-300', '0.5'];
 
 describe('isZeroQuantity', () => {
-  test.each(ZEROS)('%s is 0', (zero) => expect(isZeroQuantity(zero)).toBe(true));
-  test.each([...TINY, '1', 'x', ''])('%j is not', (text) => expect(isZeroQuantity(text)).toBe(false));
+  test.each(ZEROS)('returns true for %s', (zero) => expect(isZeroQuantity(zero)).toBe(true));
+  test.each([...TINY, '1', 'x', ''])('returns false for %j', (text) =>
+    expect(isZeroQuantity(text)).toBe(false),
+  );
 });
 
 const container = (limits: object) => [{ name: 'helper', image: 'helper:1', resources: { limits } }];
@@ -27,7 +29,7 @@ const atContainers = (list: string, zero: unknown) =>
     path: [list, 0, 'resources', 'limits', name],
   }));
 
-/** Every quantity of resource_spec: how a limit of it is written; null: it is no limit, and may be 0. */
+/** Every quantity of resource_spec, with specs that set it as a limit; null: it is not a limit, and may be 0. */
 const QUANTITIES: Readonly<Record<string, ((zero: unknown) => { spec: object; path: unknown[] }[]) | null>> =
   {
     'volumes[].emptyDir.sizeLimit': (zero) =>
@@ -41,43 +43,43 @@ const QUANTITIES: Readonly<Record<string, ((zero: unknown) => { spec: object; pa
     'sidecars[].resources.requests.*': null,
   };
 
-/** Numbers that may be 0, because 0 is what it says. */
+/** Numbers for which 0 has a meaning. */
 const NUMBERS_FROM_ZERO = /(?:^|_)(?:min|max)_scale$|[mM]ode$|runAs(?:User|Group)$/;
 
-describe('every quantity and number of resource_spec', () => {
+describe('the validation of resource_spec', () => {
   const leaves = leavesOf(resourceSpecSchema);
 
-  test('is known to this test', () => {
+  test('has no quantity that this test does not cover', () => {
     const quantities = leaves.filter(({ schema }) => schema.quantity).map(({ path }) => path);
     expect(quantities.toSorted()).toEqual(Object.keys(QUANTITIES).toSorted());
   });
 
   const limits = Object.values(QUANTITIES).flatMap((write) => (write === null ? [] : [write]));
-  test.each([...ZEROS, 0, -0, 0.0])('%j is refused as a limit, with the field', (zero) => {
+  test.each([...ZEROS, 0, -0, 0.0])('rejects %j as a limit and names the field', (zero) => {
     for (const { spec, path } of limits.flatMap((write) => write(zero))) {
       const { error } = resourceSpecInputSchema.safeParse(spec);
       expect(error?.issues.map((issue) => issue.path)).toContainEqual(path);
     }
   });
 
-  test('0 of an extended resource is no device, as it says', () => {
+  test('accepts 0 of an extended resource as no device', () => {
     const gpus = { limits: { 'example.com/gpu': '0' }, requests: { 'example.com/gpu': '0' } };
     const spec = { sidecars: [{ name: 'helper', image: 'helper:1', resources: gpus }] };
     expect(resourceSpecInputSchema.safeParse(spec).success).toBe(true);
   });
 
-  test.each(['-1', '-1m', '-0.1Gi'])('%s is refused as a limit, too', (negative) => {
+  test.each(['-1', '-1m', '-0.1Gi'])('rejects %s as a limit', (negative) => {
     for (const { spec } of limits.flatMap((write) => write(negative)))
       expect(resourceSpecInputSchema.safeParse(spec).success).toBe(false);
   });
 
-  test('a limit of native sidecars is refused likewise', () => {
+  test('rejects 0 as a limit of a native sidecar', () => {
     const [native] = container({ cpu: '0' });
     const spec = { sidecars: [{ ...native, restartPolicy: 'Always' }] };
     expect(resourceSpecInputSchema.safeParse(spec).success).toBe(false);
   });
 
-  test('a number of it is more than 0, but where 0 is what it says', () => {
+  test('requires numbers above 0, except where 0 has a meaning', () => {
     const numbers = leaves.filter(({ schema }) => schema.type === 'integer' || schema.type === 'number');
     expect(numbers.length).toBeGreaterThan(30);
     const fromZero = numbers
@@ -91,7 +93,7 @@ interface Rule {
   readonly message: string;
 }
 
-describe('every quantity and number of the custom resource', () => {
+describe('the validation of the custom resource', () => {
   const [version] = customResourceDefinition().spec.versions;
   const { spec } = version?.schema.openAPIV3Schema.properties ?? {};
   const leaves = structuralLeavesOf(spec ?? {});
@@ -100,7 +102,7 @@ describe('every quantity and number of the custom resource', () => {
   const isQuantity = (schema: Readonly<Record<string, unknown>>) =>
     rulesOf(schema).some((message) => /quantity|more than 0/.test(message));
 
-  test('has a rule against 0 where it is a limit', () => {
+  test('has a rule against 0 for every limit', () => {
     const limits = leaves.filter(({ path, schema }) => isQuantity(schema) && !/\.requests\./.test(path));
     // Six parts of two limits, two lists of containers, sizeLimit, storage.
     expect(limits).toHaveLength(6 * 2 + 2 + 1 + 1);
@@ -115,7 +117,7 @@ describe('every quantity and number of the custom resource', () => {
     }
   });
 
-  test('starts above 0 where it is a number, but where 0 is what it says', () => {
+  test('requires numbers above 0, except where 0 has a meaning', () => {
     const fromZero = leaves
       .filter(({ schema }) => schema.type === 'integer' && !(Number(schema['minimum'] ?? 0) > 0))
       .map(({ path }) => path);
@@ -123,7 +125,7 @@ describe('every quantity and number of the custom resource', () => {
     expect(fromZero.filter((path) => !allowed.test(path))).toEqual([]);
   });
 
-  /** As an earlier CRD let it be stored. */
+  /** A resource as an earlier CRD allowed it to be stored. */
   const stored = (more: object) =>
     ({
       metadata: { name: 'web', namespace: 'shop' },
@@ -149,7 +151,7 @@ describe('every quantity and number of the custom resource', () => {
       { podTemplate: { volumes: [{ name: 'v', emptyDir: { sizeLimit: '-0' } }] } },
       'volumes[0].emptyDir.sizeLimit',
     ],
-  ])('is confined where it is stored: %s %j', (part, more, field) => {
+  ])('reports a limit of 0 that an earlier CRD allowed: %s %j', (part, more, field) => {
     for (const hosting of ['cloud', 'self_hosted'] as const) {
       const found = forbiddenParts(stored(more), resolvePolicy(hosting));
       expect(found.map(({ resourcePath }) => resourcePath)).toEqual([`spec.${part}.${field}`]);
@@ -157,7 +159,7 @@ describe('every quantity and number of the custom resource', () => {
   });
 });
 
-describe('cores with float noise in a custom resource', () => {
+describe('a CPU value with float noise in a custom resource', () => {
   const NOISE = '0.30000000000000004';
   const both = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
   const spec = (cpu: string) => {
@@ -172,7 +174,7 @@ describe('cores with float noise in a custom resource', () => {
     };
   };
 
-  test('is read, and of containers dropped, wherever cores are written', () => {
+  test('is accepted in every CPU field, and is rounded for containers', () => {
     const { podTemplate } = managedDeploymentSpecSchema.parse(spec(NOISE));
     for (const list of [podTemplate.initContainers, podTemplate.sidecars])
       expect(list?.[0]?.resources).toEqual(both('300m'));
@@ -180,24 +182,27 @@ describe('cores with float noise in a custom resource', () => {
       expect(managedDeploymentSpecSchema.safeParse(spec(cpu)).error, cpu).toBeUndefined();
   });
 
-  test('a request with noise is not above its limit', () => {
+  test('is accepted when only the noise exceeds the limit', () => {
     const resources = { requests: { cpu: NOISE }, limits: { cpu: '0.3' } };
     const podTemplate = { sidecars: [{ name: 'helper', image: 'helper:1', resources }] };
     expect(managedDeploymentSpecSchema.safeParse({ ...spec('1'), podTemplate }).error).toBeUndefined();
   });
 
-  test.each(['0.3005', '300500u', '0.000000001', '1n'])('%s of a container is finer than 1m', (cpu) => {
-    const { error } = managedDeploymentSpecSchema.safeParse({
-      ...spec('1'),
-      podTemplate: { sidecars: [{ name: 'helper', image: 'helper:1', resources: { limits: { cpu } } }] },
-    });
-    expect(error?.issues.map(({ message }) => message)).toContain(
-      'must not be finer than 1m (a thousandth of a core)',
-    );
-  });
+  test.each(['0.3005', '300500u', '0.000000001', '1n'])(
+    'is rejected for a container when it is finer than 1m: %s',
+    (cpu) => {
+      const { error } = managedDeploymentSpecSchema.safeParse({
+        ...spec('1'),
+        podTemplate: { sidecars: [{ name: 'helper', image: 'helper:1', resources: { limits: { cpu } } }] },
+      });
+      expect(error?.issues.map(({ message }) => message)).toContain(
+        'must not be finer than 1m (a thousandth of a core)',
+      );
+    },
+  );
 });
 
-test('a cap of cores in the policy is rounded too', () => {
+test('rounds the CPU caps of the policy', () => {
   expect(resolvePolicy('cloud', policyFileSchema.parse({ caps: { cpu: 0.1 + 0.2 } })).caps.cpu).toBe(0.3);
   const byType = policyFileSchema.parse({ caps_by_type: { prod: { cpu: 1.9999999999999998 } } });
   expect(byType.caps_by_type?.['prod']?.cpu).toBe(2);

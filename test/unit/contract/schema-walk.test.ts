@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { quantitySchema } from '../../../src/domain/kubernetes/quantity.ts';
 import { leavesOf } from './schema-walk.ts';
 
-test('finds the fields of a schema with an id of its own, as an OpenAPI document gives it', () => {
+test('finds the fields of a schema that has an id for an OpenAPI document', () => {
   const part = z.strictObject({ image: z.string(), size: quantitySchema.optional() });
   const whole = z.strictObject({
     parts: z.array(part),

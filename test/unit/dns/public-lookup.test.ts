@@ -28,7 +28,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const look = (hostname: string) =>
+const lookUp = (hostname: string) =>
   new Promise((resolve, reject) => {
     publicLookup({ refused, hostsFile, servers })(hostname, { all: true }, (error, found) =>
       error === null ? resolve(found) : reject(error),
@@ -36,24 +36,24 @@ const look = (hostname: string) =>
   });
 
 test.each(['public.example', 'alias.example', 'PUBLIC.example', 'public.example.'])(
-  'the hosts file counts: %s',
+  'resolves %s from the hosts file',
   async (name) => {
-    expect(await look(name)).toEqual([{ address: '8.8.8.8', family: 4 }]);
+    expect(await lookUp(name)).toEqual([{ address: '8.8.8.8', family: 4 }]);
   },
 );
 
 test.each(['localhost', 'inside.example', 'both.example'])(
-  'a name with an address that is not public is refused: %s',
+  'rejects %s, which has an address that is not public',
   async (name) => {
-    await expect(look(name)).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(lookUp(name)).rejects.toMatchObject({ code: 'REFUSED' });
   },
 );
 
-test('name servers that do not answer hold none of the threads of the process', async () => {
+test('uses no thread of the process while name servers do not respond', async () => {
   const { scrypt } = await import('node:crypto');
   let over = 0;
   const slow = Array.from({ length: 16 }, (_, n) =>
-    look(`other-${n}.example`).then(
+    lookUp(`other-${n}.example`).then(
       () => undefined,
       (error: Error) => {
         over += 1;

@@ -14,7 +14,7 @@ test('docs/policy.md has a row for each entry', () => {
   }
 });
 
-test('its caps are the defaults', () => {
+test('docs/policy.md has the default caps', () => {
   const { cloud, self_hosted } = DEFAULT_POLICIES;
   for (const cap of [
     'scale',
@@ -30,7 +30,7 @@ test('its caps are the defaults', () => {
   }
 });
 
-test('its tenant quotas and largest body are the defaults', () => {
+test('docs/policy.md has the default tenant quotas and the default largest body', () => {
   const { cloud, self_hosted } = DEFAULT_POLICIES;
   const shown = (value: number | null) => (value === null ? 'any' : String(value));
   const rows = [
@@ -46,12 +46,12 @@ test('its tenant quotas and largest body are the defaults', () => {
   }
 });
 
-test('its example is a policy file', () => {
+test('docs/policy.md has a valid policy file as its example', () => {
   const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(text) ?? [];
   expect(policyFileSchema.safeParse(parse(yaml)).error).toBeUndefined();
 });
 
-test('its other defaults are those in force', () => {
+test('docs/policy.md has the other defaults that are in force', () => {
   const { cloud, self_hosted } = DEFAULT_POLICIES;
   const cells = (entry: string) =>
     text
@@ -83,7 +83,7 @@ test('its other defaults are those in force', () => {
   );
 });
 
-test('its counts are the defaults', () => {
+test('docs/policy.md has the default counts', () => {
   const { cloud, self_hosted } = DEFAULT_POLICIES;
   for (const name of ['tag_keys', 'integrations', 'tracing_projects', 'revision_secrets'] as const) {
     const row = text.split('\n').find((line) => line.startsWith(`| \`tenant_counts.${name}\``)) ?? '';

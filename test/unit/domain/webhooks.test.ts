@@ -21,7 +21,7 @@ const standard = (key: string, { id = 'msg_1', time = SECONDS, data = body } = {
     .digest('base64')}`,
 });
 
-describe('a delivery is authentic', () => {
+describe('a delivery', () => {
   test.each([
     ['github', hub(secret)],
     ['git', hub(secret)],
@@ -32,14 +32,14 @@ describe('a delivery is authentic', () => {
       'gitlab',
       { ...standard(secret), 'webhook-signature': `v1,AAAA ${standard(secret)['webhook-signature']}` },
     ],
-  ] as const)('%s: %j', (provider, headers) => {
+  ] as const)('is authentic for %s with the headers %j', (provider, headers) => {
     expect(isAuthentic(provider, { headers, body }, [newWebhookSecret(), secret], NOW)).toBe(true);
     expect(isAuthentic(provider, { headers, body }, [newWebhookSecret()], NOW)).toBe(false);
     expect(isAuthentic(provider, { headers, body }, [], NOW)).toBe(false);
     expect(isAuthentic(provider, { headers: {}, body }, [secret], NOW)).toBe(false);
   });
 
-  test('GitHub’s own example', () => {
+  test('is authentic in the example of GitHub', () => {
     const headers = {
       'x-hub-signature-256': 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17',
     };
@@ -61,11 +61,11 @@ describe('a delivery is authentic', () => {
     ['a signature of last week', 'gitlab', standard(secret, { time: String(Number(SECONDS) - 8 * 86_400) })],
     ['a signature of next week', 'gitlab', standard(secret, { time: String(Number(SECONDS) + 8 * 86_400) })],
     ['no time', 'gitlab', standard(secret, { time: 'soon' })],
-  ] as const)('not with %s (%s)', (_what, provider, headers) => {
+  ] as const)('is not authentic with %s (%s)', (_what, provider, headers) => {
     expect(isAuthentic(provider, { headers, body } as never, [secret], NOW)).toBe(false);
   });
 
-  test('never by chance', () => {
+  test('is not authentic by chance', () => {
     fc.assert(
       fc.property(fc.string(), fc.uint8Array(), (value, data) => {
         for (const name of ['x-hub-signature-256', 'x-gitlab-token', 'webhook-signature']) {
@@ -90,7 +90,7 @@ describe('the keys of deliveries', () => {
     [{}, [digest]],
     [{ 'x-gitlab-event-uuid': 'with blank' }, [digest]],
     [{ 'x-gitlab-event-uuid': 'x'.repeat(500) }, [digest]],
-  ])('%j', (headers, expected) => {
+  ])('are derived from the headers %j', (headers, expected) => {
     expect(deliveryKeys({ headers, body })).toEqual(expected);
   });
 });
@@ -106,7 +106,7 @@ describe('the name of a repository', () => {
     'git@git.example.com:shop/web.git',
     'git.example.com:/shop/web',
     'http://git.example.com/shop//web',
-  ])('%s', (url) => {
+  ])('is the same for %s', (url) => {
     expect(repositoryKey(url)).toBe('git.example.com/shop/web');
   });
 
@@ -117,9 +117,9 @@ describe('the name of a repository', () => {
     'https://git.example.com/.git',
     'git@:x',
     'https://%',
-  ])('none is in %j', (url) => expect(repositoryKey(url)).toBeNull());
+  ])('is null for %j', (url) => expect(repositoryKey(url)).toBeNull());
 
-  test('is the same for every way to write it, and another one for another repository', () => {
+  test('is the same for every spelling, and differs for another repository', () => {
     const name = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,10}$/);
     const forms = [
       (path: string) => `https://h.example.com/${path}`,
@@ -137,7 +137,7 @@ describe('the name of a repository', () => {
     );
   });
 
-  test('anything else is no failure', () => {
+  test('causes no exception for any other text', () => {
     fc.assert(fc.property(fc.oneof(fc.string(), fc.webUrl()), (url) => void repositoryKey(url)));
   });
 });
@@ -157,8 +157,8 @@ const github = (more: object = {}) => ({
   ...more,
 });
 
-describe('what a delivery says', () => {
-  test('a push of GitHub', () => {
+describe('readEvent', () => {
+  test('reads a push of GitHub', () => {
     expect(readEvent({ 'x-github-event': 'push' }, github())).toEqual({
       kind: 'branch',
       repositories: new Set(['github.com/shop/web']),
@@ -167,7 +167,7 @@ describe('what a delivery says', () => {
     });
   });
 
-  test('a push of GitLab', () => {
+  test('reads a push of GitLab', () => {
     const payload = {
       object_kind: 'push',
       ref: 'refs/heads/feature/a',
@@ -188,7 +188,7 @@ describe('what a delivery says', () => {
     });
   });
 
-  test('nothing of a repository that its owner writes as he likes', () => {
+  test('ignores the fields of a repository that its owner can set freely', () => {
     const { repository } = github();
     const forged = github({ repository: { ...repository, homepage: 'https://github.com/shop/payments' } });
     expect(readEvent({ 'x-github-event': 'push' }, forged)).toMatchObject({
@@ -196,7 +196,7 @@ describe('what a delivery says', () => {
     });
   });
 
-  test('a deletion', () => {
+  test('reads a deletion', () => {
     expect(readEvent({ 'x-github-event': 'push' }, github({ after: NONE }))).toMatchObject({
       push: { after: null },
     });
@@ -219,7 +219,7 @@ describe('what a delivery says', () => {
     { after: 'HEAD' },
     { before: null },
     { repository: 'x' },
-  ])('refuses a push with %j', (more) => {
+  ])('rejects a push with %j', (more) => {
     expect(readEvent({ 'x-github-event': 'push' }, github(more))).toBeInstanceOf(z.ZodError);
   });
 });

@@ -24,8 +24,8 @@ const FLEET: Fleet = {
 };
 const POOL = { max: 10, total: 4, idle: 3, waiting: 2 };
 
-describe('names', () => {
-  it('follow the conventions of Prometheus: units at the end, _total for counters alone', () => {
+describe('metric names', () => {
+  it('follow the conventions of Prometheus: units at the end, and _total only for counters', () => {
     const ours = describeMetrics().filter(({ name }) => name.startsWith('berth_'));
     expect(ours.length).toBeGreaterThan(35);
     for (const { name, kind, help, labels } of ours) {
@@ -41,18 +41,18 @@ describe('names', () => {
   });
 });
 
-describe('what is read when asked', () => {
-  it('asks the database once for all metrics of two scrapes, and tells everything it said', async () => {
+describe('the collection on a scrape', () => {
+  it('queries the database once for two scrapes, and exports all values', async () => {
     const metrics = make();
-    let looks = 0;
+    let queries = 0;
     const fleet = async () => {
-      looks += 1;
+      queries += 1;
       return FLEET;
     };
     metrics.hub().database({ fleet, pool: () => POOL });
     await metrics.registry.metrics();
     const text = await metrics.registry.metrics();
-    expect(looks).toBe(1);
+    expect(queries).toBe(1);
     for (const line of [
       'berth_deployments{status="UNKNOWN"} 2',
       'berth_deployments{status="READY"} 3',
@@ -71,7 +71,7 @@ describe('what is read when asked', () => {
     expect(text).not.toContain('never');
   });
 
-  it('exports no value while the database does not respond, reads again, and still exports the other metrics', async () => {
+  it('exports no database value while the database does not respond, queries again, and exports the others', async () => {
     const metrics = make();
     let answers = false;
     const fleet = async () => {
@@ -141,7 +141,7 @@ describe('operator and listener of one process', () => {
   });
 });
 
-describe('a term that ends', () => {
+describe('metrics of queues and watches', () => {
   const stats = (heardSecondsAgo: number | null): ReflectorStats => ({
     objects: 5,
     lists: 1,
@@ -155,7 +155,7 @@ describe('a term that ends', () => {
     lastError: undefined,
   });
 
-  it('takes its queues and caches along, those of the other role of the process stay, and the next term tells its own', async () => {
+  it('disappear with the term of their role, stay for the other role, and return with the next term', async () => {
     const metrics = make();
     const cluster = metrics.cluster();
     const queue = new WorkQueue();
@@ -181,7 +181,7 @@ describe('a term that ends', () => {
     queue.shutdown();
   });
 
-  it('a cache that was never filled is as old as it is there, also beside one that was', async () => {
+  it('count the age of a cache that was never filled from its creation, also with a filled cache of its kind', async () => {
     const metrics = make();
     metrics.cluster().watches('operator', () => [
       { kind: 'Pod', stats: stats(null) },
@@ -193,7 +193,7 @@ describe('a term that ends', () => {
   });
 });
 
-describe('ends of rollouts and builds', () => {
+describe('counters of finished rollouts and builds', () => {
   const series = (text: string, name: string) =>
     new Map(
       [...text.matchAll(new RegExp(`^${name}(\\{.*\\}) (\\d+)$`, 'gm'))].map(([, labels, value]) => [
@@ -202,7 +202,7 @@ describe('ends of rollouts and builds', () => {
       ]),
     );
 
-  it('are there with 0 before the first one, every result with every reason that the operator gives', async () => {
+  it('start at 0 for every result with every reason that the operator reports', async () => {
     const text = await (() => {
       const metrics = make();
       metrics.hub();
@@ -220,7 +220,7 @@ describe('ends of rollouts and builds', () => {
     for (const { reason } of FAILURE_RULES) expect(ROLLOUT_ENDS.failed).toContain(reason);
   });
 
-  it('are counted, and measured where it is known how long they took', async () => {
+  it('count each end, and measure its duration when it is known', async () => {
     const metrics = make();
     const { progressed } = metrics.hub().observer;
     const measures: ProgressMeasure[] = [

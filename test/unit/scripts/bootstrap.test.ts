@@ -85,7 +85,7 @@ const calls = () =>
   existsSync(join(project, 'calls')) ? readFileSync(join(project, 'calls'), 'utf8').split('\n') : [];
 
 describe('packages', () => {
-  test('are installed when missing; only the script writes to standard output', async () => {
+  test('are installed when they are missing, and only the script writes to standard output', async () => {
     const { code, stdout, stderr } = await run('hello.ts', 'a', '--b');
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'hello a+--b\n' });
     expect(stderr).toContain('npm ci');
@@ -99,7 +99,7 @@ describe('packages', () => {
     expect(calls()).toEqual(['ci', '']);
   });
 
-  test('are installed again when package-lock.json asks for others', async () => {
+  test('are installed again when package-lock.json lists other packages', async () => {
     await run('hello.ts');
     lockFile('2.0.0');
     await run('hello.ts');
@@ -109,23 +109,26 @@ describe('packages', () => {
   test.each([
     ['ci', { 'node_modules/thing/node_modules/native': { version: '1.0.0', optional: true } }],
     ['install', {}],
-  ])('npm %s, depending on whether the lock file knows every platform', async (command, more) => {
-    const wanting = {
-      version: '1.0.0',
-      integrity: 'sha512-1.0.0',
-      optionalDependencies: { native: '1.0.0' },
-    };
-    lockFile('1.0.0', more);
-    const path = join(project, 'package-lock.json');
-    const lock = JSON.parse(readFileSync(path, 'utf8'));
-    lock.packages['node_modules/thing'] = wanting;
-    writeFileSync(path, JSON.stringify(lock));
-    executable(join(project, 'bin', 'npm'), npmCi.replace('= ci', `= ${command}`));
-    expect((await run('hello.ts')).code).toBe(0);
-    expect(calls()).toEqual([command, '']);
-  });
+  ])(
+    'are installed with npm %s, depending on whether the lock file covers every platform',
+    async (command, more) => {
+      const wanting = {
+        version: '1.0.0',
+        integrity: 'sha512-1.0.0',
+        optionalDependencies: { native: '1.0.0' },
+      };
+      lockFile('1.0.0', more);
+      const path = join(project, 'package-lock.json');
+      const lock = JSON.parse(readFileSync(path, 'utf8'));
+      lock.packages['node_modules/thing'] = wanting;
+      writeFileSync(path, JSON.stringify(lock));
+      executable(join(project, 'bin', 'npm'), npmCi.replace('= ci', `= ${command}`));
+      expect((await run('hello.ts')).code).toBe(0);
+      expect(calls()).toEqual([command, '']);
+    },
+  );
 
-  test('two at once install once', async () => {
+  test('are installed once when two scripts start at the same time', async () => {
     const [first, second] = await Promise.all([run('hello.ts'), run('hello.ts')]);
     expect([first.code, second.code]).toEqual([0, 0]);
     expect(calls()).toEqual(['ci', '']);
@@ -139,7 +142,7 @@ describe('packages', () => {
   });
 });
 
-test('install scripts that were left out are run', async () => {
+test('runs the install scripts that npm skipped', async () => {
   const blocked = `#!/bin/sh
 echo "$1" >> "$CALLS"
 mkdir -p node_modules/.bin node_modules/node
@@ -153,7 +156,7 @@ if [ "$1" = rebuild ]; then ln -sf "$REAL_NODE" node_modules/.bin/node; fi
 });
 
 describe('the script', () => {
-  test('gives its exit code', async () => {
+  test('returns its exit code', async () => {
     writeFileSync(join(project, 'exit.ts'), 'process.exit(3 as number);');
     expect((await run('exit.ts')).code).toBe(3);
   });

@@ -28,7 +28,7 @@ describe('the import rules', () => {
     ['src/app/roles.ts', `import { x } from '../config/settings.ts';`, 'only config may import'],
     ['src/hub/api/a.ts', `import { x } from '../../config/index.ts';`, 'may import config'],
     ['src/cli/client/a.ts', `import { x } from '../keys.ts';`, 'cli/client may import no other module'],
-  ])('%s: rejects %s', (path, text, rule) => {
+  ])('reject %s with %s', (path, text, rule) => {
     expect(brokenImportRules(project({ [path]: text }))).toEqual([expect.stringContaining(rule)]);
   });
 
@@ -40,11 +40,11 @@ describe('the import rules', () => {
     ['src/app/roles.ts', `import { x } from '../config/index.ts';`],
     ['src/cluster/kube/a.ts', `import type { V1Pod } from '@kubernetes/client-node';`],
     ['src/config/a.ts', `import { x } from '../contract/a.ts';\nimport { y } from './b.ts';`],
-  ])('%s: accepts %s', (path, text) => {
+  ])('accept %s with %s', (path, text) => {
     expect(brokenImportRules(project({ [path]: text }))).toEqual([]);
   });
 
-  test('reports reads of the environment outside of the settings', () => {
+  test('report reads of the environment outside of the settings', () => {
     const root = project({
       'src/config/index.ts': 'process.env',
       'src/config/a.ts': 'const x = process.env;',

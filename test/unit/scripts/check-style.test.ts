@@ -12,7 +12,7 @@ const vocabulary: Vocabulary = {
   known: {},
 };
 
-test('reports each line with a word to avoid, with the file, the line and what to write', () => {
+test('reports each line with a word to avoid, with the file, the line and the replacement', () => {
   const root = project({
     'src/a.ts': '// ok\n// It Mends this.',
     'src/generated.ts': '// mends',
@@ -23,7 +23,7 @@ test('reports each line with a word to avoid, with the file, the line and what t
   ]);
 });
 
-test('accepts the lines that a file is known for, and reports it when it has more', () => {
+test('accepts the known findings of a file, and reports the file when it has more', () => {
   const root = project({ 'src/a.ts': '// mends' });
   const known = updated(root, vocabulary);
   expect(known.known).toEqual({ 'src/a.ts': 1 });
@@ -32,7 +32,7 @@ test('accepts the lines that a file is known for, and reports it when it has mor
   expect(newFindings(root, known)).toHaveLength(2);
 });
 
-test('reports a folder with too many files, and only the files directly in it count', () => {
+test('reports a folder with too many files directly in it', () => {
   const names = Array.from({ length: MAX_FILES }, (_, index) => `src/full/${index}.ts`);
   const files = Object.fromEntries([...names, 'src/full/below/a.ts'].map((name) => [name, '']));
   expect(crowdedFolders(project(files))).toEqual([]);

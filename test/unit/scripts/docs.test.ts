@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { stalePages } from '../../../scripts/docs.ts';
 
-test('the pages that are made from data say what the data says (npm run docs)', () => {
+test('the generated pages match their data (to update them, run npm run docs)', () => {
   expect(stalePages()).toEqual([]);
 });

@@ -35,7 +35,7 @@ test.each([
     `import { a } from 'a.ts';\nconst b = 'from ./a.ts';`,
     `import { a } from 'a.ts';\nconst b = 'from ./a.ts';`,
   ],
-])('takes types out and keeps lines and columns: %s', (source, expected) => {
+])('removes types and keeps lines and columns: %s', (source, expected) => {
   expect(javascriptOf(source)).toBe(expected);
 });
 
@@ -48,11 +48,11 @@ test.each([
   `import { a } from "./a.ts";`,
   `new URL('./a.ts', import.meta.url);`,
   'const a = await import(`../a.ts`);',
-])('refuses what would look for a file that is not there any more: %s', (source) => {
+])('rejects a path that does not exist after the conversion: %s', (source) => {
   expect(() => javascriptOf(source)).toThrow(/a\.ts.* would not be found as JavaScript; next: /);
 });
 
-test('names the file that it cannot convert, and the folder in which there is nothing', () => {
+test('names the file that it cannot convert, or the folder without sources', () => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-javascript-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   expect(() => stripFolder(folder, join(folder, 'to'))).toThrow(`failed to find sources in ${folder}`);
@@ -60,7 +60,7 @@ test('names the file that it cannot convert, and the folder in which there is no
   expect(() => stripFolder(folder, join(folder, 'to'))).toThrow(join(folder, 'a.ts'));
 });
 
-test('all of src loads as JavaScript, from the same lines, with nothing left that has types', async () => {
+test('converts all of src to JavaScript that loads, with the same lines and without types', async () => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-javascript-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const name of ['package.json', 'crds', 'node_modules'])

@@ -29,7 +29,7 @@ describe('the closing line of the test run', () => {
       true,
     ],
     [{}, '0 passed, 0 failed', true],
-  ])('%j', (counts, line, failed) => {
+  ])('counts %j as "%s"', (counts, line, failed) => {
     expect(closingLine(report(counts))).toEqual({ line, failed });
   });
 });

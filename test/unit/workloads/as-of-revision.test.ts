@@ -34,7 +34,7 @@ describe('a resource as of a revision', () => {
     const templates = renderTemplates(before, CONFIG);
     for (const after of Object.values(CASES)) {
       const revision = { ...after.spec.revision, id: 'later', number: 9, image: 'registry.test/later:9' };
-      // What is no matter of the revision is the same.
+      // Everything outside the revision is the same.
       const podTemplate = {
         ...before.spec.podTemplate,
         imagePullSecrets: [
@@ -60,7 +60,7 @@ describe('a resource as of a revision', () => {
     }
   });
 
-  test('follows the rest of the spec', () => {
+  test('has the rest of the current spec', () => {
     const before = CASES['every field'] as ManagedDeployment;
     const podTemplate = { ...before.spec.podTemplate, labels: { team: 'other' } };
     const changed = { ...before, spec: { ...before.spec, podTemplate } };

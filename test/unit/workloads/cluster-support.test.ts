@@ -14,7 +14,7 @@ test.each([
   ['1.30+', true],
   ['1.100', true],
   ['2.0', true],
-])('1.30 or newer: %s is %s', (version, expected) => {
+])('decides whether %s is 1.30 or newer: %s', (version, expected) => {
   expect(kubernetesAtLeast(on(version), 1, 30)).toBe(expected);
 });
 
@@ -26,7 +26,7 @@ describe('an older cluster', () => {
   });
   const resource = resourceOf(request, SELF_HOSTED);
 
-  test('reports restart policies that the cluster does not support', () => {
+  test('does not support newer restart policies, and the message names the required version', () => {
     expect(unsupportedByCluster(resource, on('1.34'))).toEqual([
       {
         path: ['sidecars', 0, 'restartPolicy'],

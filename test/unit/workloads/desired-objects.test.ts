@@ -33,8 +33,8 @@ function reversed<T>(value: T): T {
 
 const rendered = (spec: ResourceSpec, config = SELF_HOSTED) => render(minimalRequest(spec), config);
 
-describe('for every valid spec', () => {
-  test('A → B → A gives the objects of A', () => {
+describe('the desired objects of every valid spec', () => {
+  test('are the same after a change to another spec and back', () => {
     const spec = validResourceSpec();
     fc.assert(
       fc.property(spec, spec, (a, b) => {
@@ -46,7 +46,7 @@ describe('for every valid spec', () => {
     );
   });
 
-  test('the order of keys does not matter', () => {
+  test('do not depend on the order of keys', () => {
     fc.assert(
       fc.property(validResourceSpec(), (spec) => {
         const resource = resourceOf(minimalRequest(spec), SELF_HOSTED);
@@ -61,7 +61,7 @@ describe('for every valid spec', () => {
     );
   });
 
-  test('inputs of equal hash give equal templates, so nothing rolls unasked and nothing is missed', () => {
+  test('have equal templates exactly when the hashes of their inputs are equal', () => {
     const spec = validResourceSpec();
     fc.assert(
       fc.property(spec, fc.oneof(spec, fc.constant(null)), (a, other) => {
@@ -81,7 +81,7 @@ describe('for every valid spec', () => {
     );
   });
 
-  test('objects are complete, distinct, labelled, without status and without spec.replicas', () => {
+  test('are complete, distinct and labeled, without status and without spec.replicas', () => {
     fc.assert(
       fc.property(validResourceSpec({ podSecurity: 'restricted' }), (spec) => {
         const { resource, objects } = rendered(spec, CLOUD);
@@ -103,7 +103,7 @@ describe('for every valid spec', () => {
     );
   });
 
-  test("app pods carry the user's labels, data services never", () => {
+  test('have the labels of the user on app pods, and never on data services', () => {
     fc.assert(
       fc.property(validResourceSpec(), (spec) => {
         const marked = { ...spec, labels: { ...spec.labels, team: 'payments' } };
@@ -119,8 +119,8 @@ describe('for every valid spec', () => {
   });
 });
 
-describe('order of creation', () => {
-  test('data services, then components with their budgets and autoscalers, then the route', () => {
+describe('the order of creation', () => {
+  test('is data services, then components with their budgets and autoscalers, then the route', () => {
     const request = {
       ...minimalRequest({ min_scale: 2, max_scale: 4, queue_cpu: 1 }),
       source_config: {
@@ -151,7 +151,7 @@ describe('order of creation', () => {
     expect(objects.slice(first).every(({ afterDataServices }) => afterDataServices)).toBe(true);
   });
 
-  test('without templates: data services and addresses only', () => {
+  test('contains only data services and addresses when there are no templates', () => {
     const resource = resourceOf(minimalRequest(), SELF_HOSTED);
     const objects = desiredObjects(resource, SELF_HOSTED, { templates: null });
     expect(objects.some(({ afterDataServices }) => afterDataServices)).toBe(false);
@@ -175,7 +175,7 @@ describe('templates of an earlier revision', () => {
     expect(object.spec).toMatchObject({ template: first.api });
   });
 
-  test('decide which components there are, the spec how many pods', () => {
+  test('decide which components exist, while the spec decides the number of pods', () => {
     const { queue: _, ...components } = second.spec.components;
     const without = {
       ...second,
@@ -196,7 +196,7 @@ describe('templates of an earlier revision', () => {
   });
 });
 
-describe('what an operator upgrade must not touch', () => {
+describe('an upgrade of the operator', () => {
   const resource = resourceOf(minimalRequest(), SELF_HOSTED);
   const upgraded = {
     ...SELF_HOSTED,
@@ -205,7 +205,7 @@ describe('what an operator upgrade must not touch', () => {
     healthPath: '/new',
   };
 
-  test('recorded and running images stay', () => {
+  test('keeps recorded and running images', () => {
     const context = { templates: null, databaseImage: 'postgres:18', cacheImage: 'valkey:9' };
     const objects = desiredObjects(resource, upgraded, context);
     const image = (title: string) => {
@@ -216,7 +216,7 @@ describe('what an operator upgrade must not touch', () => {
     expect(image('Deployment demo-000000d1-cache')).toBe('valkey:9');
   });
 
-  test('stored templates stay, and are still what is wanted', () => {
+  test('keeps the Deployments of stored templates', () => {
     const templates = renderTemplates(resource, SELF_HOSTED);
     const before = find(desiredObjects(resource, SELF_HOSTED, { templates }), 'Deployment demo-000000d1-api');
     const after = find(desiredObjects(resource, upgraded, { templates }), 'Deployment demo-000000d1-api');
@@ -230,14 +230,14 @@ describe('resources without a record', () => {
     spec: { ...resourceOf(minimalRequest(), SELF_HOSTED).spec, deploymentId: undefined, tenantId: undefined },
   };
 
-  test('are labelled with their uid', () => {
+  test('are labeled with their uid', () => {
     for (const { object } of desiredObjects(resource, SELF_HOSTED, { templates: null })) {
       expect(object.metadata.labels[LABELS.deploymentId]).toBe(resource.metadata.uid);
       expect(object.metadata.labels).not.toHaveProperty(LABELS.tenantId);
     }
   });
 
-  test('may have volume and credentials removed with them', () => {
+  test('own their volume and credentials when volumePolicy is Delete', () => {
     const { database } = resource.spec;
     const deleting = {
       ...resource,
@@ -250,7 +250,7 @@ describe('resources without a record', () => {
   });
 });
 
-test('cores finer than a millicore are rendered as the API server stores them', () => {
+test('renders cores finer than a millicore as the API server stores them', () => {
   const base = resourceOf(minimalRequest({}), SELF_HOSTED);
   const fine = { requests: { cpu: '0.30000000000000004' }, limits: { cpu: '0.5005', memory: '1Gi' } };
   const resource: ManagedDeployment = {
@@ -274,7 +274,7 @@ test('cores finer than a millicore are rendered as the API server stores them', 
   expect(written).not.toMatch(/0\.3000|0\.5005/);
 });
 
-test('a blank ServiceAccount is the one of the app, like an absent one', () => {
+test('uses the ServiceAccount of the app for a blank name, as for an absent one', () => {
   const base = resourceOf(minimalRequest({}), SELF_HOSTED);
   const named = (serviceAccountName: string): ManagedDeployment => ({
     ...base,

@@ -14,24 +14,27 @@ const folder = fileURLToPath(new URL('../../golden/', import.meta.url));
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
-describe('whole applications', () => {
-  test.each(GOLDEN_CASES.map((golden) => [golden.name, golden] as const))('%s', async (name, golden) => {
-    const { resource, objects } = render(golden.request, golden.config);
-    await expect(json(golden.request)).toMatchFileSnapshot(`${folder}${name}/request.json`);
-    await expect(`# ${golden.about}\n${yaml(golden.config)}`).toMatchFileSnapshot(
-      `${folder}${name}/config.yaml`,
-    );
-    await expect(yaml(resource)).toMatchFileSnapshot(`${folder}${name}/resource.yaml`);
-    await expect(objectsText(objects)).toMatchFileSnapshot(`${folder}${name}/objects.yaml`);
-    // As the API server fills in defaults: none may be left to it, or the operator would see a difference.
-    expect(managedDeploymentSpecSchema.parse(resource.spec)).toEqual(resource.spec);
-  });
+describe('the rendering of a whole application', () => {
+  test.each(GOLDEN_CASES.map((golden) => [golden.name, golden] as const))(
+    'matches the golden files of %s',
+    async (name, golden) => {
+      const { resource, objects } = render(golden.request, golden.config);
+      await expect(json(golden.request)).toMatchFileSnapshot(`${folder}${name}/request.json`);
+      await expect(`# ${golden.about}\n${yaml(golden.config)}`).toMatchFileSnapshot(
+        `${folder}${name}/config.yaml`,
+      );
+      await expect(yaml(resource)).toMatchFileSnapshot(`${folder}${name}/resource.yaml`);
+      await expect(objectsText(objects)).toMatchFileSnapshot(`${folder}${name}/objects.yaml`);
+      // As the API server fills in defaults: none may be left to it, or the operator would see a difference.
+      expect(managedDeploymentSpecSchema.parse(resource.spec)).toEqual(resource.spec);
+    },
+  );
 });
 
-describe('one field at a time, against `minimal`', () => {
+describe('the rendering of one field compared with `minimal`', () => {
   const minimal = render(minimalRequest(), SELF_HOSTED).objects;
   test.each(FIELD_CASES.map((golden) => [golden.field, golden] as const))(
-    '%s',
+    'matches the golden changes of %s',
     async (field, { request }) => {
       const { objects } = render(request, SELF_HOSTED);
       const changes = changesText(minimal, objects);
@@ -52,7 +55,7 @@ test('every field of the schema is in some golden request', () => {
   expect(missing).toEqual([]);
 });
 
-test('no golden folder is left of a case that is gone', () => {
+test('every golden folder belongs to a case', () => {
   const names = (path: string) => readdirSync(path).filter((name) => !name.endsWith('.md'));
   expect(names(folder).toSorted()).toEqual(['fields', ...GOLDEN_CASES.map(({ name }) => name)].toSorted());
   expect(names(`${folder}fields`).toSorted()).toEqual(FIELD_CASES.map(({ field }) => field).toSorted());

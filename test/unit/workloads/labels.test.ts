@@ -10,16 +10,16 @@ test.each([
   ['demo@sha256:6c3c624b58dbbcd3c0dd82b4c53f04194d1247c6eebdaab7c610cf7d66709b3b', '6c3c624b58db'],
   ['demo:2@sha256:6c3c624b58dbbcd3c0dd82b4c53f04194d1247c6eebdaab7c610cf7d66709b3b', '2'],
   ['', ''],
-])('the version of %s is %s', (image, version) => {
+])('returns the version of %s as %s', (image, version) => {
   expect(imageVersion(image)).toBe(version);
 });
 
-test('a tag that is no label value becomes one', () => {
+test('converts a tag that is not a label value to one', () => {
   const version = imageVersion(`demo:_${'x'.repeat(100)}-`);
   expect(isLabelValue(version)).toBe(true);
 });
 
-test('any text becomes a label value, different texts different ones', () => {
+test('converts any text to a label value, and different texts to different values', () => {
   const text = fc.string({ unit: 'binary', maxLength: 80 });
   fc.assert(
     fc.property(text, text, (a, b) => {

@@ -14,7 +14,7 @@ function sample(file: string): RequestBody {
   return JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as RequestBody;
 }
 
-test.each(files)('%s is right by itself, in each hosting mode that its source allows', (file) => {
+test.each(files)('%s is valid in each hosting mode that its source allows', (file) => {
   const body = sample(file);
   const spec = resourceSpecInputSchema.parse(body.source_config.resource_spec);
   const configs = body.source === 'internal_image' ? [SELF_HOSTED, CLOUD] : [SELF_HOSTED];

@@ -12,7 +12,7 @@ const resource = resourceOf(request, SELF_HOSTED);
 const templates = renderTemplates(resource, SELF_HOSTED);
 
 describe('stored templates', () => {
-  test('come back as they were, byte for byte', () => {
+  test('are read as they were written, byte for byte', () => {
     const stored = storedTemplates(resource, templates, 1);
     const read = parseStoredTemplates(JSON.parse(JSON.stringify(stored)));
     expect(read).toEqual({
@@ -26,25 +26,25 @@ describe('stored templates', () => {
     expect(JSON.stringify(read?.templates)).toBe(JSON.stringify(templates));
   });
 
-  test('are unowned, labelled, and hold no secret value', () => {
+  test('have labels, no owner and no secret value', () => {
     const { metadata, ...rest } = storedTemplates(resource, templates, 1);
     expect(metadata).not.toHaveProperty('ownerReferences');
     expect(metadata.labels[LABELS.deploymentId]).toBe(resource.spec.deploymentId);
     expect(JSON.stringify(rest)).not.toContain('hidden value');
   });
 
-  test('of later attempts have names of their own', () => {
+  test('have another name for a later attempt', () => {
     expect(storedTemplates(resource, templates, 3).metadata.name).toBe('demo-000000d1-1-3');
   });
 
   test.each([
-    ['no metadata', {}],
+    ['one without metadata', {}],
     [
-      'no hash',
+      'one without a hash',
       { metadata: { name: 'x', labels: { [LABELS.revisionId]: 'r' } }, revision: 1, data: { templates } },
     ],
-    ['a StatefulSet’s', { metadata: { name: 'x', labels: {} }, revision: 1, data: { spec: {} } }],
-  ])('foreign ControllerRevisions are none: %s', (_, object) => {
+    ['one of a StatefulSet', { metadata: { name: 'x', labels: {} }, revision: 1, data: { spec: {} } }],
+  ])('are not read from another ControllerRevision: %s', (_, object) => {
     expect(parseStoredTemplates(object)).toBeNull();
   });
 });
@@ -56,16 +56,19 @@ describe('templateInputsHash', () => {
   const scale = { min: 5, max: 9 };
 
   test.each<[string, (spec: Spec) => Partial<Spec>]>([
-    ['generation', () => ({ generation: 7 })],
-    ['off', () => ({ suspend: true })],
-    ['scales', ({ components }) => ({ components: { ...components, api: { ...components.api, scale } } })],
+    ['the generation', () => ({ generation: 7 })],
+    ['the suspension', () => ({ suspend: true })],
+    [
+      'the scales',
+      ({ components }) => ({ components: { ...components, api: { ...components.api, scale } } }),
+    ],
     ['the URL', () => ({ routing: { url: 'https://other.example.com' } })],
     [
       "the database's size",
       ({ database }) => ({ database: { ...database, storage: '99Gi', maxConnections: 999 } }),
     ],
     ["the cache's size", ({ cache }) => ({ cache: { ...cache, maxMemoryMb: 999 } })],
-  ])('does not follow %s: nothing restarts for it', (_, change) => {
+  ])('does not depend on %s, so that a change restarts nothing', (_, change) => {
     expect(hashOf(change)).toBe(templateInputsHash(resource));
   });
 
@@ -81,7 +84,7 @@ describe('templateInputsHash', () => {
     ['an external database', ({ database }) => ({ database: { ...database, external: true } })],
     ['labels', ({ podTemplate }) => ({ podTemplate: { ...podTemplate, labels: { other: 'x' } } })],
     ['tracing', () => ({ tracing: { project: 'other' } })],
-  ])('follows %s', (_, change) => {
+  ])('depends on %s', (_, change) => {
     expect(hashOf(change)).not.toBe(templateInputsHash(resource));
   });
 });

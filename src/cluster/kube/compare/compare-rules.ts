@@ -155,9 +155,3 @@ export const SERVER_METADATA: ReadonlySet<string> = new Set([
   'managedFields',
   'selfLink',
 ]);
-
-/**
- * The program that a container runs. If Berth sets no program, the image determines it, so a value that another writer
- * adds changes the program.
- */
-export const PROGRAM_FIELDS = ['command', 'args', 'workingDir'] as const;

@@ -8,7 +8,6 @@ import {
   mergeKeyText,
   ORDERED_LISTS,
   PLAIN_MAPS,
-  PROGRAM_FIELDS,
   SERVER_METADATA,
   SET_LISTS,
   SHOWN_FIELDS,
@@ -24,9 +23,7 @@ import { entryOf, inside, isFields, isMetadata, type Place, pathOf, wholeObject 
  *   label, an environment variable, a sidecar) are not a difference: server-side apply would keep them, so Berth would
  *   write forever.
  * - Entries added to a list that is replaced as a whole (args, rules …), and keys added to a selector, are drift, and
- *   an apply removes them. Command, args and workingDir are also drift when another writer adds them to a container
- *   without them, because another program would run. An apply does not remove added fields, because Berth does not own
- *   them (cluster/operator/act/execute.ts).
+ *   an apply removes them.
  */
 export interface Difference {
   /** e.g. `spec.template.spec.containers[name=app].image`. */
@@ -93,9 +90,6 @@ export function subsetDiff(desired: object, live: object): Difference[] {
   return found;
 }
 
-const isContainer = ({ isEntry, field }: Place) =>
-  isEntry && (field === 'containers' || field === 'initContainers');
-
 function encoded(stringData: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
@@ -107,15 +101,6 @@ function diffFields(desired: Fields, live: Fields, place: Place, found: Differen
     const wanted = desired[field];
     if (wanted === live[field] || (SERVER_METADATA.has(field) && isMetadata(place))) continue;
     diffValue(wanted, live[field], inside(place, field), found);
-  }
-  if (isContainer(place)) {
-    for (const field of PROGRAM_FIELDS) {
-      const present = live[field];
-      if (desired[field] !== undefined || present === undefined || present === null) continue;
-      found.push(
-        differenceOf(pathOf(inside(place, field)), 'is not in the desired state', undefined, present),
-      );
-    }
   }
   if (!place.atomic) return;
   for (const [field, present] of Object.entries(live)) {

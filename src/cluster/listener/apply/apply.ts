@@ -1,5 +1,5 @@
 import type { ApplyWork } from '../../../contract/protocol/work-protocol.ts';
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { ANNOTATIONS, FIELD_MANAGERS } from '../../../contract/resource/names.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { DeletionHold } from '../../../domain/deployment/deletion-hold.ts';

@@ -5,7 +5,7 @@ import {
   shown,
   upgradeDefinition,
 } from '../../../contract/crd/served-definition.ts';
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import type { HostingMode } from '../../../domain/deployment/source.ts';
 import { kubernetesAtLeast } from '../../../workloads/cluster-support.ts';
 import type { KubeClient } from '../../kube/client/client.ts';

@@ -1,8 +1,7 @@
 import type { InventoryItem, ObservedReport } from '../../../contract/protocol/report-protocol.ts';
-import {
-  MANAGED_DEPLOYMENT,
-  type ManagedDeploymentStatus,
-} from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
+import { currentStatus } from '../../../contract/resource/earlier-status.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
 import type { ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import { contentHash } from '../../../domain/core/hash.ts';
@@ -56,8 +55,10 @@ function isInPlace({ failedRevision, activeRevision }: ManagedDeploymentStatus):
   return failedRevision?.id !== undefined && failedRevision.id === activeRevision?.id;
 }
 
-function failureOf({ reason, message, culprit }: ReportedFailure) {
-  return { reason, message, ...(culprit === undefined ? {} : { culprit }) };
+/** The source has two names, because hubs of the previous version know only `culprit`. */
+function failureOf({ reason, message, failureSource }: ReportedFailure) {
+  const source = failureSource === undefined ? {} : { failure_source: failureSource, culprit: failureSource };
+  return { reason, message, ...source };
 }
 
 /** Problems of running pods. The field is sent only when it has a value, because an older hub does not know it. */
@@ -124,7 +125,8 @@ function leavingConditions({ metadata, status }: Resource): Condition[] {
 
 /** The report of a resource's status; null when there is nothing to report: no record in the hub, or no status yet. */
 export function observedReport(resource: Resource): ObservedReport | null {
-  const { status, metadata } = resource;
+  const { metadata } = resource;
+  const status = resource.status && currentStatus(resource.status);
   const deploymentId = deploymentIdOf(resource);
   if (deploymentId === null || status?.observedSpecGeneration === undefined) return null;
   const leaves = metadata.deletionTimestamp !== undefined;

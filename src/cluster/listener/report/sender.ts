@@ -156,7 +156,7 @@ class Sender {
    */
   async #postInLegacyFormat(report: Report, refusal: unknown): Promise<void> {
     const before = asBefore(report);
-    const isLater = Object.keys(before).length < Object.keys(report).length;
+    const isLater = JSON.stringify(before) !== JSON.stringify(report);
     if (!isRefused(refusal) || !isLater || performance.now() < this.#legacyFormatUntil) throw refusal;
     await this.#post([before]);
     this.#legacyFormatUntil = performance.now() + LEGACY_FORMAT_MS;

@@ -1,7 +1,7 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { VOLUME_IN_USE } from '../../../domain/conditions/remedy-causes.ts';
-import { COMPONENTS, type Component } from '../../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedPod } from '../observed.ts';
 import { hasEnded, isOfTemplate, isReadyPod, podsOfTemplate, troublesOf } from '../pods/pod-trouble.ts';

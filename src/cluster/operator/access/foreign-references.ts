@@ -1,6 +1,7 @@
 import type { V1PodSpec } from '@kubernetes/client-node';
 import { LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
-import { generatedFor, references } from '../../../domain/policy/policy-references.ts';
+import { generatedFor } from '../../../domain/policy/generated-names.ts';
+import { references } from '../../../domain/policy/policy-references.ts';
 import type { ResourceSpec } from '../../../domain/resource-spec/resource-spec.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';

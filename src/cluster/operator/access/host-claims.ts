@@ -1,4 +1,4 @@
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { canonicalHost } from '../../../domain/net/url-host.ts';
 import { matchesAnyCase } from '../../../domain/policy/policy.ts';
 import { wantedHost } from '../../../workloads/objects/app-url.ts';

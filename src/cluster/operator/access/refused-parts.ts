@@ -3,9 +3,10 @@ import type { Policy } from '../../../domain/policy/policy.ts';
 import { wantedHost } from '../../../workloads/objects/app-url.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import type { Observed } from '../observed.ts';
+import { isKept } from './allowed-before.ts';
 import { isPlatformHost, isRefusedByPolicy, type PlatformHosts } from './host-claims.ts';
 import { refusedServices, serviceOf } from './service-spec-policy.ts';
-import { forbiddenParts, isKept } from './spec-policy.ts';
+import { forbiddenParts } from './spec-policy.ts';
 
 /** Configuration of the operator's checks. */
 export interface Rules {

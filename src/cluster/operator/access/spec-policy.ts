@@ -2,18 +2,14 @@ import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-d
 import { pullSecretName } from '../../../contract/resource/names.ts';
 import { imageSchema, isRepository } from '../../../domain/kubernetes/image.ts';
 import { isZeroQuantity, ZERO_LIMIT, zeroLimits } from '../../../domain/kubernetes/limits.ts';
+import { isSecretOfAnother } from '../../../domain/policy/generated-names.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
-import { isSecretOfAnother, type Reference, references } from '../../../domain/policy/policy-references.ts';
+import { type Reference, references } from '../../../domain/policy/policy-references.ts';
 import { podPolicyViolations } from '../../../domain/policy/policy-rules.ts';
-import {
-  COMPONENTS,
-  type ResourceSpec,
-  resourceSpecSchema,
-} from '../../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
+import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
-import { asOfRevision } from '../../../workloads/as-of-revision.ts';
-import { askedPodsHash, isTemplateInputsHash } from '../../../workloads/template-inputs.ts';
-import type { Forbidden, ObservedResource, ObservedTemplates } from '../observed.ts';
+import type { Forbidden, ObservedResource } from '../observed.ts';
 
 /**
  * Checks the pods of every custom resource against the rules that the API applies to a resource_spec.
@@ -63,34 +59,6 @@ export function checked(resource: ObservedResource, policy: Policy, before: Chec
 /** All rejected fields of the pods, in the order of the rules; empty: none. */
 export function forbiddenParts(resource: ObservedResource, policy: Policy): readonly Forbidden[] {
   return [...images(resource), ...ownLimits(resource), ...environment(resource), ...pods(resource, policy)];
-}
-
-/**
- * Whether pods with this pod template were allowed before. A pod template that was allowed remains allowed with another
- * image or other secrets. Stored templates prove that the pods were allowed, because stored templates contain nothing
- * that was rejected. A status proves nothing, because another user could write it.
- */
-export function isKept(resource: ObservedResource, storedTemplates: readonly ObservedTemplates[]): boolean {
-  const asked = askedPodsHash(resource);
-  return storedTemplates.some((stored) =>
-    stored.askedPods === undefined ? isOfSameSpec(resource, stored) : stored.askedPods === asked,
-  );
-}
-
-/**
- * For templates of an earlier version without a hash of the pod template. All fields except image and secrets must be
- * equal.
- */
-function isOfSameSpec(resource: ObservedResource, stored: ObservedTemplates): boolean {
-  const { revisionId: id, revisionNumber: number } = stored;
-  const identity = resource.spec.revision.id === undefined ? { number } : { id, number };
-  try {
-    const view = asOfRevision(resource, identity, stored.templates(), stored.image()?.given);
-    return isTemplateInputsHash(view, stored.inputsHash);
-  } catch {
-    // Another writer created these templates, so they do not prove that the pods were allowed.
-    return false;
-  }
 }
 
 const notOfPodTemplate = (resourcePath: string, message: string): Forbidden => ({

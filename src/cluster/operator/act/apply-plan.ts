@@ -1,15 +1,16 @@
 import { secretsCheck, secretsCheckDue, secretsCheckId } from '../access/secrets-check.ts';
 import type { Action } from '../action.ts';
 import type { Decision } from '../decide/decide.ts';
+import type { Decided } from '../decide/decide-on-live-state.ts';
 import { type Remembered, versionOf } from '../memory.ts';
-import type { ParentRead } from '../observe/parent.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
-import { reconcileTime } from '../reconcile-time.ts';
+import type { ReconcileContext } from '../reconcile-context.ts';
+import { type ReconcileTime, reconcileTime } from '../reconcile-time.ts';
 import type { ReconcilerOptions } from '../reconciler-options.ts';
 import { conditionOf, isPaused } from '../status/conditions.ts';
+import { announceRollout, isUnannounced } from '../status/report.ts';
 import { type Acted, act } from './act.ts';
-import { isProbeAlone, learnResponses } from './learn-responses.ts';
-import type { OrphanGuard } from './orphan-guard.ts';
+import { forgetResponses, isProbeAlone, learnResponses } from './learn-responses.ts';
 
 const NOTHING: Acted = {
   done: [],
@@ -23,55 +24,50 @@ const NOTHING: Acted = {
   leaving: false,
 };
 
-export interface ApplyPlanInput {
+/** What a reconcile changed, and the state that was observed after it. */
+export interface Applied {
+  readonly acted: Acted;
   readonly observed: Observed;
-  readonly decision: Decision;
-  readonly remembered: Remembered;
-  readonly orphanGuard: OrphanGuard;
-  readonly announce: (() => Promise<boolean>) | undefined;
-  readonly parentRead: ParentRead | undefined;
 }
 
 /**
- * Executes the plan, unless the resource is paused, and logs the actions.
- * @param announce names the rollout in the status before a workload changes; undefined: no rollout begins
+ * Executes the plan, unless the resource is paused, and logs what was done. A rollout that begins is named in the status
+ * before a workload changes.
  */
 export async function applyPlan(
-  { observed, decision, remembered, orphanGuard, announce, parentRead }: ApplyPlanInput,
-  options: ReconcilerOptions,
-  signal: AbortSignal,
+  decided: Decided,
+  { ticks }: ReconcileTime,
+  context: ReconcileContext,
+): Promise<Applied> {
+  const { remembered } = context;
+  let { observed } = decided;
+  const announce = async () => {
+    const announced = await announceRollout({ ...decided, observed }, context);
+    if (announced === null) return false;
+    observed = announced;
+    return true;
+  };
+  const acted = await execute(decided, isUnannounced(decided) ? announce : undefined, context);
+  if (acted.outdated) return { acted, observed };
+  forgetResponses(remembered.responses, decided.decision.comparisons, acted.responses);
+  return { acted, observed: { ...observed, responses: remembered.responses.known(ticks) } };
+}
+
+/** @param announce names the rollout in the status; undefined: no rollout begins */
+async function execute(
+  { observed, decision, parentRead }: Decided,
+  announce: (() => Promise<boolean>) | undefined,
+  { options, remembered, orphanGuard, signal }: ReconcileContext,
 ): Promise<Acted> {
   const { resource } = observed;
   if (isPaused(resource)) return NOTHING;
   const time = reconcileTime(options.clock);
-  const checkAt = secretsCheckDue(observed, remembered, time);
-  const isDue = checkAt !== undefined && checkAt <= time.date;
-  if (isDue) remembered.secretsCheckedAt = time.ticks;
-  const decided = [...decision.plan.actions, ...decision.housekeeping];
-  const isAsked = isDue || remembered.refusals.has(secretsCheckId(resource));
-  if (isAsked) remembered.credentials.forget();
-  const actions =
-    isAsked && !decided.some(({ kind }) => kind === 'secrets')
-      ? [secretsCheck(observed, decision.target, 'a Secret may be missing'), ...decided]
-      : decided;
+  const actions = actionsOf(observed, decision, remembered, time);
   if (actions.length === 0) return NOTHING;
   const { client, view, mayAct } = options;
   const { refusals, confirmed, credentials } = remembered;
-  const input = {
-    client,
-    view,
-    resource,
-    refusals,
-    credentials,
-    orphanGuard,
-    ticks: time.ticks,
-    signal,
-    mayAct,
-    confirmed,
-    announce,
-    parentRead,
-  };
-  const acted = await act(actions, input);
+  const input = { client, view, resource, refusals, credentials, orphanGuard, signal, mayAct, confirmed };
+  const acted = await act(actions, { ...input, ticks: time.ticks, announce, parentRead });
   learnResponses(remembered.responses, acted.responses, decision.comparisons, time.ticks);
   remembered.confirmed ||= acted.confirmed;
   remembered.written = acted.written.map(versionOf);
@@ -79,6 +75,24 @@ export async function applyPlan(
   for (const [action, written] of acted.responses)
     if (!isProbeAlone(action, written)) recordAction(action, resource, options);
   return acted;
+}
+
+/** The planned actions, and a check of the Secrets when it is due. */
+function actionsOf(
+  observed: Observed,
+  { plan, housekeeping, target }: Decision,
+  remembered: Remembered,
+  time: ReconcileTime,
+): Action[] {
+  const checkAt = secretsCheckDue(observed, remembered, time);
+  const isDue = checkAt !== undefined && checkAt <= time.date;
+  if (isDue) remembered.secretsCheckedAt = time.ticks;
+  const planned = [...plan.actions, ...housekeeping];
+  const isAsked = isDue || remembered.refusals.has(secretsCheckId(observed.resource));
+  if (isAsked) remembered.credentials.forget();
+  return isAsked && !planned.some(({ kind }) => kind === 'secrets')
+    ? [secretsCheck(observed, target, 'a Secret may be missing'), ...planned]
+    : planned;
 }
 
 function recordAction(

@@ -1,4 +1,4 @@
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
 import { identityValue } from '../../../workloads/labels.ts';
 import { parseStoredTemplates } from '../../../workloads/stored-templates.ts';

@@ -2,14 +2,16 @@ import { isReservedEnvName, isReservedMetadataKey } from '../../../domain/deploy
 import type { KubeObject } from '../../kube/client/object.ts';
 import { type Addition, additionsTo, type PathStep } from '../../kube/compare/additions.ts';
 import { type Difference, differenceOf } from '../../kube/compare/compare.ts';
-import { PROGRAM_FIELDS } from '../../kube/compare/compare-rules.ts';
+import { includesField } from '../../kube/compare/managed-fields.ts';
+import { foreignFields } from '../observe/cached-fields.ts';
+import type { ChildObject } from '../observed.ts';
 import { ADDITION_RULES } from './added-rules.ts';
 import { isSafeChange } from './safe-fields.ts';
 
 /**
- * Fields that a mutating policy or a user adds to the objects that Berth applies. Some of these fields are safe, and
- * are kept. The others change the program that runs or its rights. Fields of the second kind count as differences and
- * are removed.
+ * Fields that the cluster adds to the objects that Berth applies, by a mutating policy or webhook. Some do not affect
+ * what runs, and are kept. The others change what runs or its rights: they count as differences and are removed.
+ * Fields that another field manager owns are not among them.
  */
 export interface Additions {
   /** Kept fields. The operator reports these fields if the cluster added them to a write. */
@@ -96,13 +98,13 @@ function isPlainContainer(value: unknown): boolean {
 export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   {
     field: 'labels, annotations',
-    when: 'of the object or of its pods, except labels with the prefix `berth.dev/` and annotations that set rights',
+    when: 'on the object or its pods, except labels with the prefix `berth.dev/` and annotations that set rights',
     pattern: /(?:^|\.)metadata\.(?:labels|annotations)\.\*$/,
     holds: (_, { pattern, steps }) => isPlainKey(String(steps?.at(-1)), pattern.endsWith('labels.*')),
   },
   {
     field: 'tolerations, nodeSelector, affinity, topologySpreadConstraints, schedulerName',
-    when: 'any: they affect where pods run, not what they run',
+    when: 'any value: the fields control where pods run, not what runs in them',
     pattern: inPod(
       String.raw`(?:tolerations|nodeSelector\.\*|affinity|topologySpreadConstraints\[\]|schedulerName)`,
     ),
@@ -110,13 +112,13 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'priorityClassName, priority, preemptionPolicy, runtimeClassName, overhead',
-    when: 'any: the platform decides the priority of pods and the runtime that isolates them',
+    when: 'any value: the platform decides about the priority of pods, and about the runtime that isolates them',
     pattern: inPod('(?:priorityClassName|priority|preemptionPolicy|runtimeClassName|overhead)'),
     holds: any,
   },
   {
     field: 'imagePullSecrets, dnsConfig.options, dnsConfig.searches',
-    when: 'any',
+    when: 'any value',
     pattern: inPod(String.raw`(?:imagePullSecrets\[\]|dnsConfig\.(?:options|searches))`),
     holds: any,
   },
@@ -128,15 +130,13 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'resources.limits, resources.requests',
-    when: 'of a pod or container without limits or requests for this resource',
+    when: 'for a resource without a limit or request',
     pattern: new RegExp(String.raw`^${POD}(?:containers\[\]\.)?resources\.(?:limits|requests)\.\*$`),
     holds: any,
   },
   {
     field: 'env',
-    when:
-      'a variable with a value, a `fieldRef` or a `resourceFieldRef`, except the names that Berth reserves and ' +
-      '`LD_…`',
+    when: 'a variable with a value, a `fieldRef` or a `resourceFieldRef`, except names that Berth reserves and names that begin with `LD_`',
     pattern: inContainer(String.raw`env\[\]`),
     holds: isPlainVariable,
   },
@@ -148,25 +148,25 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'volumes.emptyDir.medium, volumes.emptyDir.sizeLimit',
-    when: 'any',
+    when: 'any value',
     pattern: inPod(String.raw`volumes\[\]\.emptyDir\.(?:medium|sizeLimit)`),
     holds: any,
   },
   {
     field: 'volumeMounts',
-    when: 'without `mountPropagation`; `readOnly: true` of an existing mount',
+    when: 'a mount without `mountPropagation`, or `readOnly: true` on an existing mount',
     pattern: inContainer(String.raw`volumeMounts\[\](?:\.readOnly)?`),
     holds: (value) => (fieldsOf(value)['mountPropagation'] ?? 'None') === 'None',
   },
   {
     field: 'containers, initContainers',
-    when: 'without more rights: not privileged, no added capabilities, not as root by number, no host port, no device, no `envFrom`',
+    when: 'containers without more rights: not privileged, no added capabilities, no `runAsUser: 0`, no host port, no device, no `envFrom`',
     pattern: inPod(String.raw`containers\[\]`),
     holds: isPlainContainer,
   },
   {
     field: 'lifecycle.preStop',
-    when: 'of a container without a preStop hook',
+    when: 'on a container without `preStop`',
     pattern: inContainer(String.raw`lifecycle\.preStop`),
     holds: any,
   },
@@ -187,14 +187,14 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'trafficDistribution, ipFamilyPolicy, sessionAffinity, ports.appProtocol',
-    when: 'any, of a Service',
+    when: 'any value, on a Service',
     pattern:
       /^spec\.(?:trafficDistribution|ipFamilyPolicy|sessionAffinity(?:Config(?:\..+)?)?|ports\[\]\.appProtocol)$/,
     holds: any,
   },
   {
     field: 'behavior.scaleUp.tolerance, behavior.scaleDown.tolerance',
-    when: 'any, of an autoscaler',
+    when: 'any value, on an autoscaler',
     pattern: /^spec\.behavior\.scale(?:Up|Down)\.tolerance$/,
     holds: any,
   },
@@ -213,34 +213,39 @@ function isKept(object: KubeObject, addition: Addition): boolean {
   return isSafeChange(object, { path, wanted: FILLED_IN[pattern], present: value });
 }
 
-/** `subsetDiff` already reports these fields. */
-const isProgram = ({ pattern }: Addition) =>
-  PROGRAM_FIELDS.some((field) => pattern === `spec.template.spec.containers[].${field}`);
-
 const NONE: Additions = { kept: [], refused: [], removals: [] };
 
 const asDifference = ({ path, value }: Addition) => differenceOf(path, 'is added', undefined, value);
 
-/** Fields of the live object that Berth does not apply. */
-export function additionsOf(object: KubeObject, live: KubeObject): Additions {
+/**
+ * The additions to a live object, except those that another field manager owns. Admission adds fields without an
+ * owner, so an owner is a user or a controller that wrote the field by itself.
+ */
+function ofCluster(object: KubeObject, live: ChildObject): Addition[] {
   const rules = ADDITION_RULES[object.kind];
-  if (rules === undefined) return NONE;
-  const all = additionsTo(object, live, rules);
+  const all = rules === undefined ? [] : additionsTo(object, live, rules);
+  if (all.length === 0) return all;
+  const foreign = live.foreignFields ?? foreignFields(live.metadata.managedFields ?? []);
+  return all.filter(({ steps }) => steps === null || !includesField(foreign, steps));
+}
+
+/** Fields of the live object that Berth does not apply, and that no other field manager owns. */
+export function additionsOf(object: KubeObject, live: ChildObject): Additions {
+  const all = ofCluster(object, live);
   if (all.length === 0) return NONE;
   const kept = all.filter((addition) => isKept(object, addition));
   const others = all.filter((addition) => !kept.includes(addition));
   return {
     kept: kept.map(asDifference),
-    refused: others.filter((addition) => !isProgram(addition)).map(asDifference),
+    refused: others.map(asDifference),
     removals: removalsOf(others),
   };
 }
 
 /** Paths of the kept additions with these names. */
-export function removalsAt(object: KubeObject, live: KubeObject, paths: readonly string[]): Removal[] {
-  const rules = ADDITION_RULES[object.kind];
-  if (rules === undefined || paths.length === 0) return [];
-  return removalsOf(additionsTo(object, live, rules).filter(({ path }) => paths.includes(path)));
+export function removalsAt(object: KubeObject, live: ChildObject, paths: readonly string[]): Removal[] {
+  if (paths.length === 0) return [];
+  return removalsOf(ofCluster(object, live).filter(({ path }) => paths.includes(path)));
 }
 
 /** Whether a field needs an explicit removal. An apply itself replaces a list that it owns as a whole. */

@@ -1,5 +1,5 @@
+import { DEFAULT_CONTAINER_ANNOTATION } from '../../../domain/deployment/reserved.ts';
 import { parseImageReference } from '../../../domain/kubernetes/image.ts';
-import { DEFAULT_CONTAINER_ANNOTATION } from '../../../workloads/objects/pod-template.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 
 /** A field with its applied value and its live value. */
@@ -37,9 +37,7 @@ const isMore = (present: unknown, wanted: unknown) =>
 export const SAFE_FIELDS: readonly SafeField[] = [
   {
     field: 'imagePullPolicy',
-    when:
-      '`Always`; `Never` instead of `IfNotPresent`; any value if Berth did not set `Always` and the image is ' +
-      'pinned to a digest',
+    when: 'the new value is `Always`, or `Never` replaces `IfNotPresent`. If the image is pinned to a digest, any value may replace a value other than `Always`',
     path: inContainer('imagePullPolicy'),
     // With a weaker policy, a node may run an old image of the tag. Between tenants, Always also ensures a check of the
     // right to pull.
@@ -82,19 +80,19 @@ export const SAFE_FIELDS: readonly SafeField[] = [
   },
   {
     field: 'topologySpreadConstraints',
-    when: 'any: it affects where pods run, not what they run',
+    when: 'any change: the field controls where pods run, not what runs in them',
     path: /^spec\.template\.spec\.topologySpreadConstraints/,
     holds: () => true,
   },
   {
     field: 'terminationGracePeriodSeconds',
-    when: 'larger',
+    when: 'the value is larger',
     path: /^spec\.template\.spec\.terminationGracePeriodSeconds$/,
     holds: ({ wanted, present }) => isMore(present, wanted),
   },
   {
     field: DEFAULT_CONTAINER_ANNOTATION,
-    when: 'any: only kubectl reads this annotation',
+    when: 'any change: only kubectl reads this annotation',
     path: new RegExp(
       String.raw`^spec\.template\.metadata\.annotations\[${DEFAULT_CONTAINER_ANNOTATION.replaceAll('.', '\\.')}\]$`,
     ),
@@ -102,13 +100,13 @@ export const SAFE_FIELDS: readonly SafeField[] = [
   },
   {
     field: 'minReadySeconds',
-    when: 'larger, of a Deployment',
+    when: 'the value of a Deployment is larger',
     path: /^spec\.minReadySeconds$/,
     holds: ({ wanted, present }) => isMore(present, wanted),
   },
   {
     field: 'progressDeadlineSeconds, revisionHistoryLimit',
-    when: 'any, of a Deployment: Berth uses its own deadline and stored templates',
+    when: 'any change of a Deployment: Berth uses its own deadline and its own stored templates',
     path: /^spec\.(?:progressDeadlineSeconds|revisionHistoryLimit)$/,
     holds: () => true,
   },

@@ -8,7 +8,7 @@ import { isRouteKind } from '../kinds.ts';
 import { componentsGone, holdsLeavingVolume, someComponentRuns } from '../observe/data-services.ts';
 import { type ChildObject, childId, type Observed } from '../observed.ts';
 import { workloadState } from '../pods/workload-state.ts';
-import type { Target } from '../rollout/target.ts';
+import { awaitedBy, isUntouched, type Target } from '../rollout/target.ts';
 import { additionsIn, type Comparison, PAUSED_PATH } from './comparison.ts';
 import { planReplicas } from './plan-replicas.ts';
 import { volumeChange } from './plan-volume.ts';
@@ -39,9 +39,9 @@ export function plan(input: PlanInput): Plan {
     } else if (comparison.state === 'leaving') {
       waiting.push(`${comparison.id} is being deleted and will be created again`);
     } else if (holdsLeavingVolume(observed, comparison.object)) {
-      waiting.push(`${comparison.id} is not changed while its volume claim is being deleted`);
-    } else if (target.untouched && isComponent(comparison)) {
-      // The stored templates are missing, so the component is not changed.
+      waiting.push(`${comparison.id} is left as it is while its volume claim is being deleted`);
+    } else if (isUntouched(target) && isComponent(comparison)) {
+      // Its stored templates are missing, so it is left as it is.
     } else if (input.finishing.has(comparison.id)) {
       waiting.push(`${comparison.id} finishes its rollout before it is rolled back`);
     } else {
@@ -50,7 +50,7 @@ export function plan(input: PlanInput): Plan {
       waiting.push(...planned.waiting, ...heldByCluster(comparison));
     }
   }
-  const store = open ? storeTemplates(target.store ?? target.awaits?.store ?? null) : [];
+  const store = open ? storeTemplates(target.store ?? awaitedBy(target)?.store ?? null) : [];
   return { actions: [...store, ...actions, ...removals(input)], waiting };
 }
 

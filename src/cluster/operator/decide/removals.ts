@@ -3,6 +3,7 @@ import { childKindOf, isRouteKind, ROUTE_KINDS } from '../kinds.ts';
 import { holdsLeavingVolume } from '../observe/data-services.ts';
 import { isOfEarlierResource } from '../observe/ownership.ts';
 import { type ChildObject, idOf } from '../observed.ts';
+import { isUntouched } from '../rollout/target.ts';
 import type { PlanInput } from './plan.ts';
 
 /** Removes objects that are no longer desired. */
@@ -28,7 +29,7 @@ export function removals({ observed, target, comparisons, complete, keptRoutes }
     .filter((child) => child.metadata.deletionTimestamp === undefined)
     .filter((child) => !isOfEarlierResource(child, observed.resource))
     .filter((child) => complete || PROMPT_KINDS.has(child.kind))
-    .filter((child) => !target.untouched || (target.templates !== null && isRouteKind(child.kind)))
+    .filter((child) => !isUntouched(target) || (target.templates !== null && isRouteKind(child.kind)))
     .filter((child) => !keptRoutes.has(idOf(child)))
     .filter((child) => !holdsLeavingVolume(observed, child))
     .map((child) =>

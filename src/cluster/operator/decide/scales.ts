@@ -1,12 +1,12 @@
 import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-deployment.ts';
-import { COMPONENTS, type Component } from '../../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import type { PodTemplates } from '../../../workloads/desired-object.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { ownServicesOf, poolSizeOf } from '../../../workloads/objects/app-env.ts';
 import type { ActiveRevision, Observed, ObservedResource } from '../observed.ts';
 import { hasEnded, isOfTemplate, podsOf, startedOnce } from '../pods/pod-trouble.ts';
 import { stateOf } from '../pods/workload-state.ts';
-import { componentsOf, type Target } from '../rollout/target.ts';
+import { componentsOf, type InspectionTarget, servedBy, type Target } from '../rollout/target.ts';
 
 /** The number of pods of the target's components, where it differs from the spec. */
 
@@ -28,12 +28,13 @@ const NO_POD = { min: 0, max: 0 };
 export function scaledFor(observed: Observed, target: Target, isHeld: boolean): ObservedResource {
   const { resource } = observed;
   const { components } = resource.spec;
+  const served = servedBy(target);
   const scaled = componentsOf(target).flatMap((component): [Component, ComponentSpec][] => {
     const spec = components[component];
     if (target.kind === 'inspection' && resource.status?.activeRevision === undefined) {
       return [[component, { ...spec, scale: forInspection(target, component, spec) }]];
     }
-    if (target.served === null) {
+    if (served === null) {
       // A newer revision, which lacks the component, waits for this rollout.
       const isLeft = target.heldUntil !== null && spec === undefined;
       if (isLeft) return [[component, { scale: running(observed, component) }]];
@@ -41,7 +42,7 @@ export function scaledFor(observed: Observed, target: Target, isHeld: boolean): 
       return [[component, { ...spec, scale: noMoreThan(before(observed, component), spec.scale) }]];
     }
     if (spec !== undefined && fitsConnections(resource, target.templates ?? {})) return [];
-    const scale = target.served.scales?.[component] ?? spec?.scale ?? running(observed, component);
+    const scale = served.scales?.[component] ?? spec?.scale ?? running(observed, component);
     return [[component, { ...spec, scale }]];
   });
   if (scaled.length === 0) return resource;
@@ -86,13 +87,17 @@ const noMoreThan = (most: Scale, scale: Scale): Scale => ({
   max: Math.min(most.max, scale.max),
 });
 
-/** One pod for inspection; no pod if the component is switched off, or if its ended pods can be inspected. */
-function forInspection({ failed, templates }: Target, component: Component, spec?: ComponentSpec): Scale {
+/** One pod for inspection; none if the component is switched off, or if its ended pods can be inspected. */
+function forInspection(
+  { failure, templates }: InspectionTarget,
+  component: Component,
+  spec?: ComponentSpec,
+): Scale {
   if (spec?.scale.max === 0) return spec.scale;
-  const { culprit } = failed ?? {};
+  const { failureSource } = failure.failed;
   const template = templates?.[component];
-  if (culprit?.component !== component || template === undefined) return ONE_POD;
-  return startedOnce(template).has(culprit.container ?? '') ? NO_POD : ONE_POD;
+  if (failureSource?.component !== component || template === undefined) return ONE_POD;
+  return startedOnce(template).has(failureSource.container ?? '') ? NO_POD : ONE_POD;
 }
 
 function running(observed: Observed, component: Component, least = 1): { min: number; max: number } {

@@ -1,5 +1,5 @@
 import type { Observed } from '../observed.ts';
-import { type FailedRevision, revisionOf, TARGET_DEFAULTS, type Target } from '../rollout/target.ts';
+import { type FailedRevision, revisionOf, type Target } from '../rollout/target.ts';
 import { running, type Templates } from '../rollout/template-selection.ts';
 
 /**
@@ -15,33 +15,32 @@ export function targetDuringLookup(observed: Observed, wanted: Templates): Targe
   if (wanted.store === null || image?.kind !== 'pending') return null;
   const { activeRevision, rollout, failedRevision, failedChange = null } = observed.resource.status ?? {};
   const storedAs = (name: string | undefined) => observed.storedTemplates.find((one) => one.name === name);
-  const held = { ...TARGET_DEFAULTS, heldUntil: image.until };
+  const heldUntil = image.until;
+  const active = { kind: 'active', heldUntil, failure: null, awaits: null, instead: null } as const;
   const rolling = storedAs(rollout?.templates);
   if (rollout !== undefined && rolling !== undefined) {
-    const isActive = rolling.name === activeRevision?.templates;
-    const served = isActive ? { served: activeRevision } : {};
-    const kind = isActive ? 'active' : 'rollout';
-    return { ...held, ...running(rolling), kind, revision: revisionOf(rollout), ...served };
+    const runs = { ...running(rolling), revision: revisionOf(rollout) };
+    return activeRevision !== undefined && rolling.name === activeRevision.templates
+      ? { ...active, ...runs, served: activeRevision, untouched: false }
+      : { ...runs, kind: 'rollout', heldUntil, instead: null };
   }
-  const active = storedAs(activeRevision?.templates);
   if (activeRevision !== undefined) {
-    const serving = {
-      ...held,
-      ...running(active),
-      revision: revisionOf(activeRevision),
-      served: activeRevision,
-    };
-    if (active === undefined) return { ...serving, kind: 'active', untouched: true };
-    if (failedRevision === undefined) return { ...serving, kind: 'active' };
-    return { ...serving, kind: 'restored', failed: failedRevision, failedChange };
+    const stored = storedAs(activeRevision.templates);
+    const runs = { ...running(stored), revision: revisionOf(activeRevision), served: activeRevision };
+    if (stored === undefined || failedRevision === undefined)
+      return { ...active, ...runs, untouched: stored === undefined };
+    const failure = { failed: failedRevision, failedChange };
+    return { ...runs, kind: 'restored', heldUntil, failure, held: false };
   }
   const tried = storedAs(failedRevision?.templates);
   if (failedRevision !== undefined && tried !== undefined) {
-    const revision = revisionOf(failedRevision);
-    return { ...held, ...running(tried), kind: 'inspection', revision, failed: failedRevision };
+    const failure = { failed: failedRevision, failedChange: null };
+    const runs = { ...running(tried), revision: revisionOf(failedRevision) };
+    return { ...runs, kind: 'inspection', heldUntil, failure, untouched: false };
   }
   // The coming rollout takes over workloads that run without a recorded revision.
-  return { ...held, ...running(undefined), kind: 'no-revision', revision: null, untouched: true };
+  const runs = { ...running(undefined), revision: null };
+  return { ...runs, kind: 'no-revision', heldUntil, failure: null, untouched: true };
 }
 
 /** The failure of an image that does not exist, before a rollout starts; null: no such failure. */

@@ -1,4 +1,4 @@
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { labelValue } from '../../../workloads/labels.ts';
 import { wantedHost } from '../../../workloads/objects/app-url.ts';

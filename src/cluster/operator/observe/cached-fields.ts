@@ -1,4 +1,8 @@
+import { currentStatus } from '../../../contract/resource/earlier-status.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
+import { FIELD_MANAGERS } from '../../../contract/resource/names.ts';
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
+import { fieldsOfManagers, isWhole, type ManagedFields } from '../../kube/compare/managed-fields.ts';
 import { outputTail } from '../access/masking.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 
@@ -8,13 +12,29 @@ import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
  */
 
 /**
- * Drops managedFields, but keeps the field managers of `spec.replicas`. The planner needs these managers before it
- * omits `spec.replicas`.
+ * Drops managedFields, but keeps the field managers of `spec.replicas`, and the fields of other managers. The planner
+ * needs the former before it leaves that field out, and leaves the latter as they are.
  */
 export function transformChild(object: UntypedObject): ChildObject {
-  const owners = replicasOwners(object.metadata.managedFields ?? []);
+  const entries = object.metadata.managedFields ?? [];
+  const owners = replicasOwners(entries);
+  const foreign = foreignFields(entries);
   delete object.metadata.managedFields;
-  return owners.length === 0 ? object : Object.assign(object, { replicasOwners: owners });
+  return Object.assign(object, {
+    ...(owners.length === 0 ? {} : { replicasOwners: owners }),
+    ...(isWhole(foreign) ? {} : { foreignFields: foreign }),
+  });
+}
+
+/** Berth, and the controllers of Kubernetes, which write only the status and fields that Berth leaves to them. */
+const OWN_MANAGERS: ReadonlySet<string> = new Set([
+  ...Object.values(FIELD_MANAGERS),
+  'kube-controller-manager',
+]);
+
+/** The fields that other field managers than Berth's set, without those of the status. */
+export function foreignFields(entries: readonly ManagedFieldsEntry[]): ManagedFields {
+  return fieldsOfManagers(entries, (manager) => !OWN_MANAGERS.has(manager));
 }
 
 function replicasOwners(entries: readonly ManagedFieldsEntry[]): string[] {
@@ -103,8 +123,8 @@ function stateFields<State extends Container['state']>(state: State): State {
   return { ...state, terminated: { ...terminated, message: outputTail(terminated.message) } };
 }
 
-/** Drops managedFields of a custom resource. */
-export function transformResource<T extends KubeObject>(object: T): T {
+/** Drops managedFields of a custom resource, and converts a status that an earlier version wrote. */
+export function transformResource<T extends KubeObject & { status?: ManagedDeploymentStatus }>(object: T): T {
   delete object.metadata.managedFields;
-  return object;
+  return object.status === undefined ? object : { ...object, status: currentStatus(object.status) };
 }

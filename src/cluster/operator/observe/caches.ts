@@ -1,4 +1,4 @@
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { wantedHost } from '../../../workloads/objects/app-url.ts';
 import { isSecretSentinel } from '../../../workloads/objects/secret-sentinel.ts';
 import type { ObjectVersion } from '../../kube/cache/compressed-store.ts';

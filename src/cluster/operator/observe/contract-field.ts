@@ -1,6 +1,7 @@
 import type { V1PodSpec } from '@kubernetes/client-node';
 import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-deployment.ts';
 import { UNNAMED_CLAIM } from '../../../domain/conditions/remedy-causes.ts';
+import { eachContainer } from '../../../domain/kubernetes/pod-containers.ts';
 
 /**
  * Finds the field of the API contract that an error or wait message of the cluster refers to. Kubernetes names the
@@ -90,10 +91,11 @@ function inContainer({ name, env = [], envFrom = [] }: Container, at: string): R
 /** All references, the most specific first. A whole volume comes after the references inside volumes. */
 function references(pod: PodTemplate): Reference[] {
   const { volumes = [], imagePullSecrets = [] } = pod;
-  const containers = [
-    ...(pod.initContainers ?? []).map((container, index) => ({ container, at: `init_containers[${index}]` })),
-    ...(pod.sidecars ?? []).map((container, index) => ({ container, at: `sidecars[${index}]` })),
-  ];
+  const lists = { init_containers: pod.initContainers, sidecars: pod.sidecars };
+  const containers = eachContainer(lists).map(({ container, loc: [list, index] }) => ({
+    container,
+    at: `${list}[${index}]`,
+  }));
   return [
     ...reference('serviceaccount', pod.serviceAccountName, 'service_account_name'),
     ...containers.flatMap(({ container, at }) => inContainer(container, at)),

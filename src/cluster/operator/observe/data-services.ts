@@ -1,5 +1,5 @@
 import { LABELS } from '../../../contract/resource/names.ts';
-import { COMPONENTS, type Component } from '../../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import { cacheName, componentName, databaseName } from '../../../workloads/names.ts';
 import { quantityInBillionths } from '../../kube/client/quantity.ts';
 import { type ChildObject, childId, liveChild, type Observed } from '../observed.ts';

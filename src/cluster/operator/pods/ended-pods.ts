@@ -1,5 +1,5 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
-import type { Component } from '../../../domain/resource-spec/resource-spec.ts';
+import type { Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
 import type { Observed, ObservedPod } from '../observed.ts';
 import {

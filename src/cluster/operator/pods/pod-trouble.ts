@@ -251,14 +251,14 @@ function wholePod(pod: ObservedPod, reason: string, detail: string | undefined):
 function troubleWith(
   pod: ObservedPod,
   reason: string,
-  culprit: string,
+  containerText: string,
   detail: string | undefined,
 ): PodTrouble {
   const said = detail === undefined ? undefined : maskCredentials(detail);
   return {
     pod: pod.metadata.name,
     reason,
-    message: [`pod ${pod.metadata.name}${culprit}`, reason, said].filter((part) => part).join(': '),
+    message: [`pod ${pod.metadata.name}${containerText}`, reason, said].filter((part) => part).join(': '),
     restarts: 0,
     ...timesOf(pod),
   };

@@ -2,13 +2,14 @@ import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import { asOfRevision } from '../../../workloads/as-of-revision.ts';
 import { unsupportedByCluster } from '../../../workloads/cluster-support.ts';
 import { isTemplateInputsHash, templateInputsHash } from '../../../workloads/template-inputs.ts';
+import { isKept } from '../access/allowed-before.ts';
 import { serviceOf } from '../access/service-spec-policy.ts';
-import { isKept } from '../access/spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
+import { newestFirst } from './newest-first.ts';
 import { gateRollout } from './rollout-gate.ts';
-import { type FailedRevision, isSame, revisionOf, TARGET_DEFAULTS, type Target } from './target.ts';
-import { newestFirst, running, type Templates, wantedTemplates } from './template-selection.ts';
+import { type FailedRevision, isSame, type RestoredTarget, revisionOf, type Target } from './target.ts';
+import { running, type Templates, wantedTemplates } from './template-selection.ts';
 
 /** The target after the desired revision has failed. */
 export function afterFailure(
@@ -23,16 +24,15 @@ export function afterFailure(
   const active = resource.status?.activeRevision ?? tried?.former() ?? activeByHub(observed);
   const former = storedAs(active?.templates);
   if (active !== null && former !== undefined) {
-    const revision = revisionOf(active);
     const noted = withInputs(failed, resource, tried, former.name);
-    const ran = running(former);
-    const back: Target = {
-      ...TARGET_DEFAULTS,
-      ...ran,
+    const back: RestoredTarget = {
+      ...running(former),
       kind: 'restored',
-      revision,
-      failed: noted,
+      revision: revisionOf(active),
+      failure: { failed: noted, failedChange: null },
       served: active,
+      held: false,
+      heldUntil: null,
     };
     return changedSince(observed, config, { back, failed: noted, former }, now);
   }
@@ -40,18 +40,18 @@ export function afterFailure(
   // of the active revision are not changed.
   const untouched = resource.status?.activeRevision !== undefined;
   return {
-    ...TARGET_DEFAULTS,
     ...running(tried),
     kind: 'inspection',
     revision: revisionOf(failed),
-    failed,
+    failure: { failed, failedChange: null },
+    heldUntil: null,
     untouched,
   };
 }
 
 interface Failed {
-  /** The target that restores the revision that served before. */
-  readonly back: Target;
+  /** The target that restores the revision that served. */
+  readonly back: RestoredTarget;
   readonly failed: FailedRevision;
   readonly former: ObservedTemplates;
 }
@@ -97,9 +97,13 @@ function changedSince(
   }
   const wanted = wantedTemplates(view, observed, config);
   if (wanted.name === former.name) return back;
+  const withChange = (change: FailedRevision): RestoredTarget => ({
+    ...back,
+    failure: { ...back.failure, failedChange: change },
+  });
   const refused = specRefusal(view, wanted, config, observed);
-  if (refused !== null) return { ...back, failedChange: refused };
-  if (failedChange?.templates === wanted.name) return { ...back, failedChange };
+  if (refused !== null) return withChange(refused);
+  if (failedChange?.templates === wanted.name) return withChange(failedChange);
   return { ...gateRollout(observed, wanted, activeRevision, now), instead: failed };
 }
 

@@ -1,5 +1,5 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
-import type { Culprit } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import { FAILURE_RULES, type Patience, type Rule, type RuleInput } from './failure-rules.ts';
 import type { Symptom } from './symptoms.ts';
 
@@ -22,7 +22,7 @@ export interface RolloutFailure {
   readonly reason: Reason;
   /** A sentence that begins with the component. */
   readonly message: string;
-  readonly culprit: Culprit;
+  readonly failureSource: FailureSource;
 }
 
 export interface Judgement {
@@ -75,8 +75,8 @@ export function reasonOfTrouble(trouble: {
 }): Reason | null {
   const { reason, text, restarts = 0, exitCode } = trouble;
   if (VAGUE.has(reason)) return null;
-  const culprit = exitCode === undefined ? {} : { exit_code: exitCode };
-  return ruleOf({ reason, text, restarts, culprit })?.reason ?? null;
+  const failureSource = exitCode === undefined ? {} : { exit_code: exitCode };
+  return ruleOf({ reason, text, restarts, failureSource })?.reason ?? null;
 }
 
 /** Whether a rollout that is not complete has failed. */
@@ -90,8 +90,8 @@ export function judgeRollout(evidence: Evidence): Judgement {
   });
   const failed = ruled.find(({ failsAt }) => failsAt <= now && failsAt < deadline);
   if (failed?.reason !== undefined) {
-    const { message, culprit } = failed.symptom;
-    return { failure: { reason: failed.reason, message, culprit }, trouble: null, recheckAt: now };
+    const { message, failureSource } = failed.symptom;
+    return { failure: { reason: failed.reason, message, failureSource }, trouble: null, recheckAt: now };
   }
   if (now >= deadline) return { failure: overdue(ruled, awaited, patience), trouble: null, recheckAt: now };
   const next = Math.min(deadline, ...ruled.map(({ failsAt }) => failsAt));
@@ -102,8 +102,8 @@ export function judgeRollout(evidence: Evidence): Judgement {
 function namedTrouble(ruled: readonly Ruled[]): RolloutFailure | null {
   for (const { symptom, reason } of ruled) {
     if (reason === undefined || VAGUE.has(symptom.reason)) continue;
-    const { message, culprit } = symptom;
-    return { reason, message, culprit };
+    const { message, failureSource } = symptom;
+    return { reason, message, failureSource };
   }
   return null;
 }
@@ -120,8 +120,12 @@ function overdue(ruled: readonly Ruled[], awaited: string, { deadlineMs }: Patie
   const late = `not complete within ${Math.round(deadlineMs / 1000)} s`;
   if (worst === undefined) {
     const [component = ''] = awaited.split(':');
-    return { reason: 'RolloutDeadlineExceeded', message: `${awaited}; ${late}`, culprit: { component } };
+    return {
+      reason: 'RolloutDeadlineExceeded',
+      message: `${awaited}; ${late}`,
+      failureSource: { component },
+    };
   }
-  const { message, culprit } = worst.symptom;
-  return { reason: worst.reason ?? 'RolloutDeadlineExceeded', message: `${message}; ${late}`, culprit };
+  const { message, failureSource } = worst.symptom;
+  return { reason: worst.reason ?? 'RolloutDeadlineExceeded', message: `${message}; ${late}`, failureSource };
 }

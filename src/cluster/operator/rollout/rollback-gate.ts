@@ -42,7 +42,8 @@ export function rollbackGate(
   // The component that failed is not delayed, because a pod that never becomes ready cannot be distinguished from a pod
   // that is still starting.
   const others = componentsOf(target).filter(
-    (component) => component !== (target.failedChange ?? target.failed)?.culprit?.component,
+    (component) =>
+      component !== (target.failure.failedChange ?? target.failure.failed).failureSource?.component,
   );
   const finishing = others.flatMap((component) => {
     const id = childId('Deployment', componentName(observed.resource, component));

@@ -1,12 +1,15 @@
 import { newServicesMissing } from '../decide/services-in-use.ts';
 import type { Observed } from '../observed.ts';
-import { isSame, type RevisionRef, revisionOf, TARGET_DEFAULTS, type Target } from './target.ts';
+import { type ActiveTarget, isSame, type RevisionRef, type RolloutTarget, revisionOf } from './target.ts';
 import { running, type Templates } from './template-selection.ts';
 
 /**
  * Minimum age of a rollout before a newer rollout replaces it, so that fifty quick changes cause only a few rollouts.
  */
 export const TAKEOVER_PAUSE_MS = 3_000;
+
+/** An active target that is the desired revision. */
+const NOTHING_ELSE = { failure: null, served: null, awaits: null, untouched: false } as const;
 
 /**
  * The target for templates that have not failed. The current target remains while the current rollout is too young, or
@@ -17,7 +20,7 @@ export function gateRollout(
   wanted: Templates & { readonly name: string },
   revision: RevisionRef,
   now: Date,
-): Target {
+): ActiveTarget | RolloutTarget {
   const { activeRevision, rollout } = observed.resource.status ?? {};
   const held = heldRollout(observed, wanted.name, now);
   if (held !== null) return held;
@@ -25,29 +28,29 @@ export function gateRollout(
     activeRevision !== undefined &&
     wanted.name === activeRevision.templates &&
     isSame(activeRevision, revision);
-  const target: Target = {
-    ...TARGET_DEFAULTS,
-    ...wanted,
-    kind: isActive ? 'active' : 'rollout',
-    revision: revisionOf(revision),
-  };
+  const runs = { ...wanted, revision: revisionOf(revision), heldUntil: null, instead: null };
+  const target: ActiveTarget | RolloutTarget = isActive
+    ? { ...runs, ...NOTHING_ELSE, kind: 'active' }
+    : { ...runs, kind: 'rollout' };
   const active = observed.storedTemplates.find(({ name }) => name === activeRevision?.templates);
   const isUnderWay = rollout !== undefined && isSame(rollout, revision);
   if (activeRevision === undefined || active === undefined || isUnderWay) return target;
   const services = newServicesMissing(observed, target.templates ?? {});
   if (services.length === 0) return target;
   return {
-    ...TARGET_DEFAULTS,
     ...running(active),
+    ...NOTHING_ELSE,
     kind: 'active',
     revision: revisionOf(activeRevision),
+    heldUntil: null,
+    instead: null,
     served: activeRevision,
     awaits: { ...revisionOf(revision), templates: wanted.name, store: wanted.store, services },
   };
 }
 
 /** The current rollout if it is too young to be replaced by `wanted`; otherwise null. */
-function heldRollout(observed: Observed, wanted: string | null, now: Date): Target | null {
+function heldRollout(observed: Observed, wanted: string | null, now: Date): RolloutTarget | null {
   const { rollout, activeRevision } = observed.resource.status ?? {};
   if (rollout === undefined || rollout.templates === wanted) return null;
   const stored = observed.storedTemplates.find(({ name }) => name === rollout.templates);
@@ -57,10 +60,10 @@ function heldRollout(observed: Observed, wanted: string | null, now: Date): Targ
   // A start in the future, from the clock of another process, causes no delay.
   if (!(age >= 0 && age < TAKEOVER_PAUSE_MS)) return null;
   return {
-    ...TARGET_DEFAULTS,
     ...running(stored),
     kind: 'rollout',
     revision: revisionOf(rollout),
     heldUntil: startedAt + TAKEOVER_PAUSE_MS,
+    instead: null,
   };
 }

@@ -1,5 +1,5 @@
 import type { ComponentStatus } from '../../../contract/resource/managed-deployment.ts';
-import type { Component } from '../../../domain/resource-spec/resource-spec.ts';
+import type { Component } from '../../../domain/resource-spec/components.ts';
 import { reasonOr } from '../../../domain/revision/revision-transitions.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { isVolumeInUse } from '../access/exclusive-volumes.ts';
@@ -15,7 +15,15 @@ import { judgeRollout, type RolloutFailure } from './judge-rollout.ts';
 import { runningSymptoms } from './running-symptoms.ts';
 import type { TrackedSymptoms } from './symptom-records.ts';
 import { type Symptom, symptomsOf } from './symptoms.ts';
-import { type AwaitingRevision, componentsOf, type FailedRevision, isSame, type Target } from './target.ts';
+import {
+  type AwaitingRevision,
+  awaitedBy,
+  componentsOf,
+  type FailedRevision,
+  failureOf,
+  isSame,
+  type Target,
+} from './target.ts';
 
 /** The progress of the components towards the target. */
 export type Verdict =
@@ -71,7 +79,7 @@ export function judge(input: JudgeInput): Rollout {
   const isSettled = (component: string) =>
     states.every(({ status, missing }) => status.name !== component || missing === null);
   const symptoms = runningSymptoms(observed, target, isSettled, now.getTime(), (symptom) =>
-    isResolved(input, symptom.culprit.component, symptom.text),
+    isResolved(input, symptom.failureSource.component, symptom.text),
   );
   return { ...judgeTarget(input, states, symptoms), symptoms };
 }
@@ -91,13 +99,15 @@ function judgeTarget(
       : null);
   const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, recheckAt: null };
   if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };
-  if (target.failed !== null) {
-    return { ...still, verdict: { ...recorded(target.failed), kind: 'failed', seen: false, awaited } };
+  const failed = failureOf(target)?.failed;
+  if (failed !== undefined) {
+    return { ...still, verdict: { ...recorded(failed), kind: 'failed', seen: false, awaited } };
   }
   if (target.templates === null) return { ...still, verdict: { kind: 'idle' } };
   const moving =
     awaited === null ? ({ kind: 'complete' } as const) : ({ kind: 'progressing', awaited } as const);
-  if (target.awaits !== null) return { ...still, ...judgeWait(input, target.awaits, moving) };
+  const awaits = awaitedBy(target);
+  if (awaits !== null) return { ...still, ...judgeWait(input, awaits, moving) };
   if (!mayStart(observed, target)) return { ...still, verdict: { kind: 'waiting' } };
   if (awaited === null && target.store === null) return { ...still, verdict: { kind: 'complete' } };
   if (target.kind !== 'rollout') return { ...still, verdict: moving };
@@ -139,7 +149,7 @@ function withoutConflict(
   awaited: string,
   trouble: RolloutFailure | null,
 ): { awaited: string; trouble: RolloutFailure | null } {
-  if (trouble === null || !isResolved(input, trouble.culprit.component, trouble.message))
+  if (trouble === null || !isResolved(input, trouble.failureSource.component, trouble.message))
     return { awaited, trouble };
   return { awaited: `${awaited}; its old pod ends first, because it uses the volume`, trouble: null };
 }
@@ -162,8 +172,8 @@ function changeSymptoms(input: JudgeInput): Symptom[] {
     if (fields === undefined) return [];
     const object = componentName(input.observed.resource, component);
     const message = `${component}: the cluster changes its Deployment: ${fields}`;
-    const culprit = { component, kind: 'Deployment', object };
-    return [{ component, reason: CHANGED, message, text: fields, restarts: 0, culprit }];
+    const failureSource = { component, kind: 'Deployment', object };
+    return [{ component, reason: CHANGED, message, text: fields, restarts: 0, failureSource }];
   });
 }
 
@@ -184,8 +194,8 @@ function deferred(startedAt: string, symptoms: readonly Symptom[], { now, patien
 }
 
 /** The recorded failure of the status. */
-function recorded({ reason, message, culprit }: FailedRevision): RolloutFailure {
-  return { reason: reasonOr(reason, 'RolloutFailed'), message, culprit: culprit ?? {} };
+function recorded({ reason, message, failureSource }: FailedRevision): RolloutFailure {
+  return { reason: reasonOr(reason, 'RolloutFailed'), message, failureSource: failureSource ?? {} };
 }
 
 /** Whether the resource was just resumed. The time of a pause does not count, so the deadline starts again. */
@@ -233,8 +243,8 @@ function judgeWait(
   const recheckAt = Date.parse(awaitingSince) + patience.deadlineMs;
   if (now.getTime() < recheckAt) return { verdict, awaitingSince, recheckAt };
   const { reason, message } = lackOfServices(observed, awaits.services);
-  const late = `${message}; not complete within ${Math.round(patience.deadlineMs / 1000)} s`;
-  const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, culprit: {} } as const;
+  const late = `${message}; not done within ${Math.round(patience.deadlineMs / 1000)} s`;
+  const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, failureSource: {} } as const;
   return {
     verdict: { ...failed, kind: 'failed', seen: true, awaited: null },
     awaitingSince,

@@ -53,16 +53,16 @@ export function runningSymptoms(
 }
 
 function seenOf(symptom: RunningSymptom, now: number): SeenSymptom[] {
-  const { component, message, culprit, text, restarts, isOfReadyPod, since, recoversAt } = symptom;
+  const { component, message, failureSource, text, restarts, isOfReadyPod, since, recoversAt } = symptom;
   const isHistory = isOfReadyPod && (symptom.isOfEndedPods === true || restarts < FEWEST_RESTARTS);
-  const { exit_code: exitCode } = culprit;
+  const { exit_code: exitCode } = failureSource;
   const code = exitCode === undefined ? {} : { exitCode };
   const reason = reasonOfTrouble({ reason: symptom.reason, text, restarts, ...code });
   if (reason === null) return [];
   const recordedFrom =
     reason === 'ReadinessFailed' ? (since ?? now) + READINESS_MS : isHistory ? Number.POSITIVE_INFINITY : now;
   const endsAt = recoversAt ?? null;
-  return [{ component, reason, message, culprit, isQuiet: isOfReadyPod, recordedFrom, endsAt }];
+  return [{ component, reason, message, failureSource, isQuiet: isOfReadyPod, recordedFrom, endsAt }];
 }
 
 function serviceSymptom(observed: Observed, service: DataService, now: number): SeenSymptom[] {
@@ -70,7 +70,9 @@ function serviceSymptom(observed: Observed, service: DataService, now: number): 
   if (state.external || state.ready || !isServiceLost(observed, service, state)) return [];
   const trouble = serviceTrouble(observed, service);
   if (trouble === null || trouble.reason === null) return [];
-  const { reason, culprit } = trouble;
+  const { reason, failureSource } = trouble;
   const message = `${service}: ${trouble.message}`;
-  return [{ component: service, reason, message, culprit, isQuiet: false, recordedFrom: now, endsAt: null }];
+  return [
+    { component: service, reason, message, failureSource, isQuiet: false, recordedFrom: now, endsAt: null },
+  ];
 }

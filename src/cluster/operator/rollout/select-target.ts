@@ -3,7 +3,7 @@ import { missingImage, targetDuringLookup } from '../images/await-image.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import { afterFailure, specRefusal } from './after-failure.ts';
 import { gateRollout } from './rollout-gate.ts';
-import { type FailedRevision, isSame, revisionOf, TARGET_DEFAULTS, type Target } from './target.ts';
+import { type FailedRevision, isSame, revisionOf, type Target } from './target.ts';
 import { running, type Templates, wantedTemplates } from './template-selection.ts';
 
 /**
@@ -35,18 +35,13 @@ export function selectTarget(observed: Observed, config: RenderConfig, now: Date
 function targetWithoutRollout({ resource, storedTemplates }: Observed): Target {
   const { activeRevision } = resource.status ?? {};
   const active = storedTemplates.find(({ name }) => name === activeRevision?.templates);
-  const kind = resource.spec.suspend ? 'off' : active === undefined ? 'no-revision' : 'active';
-  const revision = active === undefined ? null : (activeRevision ?? null);
+  const revision = active === undefined || activeRevision === undefined ? null : revisionOf(activeRevision);
   const failed = standingFailure(resource);
-  const failedChange = failed === null ? null : (resource.status?.failedChange ?? null);
-  return {
-    ...TARGET_DEFAULTS,
-    ...running(active),
-    kind,
-    revision: revision === null ? null : revisionOf(revision),
-    failed,
-    failedChange,
-  };
+  const failure = failed && { failed, failedChange: resource.status?.failedChange ?? null };
+  const runs = { ...running(active), heldUntil: null, failure };
+  if (resource.spec.suspend) return { ...runs, kind: 'off', revision };
+  if (revision === null) return { ...runs, kind: 'no-revision', revision, untouched: false };
+  return { ...runs, kind: 'active', revision, served: null, awaits: null, instead: null, untouched: false };
 }
 
 /**

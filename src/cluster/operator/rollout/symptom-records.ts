@@ -1,7 +1,7 @@
+import { MAX_SYMPTOMS } from '../../../contract/resource/definition.ts';
 import type { RecordedSymptom } from '../../../contract/resource/managed-deployment.ts';
-import { MAX_SYMPTOMS } from '../../../contract/resource/managed-deployment.ts';
 import type { Reason } from '../../../domain/conditions/conditions.ts';
-import type { Culprit } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import { shortened } from '../status/conditions.ts';
 
 /**
@@ -17,8 +17,8 @@ export interface SeenSymptom {
   readonly reason: Reason;
   /** A sentence that begins with the component. */
   readonly message: string;
-  readonly culprit: Culprit;
-  /** Whether all pods are currently ready, because the failed container runs again. */
+  readonly failureSource: FailureSource;
+  /** All pods are ready at this moment: the failed container runs again, for now. */
   readonly isQuiet: boolean;
   /** When the symptom is recorded if it persists, in ms since the epoch. */
   readonly recordedFrom: number;
@@ -35,7 +35,7 @@ export interface TrackedSymptoms {
   readonly dueAt: number | null;
 }
 
-export type NamedSymptom = Pick<SeenSymptom, 'component' | 'reason' | 'message' | 'culprit'>;
+export type NamedSymptom = Pick<SeenSymptom, 'component' | 'reason' | 'message' | 'failureSource'>;
 
 /**
  * Time for which a component must be ready before a symptom of readiness ends, because readiness may flap. Other
@@ -84,7 +84,9 @@ function chosenOf(
 ): SeenSymptom | undefined {
   const loud = group.filter(({ isQuiet }) => !isQuiet);
   const candidates = loud.length > 0 ? loud : group;
-  return candidates.find(({ culprit }) => isSameSource(culprit, known?.culprit)) ?? candidates[0];
+  return (
+    candidates.find(({ failureSource }) => isSameSource(failureSource, known?.failureSource)) ?? candidates[0]
+  );
 }
 
 /**
@@ -92,18 +94,18 @@ function chosenOf(
  * before and after it.
  */
 function named(chosen: SeenSymptom, known: RecordedSymptom | undefined): NamedSymptom {
-  const { component, reason, message, culprit } = chosen;
+  const { component, reason, message, failureSource } = chosen;
   const isKept =
-    known?.culprit !== undefined &&
-    isSameSource(culprit, known.culprit) &&
-    culprit.exit_code === known.culprit.exit_code &&
+    known?.failureSource !== undefined &&
+    isSameSource(failureSource, known.failureSource) &&
+    failureSource.exit_code === known.failureSource.exit_code &&
     known.message.includes('BackOff');
   return isKept
-    ? { component, reason, message: known.message, culprit: known.culprit ?? culprit }
-    : { component, reason, message: shortened(message), culprit };
+    ? { component, reason, message: known.message, failureSource: known.failureSource ?? failureSource }
+    : { component, reason, message: shortened(message), failureSource };
 }
 
-function isSameSource(a: Culprit, b: Culprit | undefined): boolean {
+function isSameSource(a: FailureSource, b: FailureSource | undefined): boolean {
   return b !== undefined && a.kind === b.kind && a.object === b.object && a.container === b.container;
 }
 

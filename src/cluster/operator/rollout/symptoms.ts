@@ -1,6 +1,6 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
-import type { Culprit } from '../../../domain/conditions/failure-source.ts';
-import type { Component } from '../../../domain/resource-spec/resource-spec.ts';
+import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
+import type { Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { contractField } from '../observe/contract-field.ts';
 import { liveChild, type Observed, type ObservedPod } from '../observed.ts';
@@ -36,7 +36,7 @@ export interface Symptom {
   readonly since?: number;
   /** When the pod was scheduled to a node, in ms since the epoch. */
   readonly scheduledAt?: number;
-  readonly culprit: Culprit;
+  readonly failureSource: FailureSource;
 }
 
 /** The symptoms of a rollout, in the order of components. Pods of other templates are ignored. */
@@ -119,12 +119,15 @@ function ofPod(component: Component, trouble: PodTrouble): Symptom {
     restarts,
     ...(since === undefined ? {} : { since }),
     ...(scheduledAt === undefined ? {} : { scheduledAt }),
-    culprit: culpritOf(component, trouble),
+    failureSource: failureSourceOf(component, trouble),
   };
 }
 
 /** The structured source of a pod's problem. @param component a component, or a data service */
-export function culpritOf(component: string, { pod, container, exitCode, detail }: PodTrouble): Culprit {
+export function failureSourceOf(
+  component: string,
+  { pod, container, exitCode, detail }: PodTrouble,
+): FailureSource {
   return {
     component,
     kind: 'Pod',
@@ -137,11 +140,11 @@ export function culpritOf(component: string, { pod, container, exitCode, detail 
 
 /** Adds the field of the custom resource that the cluster's message refers to, if it can be found. */
 function withField<Found extends Symptom>({ resource }: Observed, symptom: Found): Found {
-  const { text, message, culprit } = symptom;
-  const field = contractField(resource, { text, container: culprit.container });
+  const { text, message, failureSource } = symptom;
+  const field = contractField(resource, { text, container: failureSource.container });
   return field === undefined
     ? symptom
-    : { ...symptom, message: namingField(message, field), culprit: { ...culprit, field } };
+    : { ...symptom, message: namingField(message, field), failureSource: { ...failureSource, field } };
 }
 
 /** The message, with the field to change appended. */
@@ -150,7 +153,7 @@ export function namingField(message: string, field: string): string {
 }
 
 /** `detail` as a part of the failure source. */
-export function detailOf(detail: string | undefined): Pick<Culprit, 'detail'> {
+export function detailOf(detail: string | undefined): Pick<FailureSource, 'detail'> {
   return detail ? { detail: shortened(detail) } : {};
 }
 
@@ -184,7 +187,7 @@ function refusedPods(
       text: refusal,
       restarts: 0,
       ...(refusedAt === null ? {} : { since: refusedAt }),
-      culprit: { component, kind: 'Deployment', object: name, ...detailOf(refusal) },
+      failureSource: { component, kind: 'Deployment', object: name, ...detailOf(refusal) },
     },
   ];
 }

@@ -1,42 +1,87 @@
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
-import { COMPONENTS, type Component } from '../../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import type { KubeObject } from '../../../workloads/desired-object.ts';
 import type { ActiveRevision } from '../observed.ts';
 import type { Templates } from './template-selection.ts';
 
 /** The pod templates that the components run now, and the reason for them. */
-export interface Target extends Templates {
-  /**
-   * `active`: the templates already serve. `rollout`: the templates are being rolled out. `off`: the deployment is
-   * suspended. `no-revision`: no revision can run yet. `restored`: the desired revision has failed, and the active
-   * revision runs again, exactly as before. `inspection`: the desired revision has failed and no revision was active
-   * before, so one pod of each component is kept for inspection.
-   */
-  readonly kind: 'active' | 'rollout' | 'off' | 'no-revision' | 'restored' | 'inspection';
+export type Target =
+  | OffTarget
+  | NoRevisionTarget
+  | ActiveTarget
+  | RolloutTarget
+  | RestoredTarget
+  | InspectionTarget;
+
+interface AnyTarget extends Templates {
   /** Revision of the templates. */
   readonly revision: RevisionRef | null;
-  /** The failure of the desired revision, which is not retried automatically; null: it has not failed. */
-  readonly failed: FailedRevision | null;
-  /** A later in-place change of the restored revision that also failed; null: no later change failed. */
-  readonly failedChange: FailedRevision | null;
-  /** The failure of the desired revision, if this target is a later change of the active revision; otherwise null. */
-  readonly instead: FailedRevision | null;
-  /** Whether the restored revision runs without the source_config that failed with the desired revision. */
-  readonly held: boolean;
-  /**
-   * Whether the running components are not changed, because the stored templates of the active revision are missing.
-   */
-  readonly untouched: boolean;
-  /** Time until which a newer revision waits for the current rollout (ms since the epoch); null: no revision waits. */
+  /** Until when a newer revision waits (ms since the epoch); null: none waits. */
   readonly heldUntil: number | null;
+}
+
+/** The deployment is suspended: its templates run without pods. */
+export interface OffTarget extends AnyTarget {
+  readonly kind: 'off';
+  readonly failure: TargetFailure | null;
+}
+
+/** There is nothing to run yet. */
+export interface NoRevisionTarget extends AnyTarget {
+  readonly kind: 'no-revision';
+  readonly failure: TargetFailure | null;
+  readonly untouched: boolean;
+}
+
+/** The templates already serve. */
+export interface ActiveTarget extends AnyTarget {
+  readonly kind: 'active';
+  readonly revision: RevisionRef;
+  readonly failure: TargetFailure | null;
+  /** The active revision, if it runs although another one is desired; null: it is the desired revision. */
+  readonly served: ActiveRevision | null;
   /**
    * The desired revision, if it waits for its own database or cache, which the active revision does not use; null: no
    * revision waits. The active revision is reconciled during the wait.
    */
   readonly awaits: AwaitingRevision | null;
-  /** The active revision, if it runs although another revision is desired; null: the target is the desired revision. */
-  readonly served: ActiveRevision | null;
+  readonly instead: FailedRevision | null;
+  readonly untouched: boolean;
+}
+
+/** The templates are being rolled out. */
+export interface RolloutTarget extends AnyTarget {
+  readonly kind: 'rollout';
+  readonly revision: RevisionRef;
+  /** The failure of the desired revision, if this is a later change of the active one; null: it is not. */
+  readonly instead: FailedRevision | null;
+}
+
+/** The desired revision has failed, and the active one runs again, exactly as before. */
+export interface RestoredTarget extends AnyTarget {
+  readonly kind: 'restored';
+  readonly revision: RevisionRef;
+  readonly failure: TargetFailure;
+  readonly served: ActiveRevision;
+  /** It runs without the source_config that failed with the desired revision. */
+  readonly held: boolean;
+}
+
+/** The desired revision has failed and no revision was active before: one pod of each component is kept for inspection. */
+export interface InspectionTarget extends AnyTarget {
+  readonly kind: 'inspection';
+  readonly revision: RevisionRef;
+  readonly failure: TargetFailure;
+  /** The stored templates of the active revision are missing, so the running components are left as they are. */
+  readonly untouched: boolean;
+}
+
+/** The failure of the desired revision, which is not retried automatically. */
+export interface TargetFailure {
+  readonly failed: FailedRevision;
+  /** A later in-place change of the restored revision that failed too; null: none. */
+  readonly failedChange: FailedRevision | null;
 }
 
 export interface RevisionRef {
@@ -52,18 +97,6 @@ export interface AwaitingRevision extends RevisionRef {
   readonly services: readonly ('database' | 'cache')[];
 }
 
-/** Defaults of the optional parts of a target. */
-export const TARGET_DEFAULTS = {
-  failed: null,
-  failedChange: null,
-  instead: null,
-  held: false,
-  untouched: false,
-  heldUntil: null,
-  awaits: null,
-  served: null,
-} as const;
-
 export type FailedRevision = NonNullable<ManagedDeploymentStatus['failedRevision']>;
 
 /** Id and number of a revision, without its other fields. */
@@ -77,6 +110,31 @@ export function isSame(
   b: { id?: string | undefined; number: number },
 ): boolean {
   return a.id === b.id && a.number === b.number;
+}
+
+/** The recorded failure of the desired revision; null: it has not failed. */
+export function failureOf(target: Target): TargetFailure | null {
+  return target.kind === 'rollout' ? null : target.failure;
+}
+
+/** The desired revision that waits for data services; null: none waits. */
+export function awaitedBy(target: Target): AwaitingRevision | null {
+  return target.kind === 'active' ? target.awaits : null;
+}
+
+/** The failure of the desired revision, if the target is a later change of the active one; null: it is not. */
+export function failedBefore(target: Target): FailedRevision | null {
+  return target.kind === 'active' || target.kind === 'rollout' ? target.instead : null;
+}
+
+/** The active revision, if it runs although another one is desired; null: the target is the desired revision. */
+export function servedBy(target: Target): ActiveRevision | null {
+  return target.kind === 'active' || target.kind === 'restored' ? target.served : null;
+}
+
+/** Whether running components are left as they are, because their stored templates are missing. */
+export function isUntouched(target: Target): boolean {
+  return 'untouched' in target && target.untouched;
 }
 
 /** The components of the target, in order. */

@@ -1,5 +1,4 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
-import { compareText } from '../../../domain/core/compare-text.ts';
 import type { KubeObject, PodTemplates } from '../../../workloads/desired-object.ts';
 import { storedTemplatesName } from '../../../workloads/names.ts';
 import { renderTemplates } from '../../../workloads/objects/pod-template.ts';
@@ -8,6 +7,7 @@ import { markTemplates, storedTemplates } from '../../../workloads/stored-templa
 import { isTemplateInputsHash } from '../../../workloads/template-inputs.ts';
 import { imageToRun, withImage } from '../images/revision-image.ts';
 import type { Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
+import { newestFirst } from './newest-first.ts';
 
 /** Pod templates of a target. */
 export interface Templates {
@@ -87,18 +87,4 @@ function freeAttempt(resource: ObservedResource, all: readonly ObservedTemplates
   let attempt = 1;
   while (taken.has(storedTemplatesName(resource, attempt))) attempt += 1;
   return attempt;
-}
-
-/** Stored templates, newest first. */
-export function newestFirst<T extends Pick<ObservedTemplates, 'name' | 'revisionNumber' | 'createdAt'>>(
-  all: readonly T[],
-): T[] {
-  return [...all].sort(
-    (a, b) =>
-      b.revisionNumber - a.revisionNumber ||
-      compareText(b.createdAt, a.createdAt) ||
-      // For templates that were created in the same second: `app-1-10` comes after `app-1-9`.
-      b.name.length - a.name.length ||
-      compareText(b.name, a.name),
-  );
 }

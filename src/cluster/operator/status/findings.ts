@@ -1,9 +1,9 @@
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import type { ConditionType } from '../../../domain/conditions/conditions.ts';
-import type { Facts } from '../observe/facts.ts';
 import { type Finding, yes } from './conditions.ts';
-import { imageReady } from './image-ready.ts';
+import type { Facts } from './facts.ts';
+import { imageReady } from './image-findings.ts';
 import { ready } from './ready-findings.ts';
 import { progressing } from './rollout-findings.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';

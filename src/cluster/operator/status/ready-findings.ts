@@ -3,16 +3,16 @@ import { combinedHold } from '../../../domain/deployment/deletion-hold.ts';
 import { reasonOr } from '../../../domain/revision/revision-transitions.ts';
 import { cacheName, databaseName } from '../../../workloads/names.ts';
 import { safeChanges } from '../act/learn-responses.ts';
-import { buildFinding } from '../builds/build-findings.ts';
 import type { Decision } from '../decide/decide.ts';
 import { refusedResize, sizeToRequest, volumeRefusal } from '../decide/plan-volume.ts';
 import { cacheState, databaseState, volumeState } from '../observe/data-services.ts';
-import type { Facts } from '../observe/facts.ts';
 import type { Observed } from '../observed.ts';
+import { awaitedBy, failedBefore } from '../rollout/target.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import { volumeLoss } from './deleted-services.ts';
 import { componentPodHold, stuckPods, wantedHold } from './deletion-holds.ts';
-import { noImage } from './image-ready.ts';
+import type { Facts } from './facts.ts';
+import { buildFinding, noImage } from './image-findings.ts';
 import { ofWhatServes, revisionName } from './rollout-findings.ts';
 import { cacheReady, databaseReady, growing, serviceNotReady } from './service-findings.ts';
 import { isDataService, lackOfServices } from './service-trouble.ts';
@@ -100,9 +100,10 @@ const READY_CHECKS: readonly Check[] = [
     return no(verdict.reason, `${verdict.message}${ofWhatServes(target)}`);
   },
   function newServiceAwaited({ observed, decision: { target } }) {
-    if (target.awaits === null) return false;
-    const { reason, message } = lackOfServices(observed, target.awaits.services);
-    return no(reason ?? 'AwaitingDataServices', `revision ${target.awaits.number} waits: ${message}`);
+    const awaits = awaitedBy(target);
+    if (awaits === null) return false;
+    const { reason, message } = lackOfServices(observed, awaits.services);
+    return no(reason ?? 'AwaitingDataServices', `revision ${awaits.number} waits: ${message}`);
   },
   function componentsInTrouble({ decision: { verdict } }) {
     const trouble = verdict.kind === 'progressing' ? verdict.trouble : undefined;
@@ -120,9 +121,8 @@ const READY_CHECKS: readonly Check[] = [
     return verdict.kind === 'progressing' && no(reason, verdict.awaited);
   },
   function anotherHasFailed({ decision: { target } }) {
-    return (
-      target.instead !== null && no(reasonOr(target.instead.reason, 'RolloutFailed'), target.instead.message)
-    );
+    const failed = failedBefore(target);
+    return failed !== null && no(reasonOr(failed.reason, 'RolloutFailed'), failed.message);
   },
   function volumeRefused({ observed, failures }) {
     const refusal = volumeRefusal(observed, failures);

@@ -1,7 +1,7 @@
-import {
-  MANAGED_DEPLOYMENT,
-  type ManagedDeploymentStatus,
-} from '../../../contract/resource/managed-deployment.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
+import { canonicalJson } from '../../../domain/core/hash.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import { type Remembered, versionOf } from '../memory.ts';
@@ -9,8 +9,7 @@ import type { ObservedResource } from '../observed.ts';
 import { asDate, reconcileTime } from '../reconcile-time.ts';
 import type { ReconcilerOptions } from '../reconciler-options.ts';
 import type { Reported } from '../requeue.ts';
-import { transitions } from '../rollout/transitions.ts';
-import { statusChange } from './status-change.ts';
+import { transitions } from './transitions.ts';
 
 /**
  * Delay of changes in counts and messages only. A change of state usually follows soon, and the write of that change
@@ -66,4 +65,42 @@ export async function reportStatus(
     logger.info({ resource: `${namespace}/${name}`, reason }, 'reported a status transition');
   }
   return { written };
+}
+
+type StatusChange = 'none' | 'counts' | 'state';
+
+/** Whether a status must be written. `counts`: only counts and messages changed, which may be delayed. */
+function statusChange(
+  before: ManagedDeploymentStatus | undefined,
+  after: ManagedDeploymentStatus,
+): StatusChange {
+  // The usual case: no serialization needed.
+  if (isDeepStrictEqual(before, after)) return 'none';
+  if (canonicalJson(before ?? {}) === canonicalJson(after)) return 'none';
+  if (canonicalJson(withoutCounts(before ?? {})) !== canonicalJson(withoutCounts(after))) return 'state';
+  return isVolumeAlone(before, after) ? 'none' : 'counts';
+}
+
+/** The first report of a volume with the requested size is no news. It is written with the next change. */
+function isVolumeAlone(before: ManagedDeploymentStatus | undefined, after: ManagedDeploymentStatus): boolean {
+  const { volume, ...rest } = after;
+  if (before === undefined || before.volume !== undefined || volume === undefined) return false;
+  return canonicalJson(before) === canonicalJson(rest);
+}
+
+/** Whether the volume changes no state: it does not exist yet, or it has the requested size. */
+function isOrdinary({ volume }: ManagedDeploymentStatus): boolean {
+  if (volume === undefined) return true;
+  const { requested, capacity, former } = volume;
+  return capacity === '0' || (capacity === requested && former === undefined);
+}
+
+function withoutCounts(status: ManagedDeploymentStatus): object {
+  const { components: _, conditions, symptoms, volume, ...rest } = status;
+  return {
+    ...rest,
+    volume: isOrdinary(status) ? undefined : volume,
+    conditions: conditions?.map(({ message: _message, ...condition }) => condition),
+    symptoms: symptoms?.map(({ message: _message, failureSource: _failureSource, ...symptom }) => symptom),
+  };
 }

@@ -1,9 +1,9 @@
 import type { Decision } from '../decide/decide.ts';
-import type { Facts } from '../observe/facts.ts';
 import type { Observed } from '../observed.ts';
 import type { Verdict } from '../rollout/rollout.ts';
-import type { Target } from '../rollout/target.ts';
+import { awaitedBy, failureOf, isUntouched, type Target } from '../rollout/target.ts';
 import { conditionOf, type Finding, no, yes } from './conditions.ts';
+import type { Facts } from './facts.ts';
 import { lackOfServices } from './service-trouble.ts';
 
 /** The condition Progressing: the progress and the result of the rollout. */
@@ -18,8 +18,9 @@ export function progressing({ observed, decision }: Facts): Finding {
     return yes('AwaitingDataServices', `${name} is rolled out when database and cache are ready`);
   }
   if (verdict.kind === 'failed') return failed(observed, decision, verdict);
-  if (target.awaits !== null) {
-    const { number, services } = target.awaits;
+  const awaits = awaitedBy(target);
+  if (awaits !== null) {
+    const { number, services } = awaits;
     const lack = lackOfServices(observed, services).message;
     return yes('AwaitingDataServices', `${revisionName(number)} waits: ${lack}; ${name} continues to run`);
   }
@@ -39,12 +40,12 @@ function failed(
   { seen, awaited, message }: Extract<Verdict, { kind: 'failed' }>,
 ): Finding {
   const { activeRevision } = resource.status ?? {};
-  const number = seen ? (target.awaits ?? target.revision)?.number : target.failed?.number;
+  const number = seen ? (awaitedBy(target) ?? target.revision)?.number : failureOf(target)?.failed.number;
   const inPlace = activeRevision !== undefined && number === activeRevision.number;
   const what = inPlace ? `the change of ${revisionName(number)}` : revisionName(number ?? 0);
   const why = `${what} failed: ${message}`;
   if (seen) return no('RolloutFailed', why);
-  if (target.untouched) {
+  if (isUntouched(target)) {
     const gone = `the stored templates of ${revisionName(activeRevision?.number ?? 0)} are gone`;
     return no('RolloutFailed', `${why}; ${gone}: running pods are not changed until the next revision`);
   }
@@ -60,10 +61,12 @@ function failed(
 }
 
 /** Note about the source_config of the active revision after a later revision failed. */
-export function ofWhatServes({ failedChange, held, revision }: Target): string {
-  const name = revisionName(revision?.number ?? 0);
-  if (failedChange !== null) return `; the change of ${name} also failed: ${failedChange.message}`;
-  return held ? `; ${name} keeps its source_config until the next change of it` : '';
+export function ofWhatServes(target: Target): string {
+  const name = revisionName(target.revision?.number ?? 0);
+  const failedChange = failureOf(target)?.failedChange ?? null;
+  if (failedChange !== null) return `; the change of ${name} failed too: ${failedChange.message}`;
+  const isKept = target.kind === 'restored' && target.held;
+  return isKept ? `; ${name} keeps its source_config until the next change of it` : '';
 }
 
 /** Name of a revision in messages. */

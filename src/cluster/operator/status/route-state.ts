@@ -1,6 +1,6 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
+import { MAX_ROUTE_HOSTS } from '../../../contract/resource/definition.ts';
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
-import { MAX_ROUTE_HOSTS } from '../../../contract/resource/managed-deployment-status.ts';
 import { app } from '../../../workloads/names.ts';
 import { appUrl } from '../../../workloads/objects/app-url.ts';
 import { gatewayRef, type ParentRef, pathPrefix, routeKind } from '../../../workloads/objects/routing.ts';

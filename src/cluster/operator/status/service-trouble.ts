@@ -1,11 +1,11 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
-import type { Culprit } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import { cacheName, databaseName } from '../../../workloads/names.ts';
 import { liveChild, type Observed } from '../observed.ts';
 import { troubleOf } from '../pods/pod-trouble.ts';
 import { workloadState } from '../pods/workload-state.ts';
 import { reasonOfTrouble } from '../rollout/judge-rollout.ts';
-import { culpritOf, detailOf } from '../rollout/symptoms.ts';
+import { detailOf, failureSourceOf } from '../rollout/symptoms.ts';
 
 export type DataService = 'database' | 'cache';
 export const DATA_SERVICES: readonly DataService[] = ['database', 'cache'];
@@ -22,7 +22,7 @@ export interface ServiceTrouble {
   /** Message of the cluster. */
   readonly message: string;
   /** Source of the failure. */
-  readonly culprit: Culprit;
+  readonly failureSource: FailureSource;
 }
 
 /** Kind and name of the workload of a data service. */
@@ -47,8 +47,8 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
   if (refused !== null) {
     const isRefusal = refusal !== null || event?.reason === 'FailedCreate';
     const reason = isRefusal ? reasonOfTrouble({ reason: 'ReplicaFailure', text: refused }) : null;
-    const culprit = { component: service, kind, object: name, ...detailOf(refused) };
-    return { reason, message: refused, culprit };
+    const failureSource = { component: service, kind, object: name, ...detailOf(refused) };
+    return { reason, message: refused, failureSource };
   }
   const trouble = troubleOf(observed, service);
   if (trouble === undefined) return null;
@@ -62,7 +62,7 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
         restarts,
         ...(exitCode === undefined ? {} : { exitCode }),
       });
-  return { reason, message, culprit: culpritOf(service, trouble) };
+  return { reason, message, failureSource: failureSourceOf(service, trouble) };
 }
 
 const UNBOUND = /unbound (?:immediate )?PersistentVolumeClaims|persistentvolumeclaim "[^"]*" not found/i;

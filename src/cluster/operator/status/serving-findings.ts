@@ -2,12 +2,12 @@ import { LABELS } from '../../../contract/resource/names.ts';
 import { finalizerHold } from '../../../domain/deployment/deletion-hold.ts';
 import { labelValue } from '../../../workloads/labels.ts';
 import { componentName } from '../../../workloads/names.ts';
-import type { Facts } from '../observe/facts.ts';
 import { type ChildObject, childId, type Observed } from '../observed.ts';
 import { hasEnded, isReadyPod, podsOf } from '../pods/pod-trouble.ts';
 import { workloadState } from '../pods/workload-state.ts';
-import type { RevisionRef } from '../rollout/target.ts';
+import { failureOf, type RevisionRef } from '../rollout/target.ts';
 import { type Finding, no, yes } from './conditions.ts';
+import type { Facts } from './facts.ts';
 import { revisionName } from './rollout-findings.ts';
 
 /** The condition Serving. */
@@ -15,9 +15,8 @@ export function serving({ observed, decision, activeRevision, off }: Facts): Fin
   if (activeRevision === undefined) return no('Unavailable', 'no revision is active yet');
   if (off) return no('SwitchedOff', 'switched off: no pod serves');
   const { target, components } = decision;
-  // During a rollout or rollback, pods of the other revision also serve. When the rollout or rollback ends, only pods
-  // of the other revision serve.
-  const answering = [activeRevision, target.revision, target.failed].find(
+  // During a rollout or rollback, pods of the other revision serve too; at its end, they alone do.
+  const answering = [activeRevision, target.revision, failureOf(target)?.failed].find(
     (revision) => revision && hasReadyPod(observed, revision),
   );
   // The counts of the Deployment may be newer than the pod cache.

@@ -2,7 +2,7 @@ import type { ManagedDeploymentStatus } from '../../../contract/resource/managed
 import type { Decision } from '../decide/decide.ts';
 import type { Observed } from '../observed.ts';
 import { withInputs } from '../rollout/after-failure.ts';
-import { type FailedRevision, isSame } from '../rollout/target.ts';
+import { awaitedBy, type FailedRevision, failureOf, isSame } from '../rollout/target.ts';
 import { shortened } from './conditions.ts';
 
 /** The failure that this reconcile found, as recorded in the status; null: none. */
@@ -12,15 +12,16 @@ function seenFailure(
   activeRevision: ManagedDeploymentStatus['activeRevision'],
 ): FailedRevision | null {
   if (verdict.kind !== 'failed' || !verdict.seen || target.revision === null) return null;
-  const { reason, message, culprit } = verdict;
-  const { id, number } = target.awaits ?? target.revision;
-  const templates = target.awaits?.templates ?? target.name;
+  const { reason, message, failureSource } = verdict;
+  const awaits = awaitedBy(target);
+  const { id, number } = awaits ?? target.revision;
+  const templates = awaits?.templates ?? target.name;
   const inPlace = number === activeRevision?.number;
   const seen: FailedRevision = {
     ...(id === undefined ? { number } : { id, number }),
     reason,
     message: `${shortened(message)}; ${inPlace ? CHANGE_AGAIN : REDEPLOY}`,
-    culprit,
+    failureSource,
     ...(templates === null ? {} : { templates }),
     generation: resource.spec.generation,
   };
@@ -39,7 +40,7 @@ export function nextFailures(
   decision: Decision,
   activeRevision: ManagedDeploymentStatus['activeRevision'],
 ): Pick<ManagedDeploymentStatus, 'failedRevision' | 'failedChange'> {
-  const { failed, failedChange } = decision.target;
+  const failure = failureOf(decision.target);
   const seen = seenFailure(observed, decision, activeRevision);
   if (seen !== null) {
     const isWanted = isSame(seen, observed.resource.spec.revision);
@@ -48,7 +49,10 @@ export function nextFailures(
       ? { failedRevision: seen }
       : { failedRevision, failedChange: seen };
   }
-  if (failed !== null) return { failedRevision: failed, ...(failedChange === null ? {} : { failedChange }) };
+  if (failure !== null) {
+    const { failed, failedChange } = failure;
+    return { failedRevision: failed, ...(failedChange === null ? {} : { failedChange }) };
+  }
   if (failedRevision?.id === undefined) return {};
   return failedRevision.number > (activeRevision?.number ?? 0) ? { failedRevision } : {};
 }

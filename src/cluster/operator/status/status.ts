@@ -9,11 +9,11 @@ import { volumeStatus } from '../decide/plan-volume.ts';
 import { fitsConnections, scalesOf, scalesSeen } from '../decide/scales.ts';
 import { asServed } from '../decide/services-in-use.ts';
 import { resolvedImage } from '../images/revision-image.ts';
-import type { Facts } from '../observe/facts.ts';
 import type { Failure } from '../observe/failure.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
-import { imageOf, isSame, type Target } from '../rollout/target.ts';
+import { awaitedBy, imageOf, isSame, servedBy, type Target } from '../rollout/target.ts';
 import { isPaused, shortened, toConditions } from './conditions.ts';
+import type { Facts } from './facts.ts';
 import { findings } from './findings.ts';
 import { routeReady, routesSeen, servedUrl } from './route-state.ts';
 import { isObservedOff } from './serving-findings.ts';
@@ -119,7 +119,7 @@ function nextActive(
     return withScales(activeRevision, resource, target, { complete, isBack });
   const image = imageOf(target);
   const scales = isBack
-    ? target.served?.scales
+    ? servedBy(target)?.scales
     : isOfSpec(resource, target)
       ? scalesOf(resource, target)
       : scalesSeen(observed, target);
@@ -147,9 +147,12 @@ function withScales(
   return isBackAsWanted ? { ...active, scales: { ...active.scales, ...scalesOf(resource, target) } } : active;
 }
 
-/** Whether the scale in the spec applies to the running revision, not to a newer revision that waits. */
-function isOfSpec({ spec }: ObservedResource, { revision, heldUntil, awaits }: Target): boolean {
-  return heldUntil === null && awaits === null && revision !== null && isSame(revision, spec.revision);
+/** Whether the scale in the spec applies to the running revision, not to a newer one that waits. */
+function isOfSpec({ spec }: ObservedResource, target: Target): boolean {
+  const { revision, heldUntil } = target;
+  return (
+    heldUntil === null && awaitedBy(target) === null && revision !== null && isSame(revision, spec.revision)
+  );
 }
 
 function nextRollout(
@@ -164,10 +167,11 @@ function nextRollout(
 }
 
 function nextAwaiting({
-  target: { awaits },
+  target,
   awaitingSince,
   verdict,
 }: Decision): Pick<ManagedDeploymentStatus, 'awaiting'> {
+  const awaits = awaitedBy(target);
   if (awaits === null || awaitingSince === null || verdict.kind === 'failed') return {};
   const { id, number } = awaits;
   return { awaiting: { ...(id === undefined ? { number } : { id, number }), since: awaitingSince } };

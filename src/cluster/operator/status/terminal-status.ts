@@ -4,10 +4,13 @@ import { controllerOf } from '../../kube/client/object.ts';
 import { resourceOf } from '../../kube/client/resources.ts';
 import type { ReconcileOutcome } from '../../kube/queue/controller.ts';
 import type { Identity } from '../access/identity.ts';
+import { checkIdentity } from '../access/identity-check.ts';
 import { assertLeading } from '../act/leadership-fence.ts';
 import { childKindOf } from '../kinds.ts';
 import type { Remembered } from '../memory.ts';
+import type { Gathered } from '../observe/gather.ts';
 import type { Observed } from '../observed.ts';
+import type { ReconcileContext } from '../reconcile-context.ts';
 import type { ReconcilerOptions } from '../reconciler-options.ts';
 import { MIN_REQUEUE_MS, staleOutcome } from '../requeue.ts';
 import { conditionOf } from './conditions.ts';
@@ -34,10 +37,32 @@ const FRESH_MS = 60_000;
 const HOLDS_PAUSE_MS = 30_000;
 
 /**
- * Reports what blocks the deletion of a resource. The garbage collector deletes the objects. If the API server accepts
- * no status of the resource (see rejectSpec), nothing is reported.
+ * Ends the reconcile of a resource that is being deleted, that this version cannot parse, or that may not use its
+ * identity. null: the resource is reconciled.
  */
-export async function reportDeletion(
+export async function endWithoutReconcile(
+  gathered: Exclude<Gathered, { kind: 'absent' }>,
+  { options, remembered, signal }: ReconcileContext,
+): Promise<ReconcileOutcome | null> {
+  const { observed } = gathered;
+  const { view, client } = options;
+  if (observed.resource.metadata.deletionTimestamp !== undefined) {
+    return await reportDeletion(observed, options, remembered, signal);
+  }
+  if (gathered.kind === 'unreadable') {
+    return await rejectSpec(observed, gathered.problems, options, remembered, signal);
+  }
+  const identity = await checkIdentity(observed, { view, client, remembered, signal });
+  return identity.kind === 'own'
+    ? null
+    : await rejectIdentity(observed, identity, options, remembered, signal);
+}
+
+/**
+ * Reports what blocks the deletion of a resource; the garbage collector does the rest. If the API server accepts no
+ * status of the resource (see rejectSpec), nothing is reported.
+ */
+async function reportDeletion(
   observed: Observed,
   options: ReconcilerOptions,
   remembered: Remembered,
@@ -67,7 +92,7 @@ export async function reportDeletion(
  * workloads remained, the selectors of the rightful resource would match their pods. Volumes, Secrets and stored
  * templates are kept.
  */
-export async function rejectIdentity(
+async function rejectIdentity(
   observed: Observed,
   { reason, message }: Extract<Identity, { kind: 'refused' }>,
   options: ReconcilerOptions,
@@ -111,7 +136,7 @@ async function withdraw(
  * Events of owned objects still trigger a reconcile that updates the status. An earlier CRD may have accepted a spec
  * that is so invalid that the API server also rejects the status. An Event then reports the problem.
  */
-export async function rejectSpec(
+async function rejectSpec(
   observed: Observed,
   problems: string,
   options: ReconcilerOptions,

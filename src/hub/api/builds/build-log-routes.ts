@@ -31,8 +31,7 @@ const query = z.strictObject({
   limit: integer(z.int().min(1).max(MAX_LINES))
     .default(MAX_LINES)
     .describe(
-      `Maximum number of lines in the response, 1 to ${MAX_LINES}, which is also the default. In a stream, the limit ` +
-        `applies to each read.`,
+      `Maximum number of lines in the response, 1 to ${MAX_LINES}, which is also the default. In a stream, the limit applies to each read.`,
     ),
   offset: pageQuery.offset.describe(
     'Number of lines to skip: the offset of the previous response. Default 0.',
@@ -47,7 +46,7 @@ const query = z.strictObject({
 const logSchema = z
   .object({
     resources: z.array(buildLogLineSchema).describe('Oldest first.'),
-    offset: z.int().describe('Offset for the next request, which returns the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
     complete: z.boolean().describe('True: the log ends here. False: more lines exist or may follow.'),
   })
   .describe("A page of a build's log.");
@@ -121,10 +120,7 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Get the build log of a revision',
         operationId: 'getBuildLog',
-        description:
-          `Returns the output of the build steps, oldest first. The log is also available while the build ` +
-          `runs. Values of secrets are masked. Berth keeps at most ${KEPT_LOG.lines} lines per build, and the logs ` +
-          `of the newest ${KEPT_BUILD_LOGS} builds of a deployment.`,
+        description: `Returns the output of the build steps, oldest first, also while the build runs. Values of secrets are masked. Berth keeps at most ${KEPT_LOG.lines} lines per build, and the logs of the newest ${KEPT_BUILD_LOGS} builds of a deployment.`,
         params: revisionParams,
         querystring: query,
         response: {

@@ -17,22 +17,19 @@ const pushTokenSchema = z
   .object({
     registry_url: z
       .string()
-      .describe('Host of the registry, with its port if any. Use this host in docker login.'),
+      .describe('Host of the registry, with its port if any. Use this value in docker login.'),
     image_uri: z
       .string()
       .describe(
-        'Repository to push to, without a tag. Repository and pushed tag form the image_uri for a PATCH.',
+        'Repository to push to, without a tag. To deploy a pushed image, append its tag, and PATCH image_uri with the result.',
       ),
     username: z.string().describe('User name for the registry.'),
     token: z
       .string()
       .describe(
-        'Password for the registry. The password allows push and pull only in this repository. The password is shown ' +
-          'only once and not stored.',
+        'Password for the registry. The token allows push and pull in this repository only. Shown only once and not stored.',
       ),
-    expires_at: timeSchema.describe(
-      'Expiry time of the credentials. The credentials end earlier if the deployment is deleted.',
-    ),
+    expires_at: timeSchema.describe('Expiry time. If the deployment is deleted, the token expires at once.'),
   })
   .describe('Short-lived credentials for the registry of the platform.');
 
@@ -66,9 +63,7 @@ export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['registry'],
         summary: 'Create a push token',
         description:
-          "Creates short-lived credentials for the deployment's repository in the platform's registry, for docker " +
-          'login, skopeo, crane and similar clients. Available only for the source internal_image. To deploy a ' +
-          'pushed tag, PATCH image_uri. To deploy a moved tag, POST a revision.',
+          "Creates short-lived credentials for the deployment's repository in the platform's registry, for docker login, skopeo, crane and similar clients. The deployment must have the source internal_image. To deploy a pushed tag, PATCH image_uri. To deploy a moved tag, POST a revision.",
         params: deploymentParams,
         querystring: noQuery,
         body: z.strictObject({}).nullish().describe('No body, or an empty object.'),

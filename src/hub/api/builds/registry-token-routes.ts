@@ -27,7 +27,9 @@ const service = z
   .string()
   .max(512)
   .optional()
-  .describe('Service name of the registry, as in its configuration. All other names are rejected.');
+  .describe(
+    'Service name of the registry, as in the configuration of the registry. Other names are rejected.',
+  );
 const scope = z
   .union([scopeText, z.array(scopeText).max(MAX_SCOPES)])
   .default([])
@@ -55,7 +57,7 @@ const tokenSchema = z
     token: z
       .string()
       .describe(
-        'Bearer token for the registry. The token grants the part of the requested access that the credential allows.',
+        'Bearer token for the registry. The token grants the requested access as far as the credential allows.',
       ),
     access_token: z.string().describe('The same token as `token`.'),
     expires_in: z.int().describe('Lifetime in seconds.'),
@@ -160,7 +162,7 @@ export function registryTokenRoutes(parent: FastifyInstance, deps: ApiDeps, limi
         schema: {
           tags,
           summary: 'Request a registry token',
-          description: 'Requests a registry token with an OAuth 2 form.',
+          description: 'Same as the GET request, but as an OAuth 2 form.',
           consumes: [FORM],
           body: form,
           response: { ...response, ...errorAnswers(413, 415) },

@@ -6,7 +6,7 @@ import { isToBuild } from '../../../domain/builds/build-transitions.ts';
 import { contentHash } from '../../../domain/core/hash.ts';
 import type { Revision } from '../../../domain/deployment/deployment.ts';
 import { imageRepository } from '../../../domain/net/image-reference.ts';
-import { COMPONENTS } from '../../../domain/resource-spec/resource-spec.ts';
+import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { unsupportedByCluster } from '../../../workloads/cluster-support.ts';
 import type { KubeObject } from '../../../workloads/desired-object.ts';
 import { desiredObjects } from '../../../workloads/desired-objects.ts';

@@ -9,7 +9,7 @@ import type { PresentOptions } from './deployment-present.ts';
 export const maskQuery = {
   mask_secrets: booleanQuery
     .default(false)
-    .describe('true: mask the values of secrets, independent of the scopes of the key.'),
+    .describe('true: mask the values of secrets, even for keys with the scope secrets:read.'),
 };
 
 /** How deployments are presented to the caller. */

@@ -61,8 +61,7 @@ const listQuery = z.strictObject({
 
 const createHeaders = z.looseObject({
   'idempotency-key': idempotencyKeyHeader.describe(
-    'For 24 hours, a request with the same key and body returns the deployment that the first request created, in ' +
-      'its current state, even while it is being deleted. After the deletion of the deployment, the response is 409.',
+    'For 24 hours, a request with the same key and body returns the deployment that the first request created, in its current state, even while it is being deleted. After the deletion of that deployment, the response is 409.',
   ),
 });
 
@@ -144,8 +143,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Create a deployment',
         description:
-          'Creates the deployment, its tracing project with the same name, and its first revision, in one ' +
-          'transaction. For internal_image, a revision is created only if an image is specified.',
+          'Creates the deployment, its tracing project with the same name, and its first revision, in one transaction. For internal_image, the request creates a revision only if it names an image.',
         headers: createHeaders,
         querystring: writeQuery,
         body: createBodySchema,

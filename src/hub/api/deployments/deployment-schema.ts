@@ -25,7 +25,7 @@ export type ShownResourceSpec = Shown<ResourceSpec>;
 export const shownResourceSpecSchema = z
   .object(shownFields)
   .describe(
-    'resource_spec as it was sent. Unset fields are null.',
+    'resource_spec as it was sent. Fields that were not set are null.',
   ) as unknown as z.ZodType<ShownResourceSpec>;
 
 export const shownSourceConfigSchema = z
@@ -44,7 +44,7 @@ export const shownSourceConfigSchema = z
     install_command: z.string().nullable().describe('Command that installs the dependencies of the build.'),
     build_command: z.string().nullable().describe('Command that builds the app.'),
   })
-  .describe('source_config as it was sent. Unset fields are null.');
+  .describe('source_config as it was sent. Fields that were not set are null.');
 
 export const shownRevisionConfigSchema = z
   .object({
@@ -82,31 +82,27 @@ export const deploymentSchema = z
     status: z
       .enum(DEPLOYMENT_STATUSES)
       .describe(
-        'AWAITING_DATABASE: database or cache are not ready. READY: revisions can run. UNUSED: no pods are desired. ' +
-          'AWAITING_DELETE: deletion was requested. UNKNOWN: the cluster cannot be observed.',
+        'AWAITING_DATABASE: the database or the cache is not ready. READY: revisions can run. UNUSED: no pods should run. AWAITING_DELETE: deletion was requested. UNKNOWN: the cluster cannot be observed.',
       ),
     latest_revision_id: uuidSchema.nullable().describe('The latest revision.'),
     active_revision_id: uuidSchema.nullable().describe('The deployed revision that serves requests.'),
     image_version: z.string().nullable().describe("Tag of the latest revision's image."),
-    generation: z.int().describe('Number of changes of the desired state. The ETag is derived from it.'),
+    generation: z
+      .int()
+      .describe('Number of changes of the desired state. The ETag is derived from the generation.'),
     observed_generation: z
       .int()
       .describe(
-        'The last generation that was observed completely in the cluster. 0: none yet. Until a first revision is ' +
-          'active, this is the last generation that the cluster received, even if it failed or has not started. ' +
-          'After a first revision is active, a failed change or a rejected volume expansion does not increase the ' +
-          'value.',
+        'The last generation that was observed completely in the cluster. 0: no generation was observed yet. Until a first revision is active, the value is the last generation that the cluster received, even if that generation failed or has not started. After that, a failed change or a rejected volume expansion does not increase the value.',
       ),
     remote_reconciled: z
       .boolean()
       .describe(
-        'True if observed_generation equals generation, which means that the cluster runs the desired state. While ' +
-          'active_revision_id is null, true means only that the cluster has received the desired state. The first ' +
-          'revision may have failed, or not started.',
+        'True if observed_generation equals generation: the cluster runs the desired state. While active_revision_id is null, true means only that the cluster has received the desired state. The first revision may then have failed, or may not have started.',
       ),
     last_observed_at: timeSchema.nullable().describe('Time of the last report from the cluster.'),
-    conditions: z.array(conditionSchema).describe('Conditions: the state in detail.'),
-    url: z.string().nullable().describe('External URL of the app, present when its route exists.'),
+    conditions: z.array(conditionSchema).describe('Conditions that describe the state in detail.'),
+    url: z.string().nullable().describe('External URL of the app, once its route exists.'),
     tracing_project_id: uuidSchema.describe('The tracing project of the same name.'),
     effective_resource_spec: effectiveResourceSpecSchema,
   })
@@ -117,8 +113,7 @@ const effectsField = {
   effects: z
     .array(z.string())
     .describe(
-      'Sentences that state which data services the change restarts, and why. Empty: none. The database restarts ' +
-        'when its connections, cores or memory change, also if Berth derives the changed value from a scale.',
+      'Sentences that say which data services the change restarts, and why. Empty: the change restarts no data service. The database restarts when its connections, cores or memory change, including changes that follow from another scale.',
     ),
 };
 
@@ -129,7 +124,7 @@ export const changedDeploymentSchema = deploymentSchema
 export const deploymentListSchema = z
   .object({
     resources: z.array(deploymentSchema).describe('Newest first.'),
-    offset: z.int().describe('Offset for the next request, which returns the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of deployments.');
 
@@ -152,14 +147,11 @@ const dryRunFields = {
   pods_roll: z
     .boolean()
     .describe(
-      'True if pods would be replaced, now or after the build. The value may be true without replaced pods, because ' +
-        'only the desired state before and after the change is compared. For example, a change back to the running ' +
-        'state after a failed ' +
-        'change replaces no pods.',
+      'True if pods would be replaced, now or after the build. The value is an upper bound, because it only compares the desired states before and after the request. For example, it is true for a change back to the running state after a failed change, although no pods are replaced.',
     ),
 };
 
 export const dryRunSchema = deploymentSchema
   .extend({ ...dryRunFields, ...effectsField })
-  .describe('The resulting deployment and the effects of the request. Nothing was stored.');
+  .describe('The resulting deployment and the effects of the request. A dry run stores nothing.');
 export type DryRunAnswer = z.infer<typeof dryRunSchema>;

@@ -37,7 +37,7 @@ const eventSchema = z
 const eventListSchema = z
   .object({
     resources: z.array(eventSchema).describe('Newest first.'),
-    offset: z.int().describe('Offset for the next request, which returns the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of events.');
 
@@ -77,10 +77,7 @@ function tenantEvents(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['events'],
         summary: 'List events of the tenant',
         description:
-          'Returns the history of a tenant, newest first. The history includes events of deployments, keys, quotas ' +
-          'and all other objects. An admin key of the platform without a tenant reads the history of all tenants ' +
-          'and of ' +
-          'the platform, including deleted tenants.',
+          'The history of a tenant, newest first: deployments, keys, quotas and everything else. With an admin key of the platform that has no tenant, the response contains the history of all tenants and of the platform, including deleted tenants.',
         querystring: pageOnly,
         response: { 200: eventListSchema, ...errorAnswers() },
       },
@@ -107,8 +104,7 @@ export function eventRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['events'],
         summary: 'List events',
         description:
-          'Returns the history of a deployment, newest first: each change with its author, and each change of a ' +
-          'status with its reason. The history remains after the deletion of the deployment.',
+          'The history of a deployment, newest first: each change with its author, and each change of a status with its reason. The history remains after the deletion of the deployment.',
         params: deploymentParams,
         querystring: pageOnly,
         response: { 200: eventListSchema, ...errorAnswers(404) },

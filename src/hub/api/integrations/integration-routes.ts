@@ -233,8 +233,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['integrations'],
         summary: 'Delete an integration',
         description:
-          'Deletes the integration with its token. The request is rejected while a deployment uses the integration, ' +
-          'unless the deployment is being deleted and cannot be restored.',
+          'Deletes the integration with its token. The request is rejected while a deployment uses the integration, unless that deployment is being deleted and cannot be restored.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },

@@ -46,7 +46,7 @@ export const integrationSchema = z
     takes_webhooks: z
       .boolean()
       .describe(
-        'True if the integration has a webhook secret. Without a webhook secret, the integration accepts no webhooks.',
+        'True if the integration has a webhook secret. An integration without a webhook secret accepts no webhooks.',
       ),
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe('Time of the last change of name, token or webhook secret.'),
@@ -56,7 +56,7 @@ export const integrationSchema = z
 export const integrationListSchema = z
   .object({
     resources: z.array(integrationSchema).describe('Newest first.'),
-    offset: z.int().describe('Offset for the next request, which returns the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of integrations.');
 
@@ -68,14 +68,14 @@ const repositorySchema = z
     private: z
       .boolean()
       .nullable()
-      .describe('True if the repository is private. null: the git host does not report it.'),
+      .describe('True if the repository is private. null: the git host does not report this.'),
   })
   .describe('A repository that the token can read.');
 
 export const repositoryListSchema = z
   .object({
-    resources: z.array(repositorySchema).describe('Repositories, in the order of the git host.'),
-    offset: z.int().describe('Offset for the next request, which returns the next page.'),
+    resources: z.array(repositorySchema).describe('Repositories in the order of the git host.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of repositories. An empty page follows the last page.');
 

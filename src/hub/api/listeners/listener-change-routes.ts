@@ -72,10 +72,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
         tags: ['listeners'],
         summary: 'Change a listener',
         description:
-          'Changes the compute_id or the namespaces of a listener of the tenant. A namespace with deployments cannot ' +
-          'be removed. BERTH_NAMESPACES of a listener replaces the list with each renewal of its lease. Listeners ' +
-          'of the platform cannot be changed (403). An admin can only clear the cluster of a listener of the ' +
-          'platform, with cluster_id as the only field.',
+          'Changes the compute_id or the namespaces of a listener of the tenant. A namespace with deployments cannot be removed. BERTH_NAMESPACES of a listener replaces the list with each renewal of its lease. Listeners of the platform cannot be changed: 403. An admin can only clear the cluster of such a listener, with cluster_id as the only field.',
         params,
         querystring: noQuery,
         body: patchListenerSchema,
@@ -118,9 +115,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
         tags: ['listeners'],
         summary: 'Delete a listener',
         description:
-          'Deletes a listener of the tenant. If the listener still runs, its calls are rejected after the deletion. ' +
-          'The request is rejected while deployments use the listener, including deployments that are being ' +
-          'deleted. Listeners of the platform cannot be deleted (403).',
+          'Deletes a listener of the tenant. If the listener still runs, its calls are rejected from then on. The request is rejected while deployments use the listener, including deployments that are being deleted. Listeners of the platform cannot be deleted: 403.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },

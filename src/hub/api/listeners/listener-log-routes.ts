@@ -95,7 +95,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       config: { ...config, waits: true },
       schema: {
         tags: ['listener protocol'],
-        summary: 'Get log requests. Waits until a request exists.',
+        summary: 'Get log requests. The response waits until there is one.',
         params,
         querystring: logRequestsQuerySchema,
         response: { 200: logRequestsResponseSchema, ...errorAnswers(404, 409) },

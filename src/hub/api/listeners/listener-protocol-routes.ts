@@ -169,8 +169,7 @@ function addRoutes(
       schema: {
         tags: ['listener protocol'],
         summary: 'Get the lease of a listener.',
-        description:
-          'Reads the lease without taking it. Use this request to check hub URL, key and listener id.',
+        description: 'Reads the lease without taking it. This call checks hub URL, key and listener id.',
         params,
         querystring: noQuery,
         response: { 200: leaseStateSchema, ...errorAnswers(404) },
@@ -200,7 +199,7 @@ function addRoutes(
       config: { ...config, waits: true },
       schema: {
         tags: ['listener protocol'],
-        summary: 'Get due work items. Waits until an item is due.',
+        summary: 'Get due work items. The response waits until there is one.',
         params,
         querystring: workQuerySchema,
         response: { 200: workResponseSchema, ...refusals },

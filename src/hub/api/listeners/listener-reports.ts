@@ -1,5 +1,5 @@
 import type { InventoryRequest, ObservedReport, Report } from '../../../contract/protocol/report-protocol.ts';
-import type { Culprit, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import type { BuildReport, ClusterReport } from '../../../domain/deployment/cluster-report.ts';
 import type { InventoryEntry } from '../../store/listeners/listener-inventory.ts';
 
@@ -10,21 +10,25 @@ export function clean(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
 
-function cleanFailure<Failure extends ReportedFailure>(failure: Failure): Failure {
-  const { message, culprit } = failure;
-  return {
-    ...failure,
-    message: clean(message),
-    ...(culprit === undefined ? {} : { culprit: cleanCulprit(culprit) }),
-  };
+type FailureOfReport = NonNullable<ObservedReport['in_place_failure']>;
+
+/** Listeners of the previous version send the source as `culprit`. */
+function toFailure<Failure extends FailureOfReport>({
+  message,
+  culprit,
+  failure_source: source = culprit,
+  ...failure
+}: Failure) {
+  const failureSource = source === undefined ? {} : { failureSource: cleanFailureSource(source) };
+  return { ...failure, message: clean(message), ...failureSource };
 }
 
-function cleanCulprit(culprit: Culprit): Culprit {
-  const cleaned = Object.entries(culprit).map(([key, value]) => [
+function cleanFailureSource(failureSource: FailureSource): FailureSource {
+  const cleaned = Object.entries(failureSource).map(([key, value]) => [
     key,
     typeof value === 'string' ? clean(value) : value,
   ]);
-  return Object.fromEntries(cleaned) as Culprit;
+  return Object.fromEntries(cleaned) as FailureSource;
 }
 
 function toBuild(build: ObservedReport['build']): BuildReport | null {
@@ -73,10 +77,10 @@ export function toClusterReport(report: Report): ClusterReport {
         routes: report.routes ?? null,
         active: report.active_revision,
         rollout: report.rollout_revision,
-        failed: failed === null ? null : cleanFailure(failed),
-        inPlaceFailure: inPlace === null ? null : cleanFailure(inPlace),
+        failed: failed === null ? null : toFailure(failed),
+        inPlaceFailure: inPlace === null ? null : toFailure(inPlace),
         symptoms: (report.symptoms ?? []).map((symptom) => ({
-          ...cleanFailure(symptom),
+          ...toFailure(symptom),
           component: clean(symptom.component),
         })),
         volumeGi: report.volume_gi ?? null,

@@ -15,9 +15,9 @@ const computeConfigSchema = z
     k8s_namespaces: z
       .array(dnsLabelSchema)
       .max(1000)
-      .refine((names) => new Set(names).size === names.length, 'must not contain a namespace twice')
+      .refine((names) => new Set(names).size === names.length, 'must not name a namespace twice')
       .describe(
-        'Namespaces that deployments can use. The first namespace is the default. Empty: all namespaces.',
+        'Namespaces that deployments can use. The first one is the default. An empty list allows all namespaces.',
       ),
   })
   .describe('Configuration of the listener.');
@@ -40,8 +40,7 @@ export const patchListenerSchema = z
       .null()
       .optional()
       .describe(
-        'null: clear the cluster of the listener, for a cluster that was rebuilt. The listener is then bound to the ' +
-          'next cluster that takes the lease.',
+        'null: clear the cluster of the listener, for a cluster that was rebuilt. The next cluster that takes the lease is then bound to the listener.',
       ),
   })
   .describe('The changes. Absent fields keep their value.');
@@ -61,8 +60,7 @@ export const listenerSchema = z
       .string()
       .nullable()
       .describe(
-        'The cluster of the listener, which is the first cluster that took the lease. No other cluster can take the ' +
-          'lease. null: no cluster has taken it yet, or the cluster could not be identified.',
+        'The cluster of the listener: the first one that took the lease. No other cluster can take the lease. null: no cluster has taken it yet, or the cluster could not be identified.',
       ),
     status: z
       .enum(LISTENER_STATUSES)
@@ -74,11 +72,7 @@ export const listenerSchema = z
     unknown_resources: z
       .int()
       .describe(
-        'Number of ManagedDeployments in the cluster whose ids the hub does not know, for example after a restore ' +
-          'from an older backup. Berth does not change these resources. Each causes one event UnknownResource. If ' +
-          'many are found at once, only the first twenty cause an event, and one more event contains the number of ' +
-          'the remaining resources. At most ' +
-          '1000 are counted.',
+        'Number of ManagedDeployments in the cluster whose ids the hub does not know, for example after a restore from an older backup. Berth does not change these resources. Each of them causes one event UnknownResource. If more than twenty appear at once, only the first twenty cause an event each, and one more event contains the number of the others. At most 1000 are counted.',
       ),
     last_seen_at: timeSchema
       .nullable()
@@ -86,13 +80,13 @@ export const listenerSchema = z
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe('Time of the last change.'),
   })
-  .describe('A listener. A listener, which applies deployments in one cluster.');
+  .describe('A listener, which applies deployments in one cluster.');
 type ShownListener = z.infer<typeof listenerSchema>;
 
 export const listenerListSchema = z
   .object({
     resources: z.array(listenerSchema).describe('Newest first.'),
-    offset: z.int().describe('Offset for the next request, which returns the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of listeners.');
 

@@ -31,10 +31,10 @@ const options = z.strictObject({
   component: z
     .enum(LOGGED_COMPONENTS)
     .optional()
-    .describe('Return only lines of this component. Default: lines of all components.'),
+    .describe('Return only logs of this component. Default: all components.'),
   revision_id: uuidSchema
     .optional()
-    .describe('Return only lines of pods of this revision. Default: lines of all revisions.'),
+    .describe('Return only logs of pods of this revision. Default: all revisions.'),
   since: z.iso
     .datetime({ offset: true })
     .max(40)
@@ -53,8 +53,7 @@ const options = z.strictObject({
   previous: booleanQuery
     .default(false)
     .describe(
-      'True: return the logs of the previous instance of restarted containers, to find out why a container crashed. ' +
-        'Cannot be combined with `follow`.',
+      'true: return the logs of the previous instance of restarted containers, which show why a container crashed. Cannot be used with `follow`.',
     ),
 });
 
@@ -161,10 +160,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
         summary: 'Get the logs of a deployment',
         operationId: 'getLogs',
         description:
-          'Returns the logs of the containers of the pods of the deployment, including database and cache. Berth ' +
-          'reads the logs in the cluster on demand and does not store them. For keys without the scope ' +
-          'secrets:read, ' +
-          'the values of secrets are masked.',
+          "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and does not store them. For keys without the scope secrets:read, the values of secrets are masked.",
         params,
         querystring: query,
         response: {

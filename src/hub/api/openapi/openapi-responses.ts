@@ -27,7 +27,7 @@ const HEADERS = {
     },
   },
   ETag: {
-    description: 'ETag that changes with the generation of the deployment. Use this value in If-Match.',
+    description: 'Changes with the generation of the deployment. Send this value in If-Match.',
     required: true,
     schema: { type: 'string', pattern: '^"[0-9]+"$', examples: ['"1"'] },
   },
@@ -78,8 +78,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   400: {
     name: 'Refused',
     description:
-      'A rule rejects the request. If the request is malformed, the response has a message instead of ' +
-      'fields.',
+      'A rule rejects the request. If the request is malformed, the response has a message instead of a list of fields.',
     schema: { anyOf: [ISSUES, SENTENCE] },
     detail: issue(
       ['body', 'source_config', 'resource_spec', 'min_scale'],
@@ -102,7 +101,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   404: {
     name: 'NotFound',
-    description: 'The object does not exist, or it belongs to another tenant.',
+    description: 'The object does not exist, or belongs to another tenant.',
     schema: SENTENCE,
     detail: 'The deployment does not exist.',
   },
@@ -146,7 +145,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   417: {
     name: 'ExpectationFailed',
-    description: 'The header Expect is not 100-continue.',
+    description: 'The header Expect has a value other than 100-continue.',
     schema: SENTENCE,
     detail: 'The header Expect can only be 100-continue.',
   },
@@ -185,7 +184,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   503: {
     name: 'Unavailable',
-    description: 'The API is busy, or it cannot reach the database. Try again.',
+    description: 'The API is busy, or cannot reach the database. Try again.',
     schema: SENTENCE,
     detail: 'The service cannot reach its database or is busy. Try again.',
     headers: ['Retry-After'],

@@ -203,10 +203,7 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
       info: {
         title: 'Berth',
         description:
-          'Deployments of applications for tenants. Errors: 422 means that the shape of the request is wrong, and ' +
-          '400 means that a rule rejects it. Both responses list every rejected field. Other errors have a ' +
-          'message. Every response has X-Request-Id. Operations that support Idempotency-Key document this ' +
-          'header. Every other POST rejects the header with 422.',
+          'Deployments of applications for tenants. Errors: 422 means that the shape of the request is wrong. 400 means that a rule rejects the request. The responses of 422 and 400 list every rejected field. Other errors have a message. Every response has X-Request-Id. Operations that support Idempotency-Key document it. Every other POST rejects the header with 422.',
         version,
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },

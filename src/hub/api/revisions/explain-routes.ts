@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { type Explanation, explain, SERVES } from '../../../domain/conditions/explain.ts';
 import type { ExplainFacts } from '../../../domain/conditions/explain-facts.ts';
-import { culpritSchema } from '../../../domain/conditions/failure-source.ts';
+import { failureSourceSchema } from '../../../domain/conditions/failure-source.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { isTerminalStatus, REVISION_STATUSES } from '../../../domain/revision/states.ts';
 import { readExplainFacts, readLastEffects } from '../../store/deployments/explain-facts.ts';
@@ -15,7 +15,7 @@ import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { whyWorkBlocked } from './work-blocked.ts';
 
-const objectSchema = culpritSchema
+const objectSchema = failureSourceSchema
   .extend({ id: z.string().optional().describe('Id of the revision, if the source is a revision.') })
   .describe('The source of the failure. Fields that are not known are absent.');
 
@@ -31,9 +31,9 @@ const causeSchema = z
     at: timeSchema.describe('Since when.'),
     current: z
       .boolean()
-      .describe('False: this is the last known state, because the cluster is not observed now.'),
+      .describe('False: the cluster is not observed now, and the entry shows the last known state.'),
   })
-  .describe('One link of the chain.');
+  .describe('A cause in the chain of causes.');
 
 const EXAMPLE = {
   revision_id: '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77',
@@ -87,7 +87,7 @@ const explanationSchema = z
     serves: z
       .enum(SERVES)
       .describe(
-        'Whether the revision serves requests. unknown: it is the active revision, but the cluster is not observed.',
+        'Whether the revision serves requests. unknown: the revision is the active one, but the cluster is not observed.',
       ),
     summary: z.string().describe('Summary.'),
     causes: z
@@ -97,16 +97,18 @@ const explanationSchema = z
       ),
     remedy: z
       .object({
-        kind: z.enum(['act', 'wait']).describe('act: an action is necessary. wait: no action is necessary.'),
+        kind: z
+          .enum(['act', 'wait'])
+          .describe('act: an action is necessary. wait: the problem resolves without an action.'),
         reason: z.string().describe('The reason that this remedy is for.'),
         text: z.string().describe('The action.'),
       })
       .nullable()
-      .describe('The next step. null: none.'),
+      .describe('The next step. null: no next step is necessary.'),
     effects: z
       .array(z.string())
       .describe(
-        'Sentences that state which data services the last change of the deployment restarted, and why. Empty: none.',
+        'The effects that the response to the last change of the deployment contained: which data services the change restarted, and why. Empty: none.',
       ),
     knowledge: z
       .object({
@@ -114,7 +116,7 @@ const explanationSchema = z
         at: timeSchema
           .nullable()
           .describe('Time of the last observation of the cluster. null: never observed.'),
-        age_seconds: z.int().nullable().describe('Age of the observation.'),
+        age_seconds: z.int().nullable().describe('Age of the last observation of the cluster, in seconds.'),
       })
       .describe('Age and reliability of the information about the cluster.'),
   })
@@ -163,8 +165,7 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Explain a revision',
         description:
-          'Explains the status of a revision, from the status to the most precise known cause, with the next step. ' +
-          'If the cluster is not observed, the response contains the age of the information.',
+          'Explains the status of a revision, from the status down to the most precise known cause, with the next step. If the cluster is not observed, the response contains the age of the information.',
         params: deploymentParams.extend({ revision_id: uuidSchema.describe('Id of the revision.') }),
         querystring: noQuery,
         response: { 200: explanationSchema, ...errorAnswers(404) },

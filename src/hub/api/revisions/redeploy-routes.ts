@@ -66,8 +66,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Create a revision',
         description:
-          'Creates a new revision with the content of the latest revision. A tag is resolved again, and a repository ' +
-          'is built again. If the deployment has no image yet, the response is 400.',
+          'Creates a new revision with the content of the latest one. A tag is resolved again, or the repository is built again. If the deployment has no image yet, the response is 400.',
         params: deploymentParams,
         headers,
         querystring: noQuery,
@@ -113,14 +112,11 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
   ofOne('redeploy', {
     summary: 'Deploy a revision again',
     description:
-      'Creates a new revision with the same content: source_revision_config, secrets, and the image by its resolved ' +
-      'or built digest. Use this operation to retry a failed revision. A revision without a build is built.',
+      'Creates a new revision with the same content: source_revision_config, secrets, and the image by its resolved or built digest. Use this operation to retry a failed revision. If the revision has no build, a build starts.',
   });
   ofOne('rollback', {
     summary: 'Roll back to a revision',
     description:
-      'Creates a new revision with the content of this revision: source_revision_config, secrets, and the image by ' +
-      'its resolved or built digest. The new revision becomes the latest revision. source_config is not part of a ' +
-      'revision and does not change.',
+      'Creates a new revision with the content of this one: source_revision_config, secrets, and the image by its resolved or built digest. The new revision becomes the latest revision. source_config is not part of a revision and does not change.',
   });
 }

@@ -29,10 +29,9 @@ export const revisionSchema = z
     reason: z.string().nullable().describe('Reason, one of a fixed list.'),
     message: z.string().nullable().describe('Message with the details.'),
     source_revision_config: shownRevisionConfigSchema.describe(
-      'Content of the revision. The content never changes, except that the server sets image_uri and repo_commit_sha ' +
-        'after a build.',
+      'Content of the revision. The content never changes, except that the server sets image_uri and repo_commit_sha after a build.',
     ),
-    resolved_image: z.string().nullable().describe('Image pinned to its digest, if the digest is known.'),
+    resolved_image: z.string().nullable().describe('Image with its digest, when the digest is known.'),
     build: shownBuildSchema.nullable().describe('State of the build. null: the revision was not built.'),
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe('Time of the last status change.'),
@@ -44,7 +43,7 @@ type ShownRevision = z.infer<typeof revisionSchema>;
 const revisionListSchema = z
   .object({
     resources: z.array(revisionSchema).describe('Newest first.'),
-    offset: z.int().describe('Offset for the next request, which returns the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of revisions.');
 
@@ -94,10 +93,8 @@ const listQuery = z.strictObject({
   ...pageQuery,
   status: csvQuery(z.enum(REVISION_STATUSES))
     .optional()
-    .describe('Return only revisions with one of these statuses, separated by commas.'),
-  remote_reconciled: booleanQuery
-    .optional()
-    .describe('Return only revisions that have (true) or have not (false) reached a final status.'),
+    .describe('Statuses, separated by commas. A revision with any of them matches.'),
+  remote_reconciled: booleanQuery.optional().describe('Whether the revision has reached a final status.'),
 });
 
 /** `/v2/deployments/{id}/revisions`. */

@@ -67,7 +67,7 @@ function keyChanges(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Delete a tag key',
-        description: 'Deletes the key with all its values, and removes them from deployments.',
+        description: 'Deletes the key with all its values, and removes these values from deployments.',
         params: keyParams,
         querystring: noQuery,
         response: { 204: GONE, ...errorAnswers(404) },
@@ -126,7 +126,7 @@ function valueChanges(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Delete a tag value',
-        description: 'Deletes the value, and removes it from deployments.',
+        description: 'Deletes the value, and removes the value from deployments.',
         params: valueParams,
         querystring: noQuery,
         response: { 204: GONE, ...errorAnswers(404) },

@@ -44,7 +44,7 @@ function keyRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Create a tag key',
-        description: 'Creates a tag key. Values of the key can be assigned to deployments.',
+        description: 'Creates a tag key. Values of a tag key can be assigned to deployments.',
         querystring: noQuery,
         body: keyBodySchema,
         response: { 201: tagKeySchema, ...errorAnswers(400, 409, 413, 415) },

@@ -17,14 +17,14 @@ export const tagKeySchema = z
   .describe('A tag key.');
 export const tagValueSchema = z
   .object({
-    id: uuidSchema.describe('Id, a UUID. The filter tag_value_ids uses this id.'),
+    id: uuidSchema.describe('Id, a UUID. Use this id in the filter tag_value_ids.'),
     tag_key_id: uuidSchema.describe('Key of the value.'),
     value: z.string().describe('The value.'),
     created_at: timeSchema.describe('Time of creation.'),
   })
   .describe('A value of a tag key.');
 
-const offsetSchema = z.int().describe('Offset for the next request, which returns the next page.');
+const offsetSchema = z.int().describe('To get the next page, pass this value in the next request.');
 export const keyListSchema = z
   .object({ resources: z.array(tagKeySchema).describe('Newest first.'), offset: offsetSchema })
   .describe('A page of tag keys.');

@@ -49,7 +49,7 @@ const keyShape = {
   id: uuidSchema.describe('Id, a UUID.'),
   tenant_id: uuidSchema.nullable().describe('The tenant of the key. null: the platform.'),
   name: z.string().describe('Purpose of the key.'),
-  prefix: z.string().describe('First characters of the key, to identify it.'),
+  prefix: z.string().describe('First characters of the key, which identify the key.'),
   scopes: z.array(z.enum(SCOPES)).describe('Scopes of the key.'),
   created_at: timeSchema.describe('Time of creation.'),
   expires_at: timeSchema.nullable().describe('Expiry time. null: never.'),
@@ -62,15 +62,13 @@ const madeKeySchema = z
     ...keyShape,
     key: z
       .string()
-      .describe(
-        'The key, for the header X-Api-Key. The key is shown only once, because Berth stores only its hash.',
-      ),
+      .describe('The key, for X-Api-Key. The key is shown only once, because Berth stores only its hash.'),
   })
   .describe('The created API key.');
 const keyListSchema = z
   .object({
-    resources: z.array(keySchema).describe('API keys, newest first, including expired and revoked keys.'),
-    offset: z.int().describe('Offset for the next request, which returns the next page.'),
+    resources: z.array(keySchema).describe('Newest first, including expired and revoked keys.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of API keys.');
 
@@ -224,8 +222,7 @@ function revocation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['API keys'],
         summary: 'Revoke an API key',
         description:
-          'Revokes a key of the tenant or of the platform. The key works for up to 5 more seconds. A repeated ' +
-          'request gets the same response. A key cannot revoke itself, to avoid a lockout.',
+          'Revokes a key of the tenant or of the platform. A revoked key works for up to 5 more seconds. A repeated request gets the same response. A key cannot revoke itself, to avoid a lockout.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Revoked.'), ...errorAnswers(404, 409) },

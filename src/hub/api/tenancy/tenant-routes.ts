@@ -27,7 +27,7 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
 
 const ownQuotasSchema = tenantQuotaChangesSchema.describe(
-  'Quotas of this tenant. Absent entries use the policy. null means no limit.',
+  'Quotas of this tenant. For absent entries, the quotas of the policy apply. null means no limit.',
 );
 
 const createBodySchema = z
@@ -52,11 +52,11 @@ const tenantSchema = z
     ),
     created_at: timeSchema.describe('Time of creation.'),
   })
-  .describe('A tenant. A tenant, which owns deployments, keys and other objects.');
+  .describe('A tenant, which owns deployments, keys and other objects.');
 const tenantListSchema = z
   .object({
     resources: z.array(tenantSchema).describe('Newest first.'),
-    offset: z.int().describe('Offset for the next request, which returns the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of tenants.');
 
@@ -131,8 +131,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tenants'],
         summary: 'Get a tenant',
         description:
-          'Returns one tenant with its quotas. For the usage, send GET /v2/usage with the id of the tenant in ' +
-          'X-Tenant-Id.',
+          'Returns one tenant with its quotas. For the usage, send GET /v2/usage with the id of the tenant in X-Tenant-Id.',
         params,
         querystring: noQuery,
         response: { 200: tenantSchema, ...errorAnswers(404) },
@@ -158,8 +157,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tenants'],
         summary: 'Create a tenant',
         description:
-          'Creates a tenant. To create the first key of the tenant, use POST /v2/api-keys with the id of the tenant ' +
-          'in X-Tenant-Id.',
+          'Creates a tenant. To create the first key of the tenant, use POST /v2/api-keys with the id of the tenant in X-Tenant-Id.',
         querystring: noQuery,
         body: createBodySchema,
         response: { 201: tenantSchema, ...errorAnswers(409, 413, 415) },
@@ -191,8 +189,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tenants'],
         summary: 'Change a tenant',
         description:
-          'Renames a tenant or sets its quotas. A quota below the usage stops no workloads, but the API then rejects ' +
-          'changes that increase the usage.',
+          'Renames a tenant or sets its quotas. A quota below the current usage stops no deployment. The API then rejects changes that increase the usage.',
         params,
         querystring: noQuery,
         body: patchBodySchema,
@@ -222,9 +219,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tenants'],
         summary: 'Delete a tenant',
         description:
-          'Deletes a tenant with its API keys, tags, integrations and tracing projects. The request is rejected ' +
-          'while the tenant has deployments or listeners, and if its API key belongs to the tenant itself. The ' +
-          'history of the tenant remains.',
+          'Deletes a tenant with its API keys, tags, integrations and tracing projects. The request is rejected while the tenant has deployments or listeners, and if it uses a key of this tenant. The history of the tenant remains.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },

@@ -20,7 +20,7 @@ const projectSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
     tenant_id: uuidSchema.describe('Owner.'),
-    name: z.string().describe('Name of the project, which is the name of the first deployment that used it.'),
+    name: z.string().describe('The name of the first deployment that used the project.'),
     created_at: timeSchema.describe('Time of creation.'),
     backend_synced_at: timeSchema
       .nullable()
@@ -28,12 +28,12 @@ const projectSchema = z
         'Time of the last acknowledgement by the tracing backend. null: never, or no backend is configured.',
       ),
   })
-  .describe('A tracing project. The pods of deployments with this name report to the project.');
+  .describe('A tracing project. The pods of deployments with the name of the project report to it.');
 
 const projectListSchema = z
   .object({
     resources: z.array(projectSchema).describe('Newest first.'),
-    offset: z.int().describe('Offset for the next request, which returns the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of tracing projects.');
 
@@ -58,9 +58,7 @@ function deletion(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tracing projects'],
         summary: 'Delete a tracing project',
         description:
-          'Deletes a tracing project that remained after the deletion of its deployment. The request is rejected ' +
-          'while a deployment uses the project, even if that deployment is being deleted. To delete both, DELETE ' +
-          'the deployment with delete_tracing_project.',
+          'Deletes a tracing project that a deleted deployment left. The request is rejected while a deployment uses the project, even if that deployment is being deleted. To delete a deployment together with its project, DELETE the deployment with delete_tracing_project.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },

@@ -19,8 +19,7 @@ const usageSchema = z
         being_deleted: z
           .int()
           .describe(
-            'Number of deployments that are being deleted. The volumes of these deployments count until the deletion ' +
-              'ends.',
+            'Deployments that are being deleted. Volumes of these deployments count until the deletion ends.',
           ),
         cpu: z.number().describe('Requested cores at full scale, including databases and caches.'),
         memory_mb: z.int().describe('Requested memory at full scale in MiB, including databases and caches.'),

@@ -49,7 +49,7 @@ const answerSchema = z
     event: z.string().describe('Kind of the event.'),
     result: z
       .enum(['taken', 'repeated', 'ignored'])
-      .describe('repeated: the delivery was accepted before. ignored: it does not concern a branch.'),
+      .describe('repeated: the delivery was accepted before. ignored: the event does not concern a branch.'),
     deployments: z
       .array(
         z
@@ -88,11 +88,7 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
           tags: ['webhooks'],
           summary: 'Deliver a webhook',
           description:
-            'Receives push events of GitHub, GitLab and compatible git hosts (docs/build-on-push.md). Each push to ' +
-            'the tracked branch of a deployment with build_on_push creates a revision with the newest commit. A ' +
-            'repeated delivery has no effect.\n\nScope: none. The delivery must be authenticated with the secret ' +
-            'of the integration (POST /v2/integrations/{integration_id}/webhook-secret). An unknown ' +
-            'integration and a wrong secret get the same response.',
+            'Receives push events of GitHub, GitLab and compatible git hosts (docs/build-on-push.md). Each push to the tracked branch of a deployment with build_on_push creates a revision with the newest commit. A repeated delivery has no effect.\n\nScope: none. The delivery must know the secret of the integration (POST /v2/integrations/{integration_id}/webhook-secret); an unknown integration and a wrong secret get the same response.',
           params,
           headers,
           querystring: noQuery,

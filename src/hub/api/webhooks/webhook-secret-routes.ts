@@ -23,7 +23,9 @@ const secretSchema = z
   .object({
     url: z
       .string()
-      .describe('Payload URL for the git host. If the API does not know its own URL, this is only a path.')
+      .describe(
+        'Payload URL for the git host. If the API does not know its own URL, the value is only a path.',
+      )
       .meta({ examples: ['https://berth.example.com/v2/webhooks/0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77'] }),
     secret: z
       .string()
@@ -35,7 +37,7 @@ const secretSchema = z
       .meta({ examples: ['whsec_'] }),
     former_valid_until: timeSchema
       .nullable()
-      .describe('End of the validity of the former secret. null: no former secret exists.'),
+      .describe('End of the validity of the former secret. null: there was no former secret.'),
   })
   .describe('Settings for the webhook of the git host.');
 
@@ -52,8 +54,7 @@ export function webhookSecretRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['integrations'],
         summary: 'Create a webhook secret',
         description:
-          'Creates the secret that webhooks of the git host use for signatures. Only this response shows it. A ' +
-          'former secret stays valid for 24 hours. To invalidate the former secret at once, delete it first.',
+          'Creates the secret that webhooks of the git host use for signatures. Only this response shows the secret. A former secret stays valid for 24 hours. To invalidate the former secret at once, delete it first.',
         params,
         querystring: noQuery,
         body,

@@ -10,6 +10,7 @@ import type {
 } from '../../../domain/deployment/cluster-report.ts';
 import { isTerminalStatus, REVISION_STATUSES, type RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
+import { fromStored, type Stored, toStored } from '../core/stored-failure.ts';
 import { DESIRED_REVISION } from './listener-work-rows.ts';
 
 /**
@@ -43,8 +44,8 @@ interface FactsRow {
   observed_off: boolean;
   data_ready: boolean;
   observed_at: Date | null;
-  in_place_failure: ReportedFailure | null;
-  symptoms: ReportedSymptom[] | null;
+  in_place_failure: Stored<ReportedFailure> | null;
+  symptoms: Stored<ReportedSymptom>[] | null;
   volume_gi: number | null;
 }
 
@@ -109,8 +110,8 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[], listenerLost:
     hasRunnableRevision: row.has_runnable_revision,
     hasSettledRevision: revisions.some(({ settled }) => settled),
     active: active === undefined ? null : { id: active.id, number: active.number },
-    inPlaceFailure: row.in_place_failure,
-    symptoms: row.symptoms ?? [],
+    inPlaceFailure: row.in_place_failure && fromStored<ReportedFailure>(row.in_place_failure),
+    symptoms: (row.symptoms ?? []).map((symptom) => fromStored<ReportedSymptom>(symptom)),
     volumeGi: row.volume_gi,
     wantedRevisionId: revisions.find(({ wanted }) => wanted)?.id ?? null,
     conditions: row.conditions,
@@ -188,10 +189,10 @@ WHERE d.id = v.id AND d.id = ANY($2::uuid[])`;
 
 const MOVE = `
 UPDATE revisions r SET status = v.status, reason = v.reason, message = v.message, updated_at = now(),
-  culprit = CASE WHEN v.status IN ('DEPLOY_FAILED', 'BUILD_FAILED') THEN v.culprit ELSE r.culprit END,
+  culprit = CASE WHEN v.status IN ('DEPLOY_FAILED', 'BUILD_FAILED') THEN v.failure_source ELSE r.culprit END,
   started_at = CASE WHEN v.started THEN coalesce(r.started_at, now()) ELSE r.started_at END,
   deployed_at = CASE WHEN v.status = 'DEPLOYED' THEN now() ELSE r.deployed_at END
-FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, culprit jsonb, started boolean)
+FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, failure_source jsonb, started boolean)
 WHERE r.id = v.id AND r.id = ANY($2::uuid[])`;
 
 /**
@@ -213,8 +214,8 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
     observed_off: facts.observation?.off ?? false,
     data_ready: facts.observation?.dataReady ?? false,
     observed_at: facts.observation?.observedAt ?? null,
-    in_place_failure: facts.inPlaceFailure,
-    symptoms: (facts.symptoms ?? []).length === 0 ? null : facts.symptoms,
+    in_place_failure: facts.inPlaceFailure && toStored(facts.inPlaceFailure),
+    symptoms: (facts.symptoms ?? []).length === 0 ? null : facts.symptoms?.map(toStored),
     volume_gi: facts.volumeGi ?? null,
   }));
   await transaction.query(WRITE, [JSON.stringify(rows), rows.map(({ id }) => id)]);
@@ -224,12 +225,12 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
   const started = new Set(
     changes.flatMap(({ moves: made }) => made.flatMap(({ id, to }) => (to === 'DEPLOYING' ? [id] : []))),
   );
-  const moved = [...moves.values()].map(({ id, to, reason, message, culprit }) => ({
+  const moved = [...moves.values()].map(({ id, to, reason, message, failureSource }) => ({
     id,
     status: to,
     reason,
     message,
-    culprit: culprit ?? null,
+    failure_source: failureSource ?? null,
     started: started.has(id),
   }));
   await transaction.query(MOVE, [JSON.stringify(moved), moved.map(({ id }) => id)]);

@@ -1,7 +1,7 @@
 import type { BranchWatch } from '../../../domain/builds/branch-watch.ts';
 import type { RevisionBuild } from '../../../domain/builds/build.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
-import type { Culprit, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import type { DeploymentType, Source } from '../../../domain/deployment/source.ts';
@@ -20,6 +20,7 @@ import {
   uniqueIndex,
   uuid,
 } from '../core/drizzle.ts';
+import type { Stored } from '../core/stored-failure.ts';
 import { bytea } from './bytea.ts';
 import { listeners } from './listeners.ts';
 import { tenants } from './tenancy.ts';
@@ -143,9 +144,9 @@ export const deployments = pgTable(
      * The failure of the last change in place, which was rolled back while its revision remains DEPLOYED; null: it did
      * not fail.
      */
-    inPlaceFailure: jsonb('in_place_failure').$type<ReportedFailure>(),
-    /** The last observed problem of running pods outside of rollouts; null: no problem. */
-    symptoms: jsonb().$type<ReportedSymptom[]>(),
+    inPlaceFailure: jsonb('in_place_failure').$type<Stored<ReportedFailure>>(),
+    /** The last observed problem of running pods outside of rollouts; null: none. */
+    symptoms: jsonb().$type<Stored<ReportedSymptom>[]>(),
     /**
      * The last observed request of the database's volume claim, in Gi, rounded up; null: the database has no claim, or
      * the request was not reported.
@@ -221,11 +222,8 @@ export const revisions = pgTable(
     status: text().$type<RevisionStatus>().notNull(),
     reason: text(),
     message: text(),
-    /**
-     * The source of the failure, as the operator reported it; null: the revision did not fail, or the source is not
-     * known.
-     */
-    culprit: jsonb().$type<Culprit>(),
+    /** The cause of its failure, as the operator reported it; null: it did not fail, or the cause is not known. */
+    failureSource: jsonb('culprit').$type<FailureSource>(),
     sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
     secretsId: uuid('secrets_id'),
     /** Whether the Secret with the environment was removed from the cluster; false: it may exist. */

@@ -36,7 +36,7 @@ function configMap(name: string, fields: object = {}, metadata: object = {}): Un
 }
 
 describe('fences', () => {
-  test('prevent that server-side apply with a uid creates a missing object, or changes one that was created again', async () => {
+  test('prevent server-side apply with a uid from creating a missing object or changing a recreated one', async () => {
     const first = await client.create(configMap('fenced'));
     const { uid } = first.metadata;
     await client.apply(configMap('fenced', { data: { a: '1' } }, { uid }), { fieldManager: 'me' });
@@ -69,7 +69,7 @@ describe('fences', () => {
 });
 
 describe('errors', () => {
-  test('name the field', async () => {
+  test('name the invalid field', async () => {
     const service = {
       apiVersion: 'v1',
       kind: 'Service',
@@ -109,7 +109,7 @@ describe('errors', () => {
 });
 
 describe('lists', () => {
-  test('come in pages, with one version', async () => {
+  test('come in pages of one resource version', async () => {
     await Promise.all(
       Array.from({ length: 7 }, (_value, index) =>
         client.create(configMap(`page-${index}`, {}, { labels: { paged: 'yes' } })),
@@ -163,7 +163,7 @@ describe('lists', () => {
   });
 });
 
-describe('no write when nothing changed', () => {
+describe('the comparison with the stored object', () => {
   const golden = globSync(fileURLToPath(new URL('../../../golden/**/objects.yaml', import.meta.url))).flatMap(
     (file) =>
       parseAllDocuments(readFileSync(file, 'utf8')).map(
@@ -174,7 +174,7 @@ describe('no write when nothing changed', () => {
     (object) => object !== null && object.kind !== 'HTTPRoute',
   ) as UntypedObject[];
 
-  test('the server’s version of any golden object differs in nothing from it', async () => {
+  test('finds no difference between any golden object and its version of the API server', async () => {
     expect(installed.length).toBeGreaterThan(200);
     const differences = await Promise.all(
       installed.map(async (object, index) => {
@@ -190,7 +190,7 @@ describe('no write when nothing changed', () => {
     expect(differences.flat()).toEqual([]);
   });
 
-  test('additions of others are kept and are no difference, and their changes are reverted by one apply', async () => {
+  test('ignores additions of others, and finds changes of others that one apply reverts', async () => {
     const pod = {
       containers: [{ name: 'app', image: 'x:1', args: ['a'], env: [{ name: 'A', value: '1' }] }],
     };
@@ -231,7 +231,7 @@ describe('no write when nothing changed', () => {
 });
 
 describe('events', () => {
-  test('are found about their object, with their count', async () => {
+  test('are listed by their object, with their count', async () => {
     const object = await client.create(configMap('eventful'));
     const recorder = new EventRecorder({ client, component: 'berth-operator', logger: recordingLogger() });
     recorder.record(object, 'Warning', 'RolloutFailed', 'the image does not exist');

@@ -68,12 +68,12 @@ function follow(client: KubeClient): { reflector: Reflector<UntypedObject>; call
   return { reflector, calls: followed(reflector) };
 }
 
-describe('through a proxy that misbehaves', () => {
+describe('a reflector behind a faulty proxy', () => {
   test.each([
-    ['HTTP/2: swallows everything', 'auto', (proxy: TcpProxy) => proxy.swallow()],
-    ['HTTP/2: cuts the connections', 'auto', (proxy: TcpProxy) => proxy.cut()],
-    ['HTTP/1.1: cuts the connections', 'http1', (proxy: TcpProxy) => proxy.cut()],
-  ] as const)('%s: the cache catches up without a list', async (name, protocol, misbehave) => {
+    ['HTTP/2, nothing passes', 'auto', (proxy: TcpProxy) => proxy.swallow()],
+    ['HTTP/2, connections are cut', 'auto', (proxy: TcpProxy) => proxy.cut()],
+    ['HTTP/1.1, connections are cut', 'http1', (proxy: TcpProxy) => proxy.cut()],
+  ] as const)('catches up without a list (%s)', async (name, protocol, misbehave) => {
     const { proxy, client } = await throughProxy({ protocol });
     const { reflector, calls } = follow(client);
     await reflector.waitForSync();
@@ -88,7 +88,7 @@ describe('through a proxy that misbehaves', () => {
     expect(reflector.stats().lists).toBe(1);
   });
 
-  test('a server that is away for a while is reconnected', async () => {
+  test('reconnects to a server that was unavailable', async () => {
     const { proxy, client } = await throughProxy();
     const { reflector, calls } = follow(client);
     await reflector.waitForSync();
@@ -125,7 +125,7 @@ describe('own writes', () => {
 });
 
 describe('leader election', () => {
-  test('a leader that stops hands over within the retry period', async () => {
+  test('hands over within the retry period when the leader stops', async () => {
     const lease = { namespace, name: 'lead' };
     const contend = (identity: string) => {
       const stop = new AbortController();

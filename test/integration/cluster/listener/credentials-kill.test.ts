@@ -44,7 +44,7 @@ const shop = (name: string, revision = 1) =>
   });
 const dataOf = async (name: string) => (await world.get('secret', name))?.['data'];
 const uidOf = async (kind: string, name: string) => (await world.get(kind, name))?.metadata.uid;
-const witnessesOf = (name: string) =>
+const sentinelsOf = (name: string) =>
   world.names('controllerrevisions.apps', `app.kubernetes.io/instance=${name},berth.dev/witness`);
 
 /** Ready, with two equal Secrets, a sentinel for them, and no report of lost ones. */
@@ -54,7 +54,7 @@ async function inOrder(name: string): Promise<unknown> {
   const data = await dataOf(`${name}-db`);
   expect(data).toMatchObject({ password: expect.stringMatching(/./) });
   expect(await dataOf(`${name}-db-copy`)).toEqual(data);
-  await waitFor('one witness', async () => (await witnessesOf(name)).length === 1, {
+  await waitFor('one sentinel', async () => (await sentinelsOf(name)).length === 1, {
     timeoutMs: 60_000,
     intervalMs: 100,
   });
@@ -81,7 +81,7 @@ async function limit(kind: string, most: number | null): Promise<void> {
   );
 }
 
-test('a kill between the copy and the Secret that the database reads: one is created from the other', async () => {
+test('creates the Secret of the database from its copy when the operator is killed between the two', async () => {
   const { length } = await world.names('secrets');
   await limit('secrets', length + 1);
   const first = await started('first');
@@ -100,7 +100,7 @@ test('a kill between the copy and the Secret that the database reads: one is cre
   expect(await inOrder('half')).toEqual(before);
 });
 
-test('a kill between the Secrets and the volume: the volume is initialized with the existing password', async () => {
+test('initializes the volume with the existing password when the operator is killed after the Secrets', async () => {
   await limit('persistentvolumeclaims', (await world.names('pvc')).length);
   const first = await started('first');
   await shop('volumeless');
@@ -115,7 +115,7 @@ test('a kill between the Secrets and the volume: the volume is initialized with 
   expect(await inOrder('volumeless')).toEqual(before);
 });
 
-test('a kill while the sentinel is created: there is one sentinel, and the Secrets are unchanged', async () => {
+test('keeps one sentinel and the Secrets when the operator is killed while it creates the sentinel', async () => {
   const first = await started('first');
   const resource = RESOURCES.ControllerRevision;
   const killing = await killWhen(first, { client, namespace: world.namespace, resource }, ({ metadata }) =>
@@ -128,7 +128,7 @@ test('a kill while the sentinel is created: there is one sentinel, and the Secre
   expect(await inOrder('witnessed')).toEqual(before);
 });
 
-test('a Secret and the sentinel lost while no operator runs are created again, and the database continues', async () => {
+test('recreates a Secret and the sentinel that were deleted while no operator ran; the database continues', async () => {
   const first = await started('first');
   const losses = [
     ['reader', 'reader-db'],
@@ -144,7 +144,7 @@ test('a Secret and the sentinel lost while no operator runs are created again, a
   const before = await states();
   await kill(first);
   for (const [name, secret] of losses) {
-    await world.kubectl('delete', 'controllerrevision', ...(await witnessesOf(name)));
+    await world.kubectl('delete', 'controllerrevision', ...(await sentinelsOf(name)));
     await world.kubectl('delete', 'secret', secret);
   }
   await started('second');
@@ -154,28 +154,35 @@ test('a Secret and the sentinel lost while no operator runs are created again, a
   expect(await states()).toEqual(before);
 });
 
-test('a sentinel without its labels gets them back, and a Secret that is deleted afterwards is noticed', async () => {
+test('restores the labels of the sentinel, and then replaces a Secret that is deleted', async () => {
   await started('first');
   await shop('stripped');
   const before = await inOrder('stripped');
-  const [name = ''] = await witnessesOf('stripped');
-  const look = async () => (await world.get('controllerrevisions.apps', name))?.metadata;
-  const witness = await look();
+  const [name = ''] = await sentinelsOf('stripped');
+  const metadataOfSentinel = async () => (await world.get('controllerrevisions.apps', name))?.metadata;
+  const sentinel = await metadataOfSentinel();
   const strippings = [
     ['app.kubernetes.io/managed-by'],
     ['app.kubernetes.io/instance'],
     ['berth.dev/inputs-hash'],
     ['berth.dev/witness'],
-    Object.keys(witness?.labels ?? {}),
+    Object.keys(sentinel?.labels ?? {}),
   ];
   for (const labels of strippings) {
     await world.kubectl('label', 'controllerrevision', name, ...labels.map((label) => `${label}-`));
-    await waitFor(`${labels} again`, async () => isDeepStrictEqual((await look())?.labels, witness?.labels), {
-      timeoutMs: 60_000,
-      intervalMs: 100,
-    });
+    await waitFor(
+      `${labels} again`,
+      async () => isDeepStrictEqual((await metadataOfSentinel())?.labels, sentinel?.labels),
+      {
+        timeoutMs: 60_000,
+        intervalMs: 100,
+      },
+    );
   }
-  expect(await look()).toMatchObject({ uid: witness?.uid, ownerReferences: witness?.ownerReferences });
+  expect(await metadataOfSentinel()).toMatchObject({
+    uid: sentinel?.uid,
+    ownerReferences: sentinel?.ownerReferences,
+  });
   const former = await uidOf('secret', 'stripped-db');
   await world.kubectl('delete', 'secret', 'stripped-db');
   await waitFor(
@@ -186,7 +193,7 @@ test('a sentinel without its labels gets them back, and a Secret that is deleted
   expect(await inOrder('stripped')).toEqual(before);
 });
 
-test('Secrets deleted before their sentinel exists: the garbage collector removes their references, and the sentinel with the last one', async () => {
+test('the garbage collector removes references to Secrets that never existed, and a sentinel without others', async () => {
   const { namespace } = world;
   const there = await client.create<KubeObject>({
     apiVersion: 'v1',
@@ -194,7 +201,7 @@ test('Secrets deleted before their sentinel exists: the garbage collector remove
     metadata: { name: 'stays', namespace },
   });
   const gone = { name: 'gone', uid: randomUUID() };
-  const witness = (name: string, secrets: readonly { name: string; uid: string }[]) =>
+  const createSentinel = (name: string, secrets: readonly { name: string; uid: string }[]) =>
     client.create({
       apiVersion: 'apps/v1',
       kind: 'ControllerRevision',
@@ -207,15 +214,15 @@ test('Secrets deleted before their sentinel exists: the garbage collector remove
       data: {},
     });
   const stays = { name: 'stays', uid: there.metadata.uid ?? '' };
-  await Promise.all([witness('half-there', [stays, gone]), witness('not-there', [gone])]);
-  const look = async (name: string) => await world.get('controllerrevisions.apps', name);
+  await Promise.all([createSentinel('half-there', [stays, gone]), createSentinel('not-there', [gone])]);
+  const getSentinel = async (name: string) => await world.get('controllerrevisions.apps', name);
   await waitFor(
     'only the one that is there',
     async () => {
-      const half = await look('half-there');
-      return half?.metadata.ownerReferences?.length === 1 && (await look('not-there')) === undefined;
+      const half = await getSentinel('half-there');
+      return half?.metadata.ownerReferences?.length === 1 && (await getSentinel('not-there')) === undefined;
     },
     { timeoutMs: 60_000, intervalMs: 100 },
   );
-  expect((await look('half-there'))?.metadata.ownerReferences).toMatchObject([stays]);
+  expect((await getSentinel('half-there'))?.metadata.ownerReferences).toMatchObject([stays]);
 });

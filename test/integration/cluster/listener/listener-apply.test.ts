@@ -79,7 +79,7 @@ describe('a deployment in the hub', () => {
     expect(secret).toMatchObject({ immutable: true, data: { A: Buffer.from('2').toString('base64') } });
   });
 
-  it('ends at the last of fifty simultaneous changes', async () => {
+  it('converges to the last of fifty simultaneous changes', async () => {
     let record = await fixture.deploy('busy');
     const from = listener.requests.length;
     for (let i = 0; i < 50; i += 1) record = await fixture.change(record);
@@ -93,8 +93,8 @@ describe('a deployment in the hub', () => {
   });
 });
 
-describe('a change of the custom resource by another account', () => {
-  it('in its spec is reverted, and a foreign label is kept', async () => {
+describe('a custom resource that another account changes', () => {
+  it('gets its spec back, and keeps a foreign label', async () => {
     const record = await fixture.deploy('edited');
     const before = await fixture.until(record, 'there', () => true);
     await fixture.acknowledged(record.id);
@@ -115,7 +115,7 @@ describe('a change of the custom resource by another account', () => {
     expect(after.spec).toEqual(before.spec);
     expect(after.metadata.labels).toMatchObject({ team: 'blue' });
     await eventually(
-      'told',
+      'the event',
       async () =>
         (
           await fixture.hub.store.sql(
@@ -126,7 +126,7 @@ describe('a change of the custom resource by another account', () => {
     );
   });
 
-  it('that deletes it is reverted', async () => {
+  it('is created again when it was deleted', async () => {
     const record = await fixture.deploy('deleted', { secrets: [{ name: 'A', value: '1' }] });
     const before = await fixture.until(record, 'there', () => true);
     await fixture.acknowledged(record.id);
@@ -141,7 +141,7 @@ describe('a change of the custom resource by another account', () => {
     await fixture.kubectl('get', 'secret', `${record.appName}-env-1`);
   });
 
-  it('that does not exist causes no request but the watch', async () => {
+  it('causes no request when only an annotation or the status changes', async () => {
     const record = await fixture.deploy('quiet');
     await fixture.acknowledged(record.id);
     const from = listener.requests.length;
@@ -159,20 +159,20 @@ describe('a change of the custom resource by another account', () => {
     expect(listener.requests.slice(from).filter(({ path }) => path !== '/version')).toEqual([]);
   });
 
-  it('that uses the same name for another resource is reported, and the resource is not changed', async () => {
+  it('is reported and not changed when it is another resource of the same name', async () => {
     const added = { id: '01900000-0000-7000-8000-0000000c0ffe', appName: 'taken-000c0ffe' };
     const manifest = `{"apiVersion":"berth.dev/v1alpha1","kind":"ManagedDeployment","metadata":{"name":"${added.appName}"},"spec":{"revision":{"image":"mine"}}}`;
     const { kubectlAsAdmin } = await import('../../harness/environment.ts');
     await kubectlAsAdmin(['apply', '-n', fixture.namespace, '-f', '-'], manifest);
     await fixture.deploy('taken', added);
-    const events = await eventually('told', async () => {
+    const events = await eventually('the event', async () => {
       const rows = await fixture.hub.store.sql<{ message: string }>(
         `SELECT message FROM events WHERE deployment_id = $1 AND reason = 'Conflict'`,
         [added.id],
       );
       return rows.length > 0 ? rows : undefined;
     });
-    expect(events[0]?.message).toContain('that Berth did not make');
+    expect(events[0]?.message).toContain('that Berth did not create');
     expect((await fixture.mdep(added.appName))?.spec.revision.image).toBe('mine');
     await kubectlAsAdmin(['delete', 'mdep', '-n', fixture.namespace, added.appName]);
     await fixture.until(
@@ -182,7 +182,7 @@ describe('a change of the custom resource by another account', () => {
     );
   });
 
-  it('that the API server rejects permanently fails the revision with the reason', async () => {
+  it('fails its revision with the reason when the API server rejects it permanently', async () => {
     const record = await fixture.deploy('refused', { appName: 'Not A Name' });
     await eventually('failed', async () => {
       const [row] = await fixture.hub.store.sql<{ status: string; message: string }>(
@@ -193,10 +193,10 @@ describe('a change of the custom resource by another account', () => {
     });
   });
 
-  it('in a namespace that the listener may not use is a reason, not an error', async () => {
+  it('is reported with a reason when the listener may not use its namespace', async () => {
     const record = await fixture.deploy('elsewhere', { namespace: 'kube-system' });
     await eventually(
-      'told',
+      'the event',
       async () =>
         (
           await fixture.hub.store.sql(

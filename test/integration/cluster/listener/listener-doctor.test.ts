@@ -419,8 +419,8 @@ async function findingsWith(settings: Settings): Promise<Finding[]> {
   return findings;
 }
 
-describe('the doctor reports the problem and its remedy', () => {
-  it.each(ROWS)('$what: $check', async ({ settings, check, outcome, message, next }) => {
+describe('the doctor', () => {
+  it.each(ROWS)('reports $what ($check)', async ({ settings, check, outcome, message, next }) => {
     const findings = await findingsWith(await settings());
     const found = findings.filter((finding) => finding.check === check && finding.outcome === outcome);
     expect(found.length, JSON.stringify(findings)).toBeGreaterThan(0);
@@ -470,7 +470,7 @@ describe('the custom resource', () => {
       delete properties['status']?.properties['dataImages'];
     });
     await until(
-      'the older one to be told',
+      'the older one to be reported',
       /failed: .*older than this program: it lacks status.dataImages .*crds/,
     );
     await applied(({ properties }) => {
@@ -478,11 +478,11 @@ describe('the custom resource', () => {
       spec['fieldOfTomorrow'] = { type: 'string' } as unknown as Fields;
     });
     await until(
-      'the newer one to be told',
+      'the newer one to be reported',
       /warning: .*newer than this program: it has spec.fieldOfTomorrow/,
     );
     await installBerth(bare.access);
-    await until('this one to be told', /ok: .*of this version/);
+    await until('this one to be reported', /ok: .*of this version/);
   });
 });
 
@@ -503,19 +503,19 @@ describe('the lease', () => {
   };
   const found = async (check: Check) => (await findingsWith({})).find((finding) => finding.check === check);
 
-  it('that another process holds causes a warning, and is not taken from it', async () => {
+  it('causes a warning when another process holds it, and is not taken over', async () => {
     const { epoch } = await lease({ epoch: null });
     expect(await found('lease')).toMatchObject({
       outcome: 'warning',
       message: expect.stringContaining(`pod-1 holds it (epoch ${epoch})`),
-      next: expect.stringContaining('a listener id of its own'),
+      next: expect.stringContaining('use a separate listener id for each cluster'),
     });
     expect(await lease({ epoch })).toMatchObject({ epoch });
     await lease({ epoch, release: true });
     expect(await found('lease')).toMatchObject({ outcome: 'ok', message: 'free' });
   });
 
-  it('of another cluster is a failure, and of this cluster it belongs to another replica', async () => {
+  it('causes a failure when it belongs to another cluster, but not when another replica holds it', async () => {
     const uid = await kubectlAsAdmin(['get', 'namespace', 'kube-system', '-o', 'jsonpath={.metadata.uid}']);
     const cluster_id = `kube-system/${uid}`;
     const { epoch } = await lease({ epoch: null, cluster_id });
@@ -537,7 +537,7 @@ describe('the lease', () => {
     await forget();
   });
 
-  it('shows the rendering: equal to this process, or what differs', async () => {
+  it('shows whether the rendering of its holder equals that of this process, or what differs', async () => {
     const { loadConfig } = await import('../../../../src/config/index.ts');
     const rendering = { ...loadConfig(good).rendering, kubernetesVersion: '1.36' };
     await lease({ epoch: null, rendering });
@@ -577,7 +577,7 @@ describe('the command', () => {
     expect(output).not.toContain(keys.reader);
   });
 
-  it('explains itself, and rejects unknown arguments', async () => {
+  it('prints its usage, and rejects unknown arguments', async () => {
     expect((await run(['--help'], {})).output).toContain('usage: berth listener doctor');
     const refused = await run(['-o', 'yaml'], good);
     expect([refused.code, refused.output]).toEqual([2, expect.stringContaining('neither text nor json')]);

@@ -84,7 +84,7 @@ const inside = (namespace: string): object[] => [
   },
 ];
 
-describe('with the rights of its ClusterRole the listener', () => {
+describe('the listener with the rights of its ClusterRole', () => {
   it('writes in the namespace of a tenant', async () => {
     for (const object of inside(tenant)) expect(await create(object)).toBe('allowed');
   });
@@ -120,7 +120,7 @@ describe('with the rights of its ClusterRole the listener', () => {
     }
   });
 
-  it('takes over no namespace with a label', async () => {
+  it('takes over no namespace by setting a label', async () => {
     const labels = labelsOf(randomUUID());
     for (const name of [foreign, 'kube-system', 'default', listener.own, listener.builds]) {
       expect(await label(name, labels)).toMatch(POLICY);
@@ -249,8 +249,8 @@ test('a deployment becomes READY and is deleted when the policy is in force', as
 }, 400_000);
 
 /** Rights that RBAC may grant one day, or that an administrator has added. */
-describe('with every right in the cluster the listener', () => {
-  beforeAll(() => listener.giveEveryRight(), 60_000);
+describe('the listener with every right in the cluster', () => {
+  beforeAll(() => listener.grantEveryRight(), 60_000);
 
   it('deletes and finalizes no namespace, and writes no subresource of one', async () => {
     for (const name of [tenant, foreign]) {

@@ -71,7 +71,7 @@ const left = async (appName: string) =>
     .split('\n')
     .filter((name) => name.includes(appName));
 
-describe('deletion', () => {
+describe('a deletion', () => {
   it('leaves nothing of the deployment and everything of others', async () => {
     const secrets = [{ name: 'A', value: '1' }];
     const record = await fixture.deploy('going', { secrets });
@@ -123,13 +123,13 @@ describe('deletion', () => {
     await gone(record);
   });
 
-  it('of a deployment that never reached the cluster ends without leftovers', async () => {
+  it('ends without leftovers when the deployment never reached the cluster', async () => {
     const record = await fixture.deploy('never', { namespace: fixture.namespace, appName: 'Not A Name' });
     await remove(record);
     await gone(record);
   });
 
-  it('with the same name created at once: the new one exists, the old one is removed', async () => {
+  it('removes the old deployment when a new one of the same name is created at once', async () => {
     const old = await fixture.deploy('again');
     await fixture.acknowledged(old.id);
     await remove(old);
@@ -140,7 +140,7 @@ describe('deletion', () => {
     expect(await left(young.appName)).toHaveLength(1);
   });
 
-  it('of an object that comes back afterwards is repeated', async () => {
+  it('is repeated when an object comes back afterwards', async () => {
     const record = await fixture.deploy('ghost');
     await fixture.acknowledged(record.id);
     const { metadata, spec } = (await fixture.mdep(record.appName)) ?? {};
@@ -224,20 +224,23 @@ describe('a namespace of a tenant', () => {
   });
 });
 
-describe('the sent resource equals the stored one', () => {
-  it.each(['everything', 'shop', 'web-api', 'internal-image'])('for sample %s', async (sample) => {
-    const { source, source_config } = JSON.parse(readFileSync(`test/samples/${sample}.json`, 'utf8'));
-    const template = await fixture.deploy(`template-${sample}`);
-    const record = await fixture.deploy(sample, {
-      source,
-      sourceConfig: {
-        ...template.sourceConfig,
-        deployment_type: source_config.deployment_type ?? null,
-        resource_spec: resourceSpecSchema.parse(source_config.resource_spec ?? {}),
-      },
-    });
-    await fixture.acknowledged(record.id);
-    const { spec, metadata } = await fixture.until(record, 'there', () => true);
-    expect(contentHash(spec)).toBe(metadata.annotations['berth.dev/spec-hash']);
-  });
+describe('the resource that the listener sends', () => {
+  it.each(['everything', 'shop', 'web-api', 'internal-image'])(
+    'equals the stored one for %s',
+    async (sample) => {
+      const { source, source_config } = JSON.parse(readFileSync(`test/samples/${sample}.json`, 'utf8'));
+      const template = await fixture.deploy(`template-${sample}`);
+      const record = await fixture.deploy(sample, {
+        source,
+        sourceConfig: {
+          ...template.sourceConfig,
+          deployment_type: source_config.deployment_type ?? null,
+          resource_spec: resourceSpecSchema.parse(source_config.resource_spec ?? {}),
+        },
+      });
+      await fixture.acknowledged(record.id);
+      const { spec, metadata } = await fixture.until(record, 'there', () => true);
+      expect(contentHash(spec)).toBe(metadata.annotations['berth.dev/spec-hash']);
+    },
+  );
 });

@@ -22,7 +22,7 @@ const writesOf = ({ requests }: RunningListener) =>
   requests.filter(({ verb }) => ['create', 'apply', 'delete'].includes(verb)).length;
 
 describe('two processes of one listener', () => {
-  it('one acts, the other waits and takes over when the first one stops', async () => {
+  it('act one at a time, and the second takes over when the first stops', async () => {
     const first = await fixture.start({ identity: 'first' });
     const acting = Promise.withResolvers<void>();
     const second = await fixture.start({ identity: 'second', onActing: (is) => is && acting.resolve() });
@@ -37,7 +37,7 @@ describe('two processes of one listener', () => {
     expect([writesOf(first), writesOf(second)]).toEqual([1, 1]);
   });
 
-  it('a holder that lost the lease during a suspension writes no more', async () => {
+  it('write nothing after they lost the lease during a suspension', async () => {
     const first = await fixture.start({ identity: 'first' });
     // As after a long suspension of the process: the hub has given the lease to another one meanwhile.
     await fixture.hub.store.sql(
@@ -54,7 +54,7 @@ describe('two processes of one listener', () => {
 });
 
 describe('the reported status', () => {
-  it('becomes READY, DEPLOYED, active, and every later one is reported, too', async () => {
+  it('becomes READY with an active DEPLOYED revision, and later changes are reported, too', async () => {
     await fixture.start();
     const record = await fixture.deploy('shop');
     await fixture.acknowledged(record.id);
@@ -98,7 +98,7 @@ describe('the reported status', () => {
     );
   });
 
-  it('includes what happened while no listener ran', async () => {
+  it('includes changes that happened while no listener ran', async () => {
     const first = await fixture.start();
     const record = await fixture.deploy('missed');
     await fixture.acknowledged(record.id);
@@ -110,7 +110,7 @@ describe('the reported status', () => {
 });
 
 describe('a graceful stop', () => {
-  it('takes back no report, and releases the lease at once', async () => {
+  it('withdraws no report, and releases the lease at once', async () => {
     const listener = await fixture.start();
     const records = await Promise.all(Array.from({ length: 20 }, (_, i) => fixture.deploy(`n${i}`)));
     const began = performance.now();

@@ -137,8 +137,8 @@ const unknown = (id: string) =>
       status === 'UNKNOWN' && conditions.some(({ reason }) => reason === 'ListenerLost'),
   );
 
-describe('the placement of a deployment', () => {
-  it('with a listener and a namespace is in that namespace, and nowhere else', async () => {
+describe('a deployment', () => {
+  it('is placed only in the given namespace of the given listener', async () => {
     const { id } = await hub.create(there(SECOND, 'lands-there'));
     const ready = await hub.ready(id);
     expect(ready.conditions.find(({ type }) => type === 'Ready')?.status).toBe('True');
@@ -150,7 +150,7 @@ describe('the placement of a deployment', () => {
     expect(await inHubCluster(id)).toEqual([]);
   });
 
-  it('with only a listener is in the first namespace of its list', async () => {
+  it('is placed in the first namespace of its listener when it names no namespace', async () => {
     const { id } = await hub.create(
       smallDeployment('first-of-list', { source_config: { listener_id: listener.id } }),
     );
@@ -159,14 +159,14 @@ describe('the placement of a deployment', () => {
     expect(resource?.metadata.namespace).toBe(FIRST);
   });
 
-  it('without a listener is in the cluster of the platform’s listener, and not here', async () => {
+  it('is placed in the cluster of the platform’s listener when it names no listener', async () => {
     const { id } = await hub.create(smallDeployment('stays-at-the-hub'));
     await hub.ready(id);
     expect(await remote.objectsOf(EVERY_KIND, id)).toEqual([]);
     expect((await inHubCluster(id)).length).toBeGreaterThan(0);
   });
 
-  it('in a namespace that is not in the list is rejected with the field, and nothing is written', async () => {
+  it('is rejected with the field when its namespace is not in the list, and nothing is written', async () => {
     const count = async () =>
       (await hub.call<{ resources: unknown[] }>('GET', '/v2/deployments?limit=100')).body.resources.length;
     const before = await count();
@@ -179,13 +179,13 @@ describe('the placement of a deployment', () => {
     expect(refused.body.detail).toMatchObject([
       {
         loc: ['body', 'source_config', 'listener_config', 'cluster_namespace'],
-        msg: `is not among the namespaces of the listener: ${FIRST}, ${SECOND}`,
+        msg: `must be one of the namespaces of the listener: ${FIRST}, ${SECOND}`,
       },
     ]);
     expect(await count()).toBe(before);
   });
 
-  it('is empty after a DELETE', async () => {
+  it('leaves nothing in the cluster after a DELETE', async () => {
     const { id } = await hub.create(there(FIRST, 'short-lived'));
     await hub.ready(id);
     expect((await hub.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
@@ -195,8 +195,8 @@ describe('the placement of a deployment', () => {
   });
 });
 
-describe('access to the listener’s API', () => {
-  it('is denied to other tenants: every call is 404, and the lease is unchanged', async () => {
+describe('the listener’s API', () => {
+  it('returns 404 to other tenants, and leaves the lease unchanged', async () => {
     const before = await leaseState();
     const stranger = await makeKey('stranger');
     const answers = await Promise.all([
@@ -210,7 +210,7 @@ describe('access to the listener’s API', () => {
     expect(await leaseState()).toMatchObject({ held: true, holder: before.holder, epoch: before.epoch });
   });
 
-  it('is all that the listener’s key allows', async () => {
+  it('is the only API that the listener’s key can call', async () => {
     const answer = await fetch(`${hub.process().url}/v2/deployments`, {
       headers: { 'x-api-key': listener.key },
     });
@@ -219,7 +219,7 @@ describe('access to the listener’s API', () => {
 });
 
 describe('an interrupted connection', () => {
-  it('for longer than the lease shows UNKNOWN, the workloads still heal, and changes are applied when it is back', async () => {
+  it('shows UNKNOWN after the lease, leaves the operator working, and delays changes until it is restored', async () => {
     const { id } = await hub.create(there(SECOND, 'cut-off'));
     const before = await hub.ready(id);
     expect(await readiness()).toBe(200);
@@ -256,7 +256,7 @@ describe('an interrupted connection', () => {
     expect(await inHubCluster(id)).toEqual([]);
   });
 
-  it('also reports what changed in the cluster meanwhile: a deleted custom resource comes back', async () => {
+  it('is followed by a report of changes, and a custom resource that was deleted meanwhile is restored', async () => {
     const { id } = await hub.create(there(FIRST, 'lost-meanwhile'));
     await hub.ready(id);
     const [resource] = await remote.objectsOf('mdep', id);
@@ -277,7 +277,7 @@ describe('an interrupted connection', () => {
 });
 
 describe('a stale epoch', () => {
-  it('is rejected with 409: the former process writes no more, and takes the lease again when it is free', async () => {
+  it('is rejected with 409, and the former process writes nothing until it holds the lease again', async () => {
     const { id } = await hub.create(there(SECOND, 'fenced'));
     await hub.ready(id);
     const old = await leaseState();
@@ -317,7 +317,7 @@ describe('a stale epoch', () => {
         async () => (await logOf()).includes('intruder holds it'),
         { timeoutMs: 30_000 },
       );
-      expect(await logOf()).toContain('lost the lease; no longer acting');
+      expect(await logOf()).toContain('lost the lease; this process no longer acts');
       expect(process.isRunning()).toBe(true);
       expect(images(await remote.objectsOf('mdep', id))).not.toContain('web:3.0.0');
       expect(await leaseState()).toMatchObject({ holder: 'intruder', epoch: intruder.epoch, held: true });
@@ -335,7 +335,7 @@ describe('a stale epoch', () => {
 });
 
 describe('the hub', () => {
-  it('loses nothing of the other cluster when it is killed and starts again', async () => {
+  it('loses nothing of the other cluster when it is killed and restarts', async () => {
     const { id } = await hub.create(there(FIRST, 'survivor'));
     await hub.ready(id);
     await hub.process().stop('SIGKILL');
@@ -364,7 +364,7 @@ describe('docs/remote-listener.md', () => {
   const text = readFileSync(join(root, 'docs/remote-listener.md'), 'utf8');
   const bodies = [...text.matchAll(/-d '(\{[^']+\})'/g)].map(([, body = '']) => body);
 
-  it('has requests that are accepted: the listener is created, and the deployment is placed there', async () => {
+  it('has requests that create the listener and place a deployment there', async () => {
     const [registration = '', deployment = ''] = bodies;
     expect(bodies).toHaveLength(2);
     const made = await hub.call<{ id: string }>('POST', '/v2/listeners', JSON.parse(registration));
@@ -375,7 +375,7 @@ describe('docs/remote-listener.md', () => {
     expect(created.body.conditions.map(({ reason }) => reason)).toContain('ListenerNeverSeen');
   });
 
-  it('has commands that work in the other cluster, and create a listener and an operator with these settings', async () => {
+  it('has commands that create a listener and an operator with these settings in the other cluster', async () => {
     const blocks = [...text.matchAll(/^```sh cluster\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
     expect(blocks).toHaveLength(2);
     const { kubeconfigPath, kubectlPath } = remote.access;
@@ -407,7 +407,7 @@ describe('docs/remote-listener.md', () => {
     expect(images(items)).toContain(`"mountPath":"${folder}"`);
   });
 
-  it('names no setting that does not exist', () => {
+  it('names only existing settings', () => {
     const clients = ['BERTH_URL', 'BERTH_API_KEY'];
     const named = new Set(text.match(/\bBERTH_[A-Z_]+\b/g)?.filter((name) => !clients.includes(name)));
     expect([...named].filter((name) => !(name in SETTINGS))).toEqual([]);

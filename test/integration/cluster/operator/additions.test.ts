@@ -1,7 +1,7 @@
 /** What the real API server itself fills in is no addition: nothing of it is named or removed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKubeClient, type KubeClient } from '../../../../src/cluster/kube/client/client.ts';
-import type { KubeObject } from '../../../../src/cluster/kube/client/object.ts';
+import type { KubeObject, UntypedObject } from '../../../../src/cluster/kube/client/object.ts';
 import { withHash } from '../../../../src/cluster/kube/compare/compare.ts';
 import { additionsOf } from '../../../../src/cluster/operator/changes/added-fields.ts';
 import { ADDITION_RULES } from '../../../../src/cluster/operator/changes/added-rules.ts';
@@ -29,7 +29,7 @@ const CASES = [
   ...FIELD_CASES.map(({ field, request }) => [`field ${field}`, request, SELF_HOSTED] as const),
 ];
 
-test.each(CASES)('%s', async (_, request, config) => {
+test.each(CASES)('finds no addition in the stored objects of %s', async (_, request, config) => {
   const objects = render(request, config)
     .objects.map(({ object }) => object as KubeObject)
     .filter(({ kind }) => ADDITION_RULES[kind] !== undefined);
@@ -39,7 +39,7 @@ test.each(CASES)('%s', async (_, request, config) => {
       const placed = { ...object, metadata: { ...object.metadata, namespace } };
       const sent = withHash(placed, ANNOTATIONS.appliedHash);
       const options = { dryRun: true, fieldManager: 'berth-operator' };
-      const { kept, refused } = additionsOf(placed, await client.apply<KubeObject>(sent, options));
+      const { kept, refused } = additionsOf(placed, await client.apply<UntypedObject>(sent, options));
       return [...kept, ...refused].map(({ path }) => `${object.kind}: ${path}`);
     }),
   );

@@ -27,11 +27,7 @@ const UNSAFE: Row[] = [
     { ...deployments, patches: patch('replace', `${APP}/image`, '"registry.test/other:1"') },
     '.image is',
   ],
-  [
-    'command',
-    { ...deployments, patches: patch('add', `${APP}/command`, '["other"]') },
-    '.command is not in the desired state',
-  ],
+  ['command', { ...deployments, patches: patch('add', `${APP}/command`, '["other"]') }, '.command is added'],
   [
     'variable',
     { ...deployments, patches: patch('replace', `${APP}/env/0/value`, '"other"') },
@@ -192,7 +188,7 @@ async function workElsewhere(): Promise<void> {
 }
 
 describe('safe changes', () => {
-  test('lets the rollout complete with a policy from the start, and reports the changes', async () => {
+  test('let the rollout complete with a policy from the start, and are reported', async () => {
     await policies.add({ ...deployments, prefix: 'safe-api', patches: SAFE });
     await world.apply('safe', { revision: revision(1) });
     const status = await world.until('safe', 'ready', readyIs(`True ${CHANGED}`));
@@ -203,7 +199,7 @@ describe('safe changes', () => {
     await waitFor('the warning', async () => (await events()).includes(CHANGED), { timeoutMs: 30_000 });
   });
 
-  test('writes nothing to idle objects, also after a restart of the operator', async () => {
+  test('cause no write to idle objects, also after a restart of the operator', async () => {
     await workElsewhere();
     await operator.stop();
     operator = await startOperator(world.another('next'));
@@ -211,7 +207,7 @@ describe('safe changes', () => {
     expect(written('safe')).toBe(0);
   });
 
-  test('restarts nothing when the policy is removed; the next revision is as requested', async () => {
+  test('restart nothing when the policy is removed; the next revision is as requested', async () => {
     const before = (await world.get('deployment', 'safe-api'))?.metadata.generation;
     await policies.remove();
     await operator.stop();
@@ -224,7 +220,7 @@ describe('safe changes', () => {
     expect(pullPolicy(await world.get('deployment', 'safe-api'))).toBe('IfNotPresent');
   });
 
-  test('changes no idle object when the policy is added later', async () => {
+  test('change no idle object when the policy is added later', async () => {
     await workElsewhere();
     const before = (await world.get('deployment', 'safe-api'))?.metadata.resourceVersion;
     const from = written('safe');
@@ -251,7 +247,7 @@ describe('other changes', () => {
   });
 
   test.each<Row>(UNSAFE)(
-    '%s: sets Ready to False with the field, and is not written repeatedly',
+    'set Ready to False with the field, and cause no repeated write (%s)',
     async (prefix, { resource }, named) => {
       await world.until(prefix, 'reported', readyIs(`False ${CHANGED}`));
       expect(await messageOf(prefix)).toContain(named);
@@ -264,23 +260,18 @@ describe('other changes', () => {
     },
   );
 
-  test.each<Row>(UNSAFE)(
-    '%s: ends by itself within a minute after the policies are removed',
-    async (prefix) => {
-      await policies.remove();
-      const status = await world.ready(prefix);
-      expect(status.activeRevision?.number).toBe(1);
-      const made = [
-        await world.get('deployment', `${prefix}-api`),
-        await world.get('statefulset', `${prefix}-db`),
-        await world.get('service', prefix),
-        await world.get('networkpolicy', `${prefix}-db`),
-      ].map((object) => JSON.stringify(object?.['spec']));
-      expect(made.join()).not.toMatch(
-        /"other"|other:|hostNetwork|hostPID|"runAsUser":0|externalIPs|"egress"/,
-      );
-    },
-  );
+  test.each<Row>(UNSAFE)('are gone within a minute after the policies are removed (%s)', async (prefix) => {
+    await policies.remove();
+    const status = await world.ready(prefix);
+    expect(status.activeRevision?.number).toBe(1);
+    const made = [
+      await world.get('deployment', `${prefix}-api`),
+      await world.get('statefulset', `${prefix}-db`),
+      await world.get('service', prefix),
+      await world.get('networkpolicy', `${prefix}-db`),
+    ].map((object) => JSON.stringify(object?.['spec']));
+    expect(made.join()).not.toMatch(/"other"|other:|hostNetwork|hostPID|"runAsUser":0|externalIPs|"egress"/);
+  });
 });
 
 describe('changes that make an object invalid', () => {
@@ -308,7 +299,7 @@ describe('changes that make an object invalid', () => {
   });
 
   test.each<Row>(INVALID)(
-    '%s: names the field while the policy is there, and fails no revision',
+    'are reported with the field while the policy exists, and fail no revision (%s)',
     async (prefix, _, named) => {
       const isChanged = readyIs(`False ${CHANGED}`);
       const namesField = (status: Status) => isChanged(status) && messageIn(status)?.includes(named) === true;
@@ -320,7 +311,7 @@ describe('changes that make an object invalid', () => {
     },
   );
 
-  test.each<Row>(INVALID)('%s: becomes ready by itself when the policies are removed', async (prefix) => {
+  test.each<Row>(INVALID)('are gone when the policies are removed (%s)', async (prefix) => {
     await policies.remove();
     const status = await world.ready(prefix);
     expect(status.activeRevision?.number).toBe(1);
@@ -404,7 +395,7 @@ describe('a policy that is added after the rollout', () => {
   });
 
   test.each(LATER)(
-    '%s: the next write names the field, and there is no write loop',
+    'is reported with the field at the next write, and causes no write loop (%s)',
     async (prefix, { resource }, _, named) => {
       // Deleted by a user, so it is written again.
       const [kind = '', name = ''] = (KINDS[prefix] ?? '').split('/');
@@ -421,7 +412,7 @@ describe('a policy that is added after the rollout', () => {
     },
   );
 
-  test.each(LATER)('%s: ends by itself within a minute after the policy is removed', async (prefix) => {
+  test.each(LATER)('has no effect within a minute after it is removed (%s)', async (prefix) => {
     await policies.remove();
     await world.ready(prefix);
     const [kind = '', name = ''] = (KINDS[prefix] ?? '').split('/');

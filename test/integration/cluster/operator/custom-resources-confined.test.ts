@@ -56,14 +56,14 @@ afterAll(async () => {
   await deleteNamespace(tenant);
 });
 
-describe('accepted resources that are confined', () => {
+describe('an accepted custom resource', () => {
   test.each(HOSTING_MODES.flatMap((hosting) => NETWORK_HOSTS.map((host) => ({ hosting, host }))))(
-    '$hosting: https://$host is one route, of that host alone, to its own Service',
+    'with the URL https://$host gets one route of that host to its own Service ($hosting)',
     async ({ hosting, host }) => {
-      const namespace = world.beside[hosting];
+      const namespace = world.acceptingNamespaces[hosting];
       const name = uniqueName('host');
       await world.send(namespace, resource(name, routed(`https://${host}`)));
-      await world.told(namespace, name, 'Converged');
+      await world.untilReported(namespace, name, 'Converged');
       const routes = await objects(namespace, 'ingresses', name);
       const rules = routes.flatMap(({ spec }) => (spec as { rules: { host: string; http: object }[] }).rules);
       expect(rules.map((rule) => rule.host)).toEqual([host]);
@@ -77,21 +77,21 @@ describe('accepted resources that are confined', () => {
   );
 
   test.each(HOSTING_MODES.flatMap((hosting) => confinedRows.map((row) => ({ ...row, hosting }))))(
-    '$hosting: __proto__ as the name of $what means nothing',
+    'gets no effect of __proto__ as the name of $what ($hosting)',
     async ({ hosting, spec }) => {
-      const namespace = world.beside[hosting];
+      const namespace = world.acceptingNamespaces[hosting];
       const name = uniqueName('proto');
       const stored = await world.send(namespace, resource(name, spec));
       expect(holds(stored['spec'], spec)).toBe(true);
-      await world.told(namespace, name, 'Converged');
+      await world.untilReported(namespace, name, 'Converged');
       const deployments = await objects(namespace, 'deployments', name);
       expect(deployments).toHaveLength(1);
       expect(JSON.stringify(deployments)).not.toContain('__proto__');
     },
   );
 
-  test.each(BOTH)('$hosting: a writer of one namespace reaches no other one', async ({ hosting }) => {
-    const [mine, other] = [world.beside[hosting], world.namespaces[hosting]];
+  test.each(BOTH)('stays in the namespace of its writer ($hosting)', async ({ hosting }) => {
+    const [mine, other] = [world.acceptingNamespaces[hosting], world.namespaces[hosting]];
     const good = switchedOff(routed('https://a.example.com'));
     const away = resource(uniqueName('away'), good, { namespace: other });
     await expect(world.call(mine, 'POST', pathOf(mine), away)).rejects.toMatchObject({ status: 400 });
@@ -105,7 +105,7 @@ describe('accepted resources that are confined', () => {
  */
 describe('a repository at a private address', () => {
   async function buildOf(hosting: HostingMode, repoUrl: string) {
-    const namespace = world.beside[hosting];
+    const namespace = world.acceptingNamespaces[hosting];
     const name = uniqueName('build');
     await world.send(namespace, resource(name, built(repoUrl, buildName({ namespace, name }, 'r'))));
     return await waitFor(
@@ -118,7 +118,7 @@ describe('a repository at a private address', () => {
     );
   }
 
-  test.each(PRIVATE_REPOSITORIES)('%s is built nowhere', async (url) => {
+  test.each(PRIVATE_REPOSITORIES)('is not built (%s)', async (url) => {
     const build = await buildOf('cloud', url);
     expect(build).toMatchObject({ phase: 'Failed', reason: 'GitHostRefused' });
     expect(build.message).toContain('private address');
@@ -126,7 +126,7 @@ describe('a repository at a private address', () => {
     expect(await buildOf('self_hosted', url)).toMatchObject({ reason: 'BuildsUnavailable' });
   });
 
-  test('builds a public one, with the only Job that exists', async () => {
+  test('gets no Job, unlike a repository at a public address', async () => {
     const { job, phase } = await buildOf('cloud', 'https://git.example.com/a/b');
     expect(phase).toBe('Running');
     expect(await list(world.builds, 'jobs')).toEqual([`job.batch/${job}`]);
@@ -142,7 +142,7 @@ describe("sizes above the policy, in a tenant's namespace", () => {
   };
 
   test.each(Object.entries(reported))(
-    '%s is accepted, and the namespace gets no object of it',
+    'are accepted and reported, and the namespace gets no pod or volume (%s)',
     async (size, why) => {
       const row = sizesAboveCloud.find(({ what }) => what === `${size} above it`);
       const name = uniqueName('large');

@@ -15,13 +15,13 @@ import {
 } from '../../harness/custom-resource-table.ts';
 import {
   CustomResourceWorld,
-  everythingIn,
+  drainQueue,
   holds,
   type NotStored,
   OF_A_FIELD,
+  objectsIn,
   refusedByRules,
   resource,
-  workThrough,
 } from '../../harness/custom-resource-world.ts';
 import { uniqueName } from '../../harness/environment.ts';
 
@@ -50,7 +50,10 @@ async function outcomeOf({ hosting, row }: Sent): Promise<Outcome> {
   const name = uniqueName('bad');
   try {
     if (row.unknown !== undefined) {
-      const { spec } = (await world.send(world.beside[hosting], resource(name, switchedOff(row.spec)))) as {
+      const { spec } = (await world.send(
+        world.acceptingNamespaces[hosting],
+        resource(name, switchedOff(row.spec)),
+      )) as {
         spec?: unknown;
       };
       return { kind: 'left out', name, stored: spec };
@@ -66,19 +69,19 @@ async function outcomeOf({ hosting, row }: Sent): Promise<Outcome> {
 
 beforeAll(async () => {
   world = await CustomResourceWorld.start();
-  await workThrough(ALL, Array(8).fill(null), async (sent) => void outcomes.set(sent, await outcomeOf(sent)));
+  await drainQueue(ALL, Array(8).fill(null), async (sent) => void outcomes.set(sent, await outcomeOf(sent)));
 }, 300_000);
 afterAll(() => world.end());
 
-describe('a bad input, sent as a custom resource', () => {
+describe('an invalid input in a custom resource', () => {
   test.each(ALL.map((sent) => ({ ...sent.row, ...sent, sent })))(
-    '$hosting: $row.row: $what',
+    'is rejected or pruned, and the field is named ($hosting, $row.row: $what)',
     async ({ hosting, row, sent }) => {
       const outcome = outcomes.get(sent);
       if (row.unknown !== undefined) return await isLeftOut(sent, outcome);
       const message =
         outcome?.kind === 'taken'
-          ? (await world.told(world.namespaces[hosting], outcome.name)).message
+          ? (await world.untilReported(world.namespaces[hosting], outcome.name)).message
           : outcome?.kind === 'refused'
             ? outcome.message
             : JSON.stringify(outcome);
@@ -94,24 +97,24 @@ describe('a bad input, sent as a custom resource', () => {
     const rest = switchedOff(withoutUnknown(row));
     expect(holds(outcome.stored, rest)).toBe(true);
     expect(holds(outcome.stored, switchedOff(row.spec))).toBe(false);
-    await world.told(world.beside[hosting], outcome.name, 'SwitchedOff');
+    await world.untilReported(world.acceptingNamespaces[hosting], outcome.name, 'SwitchedOff');
   }
 
-  test('covers all ways of rejection: by the rules of the CRD, by pruning, by the operator', () => {
+  test('is rejected by the rules of the CRD, by pruning, or by the operator', () => {
     const kinds = Map.groupBy(outcomes.values(), ({ kind }) => kind);
     expect([...kinds].map(([kind]) => kind).sort()).toEqual(['left out', 'refused', 'taken']);
   });
 
-  test('creates no pod, route or Job for any of them', async () => {
+  test('gets no pod, route or Job', async () => {
     // Objects that lead to no pod are created before that is known.
     const harmless = /^(service|serviceaccount|endpoints|endpointslice\.discovery\.k8s\.io)\/bad-/;
     for (const namespace of Object.values(world.namespaces)) {
-      const made = await everythingIn(namespace);
+      const made = await objectsIn(namespace);
       expect(made.filter((name) => !harmless.test(name))).toEqual([]);
     }
   });
 
-  test('lists the inputs of the design that are not sent, with the reason', () => {
+  test('is sent for every input of the design, except those in a list with reasons', () => {
     expect(droppedRows()).toMatchInlineSnapshot(`
       {
         "address": [
@@ -175,9 +178,9 @@ describe('a bad input, sent as a custom resource', () => {
 
 test('continues to reconcile other resources', async () => {
   for (const hosting of HOSTING_MODES) {
-    const namespace = world.beside[hosting];
+    const namespace = world.acceptingNamespaces[hosting];
     const name = uniqueName('good');
     await world.send(namespace, resource(name, routed(`https://${name}.example.com`)));
-    await world.told(namespace, name, 'Converged');
+    await world.untilReported(namespace, name, 'Converged');
   }
 });

@@ -19,8 +19,8 @@ const appOf = ({ id, name }: DeploymentAnswer) => `${name}-${id.replaceAll('-', 
 const kubectl = (...args: string[]) => kubectlAsAdmin(['-n', berth.namespace, ...args]);
 const patchStatus = (kind: string, name: string, status: object) =>
   kubectl('patch', kind, name, '--subresource=status', '-p', JSON.stringify({ status }));
-const until = (what: string, look: () => Promise<boolean>) =>
-  waitFor(what, look, { timeoutMs: 90_000, intervalMs: 200 });
+const until = (what: string, check: () => Promise<boolean>) =>
+  waitFor(what, check, { timeoutMs: 90_000, intervalMs: 200 });
 
 async function ready(name: string, resource_spec: object = {}) {
   const created = await berth.create(smallDeployment(name, { source_config: { resource_spec } }));
@@ -85,8 +85,8 @@ async function changes(id: string): Promise<string[]> {
     .reverse();
 }
 
-describe('a data service that becomes unready', () => {
-  test.concurrent('the database: reports AWAITING_DATABASE with the pod, keeps serving, rolls out a new revision, and returns to READY by itself', async () => {
+describe('a data service', () => {
+  test.concurrent('causes AWAITING_DATABASE with the pod when the database is unready, and does not stop rollouts', async () => {
     const { id, app } = await ready('lost');
     const pod = await podOf(app, 'database');
     await containerIs(pod.name, 'database', false);
@@ -131,7 +131,7 @@ describe('a data service that becomes unready', () => {
     expect(reported).toMatch(/Warning\s+DatabaseUnavailable\s.*the database was ready and is not any more/);
   });
 
-  test.concurrent('the cache: does the same, with its own name', async () => {
+  test.concurrent('causes the same with its own name when the cache is unready', async () => {
     const { id, app } = await ready('cold');
     const pod = await podOf(app, 'cache');
     await containerIs(pod.name, 'cache', false);
@@ -153,7 +153,7 @@ describe('a data service that becomes unready', () => {
     expect(await changes(id)).toContain('READY → AWAITING_DATABASE CacheUnavailable');
   });
 
-  test.concurrent('an evicted pod: is replaced on the same volume', async () => {
+  test.concurrent('gets another pod on the same volume after an eviction', async () => {
     const { id, app } = await ready('evicted');
     const before = await podOf(app, 'database');
     const volume = await kubectl('get', 'pvc', `${app}-db`, '-o', 'jsonpath={.metadata.uid}');
@@ -164,7 +164,7 @@ describe('a data service that becomes unready', () => {
     expect(await kubectl('get', 'pvc', `${app}-db`, '-o', 'jsonpath={.metadata.uid}')).toBe(volume);
   });
 
-  test.concurrent.each([0, 3])('a StatefulSet that a user scales to %i: is reverted', async (count) => {
+  test.concurrent.each([0, 3])('gets its replicas back when scaled to %i', async (count) => {
     const { id, app } = await ready(`scaled-${count}`);
     const uid = await kubectl('get', 'sts', `${app}-db`, '-o', 'jsonpath={.metadata.uid}');
     const generation = async () =>
@@ -187,7 +187,7 @@ describe('a data service that becomes unready', () => {
     expect(await kubectl('get', 'sts', `${app}-db`, '-o', 'jsonpath={.metadata.uid}')).toBe(uid);
   });
 
-  test.concurrent('a StatefulSet scaled to zero during a pause: is reported, and reverted when the pause ends', async () => {
+  test.concurrent('is reported when it is scaled to zero during a pause, and restored when the pause ends', async () => {
     const { id, app } = await ready('still');
     await kubectl('annotate', 'mdep', app, 'berth.dev/paused=true');
     await berth.until(id, 'paused', (now) => says(now, 'Paused') === 'True Paused');

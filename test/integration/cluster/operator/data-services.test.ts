@@ -37,8 +37,8 @@ const get = async (kind: Kind, name: string) => {
   return found;
 };
 const remove = (kind: Kind, name: string) => client.delete(kind, { namespace: berth.namespace, name }, {});
-const until = <T>(what: string, look: () => Promise<T | undefined | false>) =>
-  waitFor(what, async () => (await look()) || undefined, WAIT) as Promise<T>;
+const until = <T>(what: string, check: () => Promise<T | undefined | false>) =>
+  waitFor(what, async () => (await check()) || undefined, WAIT) as Promise<T>;
 const patch = async (id: string, body: object) => {
   const answer = await berth.call('PATCH', `/v2/deployments/${id}`, body);
   expect(answer, JSON.stringify(answer.body)).toMatchObject({ status: 200 });
@@ -85,7 +85,7 @@ async function ready(name: string, more: object = {}) {
 }
 const spec = (resource_spec: object) => ({ source_config: { resource_spec } });
 
-describe('a database and a cache of its own', () => {
+describe('the database and the cache of a deployment', () => {
   test.concurrent('are ready before any component is created; the status is AWAITING_DATABASE until then', async () => {
     const made: string[] = [];
     const created = await berth.create(smallDeployment('waiting'));
@@ -178,7 +178,7 @@ describe('a database and a cache of its own', () => {
     expect(await kept(app)).toEqual(before);
   });
 
-  test.concurrent('keep the database if a change to a custom URI fails', async () => {
+  test.concurrent('stay in use if a change to a custom URI fails', async () => {
     const { id, app, active_revision_id } = await ready('stays');
     const before = await kept(app);
     const pod = await podUid(app, 'database');
@@ -211,7 +211,7 @@ describe('an object that a user deletes or edits', () => {
     const environment = await get(RESOURCES.Secret, `${app}-env-1`);
     for (const name of [`${app}-db`, `${app}-env-1`, `${app}-db-copy`]) {
       // From then on it is noticed.
-      await until('a witness of all three', async () => {
+      await until('a sentinel of all three', async () => {
         const { items } = await client.listAll<UntypedObject>(RESOURCES.ControllerRevision, {
           namespace: berth.namespace,
           labelSelector: `${LABELS.instance}=${app},berth.dev/witness`,

@@ -83,7 +83,7 @@ describe('a deletion', () => {
   });
 
   test.concurrent.each(['secret', 'statefulset', 'deployment'])(
-    'as soon as there is a first %s of it',
+    'completes when it starts as soon as the first %s exists',
     async (kind) => {
       const created = await berth.create(
         smallDeployment(`between-${kind}`, { secrets: [{ name: 'A', value: '1' }] }),
@@ -136,7 +136,7 @@ describe('a deletion', () => {
     expect(await projects()).toBe(0);
   });
 
-  test.concurrent('does not delay a new deployment of the same name, which is READY while the old one is still being deleted', async () => {
+  test.concurrent('lets a new deployment of the same name become READY while the old one is still being deleted', async () => {
     const old = await berth.create(smallDeployment('again'));
     await berth.ready(old.id);
     await holdVolume(appOf(old));
@@ -186,8 +186,8 @@ describe('a deletion', () => {
   });
 });
 
-describe('a listener that is killed', () => {
-  test('during a purge is replaced by the next one, which completes it', async () => {
+describe('a listener', () => {
+  test('completes the purge of a listener that was killed', async () => {
     const created = await berth.create(smallDeployment('killed'));
     await berth.ready(created.id);
     await holdVolume(appOf(created));

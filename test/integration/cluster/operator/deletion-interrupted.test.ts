@@ -189,7 +189,7 @@ test('completes a purge with the second replica when the listener is killed afte
   const uids = await foreign();
   const outliving = 'pvc,secrets,controllerrevisions.apps';
   const kept = await named(app, outliving);
-  // The volume, its credentials and their copy, the environment, the stored templates, the witness.
+  // The volume, its credentials and their copy, the environment, the stored templates, the sentinel.
   expect(kept.length).toBeGreaterThanOrEqual(6);
   await finalizers('mdep', app, [HOLD]);
   await askForDeletion(id);

@@ -37,7 +37,7 @@ describe('an object that is lost or changed in the cluster', () => {
     ['statefulset', '-db'],
     ['networkpolicy', '-db'],
     ['serviceaccount', ''],
-  ])('a deleted %s comes back', async (kind, suffix) => {
+  ])('is created again when a %s is deleted', async (kind, suffix) => {
     const name = `${app}${suffix}`;
     const { metadata } = await one(kind, name);
     await kubectlAsAdmin(['delete', kind, name, '-n', berth.namespace, '--wait=false']);
@@ -101,7 +101,7 @@ describe('an object that is lost or changed in the cluster', () => {
   it.each([
     ['statefulset', '-db', 'docker.io/library/postgres:13'],
     ['deployment', '-cache', 'docker.io/library/redis:3'],
-  ])('the image of the %s %s, changed by kubectl, is put back, not adopted', async (kind, suffix, image) => {
+  ])('gets its image back when kubectl changes it (%s %s)', async (kind, suffix, image) => {
     const name = `${app}${suffix}`;
     const images = async () =>
       JSON.stringify((await one(kind, name)).spec['template']).match(/"image":"[^"]+"/g);
@@ -135,6 +135,44 @@ describe('an object that is lost or changed in the cluster', () => {
       { timeoutMs: 30_000 },
     );
     await berth.ready(id);
+  });
+
+  const podsOf = (fields: object, container: object) => ({
+    spec: { template: { spec: { ...fields, containers: [container] } } },
+  });
+  it.each<[kind: string, suffix: string, patch: object, edited: string, added: string]>([
+    [
+      'deployment',
+      '-api',
+      podsOf({ hostNetwork: true }, { name: 'app', image: 'registry.example/other:1' }),
+      'registry.example/other:1',
+      '"hostNetwork":true',
+    ],
+    [
+      'statefulset',
+      '-db',
+      podsOf({ hostPID: true }, { name: 'database', image: 'postgres:13' }),
+      '"postgres:13"',
+      '"hostPID":true',
+    ],
+    [
+      'service',
+      '',
+      { spec: { externalIPs: ['203.0.113.7'], sessionAffinity: 'ClientIP', ports: [{ port: 81 }] } },
+      '"port":81',
+      '"externalIPs":["203.0.113.7"]',
+    ],
+  ])('corrects the %s%s, and keeps what its editor adds', async (kind, suffix, patch, edited, added) => {
+    const name = `${app}${suffix}`;
+    const spec = async () => JSON.stringify((await one(kind, name)).spec);
+    const type = kind === 'service' ? 'merge' : 'strategic';
+    const args = ['patch', kind, name, '-n', berth.namespace, `--type=${type}`, '-p', JSON.stringify(patch)];
+    await kubectlAsAdmin(args);
+    await waitFor('the edit to be corrected', async () => !(await spec()).includes(edited), {
+      timeoutMs: 30_000,
+    });
+    await berth.ready(id);
+    expect(await spec()).toContain(added);
   });
 
   it('keeps the replicas that the autoscaler sets', async () => {

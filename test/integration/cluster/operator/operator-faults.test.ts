@@ -26,7 +26,7 @@ const IMAGE = 'registry.test/app:1';
 const until = (what: string, check: () => Promise<boolean>) =>
   waitFor(what, check, { timeoutMs: 60_000, intervalMs: 100 });
 
-describe('processes', () => {
+describe('operator processes', () => {
   const processes: ChildProcess[] = [];
   const states = new Map<ChildProcess, string>();
   const start = (identity: string) => {
@@ -120,8 +120,8 @@ describe('processes', () => {
   });
 });
 
-describe('an action that the cluster does not allow', () => {
-  test('on a foreign object of the same name is not repeated; the rest runs, and all is well once it is gone', async () => {
+describe('a rejected action', () => {
+  test('is not repeated on a foreign object of the same name, and succeeds once that object is gone', async () => {
     await world.kubectl('create', 'service', 'clusterip', 'taken', '--tcp=80:80');
     const operator = await startOperator(world.another('conflict'));
     await world.apply('taken', { revision: { image: IMAGE } });
@@ -165,7 +165,7 @@ describe('an action that the cluster does not allow', () => {
     await operator.stop();
   });
 
-  test('on a volume is reported if its storage class cannot expand it', async () => {
+  test('is reported when a storage class cannot expand a volume', async () => {
     const operator = await startOperator(world.another('grows'));
     await world.apply('grows', { revision: { image: IMAGE }, database: { storage: '1Gi' } });
     await world.ready('grows');
@@ -188,7 +188,7 @@ describe('an action that the cluster does not allow', () => {
     await rigid.stop();
   });
 
-  test('because of missing rights is reported with the rights and the remedy', async () => {
+  test('is reported with the missing rights and the remedy', async () => {
     const account = { namespace: world.namespace, name: 'nobody' };
     await world.kubectl('create', 'serviceaccount', account.name);
     const path = `${world.settings.kubeconfigPath}.nobody`;
@@ -205,7 +205,7 @@ describe('an action that the cluster does not allow', () => {
         { client, config, lease, namespaces: [world.namespace], identity: 'nobody', logger },
         new AbortController().signal,
       ),
-    ).rejects.toThrow(/may not get manageddeployments\.berth\.dev.*kubectl apply what was rendered/);
+    ).rejects.toThrow(/may not get manageddeployments\.berth\.dev.*kubectl apply with the manifests that were rendered/);
     await client.close();
   });
 });

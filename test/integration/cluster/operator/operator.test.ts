@@ -42,7 +42,7 @@ describe('a ManagedDeployment applied by hand, with no more than an image', () =
     await world.kubectl('wait', '--for=condition=Ready', 'mdep/hello', '--timeout=60s');
   });
 
-  test('runs, and reports it', async () => {
+  test('runs, and is reported as READY', async () => {
     const status = await world.status('hello');
     expect(status).toMatchObject({
       observedGeneration: 1,
@@ -131,7 +131,7 @@ describe('drift', () => {
     'networkpolicy/drift-db',
     'serviceaccount/drift',
     'controllerrevision/drift-1',
-  ])('a deleted %s comes back', async (resource) => {
+  ])('is corrected by the recreation of a deleted %s', async (resource) => {
     const [kind = '', name = ''] = resource.split('/');
     const before = (await world.get(kind, name))?.metadata.uid;
     await world.kubectl('delete', kind, name, '--wait=false');
@@ -173,12 +173,12 @@ describe('drift', () => {
     expect((await world.get('service', 'drift'))?.metadata.uid).toBe(before);
   });
 
-  test('by kubectl scale is reverted', async () => {
+  test('is reverted after kubectl scale', async () => {
     await world.kubectl('scale', 'deployment/drift-api', '--replicas=4');
     await until('one pod', async () => (await deployment('drift-api'))?.replicas === 1);
   });
 
-  test('by kubectl rollout pause is reverted: only the annotation pauses a deployment', async () => {
+  test('is reverted after kubectl rollout pause, because only the annotation pauses a deployment', async () => {
     await world.kubectl('rollout', 'pause', 'deployment/drift-api');
     await until('the Deployment to go on', async () => {
       const spec = (await world.get('deployment', 'drift-api'))?.['spec'] as { paused?: boolean };

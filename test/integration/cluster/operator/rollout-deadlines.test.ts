@@ -40,7 +40,7 @@ interface Case {
   next: [image: string, components: object];
   reported: RegExp;
   reason: string;
-  culprit: object;
+  failureSource: object;
   /** Pods that may not be replaced by others of the new revision. */
   kept: Record<string, number>;
 }
@@ -51,7 +51,7 @@ const CASES: Record<string, Case> = {
     next: ['registry.test/app:fail-never-ready', two],
     reported: /api: .*pod \S+: ContainersNotReady/,
     reason: 'ReadinessFailed',
-    culprit: { component: 'api', kind: 'Pod', container: 'app', container_kind: 'app' },
+    failureSource: { component: 'api', kind: 'Pod', container: 'app', container_kind: 'app' },
     kept: { api: 2 },
   },
   'registry-down': {
@@ -59,7 +59,7 @@ const CASES: Record<string, Case> = {
     next: ['registry.test/app:fail-registry-down', two],
     reported: /container app: ImagePullBackOff: .*503/,
     reason: 'ImagePullFailed',
-    culprit: { component: 'api', kind: 'Pod', container: 'app' },
+    failureSource: { component: 'api', kind: 'Pod', container: 'app' },
     kept: { api: 2 },
   },
   unschedulable: {
@@ -68,7 +68,7 @@ const CASES: Record<string, Case> = {
     next: ['registry.test/app:2', four({ memory: '4Ti' })],
     reported: /queue: .*Unschedulable: .*Insufficient memory/,
     reason: 'Unschedulable',
-    culprit: { component: 'queue', kind: 'Pod' },
+    failureSource: { component: 'queue', kind: 'Pod' },
     kept: { queue: 2 },
   },
   'quota-exceeded': {
@@ -76,7 +76,7 @@ const CASES: Record<string, Case> = {
     next: ['registry.test/app:2', two],
     reported: /api: .*exceeded quota/,
     reason: 'QuotaExceeded',
-    culprit: { component: 'api', kind: 'Deployment', object: 'quota-exceeded-api' },
+    failureSource: { component: 'api', kind: 'Deployment', object: 'quota-exceeded-api' },
     kept: { api: 2 },
   },
 };
@@ -103,8 +103,8 @@ afterAll(async () => {
   await Promise.all([world.end(), deleteNamespace(quota)]);
 });
 
-describe('within the deadline', () => {
-  test('evicted or deleted pods cause no failure, and the next revision takes over', async () => {
+describe('a rollout within its deadline', () => {
+  test('does not fail because of evicted or deleted pods, and the next revision takes over', async () => {
     const shop = app('evicted');
     await shop.apply(appSpec(1, GOOD, { components: two }));
     await shop.ready();
@@ -144,7 +144,7 @@ describe('within the deadline', () => {
 });
 
 describe('a volume that never binds', () => {
-  test('makes the deployment report that it waits for its database and why; nothing is rolled out, and nothing fails', async () => {
+  test('keeps the deployment at AWAITING_DATABASE with the reason, without a rollout or a failure', async () => {
     await operator.stop();
     operator = await startOperator({
       ...world.another('classless', { storageClass: 'no-such-class' }),
@@ -186,7 +186,7 @@ describe('a quota that leaves no room for database and cache', () => {
   });
 });
 
-describe('at the deadline', () => {
+describe('a rollout at its deadline', () => {
   beforeAll(async () => {
     await operator.stop();
     operator = await startOperator({
@@ -196,8 +196,8 @@ describe('at the deadline', () => {
   });
 
   test.concurrent.each(Object.entries(CASES))(
-    '%s: reports the reason in seconds and the failure at the deadline; the active revision serves and is restored',
-    async (name, { next: [image, components], reported, reason, culprit, kept }) => {
+    'reports the reason early, fails, and restores the active revision, which keeps serving (%s)',
+    async (name, { next: [image, components], reported, reason, failureSource, kept }) => {
       const shop = app(name);
       await shop.ready();
       const workloads = await shop.workloads();
@@ -214,7 +214,7 @@ describe('at the deadline', () => {
         status.conditions?.find(({ type }) => type === 'Progressing')?.lastTransitionTime ?? '';
       // Condition times have no fractions.
       expect(Date.parse(failedAt) + 1000 - startedAt).toBeGreaterThanOrEqual(DEADLINE_SECONDS * 1000);
-      expect(status.failedRevision).toMatchObject({ id: 'r2', reason, culprit });
+      expect(status.failedRevision).toMatchObject({ id: 'r2', reason, failureSource });
       expect(status.failedRevision?.message).toMatch(reported);
       expect(status.failedRevision?.message).toContain(`not done within ${DEADLINE_SECONDS} s`);
       expect(status.activeRevision).toMatchObject({ id: 'r1', templates: `${name}-1` });

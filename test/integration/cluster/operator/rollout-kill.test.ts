@@ -41,7 +41,7 @@ const imageOf = (object: UntypedObject) =>
   JSON.stringify(object['spec']).match(/registry\.test\/app:[\w-]+/)?.[0];
 
 test.each(['recorded', 'restoring'] as const)(
-  'killed when the failure is %s: the next operator ends the rollback, and tries nothing again',
+  'completes a rollback without another attempt when the operator is killed (failure %s)',
   async (moment) => {
     const shop = new App(client, world.namespace, moment);
     const first = await started('first');

@@ -45,8 +45,8 @@ const app = (name: string, namespace = world.namespace) => new App(client, names
 const scale = (min: number, max = min) => ({ scale: { min, max } });
 const message = (status: ManagedDeploymentStatus, type: string) =>
   status.conditions?.find((found) => found.type === type)?.message ?? '';
-const until = (what: string, look: () => Promise<boolean>) =>
-  waitFor(what, look, { timeoutMs: 90_000, intervalMs: 200 });
+const until = (what: string, check: () => Promise<boolean>) =>
+  waitFor(what, check, { timeoutMs: 90_000, intervalMs: 200 });
 const failed = (status: ManagedDeploymentStatus) => condition(status, 'Progressing') === 'False RolledBack';
 const urlOf = (name: string) => `https://${name}.example.com`;
 
@@ -99,7 +99,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     expect(turned.failedChange).toMatchObject({
       id: 'r1',
       reason: 'InvalidImageName',
-      culprit: { component: 'api', container: 'log', container_kind: 'sidecar' },
+      failureSource: { component: 'api', container: 'log', container_kind: 'sidecar' },
     });
     expect(turned).toMatchObject({
       failedRevision: { id: 'r2' },
@@ -111,7 +111,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     // A rollback creates a new revision. It has the current source_config, and its failure source is reported.
     await shop.apply(appSpec(3, GOOD, labelled('b', { sidecars: [sidecar] })));
     const again = await shop.until('failed again', ({ failedRevision }) => failedRevision?.id === 'r3');
-    expect(again.failedRevision?.culprit).toMatchObject({ container: 'log' });
+    expect(again.failedRevision?.failureSource).toMatchObject({ container: 'log' });
     await shop.rolledBack();
     await shop.apply(appSpec(4, GOOD, labelled('b')));
     const ready = await shop.ready();
@@ -119,7 +119,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     expect(await serving.stop()).toEqual([]);
   });
 
-  test('may change pool size and scale at once: pods and their connections stay consistent', async () => {
+  test('may change pool size and scale at once, and pods and their connections stay consistent', async () => {
     const of = (poolSize: number, count: number) => ({
       database: { poolSize, external: false },
       components: { api: scale(count) },

@@ -20,7 +20,7 @@ interface Revision {
 interface Event {
   revision_id: string | null;
   reason: string;
-  details: { from?: string; to?: string; culprit?: object };
+  details: { from?: string; to?: string; failure_source?: object };
 }
 
 const revisionsOf = async (id: string) =>
@@ -45,7 +45,7 @@ async function failed(id: string): Promise<Revision> {
   return revision;
 }
 
-it('reports DEPLOY_FAILED with its source for a revision that crashes; the former one stays active and the deployment READY', async () => {
+it('reports DEPLOY_FAILED with its source for a revision that crashes, and keeps the former one active', async () => {
   const { id } = await berth.create(smallDeployment('shop'));
   const before = await berth.ready(id);
   await patched(id, { source_revision_config: { image_uri: 'registry.example/web:fail-crash-loop' } });
@@ -61,7 +61,7 @@ it('reports DEPLOY_FAILED with its source for a revision that crashes; the forme
   const condition = (type: string) => now.conditions.find((found) => found.type === type);
   expect(condition('Ready')).toMatchObject({ status: 'False', reason: 'CrashLoop' });
   expect(condition('Serving')).toMatchObject({ status: 'True', reason: 'Available' });
-  const culprit = {
+  const failureSource = {
     component: 'api',
     kind: 'Pod',
     container: 'app',
@@ -71,13 +71,19 @@ it('reports DEPLOY_FAILED with its source for a revision that crashes; the forme
   };
   const reported = (await eventsOf(id)).filter(({ details }) => details.to === 'DEPLOY_FAILED');
   expect(reported).toMatchObject([
-    { revision_id: revision.id, reason: 'CrashLoop', details: { from: 'DEPLOYING', culprit } },
+    {
+      revision_id: revision.id,
+      reason: 'CrashLoop',
+      details: { from: 'DEPLOYING', failure_source: failureSource },
+    },
   ]);
   const database = new pg.Client({ connectionString: berth.databaseUrl });
   await database.connect();
-  const { rows } = await database.query('SELECT culprit FROM revisions WHERE id = $1', [revision.id]);
+  const { rows } = await database.query('SELECT culprit AS failure_source FROM revisions WHERE id = $1', [
+    revision.id,
+  ]);
   await database.end();
-  expect(rows).toMatchObject([{ culprit }]);
+  expect(rows).toMatchObject([{ failure_source: failureSource }]);
   // The next one comes up as if nothing had been.
   await patched(id, { source_revision_config: { image_uri: 'registry.example/web:3' } });
   await berth.ready(id);
@@ -110,7 +116,7 @@ it('reports a failed change of source_config, and keeps the states of the revisi
   await berth.ready(id);
 });
 
-it('applies source_config to the active revision after a failed one: the dry run says so, and a failure is reported for the active one', async () => {
+it('applies source_config to the active revision after a failed one, and reports its failure for it', async () => {
   const { id } = await berth.create(smallDeployment('held'));
   const before = await berth.ready(id);
   await patched(id, { source_revision_config: { image_uri: 'registry.example/web:fail-invalid-image' } });
@@ -162,7 +168,7 @@ it('applies source_config to the active revision after a failed one: the dry run
   expect(
     events.find(
       ({ revision_id, reason }) => revision_id === before.active_revision_id && reason === 'InvalidImageName',
-    )?.details.culprit,
+    )?.details.failure_source,
   ).toMatchObject({ container: 'log' });
   expect(await memory()).toContain('3000Mi');
   const now = (await berth.call('GET', `/v2/deployments/${id}`)).body;

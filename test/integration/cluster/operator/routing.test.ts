@@ -89,7 +89,7 @@ const gone = (kind: string, name: string) =>
     intervalMs: 200,
   });
 
-describe('Ingress', () => {
+describe('an Ingress', () => {
   test('is created for a URL with class and certificate; the status follows changes and removal', async () => {
     const shop = app('shop');
     await shop.apply(spec(url('shop')));
@@ -110,7 +110,7 @@ describe('Ingress', () => {
     await gone('ingress', 'shop');
   });
 
-  test('of another owner with the same name is unchanged and reported; everything else runs', async () => {
+  test('is reported and not changed when it has another owner, and everything else runs', async () => {
     const foreign = {
       apiVersion: 'networking.k8s.io/v1',
       kind: 'Ingress',
@@ -130,8 +130,8 @@ describe('Ingress', () => {
   });
 });
 
-describe('Gateway API', () => {
-  test('is reported if missing and noticed once installed; a route is served once accepted, and the Ingress is removed last; and the reverse', async () => {
+describe('the Gateway API', () => {
+  test('is reported when it is missing, replaces the Ingress once a route is accepted, and is replaced again', async () => {
     const moved = app('moved');
     await moved.apply(spec(url('moved')));
     await moved.ready();
@@ -190,7 +190,7 @@ describe('Gateway API', () => {
     await fresh.ready();
   });
 
-  test('uses every right on its routes, which rights.test.ts does not cover', async () => {
+  test('requires every right on its routes, which rights.test.ts does not cover', async () => {
     const use = new RightsInUse();
     const place = { account: 'berth-operator', namespace: world.namespace } as const;
     const rights = neededRights(['HTTPRoute']).filter(({ resource }) => resource === 'httproutes');
@@ -228,7 +228,7 @@ describe('Gateway API', () => {
   });
 });
 
-describe('through the API', () => {
+describe('the API', () => {
   type Routed = DeploymentAnswer & { url: string | null };
   const INGRESS = {
     BERTH_ROUTING: 'ingress',
@@ -268,7 +268,7 @@ describe('through the API', () => {
     return { status: response.status, body: (await response.json()) as Routed & { detail: string } };
   };
 
-  const RELEASED = /being released by another deployment/;
+  const RELEASED = /Another deployment is releasing the host/;
   /** Refused for as long as the former holder is still reached there, and for nothing else. */
   const taken = (ask: () => Promise<{ status: number; body: unknown }>, wanted: number) =>
     waitFor(
@@ -283,7 +283,7 @@ describe('through the API', () => {
     );
 
   test.each(['clears its URL', 'is deleted'])(
-    'a host stays with a deployment that %s until its route is gone: also where nothing touches it, and its revision failed',
+    'reserves the host of a deployment that %s until its route is gone, also after a failed revision',
     async (how) => {
       const name = how === 'is deleted' ? 'deleted' : 'cleared';
       const wanted = `https://${host(name)}`;
@@ -323,7 +323,7 @@ describe('through the API', () => {
     },
   );
 
-  test('shows the URL of the live Ingress when it is created, changed, lost and cleared; a host belongs to one deployment', async () => {
+  test('shows the URL of the live Ingress after each change, and gives a host to one deployment only', async () => {
     const [first, second] = [`https://${host('first')}/app`, `https://${host('second')}`];
     const created = (await berth.create(body('shop', first))) as Routed;
     const { id } = created;

@@ -66,8 +66,8 @@ const states = async (id: string) =>
     await berth.call<{ resources: { status: string }[] }>('GET', `/v2/deployments/${id}/revisions`)
   ).body.resources.map(({ status }) => status);
 
-describe.concurrent('trouble', () => {
-  test('of an expansion that the storage class rejects is recorded, blocks no revision, and can be reverted', async () => {
+describe.concurrent('the operator', () => {
+  test('records an expansion that the storage class rejects, which blocks no revision and can be reverted', async () => {
     const made = await berth.create(smallDeployment('grows', sized({ db_storage_gi: 5 })));
     await berth.ready(made.id);
     expect((await patch(made.id, sized({ db_storage_gi: 9 }))).status).toBe(200);
@@ -91,7 +91,7 @@ describe.concurrent('trouble', () => {
     expect((await patch(made.id, sized({ db_storage_gi: 4 }))).status).toBe(400);
   });
 
-  test('of a rollout that a quota blocks is recorded with a warning while it waits', async () => {
+  test('records a rollout that a quota blocks with a warning while it waits', async () => {
     const made = await berth.create(
       smallDeployment('narrow', { source_config: { listener_config: { cluster_namespace: narrow } } }),
     );
@@ -109,7 +109,7 @@ describe.concurrent('trouble', () => {
     expect(await states(made.id)).toEqual(['DEPLOYING', 'DEPLOYED']);
   });
 
-  test('of a revision that was switched off during its rollout and replaced is INTERRUPTED, not SKIPPED', async () => {
+  test('records INTERRUPTED, not SKIPPED, for a revision that is switched off during its rollout and replaced', async () => {
     const made = await berth.create(smallDeployment('begun'));
     await berth.ready(made.id);
     await patch(made.id, image('app:fail-never-ready'));
@@ -123,7 +123,7 @@ describe.concurrent('trouble', () => {
     expect(await states(made.id)).toEqual(['DEPLOYED', 'INTERRUPTED', 'DEPLOYED']);
   });
 
-  test('of a failed change in place is recorded with the change', async () => {
+  test('records a failed change in place with the change', async () => {
     const made = await berth.create(smallDeployment('changed'));
     await berth.ready(made.id);
     await patch(
@@ -139,7 +139,7 @@ describe.concurrent('trouble', () => {
     ]);
   });
 
-  test('of the last of many rollouts is still among the Events', async () => {
+  test('keeps the last of many rollouts among the Events', async () => {
     const made = await berth.create(smallDeployment('many'));
     await berth.ready(made.id);
     for (let number = 2; number <= 9; number += 1) {
@@ -152,7 +152,7 @@ describe.concurrent('trouble', () => {
     // Ten rollouts, one after the other.
   }, 300_000);
 
-  test('does not remain: the certificate of a host is removed with the host', async () => {
+  test('removes the certificate of a host with the host', async () => {
     const custom_url = 'https://given-up.example.com';
     const made = await berth.create(smallDeployment('given', { source_config: { custom_url } }));
     await berth.ready(made.id);

@@ -108,32 +108,35 @@ async function refusals(request: RequestBody, config: RenderConfig): Promise<str
   return answers.flat();
 }
 
-describe('every golden object is accepted', () => {
-  test.each(GOLDEN_CASES.map((golden) => [golden.name, golden] as const))('%s', async (_, golden) => {
-    expect(await refusals(golden.request, golden.config)).toEqual([]);
-  });
+describe('the objects of a golden case', () => {
+  test.each(GOLDEN_CASES.map((golden) => [golden.name, golden] as const))(
+    'are accepted by the API server for %s',
+    async (_, golden) => {
+      expect(await refusals(golden.request, golden.config)).toEqual([]);
+    },
+  );
 
   test.each(FIELD_CASES.map(({ field, request }) => [field, request] as const))(
-    'field %s',
+    'are accepted by the API server for the field %s',
     async (_, request) => {
       expect(await refusals(request, SELF_HOSTED)).toEqual([]);
     },
   );
 });
 
-describe('an invalid object is rejected', () => {
+describe('the API server', () => {
   const privileged = minimalRequest({
     init_containers: [{ name: 'setup', image: 'setup:1', securityContext: { privileged: true } }],
   });
 
-  test('a pod beyond its Pod Security level', async () => {
+  test('rejects a pod beyond its Pod Security level', async () => {
     const pods = (await refusals(privileged, SELF_HOSTED)).filter((refusal) =>
       refusal.startsWith('Pod bare-api'),
     );
     expect(pods).toEqual([expect.stringContaining('violates PodSecurity')]);
   });
 
-  test('a container without requests, where restricted is required', async () => {
+  test('rejects a pod of the level baseline where the level restricted is required', async () => {
     const rendered = { ...CLOUD, podSecurity: 'baseline' } as const;
     const { templates } = render(minimalRequest(), rendered);
     if (templates.api === undefined) throw new Error('there is always an api');
@@ -146,7 +149,7 @@ describe('an invalid object is rejected', () => {
     await expect(applied).rejects.toThrow('runAsNonRoot');
   });
 
-  test('a field that Kubernetes does not know', async () => {
+  test('rejects an unknown field', async () => {
     const namespace = namespaces.get('baseline');
     const metadata = { name: 'unknown-field', namespace };
     const service = {
@@ -160,27 +163,27 @@ describe('an invalid object is rejected', () => {
   });
 });
 
-describe('every sample is accepted', () => {
+describe('the objects of a sample', () => {
   const folder = `${root}test/samples/`;
   const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
-  test.each(files)('%s', async (file) => {
+  test.each(files)('are accepted by the API server for %s', async (file) => {
     const request = JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as RequestBody;
     expect(await refusals(request, SELF_HOSTED)).toEqual([]);
     if (request.source === 'internal_image') expect(await refusals(request, CLOUD)).toEqual([]);
   });
 
-  test('with the prerequisites', async () => {
+  test('are accepted for the prerequisites', async () => {
     const file = `${folder}prerequisites.yaml`;
     const namespace = namespaces.get('baseline') ?? '';
     await kubectlAsAdmin(['apply', '--dry-run=server', '-n', namespace, '-f', file]);
   });
 });
 
-describe(`random valid specs are accepted (BERTH_TEST_SEED=${seed})`, () => {
+describe(`the objects of random valid specs (BERTH_TEST_SEED=${seed})`, () => {
   test.each([
     ['self_hosted', 'baseline', SELF_HOSTED],
     ['cloud', 'restricted', CLOUD],
-  ] as const)('%s', async (_, podSecurity, config) => {
+  ] as const)('are accepted by the API server in %s mode', async (_, podSecurity, config) => {
     await fc.assert(
       fc.asyncProperty(validResourceSpec({ podSecurity }), async (spec) => {
         const source = config === CLOUD ? 'internal_image' : 'external_image';

@@ -37,7 +37,7 @@ const patch = (id: string, custom_url: string | null) =>
   client.call<Shown>('PATCH', `/v2/deployments/${id}`, { source_config: { custom_url } });
 
 test.each(['git_host', 'internal_image'] as const)(
-  '%s: given at creation, kept by null and by an echo',
+  'a PATCH with null or the same URL keeps the generated custom_url of %s',
   async (source) => {
     const made = await create(`Shop ${source}`, source);
     const url = made.source_config.custom_url;
@@ -51,7 +51,7 @@ test.each(['git_host', 'internal_image'] as const)(
   },
 );
 
-test('git_host: another one is refused', async () => {
+test('a PATCH with another custom_url returns 400 for git_host', async () => {
   const { id } = await create('other', 'git_host');
   expect(await patch(id, 'https://a.shop.example')).toMatchObject({
     status: 400,
@@ -59,7 +59,7 @@ test('git_host: another one is refused', async () => {
   });
 });
 
-test('internal_image: one that the policy allows takes its place, null brings the given one back', async () => {
+test('internal_image accepts a custom_url that the policy allows, and null restores the generated one', async () => {
   const made = await create('own', 'internal_image', 'https://own.shop.example');
   expect(made.source_config.custom_url).toBe('https://own.shop.example');
   const back = await patch(made.id, null);
@@ -68,7 +68,7 @@ test('internal_image: one that the policy allows takes its place, null brings th
   expect(again.body.source_config.custom_url).toBe('https://again.shop.example');
 });
 
-test('internal_image: one of another tenant below the domain is refused by the policy', async () => {
+test('a POST with the generated custom_url of another deployment returns 400', async () => {
   const made = await create('theirs', 'internal_image');
   const asked = await client.call(
     'POST',

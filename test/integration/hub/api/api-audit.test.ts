@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   ALL_SCOPES,
   type ApiFixture,
-  askingRegistry,
   type Client,
   type KnownRoute,
+  platformRegistry,
   startApi,
   uniqueName,
 } from '../../harness/api.ts';
@@ -13,7 +13,7 @@ import { guardedRoutes, type Ids, makeIds, nameOf, requestOf } from '../../harne
 
 let api: ApiFixture;
 beforeAll(async () => {
-  api = await startApi({ deps: { deletionGraceSeconds: 3600, ...askingRegistry() } });
+  api = await startApi({ deps: { deletionGraceSeconds: 3600, ...platformRegistry() } });
 });
 afterAll(() => api.stop());
 
@@ -49,7 +49,7 @@ const BEFORE: Readonly<Record<string, (client: Client, ids: Ids) => Promise<unkn
 const isElsewhere = (route: KnownRoute) =>
   nameOf(route) === 'DELETE /v2/tenants/:tenant_id' || route.url.startsWith('/v2/listeners/:id/');
 
-test('every route that writes leaves an event that names the key', async () => {
+test('every route that writes records an event with the API key as its actor', async () => {
   const silent: string[] = [];
   const routes = guardedRoutes(api).filter((route) => route.method !== 'GET' && !isElsewhere(route));
   expect(routes.length).toBeGreaterThan(15);

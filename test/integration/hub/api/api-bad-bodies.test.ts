@@ -67,9 +67,9 @@ const BAD_BODIES: readonly BadBody[] = [
   top('a name of 129 characters', 422, ['name'], { name: 'a'.repeat(129) }),
   top('a name with a line feed', 422, ['name'], { name: 'a\nb' }),
   top('a name with NUL', 422, ['name'], { name: 'a\u0000b' }),
-  top('a name that turns direction', 422, ['name'], { name: 'a\u202eb' }),
-  top('a name that nobody sees', 422, ['name'], { name: '\u200b\u200b' }),
-  top('a name that ends unseen', 422, ['name'], { name: 'shop\u200b' }),
+  top('a name with a direction override', 422, ['name'], { name: 'a\u202eb' }),
+  top('an invisible name', 422, ['name'], { name: '\u200b\u200b' }),
+  top('a name that ends with an invisible character', 422, ['name'], { name: 'shop\u200b' }),
   top('a name that is a number', 422, ['name'], { name: 7 }),
   top('half a surrogate pair', 422, ['name'], { name: 'a\ud800' }),
   top('an unknown source', 422, ['source'], { source: 'ftp' }),
@@ -271,7 +271,7 @@ const BAD_BODIES: readonly BadBody[] = [
   ),
   bad('a name twice', 422, ['name'], `{"name":"other",${JSON.stringify(createBody()).slice(1)}`),
   bad(
-    'a name twice, once in disguise',
+    'a name twice, once with an escape',
     422,
     ['name'],
     `{"n\\u0061me":"other",${JSON.stringify(createBody()).slice(1)}`,
@@ -312,7 +312,7 @@ const names = (issues: readonly Issue[], loc: Path) =>
     (issue) => JSON.stringify(issue.loc.slice(0, loc.length + 1)) === JSON.stringify(['body', ...loc]),
   );
 
-describe('a wrong body', () => {
+describe('the validation of bodies', () => {
   let api: ApiFixture;
   let client: Client;
   let existing: string;
@@ -325,19 +325,19 @@ describe('a wrong body', () => {
   });
   afterAll(() => api.stop());
 
-  test('there are enough of them, each different', () => {
+  test('is tested with at least 60 different invalid bodies', () => {
     expect(BAD_BODIES.length).toBeGreaterThanOrEqual(60);
     expect(new Set(BAD_BODIES.map(({ what }) => what)).size).toBe(BAD_BODIES.length);
   });
 
-  test.each(BAD_BODIES)('POST: $what → $status $loc', async ({ status, loc, body }) => {
+  test.each(BAD_BODIES)('returns $status at $loc from POST: $what', async ({ status, loc, body }) => {
     const answer = await client.call<{ detail: Issue[] }>('POST', '/v2/deployments', body ?? 'null');
     expect(answer.status, JSON.stringify(answer.body)).toBe(status);
     expect(names(answer.body.detail, loc), JSON.stringify(answer.body.detail)).toBe(true);
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('a dry run refuses the same', async () => {
+  test('returns the same status from a dry run', async () => {
     for (const { what, status, body } of BAD_BODIES) {
       const answer = await client.call('POST', '/v2/deployments?dry_run=true', body ?? 'null');
       expect(answer.status, what).toBe(status);
@@ -345,7 +345,7 @@ describe('a wrong body', () => {
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('PATCH refuses the same source_config, source_revision_config and secrets', async () => {
+  test('rejects the same source_config, source_revision_config and secrets in PATCH', async () => {
     for (const { what, status, loc, body } of BAD_BODIES) {
       const [part = ''] = loc;
       const sent = (body ?? {}) as Record<string, unknown>;
@@ -364,10 +364,10 @@ describe('a wrong body', () => {
 
   test.each([
     ['text that is no JSON', '{"name": ', 422],
-    ['nothing', '', 422],
-    ['a body larger than 1 MiB', JSON.stringify(createBody({ name: 'x'.repeat(MiB) })), 413],
-    ['nesting beyond all bounds', `${'['.repeat(500_000)}${']'.repeat(500_000)}`, 422],
-  ])('%s', async (_what, body, status) => {
+    ['empty', '', 422],
+    ['larger than 1 MiB', JSON.stringify(createBody({ name: 'x'.repeat(MiB) })), 413],
+    ['nested 500,000 levels deep', `${'['.repeat(500_000)}${']'.repeat(500_000)}`, 422],
+  ])('returns a short error, and nothing is written, for a body that is %s', async (_what, body, status) => {
     const answer = await client.call('POST', '/v2/deployments', body, { 'content-type': 'application/json' });
     expect(answer.status).toBe(status);
     expect(JSON.stringify(answer.body).length).toBeLessThan(2000);
@@ -381,7 +381,7 @@ describe('a wrong body', () => {
     ['application/json; charset=latin1', 415],
     ['application/json; charset="utf-16"', 415],
     [undefined, 415],
-  ])('content type %s', async (type, status) => {
+  ])('returns 415 for the content type %s', async (type, status) => {
     const response = await api.app.inject({
       method: 'POST',
       url: '/v2/deployments',
@@ -393,7 +393,7 @@ describe('a wrong body', () => {
   });
 
   test.each(['application/json; charset=utf-8', 'application/json;charset="UTF-8"'])(
-    '%s is taken',
+    'accepts the content type %s',
     async (type) => {
       const body = JSON.stringify(createBody());
       const answer = await client.call('POST', '/v2/deployments?dry_run=true', body, {
@@ -403,12 +403,12 @@ describe('a wrong body', () => {
     },
   );
 
-  test('a compressed body', async () => {
+  test('returns 415 for a compressed body', async () => {
     const headers = { 'content-encoding': 'gzip' };
     expect((await client.call('POST', '/v2/deployments', createBody(), headers)).status).toBe(415);
   });
 
-  test('nothing that was sent is sent back', async () => {
+  test('neither returns nor logs an invalid value', async () => {
     const secret = 'canary-5f1c9d';
     const answers = await Promise.all([
       client.call('POST', '/v2/deployments', createBody({ secrets: [{ name: 'A=', value: secret }] })),

@@ -33,7 +33,7 @@ const ids = async (count: number) => {
 };
 
 describe('DELETE /v2/deployments', () => {
-  test('200 when all exist; each one once, in the order given, whatever its spelling', async () => {
+  test('returns 200 with one result per deployment in the given order, for any spelling of an id', async () => {
     const [a = '', b = '', c = ''] = await ids(3);
     const answer = await remove([c, a, b, a, c.toUpperCase()]);
     expect(answer.status).toBe(200);
@@ -49,7 +49,7 @@ describe('DELETE /v2/deployments', () => {
     expect(requested).toEqual([a, b, c].sort().map((id) => ({ deployment_id: id, actor_kind: 'api_key' })));
   });
 
-  test('207 when some do not, or are another tenant’s; the others go', async () => {
+  test('returns 207 when some ids are unknown or of another tenant, and deletes the others', async () => {
     const [own = ''] = await ids(1);
     const stranger = await api.tenant();
     const foreign = (await create(stranger)).id;
@@ -57,9 +57,9 @@ describe('DELETE /v2/deployments', () => {
     const answer = await remove([foreign, own, none]);
     expect(answer.status).toBe(207);
     expect(answer.body.resources).toEqual([
-      { deployment_id: foreign, status: 404, detail: 'There is no such deployment.' },
+      { deployment_id: foreign, status: 404, detail: 'The deployment does not exist.' },
       { deployment_id: own, status: 204, detail: null },
-      { deployment_id: none, status: 404, detail: 'There is no such deployment.' },
+      { deployment_id: none, status: 404, detail: 'The deployment does not exist.' },
     ]);
     const kept = await stranger.call<Deployment>('GET', `/v2/deployments/${foreign}`);
     expect(kept.body.status).not.toBe('AWAITING_DELETE');
@@ -98,14 +98,14 @@ describe('DELETE /v2/deployments', () => {
     expect(api.store.logger.lines.filter(({ message }) => message === 'retrying a transaction')).toEqual([]);
   });
 
-  test('needs deployments:write', async () => {
+  test('returns 403 without the scope deployments:write', async () => {
     const reader = await api.client(client.tenantId, ['deployments:read']);
     expect((await remove([uuidv7()], '', reader)).status).toBe(403);
   });
 });
 
-describe('force', () => {
-  test('forgets at once: the record goes, tombstone and history stay, the name is free', async () => {
+describe('DELETE with force', () => {
+  test('removes the record at once, keeps tombstone and history, and frees the name', async () => {
     const made = await create(client, { secrets: [{ name: 'A', value: '1' }] });
     const answer = await client.call('DELETE', `/v2/deployments/${made.id}?force=true`);
     expect(answer.status).toBe(204);
@@ -125,7 +125,7 @@ describe('force', () => {
     expect((await create(client, { name: made.name })).name).toBe(made.name);
   });
 
-  test('needs the scope admin, as keep_workloads does; without it nothing is asked for', async () => {
+  test('returns 403 and requests no deletion without the scope admin, as keep_workloads does', async () => {
     const [id = ''] = await ids(1);
     const writer = await api.client(client.tenantId, ['deployments:read', 'deployments:write']);
     for (const option of ['force', 'keep_workloads']) {
@@ -135,7 +135,7 @@ describe('force', () => {
     expect(await status(id)).not.toBe('AWAITING_DELETE');
   });
 
-  test('a tombstone that is due is kept for 60 days while its listener lives, and for 30 if it does not', async () => {
+  test('leaves a tombstone for 60 days when the listener is live, and for 30 days when it is not', async () => {
     const [id = ''] = await ids(1);
     await client.call('DELETE', `/v2/deployments/${id}?force=true`);
     const aged = (tombstone: string, days: number) =>
@@ -163,7 +163,7 @@ describe('force', () => {
   });
 });
 
-test('keep_workloads is for what nothing was removed of: within the grace of a deletion, not after it', async () => {
+test('DELETE with keep_workloads is accepted within the grace period and returns 409 after it', async () => {
   const { id } = await create(client);
   const remove = (query = '') => client.call('DELETE', `/v2/deployments/${id}${query}`);
   const row = () =>
@@ -185,7 +185,7 @@ test('keep_workloads is for what nothing was removed of: within the grace of a d
   expect(await row()).toEqual([{ kept: true, due: true }]);
 });
 
-describe('the host of what leaves with keep_workloads', () => {
+describe('the host of a deployment that was deleted with keep_workloads', () => {
   /** Routed in a cluster, then out of Berth, its route left where it is. */
   async function left(custom_url = `https://${uniqueName('kept')}.example.com`) {
     const source_config = { custom_url };
@@ -207,11 +207,11 @@ describe('the host of what leaves with keep_workloads', () => {
       )
     )[0];
 
-  test('is kept from other tenants, which read why, until a deletion with force frees it', async () => {
+  test('stays reserved, and other tenants get 409 with the reason, until a deletion with force', async () => {
     const { made, source_config, host } = await left();
     expect(await lastEvent(made.id)).toMatchObject({
       reason: 'Deleted',
-      message: expect.stringContaining('has left Berth'),
+      message: expect.stringContaining('Berth no longer manages'),
       details: { kept_hosts: [host] },
     });
     const stranger = await api.tenant();
@@ -219,7 +219,7 @@ describe('the host of what leaves with keep_workloads', () => {
     const patch = () => stranger.call('PATCH', `/v2/deployments/${other.id}`, { source_config });
     expect(await patch()).toMatchObject({
       status: 409,
-      body: { detail: expect.stringMatching(/custom_url.*taken out of Berth.*The platform can free it/) },
+      body: { detail: expect.stringMatching(/custom_url.*workloads of another tenant that Berth no longer manages.*The administrator of the platform can free the host/) },
     });
     expect((await stranger.call('DELETE', `/v2/deployments/${made.id}?force=true`)).status).toBe(404);
     expect((await patch()).status).toBe(409);
@@ -229,7 +229,7 @@ describe('the host of what leaves with keep_workloads', () => {
     expect((await force(made.id)).status).toBe(404);
   });
 
-  test('is there for its own tenant, and stays kept from others when that gives it up again', async () => {
+  test('is available to its own tenant, and stays reserved when that tenant gives it up again', async () => {
     const { made, source_config } = await left();
     const again = await create(client, { source_config });
     const cleared = { source_config: { custom_url: null } };
@@ -242,7 +242,7 @@ describe('the host of what leaves with keep_workloads', () => {
     expect((await patch()).status).toBe(200);
   });
 
-  test('of two that had it in turn is kept until both are given up, and holds their tenant so long', async () => {
+  test('stays reserved, and blocks deletion of its tenant, until both former deployments are deleted with force', async () => {
     const first = await left();
     const second = await left(first.source_config.custom_url);
     expect(await lastEvent(second.made.id)).toMatchObject({ details: { kept_hosts: [first.host] } });
@@ -261,7 +261,7 @@ describe('the host of what leaves with keep_workloads', () => {
     expect(await patch()).toBe(200);
   });
 
-  test('is free at once where nothing ever took it to a cluster', async () => {
+  test('is free at once when the deployment never reached a cluster', async () => {
     const source_config = { custom_url: `https://${uniqueName('free')}.example.com` };
     const made = await create(client, { source_config });
     await client.call('DELETE', `/v2/deployments/${made.id}?keep_workloads=true`);
@@ -274,7 +274,7 @@ describe('the host of what leaves with keep_workloads', () => {
   });
 });
 
-describe('the tracing project that deployments of one name have shared', () => {
+describe('the tracing project that deployments of the same name share', () => {
   const ask = (id: string, wanted: boolean) =>
     client.call('DELETE', `/v2/deployments/${id}?delete_tracing_project=${wanted}`);
   /** The cluster is clean of it. */
@@ -292,7 +292,7 @@ describe('the tracing project that deployments of one name have shared', () => {
     [true, true, false],
     [false, false, true],
   ])(
-    'asked for with the older one: %s, with the newer one: %s; kept in the end: %s, whichever goes first',
+    'follows the deletion of the newer one, in any order (older: %s, newer: %s, kept: %s)',
     async (older, newer, kept) => {
       for (const newerFirst of [true, false]) {
         const a = await create(client);
@@ -309,7 +309,7 @@ describe('the tracing project that deployments of one name have shared', () => {
     },
   );
 
-  test('asked for again of the older one, after the newer one was deleted: it counts for both', async () => {
+  test('is deleted when the older one requests it again after the deletion of the newer one', async () => {
     for (const newerFirst of [true, false]) {
       const a = await create(client);
       await ask(a.id, false);
@@ -321,7 +321,7 @@ describe('the tracing project that deployments of one name have shared', () => {
     }
   });
 
-  test('a deployment that lives keeps it, and its own deletion decides', async () => {
+  test('is kept while another deployment uses it, and follows the deletion of that one', async () => {
     const a = await create(client);
     await ask(a.id, true);
     const b = await create(client, { name: a.name });
@@ -333,7 +333,7 @@ describe('the tracing project that deployments of one name have shared', () => {
     expect(await project(a.tracing_project_id)).toBe(true);
   });
 
-  test('bulk and single deletions, a POST and the end of a record at once: kept exactly while it is used', async () => {
+  test('is kept exactly while it is used when deletions, a POST and a removal run at once', async () => {
     for (let round = 0; round < 6; round += 1) {
       const name = uniqueName('shared');
       const a = await create(client, { name });

@@ -30,8 +30,8 @@ const list = async (query: string, by: Client = client) =>
   (await get<Page>(`/v2/deployments${query}`, by)).body;
 const idsOf = ({ resources }: Page) => resources.map(({ id }) => id);
 
-describe('POST', () => {
-  test('answers the deployment, where it is, and its ETag', async () => {
+describe('POST /v2/deployments', () => {
+  test('returns the deployment with its Location and ETag', async () => {
     const body = createBody({ secrets: [{ name: 'TOKEN', value: 'abc' }] });
     const answer = await client.call<Deployment>('POST', '/v2/deployments', body);
     expect(answer.status).toBe(201);
@@ -55,7 +55,7 @@ describe('POST', () => {
     expect((await get(`/v2/deployments/${answer.body.id}`)).body).toEqual(answer.body);
   });
 
-  test('makes tracing project, first revision and event with it', async () => {
+  test('creates the tracing project, the first revision and an event', async () => {
     const made = await create(client);
     const project = await get(`/v2/tracing-projects/${made.tracing_project_id}`);
     expect(project.body).toMatchObject({ name: made.name, tenant_id: client.tenantId });
@@ -75,7 +75,7 @@ describe('POST', () => {
     });
   });
 
-  test('an image that is pinned is resolved', async () => {
+  test('resolves an image that is pinned by digest', async () => {
     const image_uri = `shop/web@sha256:${'0a'.repeat(32)}`;
     const made = await create(client, { source_revision_config: { image_uri } });
     const revision = await get(`/v2/deployments/${made.id}/revisions/${made.latest_revision_id}`);
@@ -83,14 +83,14 @@ describe('POST', () => {
     expect(made.image_version).toBeNull();
   });
 
-  test('internal_image without an image has no revision and is UNUSED', async () => {
+  test('creates no revision for an internal_image without an image, and its status is UNUSED', async () => {
     const made = await create(client, { source: 'internal_image', source_revision_config: {} });
     expect(made).toMatchObject({ status: 'UNUSED', latest_revision_id: null, image_version: null });
     const revisions = await get<Page>(`/v2/deployments/${made.id}/revisions`);
     expect(revisions.body).toEqual({ resources: [], offset: 0 });
   });
 
-  test('a name that is taken is a 409, another tenant may have it', async () => {
+  test('returns 409 for a name that is taken, and accepts it for another tenant', async () => {
     const name = uniqueName();
     await create(client, { name });
     const before = await api.rowCounts();
@@ -100,7 +100,7 @@ describe('POST', () => {
     await create(await api.tenant(), { name });
   });
 
-  test('two at once with one name: one is made', async () => {
+  test('creates one deployment when several requests with the same name arrive at once', async () => {
     const name = uniqueName();
     const answers = await Promise.all(
       [...Array(8)].map(() => client.call('POST', '/v2/deployments', createBody({ name }))),
@@ -109,7 +109,7 @@ describe('POST', () => {
     expect((await list(`?name=${name}`)).resources).toHaveLength(1);
   });
 
-  test('a host belongs to one deployment across tenants', async () => {
+  test('returns 409 for a host that a deployment of another tenant has', async () => {
     const custom_url = `https://${uniqueName()}.example.com/a`;
     await create(client, { source_config: { custom_url } });
     const other = await api.tenant();
@@ -118,7 +118,7 @@ describe('POST', () => {
     expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringContaining('custom_url') } });
   });
 
-  test('a namespace of the listener that was named, or its first', async () => {
+  test('uses the requested namespace of the listener, or its first one by default', async () => {
     const made = await client.call<{ id: string }>('POST', '/v2/listeners', {
       compute_id: uniqueName('cluster'),
       compute_config: { k8s_namespaces: ['apps', 'more'] },
@@ -140,7 +140,7 @@ describe('POST', () => {
     });
   });
 
-  test("another tenant's listener does not exist", async () => {
+  test('returns 400 for the listener of another tenant', async () => {
     const other = await api.tenant();
     const theirs = await other.call<{ id: string }>('POST', '/v2/listeners', { compute_id: 'theirs' });
     const body = createBody({ source_config: { listener_id: theirs.body.id } });
@@ -166,8 +166,8 @@ describe('secrets', () => {
   });
 });
 
-describe('list', () => {
-  test('pages, newest first', async () => {
+describe('listing and tagging', () => {
+  test('returns pages with the newest deployment first', async () => {
     const own = await api.tenant();
     const made: string[] = [];
     for (let n = 0; n < 5; n += 1) made.unshift((await create(own)).id);
@@ -180,13 +180,13 @@ describe('list', () => {
     expect(await list('?offset=5', own)).toEqual({ resources: [], offset: 5 });
   });
 
-  test('20 where no limit is given', async () => {
+  test('returns 20 deployments by default', async () => {
     const own = await api.tenant();
     await Promise.all([...Array(21)].map(() => create(own)));
     expect((await list('', own)).resources).toHaveLength(20);
   });
 
-  test('filters', async () => {
+  test('filters by name, status, reconciliation, image version, type and ids', async () => {
     const own = await api.tenant();
     const a = await create(own, { name: 'shop_a', source_config: { deployment_type: 'prod' } });
     const b = await create(own, {
@@ -209,7 +209,7 @@ describe('list', () => {
     expect(await found(`?deployment_ids=${a.id},${c.id}&status=UNUSED`)).toEqual([c.id]);
   });
 
-  test('by tags: any value of one key, one of each key', async () => {
+  test('filters by tags: one of the given values of each key must match', async () => {
     const own = await api.tenant();
     const made = [await create(own), await create(own), await create(own)] as const;
     const value = async (key: string, text: string) => {
@@ -249,7 +249,7 @@ describe('list', () => {
     expect(foreign.status).toBe(400);
   });
 
-  test('tags are part of the history, and cannot change once deletion was asked for', async () => {
+  test('records a change of tags as an event, and returns 409 for it after a deletion request', async () => {
     const own = await api.tenant();
     const { id } = await create(own);
     const key = (await own.call<{ id: string }>('POST', '/v2/tag-keys', { key: 'team' })).body.id;
@@ -263,7 +263,7 @@ describe('list', () => {
     };
     expect((await tag([red])).status).toBe(200);
     expect(await changes()).toMatchObject([
-      { message: 'Changed: tag values.', actor: { kind: 'api_key' }, details: { tag_value_ids: [red] } },
+      { message: 'The tag values were changed.', actor: { kind: 'api_key' }, details: { tag_value_ids: [red] } },
     ]);
     // The same again is no change.
     expect((await tag([red, red])).status).toBe(200);
@@ -292,15 +292,15 @@ describe('list', () => {
     ['name=a%00b', 'name'],
     ['sort=name', 'sort'],
     ['__proto__=x', '__proto__'],
-  ])('?%s is a 422', async (query, field) => {
+  ])('returns 422 for ?%s', async (query, field) => {
     const answer = await get<{ detail: { loc: string[] }[] }>(`/v2/deployments?${query}`);
     expect(answer.status).toBe(422);
     expect(answer.body.detail[0]?.loc.slice(0, 2)).toEqual(['query', field]);
   });
 });
 
-describe('DELETE', () => {
-  test('is asked for once, answered the same again, and frees the name', async () => {
+describe('DELETE /v2/deployments/{id}', () => {
+  test('requests the deletion once, returns 204 again when repeated, and frees the name', async () => {
     const made = await create(client);
     const url = `/v2/deployments/${made.id}`;
     expect(await client.call('DELETE', url)).toMatchObject({ status: 204, body: null });
@@ -315,21 +315,21 @@ describe('DELETE', () => {
     expect(events.body.resources.map(({ reason }) => reason)).toEqual(['DeletionRequested', 'Created']);
   });
 
-  test('a content type without a body is no reason to refuse', async () => {
+  test('accepts a content type without a body', async () => {
     const made = await create(client);
     const headers = { 'content-type': 'application/json' };
     expect((await client.call('DELETE', `/v2/deployments/${made.id}`, undefined, headers)).status).toBe(204);
   });
 
-  test('what does not exist is a 404, what is no id a 422', async () => {
+  test('returns 404 for an unknown id and 422 for an invalid one', async () => {
     const unknown = '01890000-0000-7000-8000-000000000000';
     expect((await client.call('DELETE', `/v2/deployments/${unknown}`)).status).toBe(404);
     expect((await client.call('DELETE', '/v2/deployments/1')).status).toBe(422);
   });
 });
 
-describe('a cluster that reports', () => {
-  test('conditions, READY, and UNKNOWN once the listener is gone', async () => {
+describe('a deployment of a cluster that reports', () => {
+  test('shows conditions and READY, and UNKNOWN when the lease of the listener has expired', async () => {
     const made = await create(client);
     const platform = await api.client(null, ['listeners:run']);
     const hub = `/v2/listeners/${PLATFORM_LISTENER_ID}`;
@@ -400,7 +400,7 @@ describe('a cluster that reports', () => {
 });
 
 describe('other routes', () => {
-  test('revisions filter by status', async () => {
+  test('GET …/revisions filters by status and remote_reconciled', async () => {
     const made = await create(client);
     const url = `/v2/deployments/${made.id}/revisions`;
     expect((await get<Page>(`${url}?status=QUEUED,DEPLOYED`)).body.resources).toHaveLength(1);
@@ -409,7 +409,7 @@ describe('other routes', () => {
     expect((await get(`${url}?status=GOOD`)).status).toBe(422);
   });
 
-  test('listeners: create, list, get', async () => {
+  test('/v2/listeners creates, lists and returns listeners', async () => {
     const own = await api.tenant();
     const made = await own.call<{ id: string }>('POST', '/v2/listeners', { compute_id: 'one' });
     expect(made.body).toMatchObject({
@@ -425,14 +425,14 @@ describe('other routes', () => {
     expect((await get(`/v2/listeners/${made.body.id}`, own)).body).toEqual(made.body);
   });
 
-  test('tracing projects: list', async () => {
+  test('GET /v2/tracing-projects lists the projects of the tenant', async () => {
     const own = await api.tenant();
     const made = await create(own);
     const listed = await get<Page>('/v2/tracing-projects', own);
     expect(listed.body).toMatchObject({ resources: [{ id: made.tracing_project_id }], offset: 1 });
   });
 
-  test('health needs no key; an unknown path is a 404', async () => {
+  test('/healthz and /readyz need no key, and an unknown path returns 404', async () => {
     for (const url of ['/healthz', '/readyz']) {
       const answer = await api.app.inject({ method: 'GET', url });
       expect(answer.json()).toEqual({ status: 'ok' });

@@ -48,8 +48,8 @@ afterAll(() => api.stop());
 const secret = { name: 'TOKEN', value: 'canary-8d1f' };
 const post = (body: unknown) => client.call<DryRun>('POST', '/v2/deployments?dry_run=true', body);
 
-describe('before a listener has reported its rendering configuration', () => {
-  test('POST answers the deployment without manifests', async () => {
+describe('a dry run before the listener reports its rendering configuration', () => {
+  test('returns the deployment of a POST without manifests', async () => {
     const before = await api.rowCounts();
     const body = createBody({ secrets: [secret] });
     const answer = await post(body);
@@ -65,7 +65,7 @@ describe('before a listener has reported its rendering configuration', () => {
   });
 });
 
-describe('once it has', () => {
+describe('a dry run after the listener reported its rendering configuration', () => {
   beforeAll(async () => {
     const platform = await api.client(null, ['listeners:run']);
     const lease = { holder: 'test', version: '1', cluster_version: 'v1.34.0', rendering, epoch: null };
@@ -73,7 +73,7 @@ describe('once it has', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('POST answers the objects, without values of secrets', async () => {
+  test('returns the objects of a POST without values of secrets', async () => {
     const answer = await post(createBody({ secrets: [secret] }));
     const kinds = answer.body.manifests?.map(({ kind }) => kind) ?? [];
     expect(kinds[0]).toBe('ManagedDeployment');
@@ -84,7 +84,7 @@ describe('once it has', () => {
     expect(resource?.spec).toMatchObject({ deploymentId: answer.body.id, generation: 1 });
   });
 
-  test('POST of an internal_image without an image shows data services only', async () => {
+  test('returns only data services for a POST of an internal_image without an image', async () => {
     const answer = await post(createBody({ source: 'internal_image', source_revision_config: {} }));
     expect(answer.body.new_revision).toBe(false);
     const names = answer.body.manifests?.map(({ metadata }) => metadata.name) ?? [];
@@ -93,18 +93,21 @@ describe('once it has', () => {
   });
 
   const samples = globSync('test/samples/*.json').map((file) => JSON.parse(readFileSync(file, 'utf8')));
-  test.each(samples.filter(({ source }) => source !== 'git_host'))('the sample $name', async (body) => {
-    const answer = await post(body);
-    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-    expect(answer.body.manifests?.length).toBeGreaterThan(5);
-  });
+  test.each(samples.filter(({ source }) => source !== 'git_host'))(
+    'renders the sample $name',
+    async (body) => {
+      const answer = await post(body);
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      expect(answer.body.manifests?.length).toBeGreaterThan(5);
+    },
+  );
 
-  test('POST refuses a name that is taken', async () => {
+  test('returns 409 for a POST with a name that is taken', async () => {
     const { name } = await create(client);
     expect((await post(createBody({ name }))).status).toBe(409);
   });
 
-  describe('PATCH', () => {
+  describe('for a PATCH', () => {
     const dry = (deployment: Deployment, body: unknown) =>
       client.call<DryRun & { detail?: Issue[] }>(
         'PATCH',
@@ -163,7 +166,7 @@ describe('once it has', () => {
         { pods_roll: false },
       ],
       ['a label', { source_config: { resource_spec: { labels: { a: 'b' } } } }, { pods_roll: true }],
-    ])('%s', async (_what, body, expected) => {
+    ])('shows the effect and writes nothing: %s', async (_what, body, expected) => {
       const made = await create(client, { secrets: [secret] });
       const before = await api.rowCounts();
       const answer = await dry(made, body);
@@ -174,7 +177,7 @@ describe('once it has', () => {
       expect((await client.call('GET', `/v2/deployments/${made.id}`)).body).toEqual(made);
     });
 
-    test('it shows what the change then does', async () => {
+    test('shows what the change then does', async () => {
       const made = await create(client);
       const body = { source_config: { resource_spec: { cpu: 2 } } };
       const told = (await dry(made, body)).body;
@@ -185,7 +188,7 @@ describe('once it has', () => {
     });
   });
 
-  describe('PATCH of a repository whose latest revision has no image yet', () => {
+  describe('for a PATCH of a repository whose latest revision has no image yet', () => {
     const IMAGE = `registry.example/web@sha256:${'d'.repeat(64)}`;
 
     /** Revision 1 serves, and revision 2 is not built. */
@@ -236,7 +239,7 @@ describe('once it has', () => {
         .map(({ metadata }) => metadata.name.replace(/^.*-/, ''));
 
     test.each(['AWAITING_BUILD', 'BUILDING', 'BUILD_FAILED'])(
-      '%s: source_config rolls the pods of the one that serves, with its own database',
+      'shows new pods of the active revision, with its database, for a change of source_config (latest: %s)',
       async (status) => {
         const id = await between(status);
         const { body } = await dry(id, { source_config: { resource_spec: { cpu: 2 } } });
@@ -252,7 +255,7 @@ describe('once it has', () => {
       },
     );
 
-    test('replaces pods after the build, and keeps the present ones until then', async () => {
+    test('shows that pods are replaced after the build, and that the current ones stay until then', async () => {
       const id = await between('BUILD_FAILED');
       const { body } = await dry(id, { secrets: [secret] });
       expect(body).toMatchObject({ new_revision: true, builds: true, pods_roll: true });
@@ -264,7 +267,7 @@ describe('once it has', () => {
     });
   });
 
-  test('what the cluster is too old for is refused, for real as well', async () => {
+  test('returns 400 for a field that the cluster is too old for, as the real request does', async () => {
     const sidecars = [{ name: 'a', image: 'b', restartPolicy: 'OnFailure' }];
     const body = createBody({ source_config: { resource_spec: { sidecars } } });
     const loc = ['body', 'source_config', 'resource_spec', 'sidecars', 0, 'restartPolicy'];

@@ -215,17 +215,17 @@ async function refusesAll(client: Client, base: Record<string, unknown>, field: 
 
 function fieldTests(fields: readonly Field[], base: Record<string, unknown>, client: () => Client) {
   describe.each(fields)('$part.$field', (field) => {
-    test('minimal and full', async () => {
+    test('round-trips its smallest and largest value, or rejects both if it has no valid value', async () => {
       if (field.unknown) return refusesAll(client(), base, field, [field.minimal, field.full]);
       await roundTrips(client(), base, field, field.minimal);
       const deployment = await roundTrips(client(), base, field, field.full);
       await nullInPatch(client(), deployment.id, field, field.full);
     });
-    test('null is absent', () => nullIsAbsent(client(), base, field));
+    test('is absent when POST sends null', () => nullIsAbsent(client(), base, field));
   });
 }
 
-describe('self_hosted', () => {
+describe('in self_hosted mode', () => {
   let api: ApiFixture;
   let client: Client;
   beforeAll(async () => {
@@ -241,19 +241,22 @@ describe('self_hosted', () => {
     () => client,
   );
 
-  test.each(['minimal', 'full'] as const)('source_config.custom_url %s', async (size) => {
-    const url = IMAGE_FIELDS.find(({ field }) => field === 'custom_url')?.[size];
-    const made = await create(client, { source_config: { custom_url: url } });
-    expect((await read(client, made.id)).source_config['custom_url']).toBe(url);
-    const cleared = await patch(client, made.id, { source_config: { custom_url: null } });
-    expect(cleared.body.source_config['custom_url']).toBeNull();
-    const other = await create(client, { source_config: { custom_url: null } });
-    const taken = await patch(client, other.id, { source_config: { custom_url: url } });
-    expect(taken.body.source_config['custom_url']).toBe(url);
-    expect((await patch(client, made.id, { source_config: { custom_url: url } })).status).toBe(409);
-  });
+  test.each(['minimal', 'full'] as const)(
+    'source_config.custom_url round-trips its %s value and is then taken for other deployments',
+    async (size) => {
+      const url = IMAGE_FIELDS.find(({ field }) => field === 'custom_url')?.[size];
+      const made = await create(client, { source_config: { custom_url: url } });
+      expect((await read(client, made.id)).source_config['custom_url']).toBe(url);
+      const cleared = await patch(client, made.id, { source_config: { custom_url: null } });
+      expect(cleared.body.source_config['custom_url']).toBeNull();
+      const other = await create(client, { source_config: { custom_url: null } });
+      const taken = await patch(client, other.id, { source_config: { custom_url: url } });
+      expect(taken.body.source_config['custom_url']).toBe(url);
+      expect((await patch(client, made.id, { source_config: { custom_url: url } })).status).toBe(409);
+    },
+  );
 
-  test('a field of the contract is not forgotten', () => {
+  test('every field of the contract has a test here', () => {
     const config = [...IMAGE_FIELDS, ...GIT_FIELDS].map(({ part, field }) => `${part}.${field}`);
     expect(new Set([...config, 'source_config.resource_spec']).size).toBe(10 + 3);
     expect(Object.keys(SPEC_VALUES).sort()).toEqual([...RESOURCE_SPEC_FIELDS].sort());
@@ -277,7 +280,7 @@ describe('self_hosted', () => {
         ],
       },
     ],
-  ])('%s', async (_what, sent) => {
+  ])('POST stores and GET returns: %s', async (_what, sent) => {
     const made = await create(client, sent);
     expect(await read(client, made.id)).toMatchObject(sent);
   });
@@ -287,26 +290,29 @@ describe('self_hosted', () => {
     const body = (value: unknown) => ({ source_config: { resource_spec: { ...besides, [field]: value } } });
     const spec = (deployment: Deployment) => deployment.source_config.resource_spec;
 
-    test.each([0, 1])('minimal and full (%i)', async (size) => {
-      const value = SPEC_VALUES[field][size];
-      const made = await create(client, body(value));
-      expect(spec(made)?.[field]).toEqual(value);
-      expect(spec(await read(client, made.id))).toEqual({
-        ...Object.fromEntries(RESOURCE_SPEC_FIELDS.map((name) => [name, null])),
-        ...besides,
-        [field]: value,
-      });
-      const other = await create(client);
-      const changed = await patch(client, other.id, body(value));
-      expect(changed.status, JSON.stringify(changed.body)).toBe(200);
-      expect(spec(await read(client, other.id))?.[field]).toEqual(value);
-      // Absent keeps; the same again changes nothing.
-      const again = await patch(client, other.id, { source_config: { resource_spec: besides } });
-      expect(again.body.generation).toBe(changed.body.generation);
-      expect(spec(again.body)?.[field]).toEqual(value);
-    });
+    test.each([0, 1])(
+      'round-trips its smallest (0) or largest (1) value in POST and PATCH: %i',
+      async (size) => {
+        const value = SPEC_VALUES[field][size];
+        const made = await create(client, body(value));
+        expect(spec(made)?.[field]).toEqual(value);
+        expect(spec(await read(client, made.id))).toEqual({
+          ...Object.fromEntries(RESOURCE_SPEC_FIELDS.map((name) => [name, null])),
+          ...besides,
+          [field]: value,
+        });
+        const other = await create(client);
+        const changed = await patch(client, other.id, body(value));
+        expect(changed.status, JSON.stringify(changed.body)).toBe(200);
+        expect(spec(await read(client, other.id))?.[field]).toEqual(value);
+        // Absent keeps; the same again changes nothing.
+        const again = await patch(client, other.id, { source_config: { resource_spec: besides } });
+        expect(again.body.generation).toBe(changed.body.generation);
+        expect(spec(again.body)?.[field]).toEqual(value);
+      },
+    );
 
-    test('null', async () => {
+    test('is absent when POST sends null, and null in PATCH clears it unless it is a volume size', async () => {
       const made = await create(client, body(null));
       expect(spec(made)?.[field]).toBeNull();
       const full = SPEC_VALUES[field][1];
@@ -318,7 +324,7 @@ describe('self_hosted', () => {
     });
   });
 
-  test('all of resource_spec at once, and effective_resource_spec with it', async () => {
+  test('resource_spec round-trips with all fields at once, together with effective_resource_spec', async () => {
     const made = await create(client, {
       source_config: { deployment_type: 'prod', resource_spec: fullResourceSpec },
     });
@@ -331,7 +337,7 @@ describe('self_hosted', () => {
     expect(all.body.generation).toBe(cleared.body.generation);
   });
 
-  test('what typed clients send for nothing: null in containers, numbers as quantities', async () => {
+  test('a container accepts null for an absent field, and a number for a quantity', async () => {
     const sidecars = [
       {
         name: 'a',
@@ -348,7 +354,7 @@ describe('self_hosted', () => {
   });
 });
 
-describe('cloud', () => {
+describe('in cloud mode', () => {
   let api: ApiFixture;
   let client: Client;
   beforeAll(async () => {
@@ -359,7 +365,7 @@ describe('cloud', () => {
 
   fieldTests(GIT_FIELDS, gitBody, () => client);
 
-  test('a default that follows from what was sent bends to the cap, for as long as it is stored', async () => {
+  test('a default that is derived from a sent value is limited to the cap of the policy', async () => {
     const image = { source: 'internal_image', source_revision_config: { image_uri: 'shop/web:1' } };
     const spec = (sent: ResourceSpec) => ({ source_config: { resource_spec: sent } });
     const made = await create(client, { ...image, ...spec({ cpu: 20 }) });
@@ -378,7 +384,7 @@ describe('cloud', () => {
     });
   });
 
-  test('git_host waits for its build', async () => {
+  test('a git_host deployment starts with a revision in AWAITING_BUILD', async () => {
     const made = await create(client, gitBody);
     const revisions = await client.call<{ resources: { status: string }[] }>(
       'GET',
@@ -400,7 +406,7 @@ describe('cloud', () => {
         source_revision_config: { workflow_config_path: 'a', repo_ref: 'refs/tags/v1' },
       },
     ],
-  ])('git_host: %s is refused or missing', async (field, more) => {
+  ])('git_host returns 400 with a forbidden or missing %s', async (field, more) => {
     const answer = await client.call<{ detail: { loc: string[] }[] }>(
       'POST',
       '/v2/deployments',
@@ -410,13 +416,13 @@ describe('cloud', () => {
     expect(answer.body.detail.map(({ loc }) => loc.at(-1))).toContain(field);
   });
 
-  test('external_image is not available', async () => {
+  test('external_image returns 400', async () => {
     const answer = await client.call('POST', '/v2/deployments', createBody());
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({ detail: [{ loc: ['body', 'source'], type: 'source_unavailable' }] });
   });
 
-  test("the tenant's namespace and no other", async () => {
+  test('cluster_namespace accepts the namespace of the tenant and rejects others', async () => {
     const at = (cluster_namespace: string) => ({
       source: 'internal_image',
       source_config: { listener_config: { cluster_namespace } },
@@ -436,7 +442,7 @@ describe('cloud', () => {
     ['runAsUser', { sidecars: [{ name: 'a', image: 'b', securityContext: { runAsUser: 0 } }] }],
     ['max_scale', { max_scale: 51 }],
     ['cpu', { sidecars: [{ name: 'a', image: 'b', resources: { limits: { cpu: '33' } } }] }],
-  ])("the policy's row: %s", async (field, resource_spec) => {
+  ])('resource_spec returns 400 when the policy forbids %s', async (field, resource_spec) => {
     const body = createBody({ source: 'internal_image', source_config: { resource_spec } });
     const answer = await client.call<{ detail: { loc: string[] }[] }>('POST', '/v2/deployments', body);
     expect(answer.status, JSON.stringify(answer.body)).toBe(400);

@@ -18,7 +18,7 @@ const generationOf = async (id: string) =>
 
 describe('If-Match', () => {
   test.each(['', '?force=true'])(
-    'DELETE%s: another generation is a 412, and nothing is deleted',
+    'DELETE%s returns 412 and deletes nothing when the generation differs',
     async (query) => {
       const { id } = await create(client);
       const before = await api.rowCounts();
@@ -29,7 +29,7 @@ describe('If-Match', () => {
     },
   );
 
-  test('POST …/restore: another generation is a 412, and the deletion stays', async () => {
+  test('POST …/restore returns 412 and keeps the deletion when the generation differs', async () => {
     const { id } = await create(client);
     await client.call('DELETE', path(id));
     const restore = (headers: Record<string, string>) =>
@@ -39,7 +39,7 @@ describe('If-Match', () => {
     expect((await restore(current(await generationOf(id)))).status).toBe(200);
   });
 
-  test('PUT …/tag-values: another generation is a 412, and the tags stay', async () => {
+  test('PUT …/tag-values returns 412 and keeps the tags when the generation differs', async () => {
     const { id } = await create(client);
     const put = (headers: Record<string, string>) =>
       client.call('PUT', `${path(id)}/tag-values`, { tag_value_ids: [] }, headers);
@@ -55,7 +55,7 @@ describe('Idempotency-Key', () => {
     url === '/v2/webhooks/:integration_id' ||
     /^\/v2\/deployments(\/:deployment_id\/revisions(\/:revision_id\/(rollback|redeploy))?)?$/.test(url);
 
-  test('is refused by each POST that does not honour it, with its name', async () => {
+  test('is rejected with 422 by each POST that does not support it', async () => {
     const others = api.routes.filter(({ method, url }) => method === 'POST' && !isHonoured(url));
     expect(others.length).toBeGreaterThan(4);
     const before = await api.rowCounts();
@@ -70,12 +70,12 @@ describe('Idempotency-Key', () => {
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('is nothing to a path that is not there', async () => {
+  test('does not change the 404 of an unknown path', async () => {
     const answer = await client.call<{ detail: string }>('POST', '/v2/deployment', {}, key);
     expect(answer.status).toBe(404);
   });
 
-  test('is documented for those that honour it, and for no other', async () => {
+  test('is documented for the routes that support it, and for no other', async () => {
     const { body } = await client.call<{
       paths: Record<string, Record<string, { parameters?: { name: string }[] }>>;
     }>('GET', '/openapi.json');
@@ -95,7 +95,7 @@ test.each([
   ['/v2/deployments/', 'Paths do not end with a slash.'],
   ['/v2/deployments/?limit=1', 'Paths do not end with a slash.'],
   ['/v2/nothing', 'with this method.'],
-])('%s: a 404 that says why', async (url, why) => {
+])('GET %s returns 404 with the reason', async (url, why) => {
   expect(await client.call('GET', url)).toMatchObject({
     status: 404,
     body: { detail: expect.stringMatching(why) },
@@ -103,7 +103,7 @@ test.each([
 });
 
 test.each(['9007199254740991', '9007199254740993', '99999999999999999999'])(
-  'offset=%s: a 422 that names the bound',
+  'offset=%s returns 422 with the largest allowed value',
   async (offset) => {
     const answer = await client.call<{ detail: Issue[] }>('GET', `/v2/deployments?offset=${offset}`);
     expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ['query', 'offset'] }] } });
@@ -111,7 +111,7 @@ test.each(['9007199254740991', '9007199254740993', '99999999999999999999'])(
   },
 );
 
-test('a tracing project says when the backend acknowledged it', async () => {
+test('a tracing project shows when the backend acknowledged it', async () => {
   const { tracing_project_id: id } = await create(client);
   const read = async () => (await client.call('GET', `/v2/tracing-projects/${id}`)).body;
   expect(await read()).toMatchObject({ backend_synced_at: null });

@@ -21,7 +21,7 @@ afterAll(() => api.stop());
 const post = (body: unknown, key: string, by: Client = client) =>
   by.call<Deployment & { detail?: unknown }>('POST', '/v2/deployments', body, { 'idempotency-key': key });
 
-test('the answer again', async () => {
+test('a repeated request with the same Idempotency-Key returns the first response and writes nothing', async () => {
   const body = createBody({ secrets: [{ name: 'A', value: 'x' }] });
   const key = uniqueName('key');
   const first = await post(body, key);
@@ -33,7 +33,7 @@ test('the answer again', async () => {
   expect(await api.rowCounts()).toEqual(counts);
 });
 
-test('null and absent are the same body', async () => {
+test('null and an absent field count as the same body', async () => {
   const key = uniqueName('key');
   const body = createBody({ source_config: { resource_spec: { cpu: 1 } } });
   const first = await post(body, key);
@@ -42,7 +42,7 @@ test('null and absent are the same body', async () => {
   expect([second.status, second.body.id]).toEqual([201, first.body.id]);
 });
 
-test('another body with the same key is a 409', async () => {
+test('another body with the same Idempotency-Key returns 409', async () => {
   const key = uniqueName('key');
   const body = createBody();
   await post(body, key);
@@ -50,7 +50,7 @@ test('another body with the same key is a 409', async () => {
   expect(other).toMatchObject({ status: 409, body: { detail: expect.stringContaining('Idempotency-Key') } });
 });
 
-test('many at once make one', async () => {
+test('many requests with the same Idempotency-Key at once create one deployment', async () => {
   const body = createBody();
   const key = uniqueName('key');
   const answers = await Promise.all([...Array(12)].map(() => post(body, key)));
@@ -58,7 +58,7 @@ test('many at once make one', async () => {
   expect(new Set(answers.map((answer) => answer.body.id)).size).toBe(1);
 });
 
-test('the answer again, where the policy has become narrower since', async () => {
+test('a repeated request returns the first response although the policy has become stricter', async () => {
   const [body, key] = [createBody({ source_config: { resource_spec: { cpu: 4 } } }), uniqueName('key')];
   const first = await post(body, key);
   const { database, box: secretBox } = api.store;
@@ -77,7 +77,7 @@ test('the answer again, where the policy has become narrower since', async () =>
   expect((await send(uniqueName('key'))).statusCode).toBe(400);
 });
 
-test('a refused request does not use the key up', async () => {
+test('a rejected request does not use up the Idempotency-Key', async () => {
   const key = uniqueName('key');
   const taken = createBody();
   await client.call('POST', '/v2/deployments', taken);
@@ -85,7 +85,7 @@ test('a refused request does not use the key up', async () => {
   expect((await post(createBody(), key)).status).toBe(201);
 });
 
-test('a dry run does not use the key', async () => {
+test('a dry run does not use up the Idempotency-Key', async () => {
   const key = uniqueName('key');
   const body = createBody();
   const dry = await client.call('POST', '/v2/deployments?dry_run=true', body, { 'idempotency-key': key });
@@ -93,7 +93,7 @@ test('a dry run does not use the key', async () => {
   expect((await post(createBody(), key)).status).toBe(201);
 });
 
-test('another tenant has keys of its own', async () => {
+test('the same Idempotency-Key of another tenant creates another deployment', async () => {
   const key = uniqueName('key');
   const body = createBody();
   const first = await post(body, key);
@@ -102,8 +102,11 @@ test('another tenant has keys of its own', async () => {
   expect(second.body.id).not.toBe(first.body.id);
 });
 
-test.each(['', 'with blank', 'x'.repeat(256), 'ümlaut'])('the key "%s" is a 422', async (key) => {
-  const answer = await post(createBody(), key);
-  expect(answer.status).toBe(422);
-  expect(answer.body.detail).toMatchObject([{ loc: ['header', 'idempotency-key'] }]);
-});
+test.each(['', 'with blank', 'x'.repeat(256), 'ümlaut'])(
+  'the Idempotency-Key "%s" returns 422',
+  async (key) => {
+    const answer = await post(createBody(), key);
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toMatchObject([{ loc: ['header', 'idempotency-key'] }]);
+  },
+);

@@ -28,7 +28,7 @@ const named = async (query: string): Promise<string[]> => {
 };
 
 describe('a name', () => {
-  test('is one in all its spellings, and found by each of them', async () => {
+  test('is stored in one form, and each of its spellings finds it and is taken', async () => {
     const made = await create(` ${NFD}\u00a0`);
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ name: NFC });
@@ -48,41 +48,38 @@ describe('a name', () => {
     ...[NFD.repeat(2), `${NFD} ${NFC}`, `\u00a0mixed ${NFD}\u2003${NFC} `],
     ...['kept ', ' lead', '  both  ', 'a\u00a0b', '\u3000wide', 'in\u2009the middle\u202f'],
   ];
-  test.each(OLD)(
-    'that was stored before names had one form is found, changed and not doubled: %j',
-    async (old) => {
-      const made = await create(`stored ${crypto.randomUUID()}`);
-      const { id } = made.body as Deployment;
-      await api.store.sql('UPDATE deployments SET name = $1 WHERE id = $2', [old, id]);
-      const form = old
-        .normalize('NFC')
-        .replaceAll(/\p{Zs}/gu, ' ')
-        .trim();
-      const spellings = [
-        old,
-        form,
-        form.normalize('NFD'),
-        `${form} `,
-        `\u2003${form}`,
-        form.replaceAll(' ', '\u00a0'),
-      ];
-      for (const spelling of spellings) {
-        expect(await named(`name=${encodeURIComponent(spelling)}`), JSON.stringify(spelling)).toEqual([old]);
-        expect((await create(spelling)).status, JSON.stringify(spelling)).toBe(409);
-      }
-      for (const part of [old, form, form.normalize('NFD'), form.slice(1)])
-        expect(await named(`name_contains=${encodeURIComponent(part)}`), JSON.stringify(part)).toContain(old);
-      expect(await named(`name=${encodeURIComponent(`${form}x`)}`)).toEqual([]);
-      const patched = await client.call('PATCH', `/v2/deployments/${id}`, {
-        source_config: { resource_spec: { cpu: 2 } },
-      });
-      expect(patched.status).toBe(200);
-      expect(patched.body).toMatchObject({ name: old, generation: 2 });
-      expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
-    },
-  );
+  test.each(OLD)('is found and taken in each spelling when it was stored in an old form: %j', async (old) => {
+    const made = await create(`stored ${crypto.randomUUID()}`);
+    const { id } = made.body as Deployment;
+    await api.store.sql('UPDATE deployments SET name = $1 WHERE id = $2', [old, id]);
+    const form = old
+      .normalize('NFC')
+      .replaceAll(/\p{Zs}/gu, ' ')
+      .trim();
+    const spellings = [
+      old,
+      form,
+      form.normalize('NFD'),
+      `${form} `,
+      `\u2003${form}`,
+      form.replaceAll(' ', '\u00a0'),
+    ];
+    for (const spelling of spellings) {
+      expect(await named(`name=${encodeURIComponent(spelling)}`), JSON.stringify(spelling)).toEqual([old]);
+      expect((await create(spelling)).status, JSON.stringify(spelling)).toBe(409);
+    }
+    for (const part of [old, form, form.normalize('NFD'), form.slice(1)])
+      expect(await named(`name_contains=${encodeURIComponent(part)}`), JSON.stringify(part)).toContain(old);
+    expect(await named(`name=${encodeURIComponent(`${form}x`)}`)).toEqual([]);
+    const patched = await client.call('PATCH', `/v2/deployments/${id}`, {
+      source_config: { resource_spec: { cpu: 2 } },
+    });
+    expect(patched.status).toBe(200);
+    expect(patched.body).toMatchObject({ name: old, generation: 2 });
+    expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
+  });
 
-  test('that two deployments were stored with in two spellings finds both', async () => {
+  test('finds both deployments that were stored with two spellings of it', async () => {
     const ids: string[] = [];
     for (const old of ['two', 'two ']) {
       const { id } = (await create(`stored ${crypto.randomUUID()}`)).body as Deployment;
@@ -93,7 +90,7 @@ describe('a name', () => {
     for (const id of ids) expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
   });
 
-  test('that is stored in another spelling meanwhile keeps a deleted deployment from coming back', async () => {
+  test('prevents a restore when another deployment was stored with another spelling of it', async () => {
     const { id } = (await create('back again')).body as Deployment;
     expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
     const other = (await create(`stored ${crypto.randomUUID()}`)).body as Deployment;
@@ -101,7 +98,7 @@ describe('a name', () => {
     expect((await client.call('POST', `/v2/deployments/${id}/restore`)).status).toBe(409);
   });
 
-  test('of a tenant that was stored before is found by each of its spellings', async () => {
+  test('of a tenant is found in each spelling when it was stored in an old form', async () => {
     const admin = await api.client(null, ALL_SCOPES);
     const { id } = (await admin.call('POST', '/v2/tenants', { name: `t${crypto.randomUUID()}` })).body as {
       id: string;
@@ -119,7 +116,7 @@ describe('a name', () => {
     }
   });
 
-  test('of a tag and of a listener is one in all its spellings', async () => {
+  test('of a tag or a listener is stored in one form, and each of its spellings is taken', async () => {
     expect((await client.call('POST', '/v2/tag-keys', { key: NFD })).body).toMatchObject({ key: NFC });
     expect((await client.call('POST', '/v2/tag-keys', { key: `${NFC} ` })).status).toBe(409);
     expect((await client.call('POST', '/v2/listeners', { compute_id: `${NFD} ` })).body).toMatchObject({
@@ -157,7 +154,7 @@ describe('a name', () => {
   });
 });
 
-test('a query takes what Python clients send, and lists what is accepted otherwise', async () => {
+test('a query accepts the spellings of Python clients, and an error lists the accepted values', async () => {
   const { body } = await client.call(
     'GET',
     '/v2/deployments?limit=5.0&offset=0.0&remote_reconciled=False&mask_secrets=True',
@@ -180,7 +177,7 @@ test('a query takes what Python clients send, and lists what is accepted otherwi
   });
 });
 
-test('cores with the rounding error of a sum are stored rounded, and sent again they change nothing', async () => {
+test('a CPU value with a rounding error is stored rounded, and sending it again changes nothing', async () => {
   const spec = { cpu: 0.1 + 0.2, cpu_limit: 1.1 + 2.2, queue_cpu: 0.1 * 3, cache_cpu: 0.7 + 0.1 };
   const rounded = { cpu: 0.3, cpu_limit: 3.3, queue_cpu: 0.3, cache_cpu: 0.8 };
   const made = await create('sums', spec);
@@ -200,7 +197,7 @@ test('cores with the rounding error of a sum are stored rounded, and sent again 
   ).toBe(422);
 });
 
-test('a scale that restarts the database says so: in the dry run, in the answer and in explain', async () => {
+test('a change of scale that restarts the database is shown by the dry run, the response and explain', async () => {
   const made = await create('scaled', { max_scale: 2 });
   const { id, latest_revision_id: revision } = made.body as Deployment;
   const path = `/v2/deployments/${id}`;

@@ -11,7 +11,7 @@ import {
   startApi,
   uniqueName,
 } from '../../harness/api.ts';
-import { type GitServer, HOSTS_WORDS, startGitServer } from '../../harness/git-server.ts';
+import { type GitServer, HOST_TEXT, startGitServer } from '../../harness/git-server.ts';
 
 const TOKEN = 'glpat-canary-5f1e';
 const UNKNOWN = '01890000-0000-7000-8000-00000000dead';
@@ -86,8 +86,8 @@ const reasonsOf = async (of: ApiFixture, tenantId: string) =>
     )
   ).map(({ reason, actor_kind: kind }) => `${kind} ${reason}`);
 
-describe('the life of an integration', () => {
-  test('is made, read, renamed, given another token, deleted; each write is in the history with its actor', async () => {
+describe('/v2/integrations', () => {
+  test('creates, reads, changes and deletes an integration, and records each write with its actor', async () => {
     const own = await api.tenant();
     const integration = await made(own, { host_url: 'https://Git.Example.com/gitlab/' });
     expect(integration).toEqual({
@@ -131,7 +131,7 @@ describe('the life of an integration', () => {
     ]);
   });
 
-  test('a name is taken once in a tenant', async () => {
+  test('returns 409 for a name that is taken in the same tenant', async () => {
     const { name } = await made();
     expect((await client.call('POST', '/v2/integrations', body({ name }))).status).toBe(409);
     const other = await made();
@@ -153,7 +153,7 @@ describe('the life of an integration', () => {
     ['a token that breaks a header', { token: 'a\r\nX-Evil: 1' }, 422],
     ['an empty token', { token: '' }, 422],
     ['an unknown field', { key: 'x' }, 422],
-  ])('refuses %s, and writes nothing', async (_what, more, status) => {
+  ])('rejects %s and writes nothing', async (_what, more, status) => {
     const before = await api.rowCounts();
     const answer = await client.call<{ detail: Issue[] }>('POST', '/v2/integrations', body(more));
     expect(answer.status).toBe(status);
@@ -161,14 +161,14 @@ describe('the life of an integration', () => {
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('provider and host_url cannot be changed', async () => {
+  test('returns 422 for a change of provider or host_url', async () => {
     const { id } = await made();
     for (const change of [{ host_url: 'https://evil.example.com' }, { provider: 'github' }]) {
       expect((await client.call('PATCH', `/v2/integrations/${id}`, change)).status).toBe(422);
     }
   });
 
-  test('the token is in no answer, no log line, no event', async () => {
+  test('shows the token in no response, log line or event', async () => {
     const own = await api.tenant();
     const integration = await made(own);
     const url = `/v2/integrations/${integration.id}`;
@@ -189,8 +189,8 @@ describe('the life of an integration', () => {
   });
 });
 
-describe('deployments', () => {
-  test('name one of their own tenant', async () => {
+describe('a deployment with an integration', () => {
+  test('can name only an integration of its own tenant', async () => {
     const { id } = await made();
     const answer = await client.call<{ id: string; source_config: object }>(
       'POST',
@@ -218,7 +218,7 @@ describe('deployments', () => {
     }
   });
 
-  test('have their repository on its host, so that the token goes nowhere else', async () => {
+  test('can use only a repository on the host of the integration', async () => {
     const { id } = await made(client, { host_url: 'https://git.example.com/gitlab' });
     for (const repo_url of [
       'https://evil.example.com/gitlab/a',
@@ -239,7 +239,7 @@ describe('deployments', () => {
     expect((await client.call('POST', '/v2/deployments', gitDeployment(id, { repo_url }))).status).toBe(201);
   });
 
-  test('keep it from being deleted until they are', async () => {
+  test('blocks the deletion of the integration until it is deleted itself', async () => {
     const { id } = await made();
     const url = `/v2/integrations/${id}`;
     const deployment = await create(client, gitDeployment(id));
@@ -250,7 +250,7 @@ describe('deployments', () => {
     expect((await client.call('DELETE', url)).status).toBe(204);
   });
 
-  test('that can still be restored keep it, too', async () => {
+  test('blocks the deletion of the integration while it can still be restored', async () => {
     const { id } = await made();
     const deployment = await create(client, gitDeployment(id));
     await client.call('DELETE', `/v2/deployments/${deployment.id}`);
@@ -262,7 +262,7 @@ describe('deployments', () => {
     expect((await client.call('DELETE', `/v2/integrations/${id}`)).status).toBe(204);
   });
 
-  test('that are being made are waited for by its deletion, and then seen by it', async () => {
+  test('blocks a deletion of the integration that had to wait for the write of the deployment', async () => {
     const { id } = await made();
     const deployment = await create(client, gitDeployment((await made()).id));
     const waiting = async () =>
@@ -286,7 +286,7 @@ describe('deployments', () => {
     expect((await deletion.asked).status).toBe(409);
   });
 
-  test('made while it is being deleted: one of the two wins, and no deployment names what is gone', async () => {
+  test('never names a deleted integration when its creation and that deletion run at once', async () => {
     const outcomes = new Set<string>();
     for (let round = 0; round < 12; round += 1) {
       const { id } = await made();
@@ -310,7 +310,7 @@ describe('deployments', () => {
   });
 });
 
-describe('the repositories', () => {
+describe('GET …/repos', () => {
   let own: Client;
   beforeAll(async () => {
     own = await trusting.tenant();
@@ -324,7 +324,7 @@ describe('the repositories', () => {
     return own.call<Repositories>('GET', `/v2/integrations/${id}/repos${query}`);
   };
 
-  test.each(['github', 'gitlab'])('of %s, page by page', async (provider) => {
+  test.each(['github', 'gitlab'])('lists the repositories of %s page by page', async (provider) => {
     const whole = await listed({ provider });
     expect(whole.status).toBe(200);
     expect(whole.body.offset).toBe(COUNT);
@@ -353,7 +353,7 @@ describe('the repositories', () => {
     }
   });
 
-  test('of a host below a path', async () => {
+  test('calls the API below the path of the host URL', async () => {
     await listed({ host_url: `${git.url}/gitlab/` });
     expect(git.requests.at(-1)).toMatch(/^\/gitlab\/api\/v4\/projects\?/);
   });
@@ -368,7 +368,7 @@ describe('the repositories', () => {
     expect(git.requests.length).toBe(before);
   });
 
-  test('of a wrong token, a limit, an error, a redirect, or nonsense: 502 without a word of the host', async () => {
+  test('returns 502 without text of the host for a wrong token, a limit, an error, a redirect or an invalid body', async () => {
     const told = new Set<unknown>();
     const replies: GitServer['reply'][] = [
       { kind: 'status', status: 401 },
@@ -376,20 +376,20 @@ describe('the repositories', () => {
       { kind: 'status', status: 403, headers: { 'x-ratelimit-remaining': '0' } },
       { kind: 'status', status: 500 },
       { kind: 'status', status: 302, headers: { location: `${git.url}/stolen` } },
-      { kind: 'text', text: `<html>${HOSTS_WORDS}</html>` },
-      { kind: 'text', text: JSON.stringify([{ secret: HOSTS_WORDS }]) },
-      { kind: 'text', text: JSON.stringify({ message: HOSTS_WORDS }) },
+      { kind: 'text', text: `<html>${HOST_TEXT}</html>` },
+      { kind: 'text', text: JSON.stringify([{ secret: HOST_TEXT }]) },
+      { kind: 'text', text: JSON.stringify({ message: HOST_TEXT }) },
     ];
     for (const reply of replies) {
       git.reply = reply;
       const answer = await listed({});
       expect(answer.status, JSON.stringify(reply)).toBe(502);
-      expect(JSON.stringify(answer.body)).not.toContain(HOSTS_WORDS);
+      expect(JSON.stringify(answer.body)).not.toContain(HOST_TEXT);
       told.add(answer.body.detail);
     }
     expect(told.size).toBe(4);
     expect(git.requests).not.toContain('/stolen');
-    expect(JSON.stringify(trusting.store.logger.lines)).not.toContain(HOSTS_WORDS);
+    expect(JSON.stringify(trusting.store.logger.lines)).not.toContain(HOST_TEXT);
     expect(JSON.stringify(trusting.store.logger.lines)).not.toContain(TOKEN);
   });
 
@@ -413,7 +413,7 @@ describe('the client of git hosts', () => {
     git.reply = { kind: 'repositories' };
   });
 
-  test('gives up at its deadline, which is a 504', async () => {
+  test('stops at its deadline, and the API returns 504', async () => {
     git.reply = { kind: 'silence' };
     const gitHost = createGitHost({ allowPrivate: true, ca: git.ca, deadlineMs: 200 });
     await expect(gitHost.listRepositories(at(git.url), page)).rejects.toMatchObject({ failure: 'timeout' });
@@ -427,7 +427,7 @@ describe('the client of git hosts', () => {
     }
   });
 
-  test('reads no more than its cap', async () => {
+  test('stops reading at its size limit', async () => {
     git.reply = { kind: 'text', text: JSON.stringify(['x'.repeat(100_000)]) };
     const gitHost = createGitHost({ allowPrivate: true, ca: git.ca, maxBytes: 10_000 });
     await expect(gitHost.listRepositories(at(git.url), page)).rejects.toMatchObject({
@@ -436,7 +436,7 @@ describe('the client of git hosts', () => {
     });
   });
 
-  test('calls no private address, given as such or as what a name resolves to', async () => {
+  test('rejects a private address, whether it is given directly or resolved from a name', async () => {
     const gitHost = createGitHost({ allowPrivate: false, ca: git.ca });
     const before = git.requests.length;
     for (const host of [`127.0.0.1:${git.port}`, `localhost:${git.port}`, '[::1]', '10.0.0.1', '[fe80::1]']) {

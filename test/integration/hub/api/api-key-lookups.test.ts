@@ -32,14 +32,14 @@ const statusWith = async (key: string) =>
   (await api.app.inject({ url: '/v2/deployments', headers: { 'x-api-key': key } })).statusCode;
 
 describe('a key that does not exist', () => {
-  test('of another form than ours is not looked up one by one', async () => {
+  test('is not looked up individually when it does not have the form of a Berth key', async () => {
     reads = 0;
     const odd = Array.from({ length: 50 }, (_, index) => `guess-${index}`);
     expect(new Set(await Promise.all([...odd, 'berth_short'].map(statusWith)))).toEqual(new Set([401]));
     expect(reads).toBeLessThanOrEqual(1);
   });
 
-  test('is looked up once, not at each call', async () => {
+  test('is looked up once and not for each request', async () => {
     const key = generateApiKey();
     expect(await statusWith(key)).toBe(401);
     reads = 0;
@@ -49,7 +49,7 @@ describe('a key that does not exist', () => {
 });
 
 describe('a key that exists', () => {
-  test('works at once when it is ours', async () => {
+  test('works immediately after its creation', async () => {
     const { key } = await api.store.database.platform.transaction((tx) =>
       createApiKey(tx, { tenantId: null, name: 'new', scopes: ['deployments:read'] }),
     );
@@ -59,7 +59,7 @@ describe('a key that exists', () => {
 });
 
 test.each(['a'.repeat(64), 'berth_from-a-configuration'])(
-  'a configured key works whatever its form: %s',
+  'a configured key works in any form: %s',
   async (key) => {
     const fixture = await startApi();
     try {

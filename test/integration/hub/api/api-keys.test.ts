@@ -51,7 +51,7 @@ describe('a key that expires', () => {
   const WITHIN = ['expires_at'];
   const later = (iso: string | null) => new Date(Date.parse(iso ?? '') + 1000).toISOString();
 
-  test('makes none that works longer than itself, and none without an end', async () => {
+  test('cannot create a key that expires later than itself or never', async () => {
     const temporary = await make(platform, { scopes: ['admin'], expires_at: inAnHour(), platform: true });
     const post = (more: object) =>
       api.app.inject({
@@ -72,7 +72,7 @@ describe('a key that expires', () => {
 });
 
 describe('an API key', () => {
-  test('is shown once, works at once, and is kept as a hash alone', async () => {
+  test('is shown once, works immediately, and is stored only as a hash', async () => {
     const made = await make(admin, { name: 'deploy bot' });
     expect(made).toMatchObject({ tenant_id: admin.tenantId, name: 'deploy bot', scopes: READ });
     expect(made.key).toMatch(/^berth_[\w-]{43}$/);
@@ -92,7 +92,7 @@ describe('an API key', () => {
     for (const text of [...texts.slice(0, 3), ...texts.slice(4)]) expect(text).not.toContain(hashApiKey(key));
   });
 
-  test('belongs to the tenant that is named, or to that of the caller', async () => {
+  test('belongs to the tenant in X-Tenant-Id, or to that of the caller by default', async () => {
     const other = await api.tenant();
     expect((await make(admin, {}, { 'x-tenant-id': other.tenantId })).tenant_id).toBe(other.tenantId);
     expect((await make(platform, {}, { 'x-tenant-id': other.tenantId })).tenant_id).toBe(other.tenantId);
@@ -102,7 +102,7 @@ describe('an API key', () => {
     });
   });
 
-  test('of the platform is made where that is said, and listed apart', async () => {
+  test('of the platform is created only on request, and is listed separately', async () => {
     const made = await make(admin, { platform: true, scopes: ['listeners:run'] });
     expect(made.tenant_id).toBeNull();
     const list = async (by: Client, query: string) =>
@@ -114,7 +114,7 @@ describe('an API key', () => {
     expect((await admin.call('DELETE', `${url}/${made.id}`)).status).toBe(204);
   });
 
-  test("of another tenant is not found, but by the platform or with that tenant's name", async () => {
+  test('of another tenant is found only by the platform or with that tenant in X-Tenant-Id', async () => {
     const other = await api.tenant();
     const { id } = await make(other);
     expect((await admin.call('GET', `${url}/${id}`)).status).toBe(404);
@@ -125,8 +125,8 @@ describe('an API key', () => {
   });
 });
 
-describe('no escalation', () => {
-  test('a key without admin can make, read and revoke none', async () => {
+describe('/v2/api-keys', () => {
+  test('returns 403 to a key without admin', async () => {
     const plain = await api.client(
       admin.tenantId,
       ALL_SCOPES.filter((scope) => scope !== 'admin'),
@@ -171,13 +171,13 @@ describe('no escalation', () => {
     [{ name: 'x', scopes: READ, expires_at: 'tomorrow' }, ['body', 'expires_at'], 422],
     [{ name: 'x', scopes: READ, expires_at: '2030-01-31' }, ['body', 'expires_at'], 422],
     [{ name: 'x', scopes: READ, expires_at: '2020-01-31T00:00:00Z' }, ['body', 'expires_at'], 400],
-  ])('%j is refused, with the field', async (body, loc, status) => {
+  ])('rejects %j and names the field', async (body, loc, status) => {
     expect(await admin.call('POST', url, body)).toMatchObject({ status, body: { detail: [{ loc }] } });
   });
 });
 
 describe('the end of a key', () => {
-  test('by time holds for a key that the process remembers, too', async () => {
+  test('by expiry applies to a key that the process has cached', async () => {
     const made = await make(admin, { expires_at: inAnHour() });
     expect(await statusWith(made.key)).toBe(200);
     ahead += 3_600_001;
@@ -187,7 +187,7 @@ describe('the end of a key', () => {
     expect(await statusWith(made.key)).toBe(200);
   });
 
-  test('by time holds in the database, whatever this process thinks the time is', async () => {
+  test('by expiry follows the clock of the database when the clock of the process differs', async () => {
     const made = await make(admin, { expires_at: inAnHour() });
     await api.store.sql(`UPDATE api_keys SET expires_at = now() - interval '1 second' WHERE id = $1`, [
       made.id,
@@ -195,7 +195,7 @@ describe('the end of a key', () => {
     expect(await statusWith(made.key)).toBe(401);
   });
 
-  test('by revocation: 204, again 204, one event, and the key ends within seconds', async () => {
+  test('by revocation returns 204 each time, records one event, and takes effect within seconds', async () => {
     const made = await make(admin);
     expect(await statusWith(made.key)).toBe(200);
     const answers = await Promise.all(
@@ -212,7 +212,7 @@ describe('the end of a key', () => {
     await expect.poll(() => statusWith(made.key), { timeout: 20_000, interval: 500 }).toBe(401);
   });
 
-  test('is not brought about by the key itself, nor by one that does not exist', async () => {
+  test('by revocation returns 409 for the calling key itself, and 404 for an unknown key', async () => {
     const [own] = await api.store.sql<{ id: string }>('SELECT id FROM api_keys WHERE hash = $1', [
       hashApiKey(admin.key),
     ]);
@@ -236,7 +236,7 @@ describe('berth keys create', () => {
     }
   };
 
-  test('makes the same keys, with an end and an event', async () => {
+  test('creates a working key with its expiry and an event', async () => {
     const tenant = uniqueName('cli');
     const text = await run('--tenant', tenant, '--name', 'ops', '--expires', '90d', '--json');
     const made = JSON.parse(text) as { api_key: string; api_key_id: string; expires_at: string };
@@ -253,7 +253,7 @@ describe('berth keys create', () => {
     expect(await run('--platform', '--name', 'l', '--expires', '2099-01-01T00:00:00Z')).toContain(
       'It expires at 2099-01-01T00:00:00.000Z.',
     );
-    expect(await run('--platform', '--name', 'l')).toContain('It does not expire.');
+    expect(await run('--platform', '--name', 'l')).toContain('The key does not expire.');
   });
 
   test.each([
@@ -279,7 +279,7 @@ describe('berth keys create', () => {
     [['--expires', '2030-13-01T00:00:00Z'], '--expires'],
     [['--name', 'x'.repeat(129)], '--name'],
     [['--name', ' '], '--name'],
-  ])('refuses %j and names the option', async (args, option) => {
+  ])('rejects %j and names the option', async (args, option) => {
     const all = args.includes('--name') ? args : ['--name', 'x', ...args];
     const error = await run('--platform', ...all).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UsageError);

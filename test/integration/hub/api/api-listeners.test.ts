@@ -58,8 +58,8 @@ const lease = (listener: Listener, more: object = {}) =>
   });
 const statusOf = async (listener: Listener) => (await client.call<Listener>('GET', at(listener))).body.status;
 
-describe('the status', () => {
-  test('comes from the lease alone', async () => {
+describe('the status of a listener', () => {
+  test('is derived from the lease alone', async () => {
     const listener = await made();
     expect(listener).toMatchObject({ status: 'NEVER_SEEN', last_seen_at: null });
     const { epoch } = (await lease(listener)).body;
@@ -75,7 +75,7 @@ describe('the status', () => {
     expect(Date.parse(body.last_seen_at ?? '')).toBeGreaterThan(0);
   });
 
-  test('is a filter of the list, beside compute_id and compute_type', async () => {
+  test('filters the list, as compute_id and compute_type do', async () => {
     const own = await api.tenant();
     const listener = await made([], own);
     const other = await made([], own);
@@ -100,8 +100,8 @@ describe('the status', () => {
   });
 });
 
-describe('a change', () => {
-  test('of name and namespaces; what is absent or the same changes nothing', async () => {
+describe('PATCH of a listener', () => {
+  test('changes name and namespaces, and records nothing when a value is absent or the same', async () => {
     const listener = await made(['a']);
     const name = uniqueName();
     const changed = await patch(listener, { compute_id: name, ...namespacesOf(['b', 'a']) });
@@ -138,7 +138,7 @@ describe('a change', () => {
     }
   });
 
-  test('cannot take away namespaces with deployments in them: 409 with their names and counts', async () => {
+  test('returns 409 with names and counts for the removal of namespaces that have deployments', async () => {
     const listener = await made(['a', 'b', 'c']);
     await deployAt(listener, 'a');
     await deployAt(listener, 'a');
@@ -155,7 +155,7 @@ describe('a change', () => {
     expect((await patch(listener, namespacesOf(['z']))).status).toBe(409);
   });
 
-  test('of namespaces waits for deployments that are being placed, and then sees them', async () => {
+  test('waits for a deployment that is being placed, and then returns 409 for its namespace', async () => {
     const listener = await made(['a', 'b']);
     const inA = await deployAt(listener, 'a');
     const waiting = async () =>
@@ -178,7 +178,7 @@ describe('a change', () => {
     expect((await change.asked).status).toBe(409);
   });
 
-  test('while deployments are made: none ends up in a namespace that is gone', async () => {
+  test('never removes the namespace of a deployment that is created at the same time', async () => {
     for (let round = 0; round < 8; round += 1) {
       const listener = await made(['a', 'b']);
       const body = createBody({
@@ -196,8 +196,8 @@ describe('a change', () => {
   });
 });
 
-describe('deletion', () => {
-  test('deletes an unused listener, with an event', async () => {
+describe('DELETE of a listener', () => {
+  test('deletes an unused listener and records an event', async () => {
     const listener = await made();
     expect((await client.call('DELETE', at(listener))).status).toBe(204);
     expect((await client.call('DELETE', at(listener))).status).toBe(404);
@@ -209,7 +209,7 @@ describe('deletion', () => {
     expect(event?.actor_kind).toBe('api_key');
   });
 
-  test('of one that deployments use: 409, also while those are being deleted', async () => {
+  test('returns 409 while deployments use it, and while they are being deleted', async () => {
     const listener = await made();
     const deployment = await deployAt(listener, 'a');
     expect((await client.call('DELETE', at(listener))).status).toBe(409);
@@ -220,7 +220,7 @@ describe('deletion', () => {
     expect(await statusOf(listener)).toBe('NEVER_SEEN');
   });
 
-  test('while deployments are made: one of the two wins', async () => {
+  test('succeeds exactly when a POST of a deployment for the listener at the same time fails', async () => {
     for (let round = 0; round < 8; round += 1) {
       const listener = await made();
       const [deletion, creation] = await Promise.all([
@@ -235,7 +235,7 @@ describe('deletion', () => {
   });
 });
 
-test("the platform's listener is seen by all, changed and deleted by none, whatever their scopes", async () => {
+test("the platform's listener is visible to tenants, but their PATCH and DELETE return 403", async () => {
   const platform = { id: PLATFORM_LISTENER_ID } as Listener;
   const before = (await client.call<Listener>('GET', at(platform))).body;
   for (const body of [{ compute_id: 'mine' }, namespacesOf(['mine']), {}]) {
@@ -245,7 +245,7 @@ test("the platform's listener is seen by all, changed and deleted by none, whate
   expect((await client.call<Listener>('GET', at(platform))).body).toEqual(before);
 });
 
-test('the cluster of a listener is forgotten by PATCH; that of the platform’s by an admin alone', async () => {
+test("a PATCH resets the cluster of a listener, and only an admin can reset that of the platform's listener", async () => {
   const lease = (id: string, by: Client, cluster: string, epoch: number | null = null) =>
     by.call<{ epoch: number }>('PUT', `/v2/listeners/${id}/lease`, {
       holder: cluster,
@@ -279,7 +279,7 @@ test('the cluster of a listener is forgotten by PATCH; that of the platform’s 
   expect((await client.call('PATCH', `/v2/listeners/${own.id}`, { cluster_id: 'mine' })).status).toBe(422);
 });
 
-test('a key that runs listeners reads them, and changes none', async () => {
+test('a key with listeners:run can read listeners but not change them', async () => {
   const runner = await api.client(client.tenantId, ['listeners:run']);
   const listener = await made();
   expect((await runner.call('GET', at(listener))).status).toBe(200);
@@ -287,7 +287,7 @@ test('a key that runs listeners reads them, and changes none', async () => {
   expect((await runner.call('DELETE', at(listener))).status).toBe(403);
 });
 
-test('can change the list of namespaces freely in the cloud, because it places no deployment', async () => {
+test('a listener in cloud mode can change its namespaces freely, because they hold no deployment', async () => {
   const cloud = await startApi({ hosting: 'cloud' });
   try {
     const own = await cloud.tenant();

@@ -37,7 +37,7 @@ function exampleChecker() {
   return ajv.addSchema({ $id: 'openapi', ...document });
 }
 
-test('is OpenAPI 3.1 with every route', () => {
+test('the document is OpenAPI 3.1 and has every route', () => {
   expect(document.openapi).toBe('3.1.0');
   expect(document.info).toMatchObject({ title: 'Berth', version: '0.0.0-test' });
   const routes = api.routes
@@ -50,7 +50,7 @@ test('is OpenAPI 3.1 with every route', () => {
   ).toEqual(routes.sort());
 });
 
-test('every reference leads somewhere, and no placeholder is left', () => {
+test('every reference resolves, and no placeholder is left', () => {
   const missing: string[] = [];
   walk(document, ({ $ref }, path) => {
     if ($ref === undefined) return;
@@ -62,7 +62,7 @@ test('every reference leads somewhere, and no placeholder is left', () => {
   expect(JSON.stringify(document)).not.toContain('PLACEHOLDER');
 });
 
-test('every parameter of a path is declared, none twice', () => {
+test('every path parameter is declared, and no parameter is declared twice', () => {
   for (const { name, operation } of operations()) {
     const parameters = operation.parameters ?? [];
     const inPath = parameters
@@ -76,7 +76,7 @@ test('every parameter of a path is declared, none twice', () => {
   }
 });
 
-test('its schemas are JSON Schema 2020-12, and take what the API takes and answers', async () => {
+test('the schemas are valid JSON Schema 2020-12 and accept real requests and responses', async () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema({ $id: 'api', components: document.components });
   const problems = (component: string, value: unknown) => {
@@ -96,7 +96,7 @@ test('its schemas are JSON Schema 2020-12, and take what the API takes and answe
   expect(problems('DeploymentDryRun', dry.body)).toEqual([]);
 });
 
-test('every operation has summary, description, tags, success and errors', () => {
+test('every operation has a summary, a description, one tag and a success response', () => {
   for (const { name, operation } of operations()) {
     expect(operation.summary, name).toMatch(/\w/);
     expect(operation.tags, name).toHaveLength(1);
@@ -111,17 +111,17 @@ test('every operation has summary, description, tags, success and errors', () =>
   }
 });
 
-test('every operation has a name of its own, in camel case', () => {
+test('every operation has a unique name in camel case', () => {
   const names = operations().map(({ operation }) => operation.operationId);
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(name).toMatch(/^[a-z][A-Za-z0-9]+$/);
 });
 
-test('every tag is explained', () => {
+test('every tag is described', () => {
   for (const { name, description } of document.tags ?? []) expect(description, name).toMatch(/\w/);
 });
 
-test('every answer of every operation is described, with its headers', () => {
+test('every response of every operation is described, with its headers', () => {
   for (const { name, operation } of operations()) {
     const statuses = Object.keys(operation.responses);
     expect(statuses, name).toEqual(expect.arrayContaining(['400', '408', '414', '417', '431', '500']));
@@ -134,7 +134,7 @@ test('every answer of every operation is described, with its headers', () => {
   }
 });
 
-test('every request body and answer has an example that fits its schema', () => {
+test('every request body and every response has an example that fits its schema', () => {
   const ajv = exampleChecker();
   const problems: string[] = [];
   let examples = 0;
@@ -149,7 +149,7 @@ test('every request body and answer has an example that fits its schema', () => 
   expect(examples).toBeGreaterThan(operations().length);
 });
 
-describe('the contract that answers are held against', () => {
+describe('the contract check of responses', () => {
   const answer = (more: object) => ({
     method: 'GET',
     path: '/healthz',
@@ -176,7 +176,7 @@ describe('the contract that answers are held against', () => {
       { path: '/v2/nothing', status: 404, body: '{"error":"x"}' },
       [/detail/, /error/],
     ],
-  ])('%s', (_what, more, expected) => {
+  ])('reports the expected problems of %s', (_what, more, expected) => {
     const problems = contractOf(document).problems(answer(more));
     expect(problems).toHaveLength(expected.length);
     for (const [index, pattern] of expected.entries()) expect(problems[index]).toMatch(pattern);
@@ -211,7 +211,7 @@ describe('the fields of the contract', () => {
     expect(undescribed).toEqual([]);
   });
 
-  test('POST asks for exactly the fields of the contract', () => {
+  test('POST requires and accepts exactly the fields of the contract', () => {
     const body = document.components.schemas['CreateDeploymentInput'];
     expect(body?.['required']).toEqual([
       'name',
@@ -239,7 +239,7 @@ describe('the fields of the contract', () => {
     );
   });
 
-  test('the filters of the list', () => {
+  test('the list has exactly the filters of the contract', () => {
     const names = document.paths['/v2/deployments']?.['get']?.parameters?.map(({ name }) => name);
     expect(names).toEqual([
       'limit',
@@ -258,7 +258,7 @@ describe('the fields of the contract', () => {
   });
 });
 
-test('/docs is a page', async () => {
+test('/docs returns an HTML page, and /docs/json returns the document', async () => {
   const page = await api.app.inject({ url: '/docs' });
   expect(page.statusCode).toBe(200);
   expect(page.headers['content-type']).toContain('text/html');

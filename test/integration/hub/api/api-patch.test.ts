@@ -49,13 +49,13 @@ const secrets = [
   { name: 'B', value: '2' },
 ];
 
-describe('what changes nothing', () => {
+describe('a PATCH without a difference', () => {
   const full = {
     source_config: { deployment_type: 'prod', resource_spec: fullResourceSpec },
     secrets,
   };
 
-  test('the empty body, and null for every top-level member', async () => {
+  test('changes nothing with an empty body, or with null for every top-level member', async () => {
     const made = await create(client, full);
     expect(await patched(made, {})).toEqual(made);
     expect(await patched(made, { source_config: null, source_revision_config: null, secrets: null })).toEqual(
@@ -64,7 +64,7 @@ describe('what changes nothing', () => {
     expect(await patched(made, { source_config: {}, source_revision_config: {} })).toEqual(made);
   });
 
-  test('what was read, sent back', async () => {
+  test('changes nothing when it sends back what was read', async () => {
     for (const body of [full, {}]) {
       const made = await create(client, body);
       const { source_config, source_revision_config, secrets: read } = made;
@@ -72,7 +72,7 @@ describe('what changes nothing', () => {
     }
   });
 
-  test('what was read with masked secrets, sent back', async () => {
+  test('keeps the secrets when it sends back masked values', async () => {
     const made = await create(client, full);
     const blind = await api.client(client.tenantId, ['deployments:read', 'deployments:write']);
     const read = (await blind.call<Deployment>('GET', urlOf(made))).body;
@@ -87,7 +87,7 @@ describe('what changes nothing', () => {
     expect((await client.call<Deployment>('GET', urlOf(made))).body.secrets).toEqual(secrets);
   });
 
-  test('secrets in another order, labels in another order', async () => {
+  test('ignores the order of secrets and labels', async () => {
     const labels = { a: '1', b: '2' };
     const made = await create(client, { source_config: { resource_spec: { labels } }, secrets });
     const same = {
@@ -99,7 +99,7 @@ describe('what changes nothing', () => {
     expect(events.body.resources).toHaveLength(1);
   });
 
-  test('the same file every minute', async () => {
+  test('creates no further revision when it sends the same file repeatedly', async () => {
     const made = await create(client, full);
     const body = { source_config: full.source_config, ...image('registry.example.com/shop/web:2'), secrets };
     const once = await patched(made, body);
@@ -108,8 +108,8 @@ describe('what changes nothing', () => {
   });
 });
 
-describe('revisions', () => {
-  test('another image makes one', async () => {
+describe('a PATCH with a difference', () => {
+  test('creates a revision for another image', async () => {
     const made = await create(client);
     const after = await patched(made, image('registry.example.com/shop/web:2.0.0'));
     expect(after).toMatchObject({ generation: 2, image_version: '2.0.0' });
@@ -121,7 +121,7 @@ describe('revisions', () => {
     ]);
   });
 
-  test('another secret makes one, with the stored values behind masks', async () => {
+  test('creates a revision for another secret, with the stored values for masks', async () => {
     const made = await create(client, { secrets });
     const after = await patched(made, {
       secrets: [
@@ -137,14 +137,14 @@ describe('revisions', () => {
     expect((await patched(made, { secrets: [] })).secrets).toEqual([]);
   });
 
-  test('the mask for a name that is not stored is refused', async () => {
+  test('returns 400 for the mask of a name that is not stored', async () => {
     const made = await create(client, { secrets });
     const answer = await patch(made, { secrets: [{ name: 'C', value: '**********' }] });
     expect(answer.status).toBe(400);
     expect(answer.body.detail).toMatchObject([{ loc: ['body', 'secrets', 0, 'value'] }]);
   });
 
-  test('source_config alone makes none', async () => {
+  test('creates no revision for a change of source_config alone', async () => {
     const made = await create(client);
     const after = await patched(made, { source_config: { resource_spec: { cpu: 2 } } });
     expect(after).toMatchObject({ generation: 2, latest_revision_id: made.latest_revision_id });
@@ -152,7 +152,7 @@ describe('revisions', () => {
     expect(await revisions(made)).toHaveLength(1);
   });
 
-  test('the first image of an internal_image makes the first one', async () => {
+  test('creates the first revision with the first image of an internal_image', async () => {
     const made = await create(client, { source: 'internal_image', source_revision_config: {} });
     const waiting = await patched(made, { secrets });
     expect(waiting).toMatchObject({ latest_revision_id: null, status: 'UNUSED', generation: 2 });
@@ -163,7 +163,7 @@ describe('revisions', () => {
     expect(cleared.status).toBe(400);
   });
 
-  test('fifty at once: numbers without gaps, generations without loss', async () => {
+  test('gets a revision number without gaps and a generation of its own when fifty arrive at once', async () => {
     const made = await create(client);
     const answers = await Promise.all(
       [...Array(50).keys()].map((n) => patch(made, image(`registry.example.com/shop/web:${n + 2}`))),
@@ -180,8 +180,8 @@ describe('revisions', () => {
   });
 });
 
-describe('merging', () => {
-  test('resource_spec by field; lists and maps whole', async () => {
+describe('the merge of a PATCH', () => {
+  test('merges resource_spec by field, and replaces lists and maps as a whole', async () => {
     const spec = { cpu: 1, memory_mb: 100, labels: { a: '1', b: '2' }, image_pull_secrets: [{ name: 'x' }] };
     const made = await create(client, { source_config: { resource_spec: spec } });
     const change = { cpu: null, labels: { c: '3' }, image_pull_secrets: [] };
@@ -194,14 +194,14 @@ describe('merging', () => {
     });
   });
 
-  test('rules hold for what would be stored', async () => {
+  test('validates the merged result', async () => {
     const made = await create(client, { source_config: { resource_spec: { max_scale: 2 } } });
     const answer = await patch(made, { source_config: { resource_spec: { min_scale: 3 } } });
     expect(answer.status).toBe(400);
     expect(answer.body.detail).toMatchObject([{ type: 'min_above_max' }]);
   });
 
-  test('a volume does not shrink', async () => {
+  test('rejects a smaller volume', async () => {
     const made = await create(client, { source_config: { resource_spec: { db_storage_gi: 30 } } });
     const smaller = await patch(made, { source_config: { resource_spec: { db_storage_gi: 29 } } });
     expect(smaller.body.detail).toMatchObject([
@@ -216,7 +216,7 @@ describe('merging', () => {
     expect(below.status).toBe(400);
   });
 
-  test('a volume that no report has shown goes back to the size before, and to any between', async () => {
+  test('accepts a smaller volume, down to the previous size, until a report shows the larger one', async () => {
     const sized = (db_storage_gi: number) => ({ source_config: { resource_spec: { db_storage_gi } } });
     const made = await create(client, sized(5));
     await patched(made, sized(20));
@@ -230,7 +230,7 @@ describe('merging', () => {
     expect((await patched(made, sized(5))).source_config.resource_spec?.['db_storage_gi']).toBe(5);
   });
 
-  test('what cannot be changed: another value is refused, null and the same value keep', async () => {
+  test('rejects another value for an immutable field, and accepts null and the same value', async () => {
     const config = {
       deployment_type: 'dev',
       listener_config: { cluster_namespace: 'apps' },
@@ -254,7 +254,7 @@ describe('merging', () => {
     expect(await patched(made, { source_config: { ...config, listener_config: {} } })).toEqual(made);
   });
 
-  test('name and source are no part of it', async () => {
+  test('returns 422 for name and source', async () => {
     const made = await create(client);
     for (const field of ['name', 'source'] as const) {
       const answer = await patch(made, { [field]: made[field] });
@@ -263,7 +263,7 @@ describe('merging', () => {
     }
   });
 
-  test('a deployment whose name would be refused now is read and changed as any other', async () => {
+  test('works for a deployment whose name would be rejected now', async () => {
     const made = await create(client);
     const name = `${made.name}\u200b`;
     await api.store.sql('UPDATE deployments SET name = $2 WHERE id = $1', [made.id, name]);
@@ -272,7 +272,7 @@ describe('merging', () => {
     expect(changed).toMatchObject({ name, generation: made.generation + 1 });
   });
 
-  test('repo_commit_sha: null is an echo, anything else a 422', async () => {
+  test('accepts null for repo_commit_sha, and returns 422 for any other value', async () => {
     const made = await create(client);
     expect(await patched(made, { source_revision_config: { repo_commit_sha: null } })).toEqual(made);
     const answer = await patch(made, { source_revision_config: { repo_commit_sha: 'abc' } });
@@ -282,7 +282,7 @@ describe('merging', () => {
     ]);
   });
 
-  test('a secret that brings its own database lifts the budget of connections', async () => {
+  test('checks the connection limit when it removes the secret of a custom database', async () => {
     const spec = { resource_spec: { max_scale: 100, db_max_connections: 20 } };
     const made = await create(client, {
       source_config: spec,
@@ -299,8 +299,8 @@ describe('merging', () => {
   });
 });
 
-describe('If-Match', () => {
-  test('only the generation that was read', async () => {
+describe('If-Match of a PATCH', () => {
+  test('accepts the current generation or *, and returns 412 otherwise', async () => {
     const made = await create(client);
     const change = (cpu: number, match: string) =>
       patch(made, { source_config: { resource_spec: { cpu } } }, { 'if-match': match });
@@ -314,7 +314,7 @@ describe('If-Match', () => {
     expect((await change(5, 'nonsense')).status).toBe(412);
   });
 
-  test('a dry run returns the stored generation, so that no change is lost', async () => {
+  test('returns 412 for the ETag of a dry run when another change came in between', async () => {
     const made = await create(client);
     const body = { source_config: { resource_spec: { cpu: 2 } } };
     const dry = await client.call('PATCH', `${urlOf(made)}?dry_run=true`, body);
@@ -324,7 +324,7 @@ describe('If-Match', () => {
     expect((await patch(made, { source_config: { resource_spec: { cpu: 3 } } }, match)).status).toBe(412);
   });
 
-  test('of many at once one wins', async () => {
+  test('lets one of many simultaneous requests succeed', async () => {
     const made = await create(client);
     const answers = await Promise.all(
       [...Array(10).keys()].map((n) =>
@@ -334,7 +334,7 @@ describe('If-Match', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(412)]);
   });
 
-  test('a status that changes leaves the ETag alone', async () => {
+  test('is not invalidated by a change of status', async () => {
     const made = await create(client);
     await api.store.sql('UPDATE deployments SET data_ready = true, observed_at = now() WHERE id = $1', [
       made.id,

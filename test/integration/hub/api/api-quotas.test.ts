@@ -52,7 +52,7 @@ const usage = async (client: Client) => (await client.call<Usage>('GET', '/v2/us
 const ONE = { cpu: 1 };
 
 describe('a POST', () => {
-  test('above a quota is a 400 with field and arithmetic, and writes nothing', async () => {
+  test('returns 400 with field and arithmetic above a quota, and writes nothing', async () => {
     const client = await bounded({ cpu: 4 });
     await create(client, { source_config: { resource_spec: ONE } });
     const before = await api.rowCounts();
@@ -75,7 +75,7 @@ describe('a POST', () => {
     expect((await usage(client)).usage).toMatchObject({ deployments: 2, cpu: 3.5, storage_gi: 10 });
   });
 
-  test('of deployments, memory and storage is bounded too', async () => {
+  test('is also limited by the quotas for deployments, memory and storage', async () => {
     const quotas = { deployments: 1, memory_mb: 2560, storage_gi: 10 };
     const client = await bounded(quotas);
     expect((await post(client, { db_storage_gi: 11, memory_mb: 1025 })).body.detail).toMatchObject([
@@ -93,7 +93,7 @@ describe('a POST', () => {
     });
   });
 
-  test('of many at once, exactly as many pass as fit', async () => {
+  test('succeeds exactly as often as fits when many arrive at once', async () => {
     const client = await bounded({ deployments: 3, cpu: 100 });
     const answers = await Promise.all(Array.from({ length: 12 }, () => post(client, ONE)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
@@ -104,13 +104,13 @@ describe('a POST', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([201, 400]);
   });
 
-  test("one tenant's quota is nothing to another", async () => {
+  test('is not affected by the quota of another tenant', async () => {
     const [full, free] = [await bounded({ deployments: 0 }), await bounded({})];
     expect((await post(full, ONE)).status).toBe(400);
     expect((await post(free, ONE)).status).toBe(201);
   });
 
-  test('repeated with its Idempotency-Key is answered, though the quota is full by now', async () => {
+  test('returns the first response for a repeated Idempotency-Key although the quota is full', async () => {
     const client = await bounded({ deployments: 1 });
     const body = sized(ONE);
     const headers = { 'idempotency-key': 'once' };
@@ -121,7 +121,7 @@ describe('a POST', () => {
 });
 
 describe('a PATCH', () => {
-  test('is bounded like a POST; its own former share does not count twice', async () => {
+  test('is limited like a POST, and does not count the previous share of the deployment', async () => {
     const client = await bounded({ cpu: 5 });
     const { id } = await create(client, { source_config: { resource_spec: { cpu: 2 } } });
     expect((await patch(client, id, { cpu: 3.5 })).status).toBe(200);
@@ -133,7 +133,7 @@ describe('a PATCH', () => {
     expect((await usage(client)).usage.cpu).toBe(5);
   });
 
-  test('that lowers is taken above the quota, one that raises is not, one that is about nothing of it is', async () => {
+  test('can lower the usage or keep it above the quota, but cannot raise it', async () => {
     const client = await bounded({});
     const { id } = await create(client, { source_config: { resource_spec: { cpu: 8 } } });
     await setQuotas(client.tenantId, { cpu: 1, memory_mb: 1, storage_gi: 1, deployments: 0 });
@@ -155,7 +155,7 @@ describe('a PATCH', () => {
     expect((await patch(client, id, { max_scale: null })).status).toBe(400);
   });
 
-  test('of several deployments at once, only what fits together passes', async () => {
+  test('succeeds only as often as fits when several deployments change at once', async () => {
     const client = await bounded({ cpu: 12.5 });
     const ids: string[] = [];
     for (let index = 0; index < 4; index += 1) ids.push((await post(client, ONE)).body.id);
@@ -165,7 +165,7 @@ describe('a PATCH', () => {
     expect((await usage(client)).usage.cpu).toBe(12);
   });
 
-  test('beside POSTs and deletions, no sum ever passes the quota', async () => {
+  test('never exceeds the quota together with POSTs that run at the same time', async () => {
     const client = await bounded({ cpu: 10 });
     const ids = (await Promise.all([post(client, ONE), post(client, ONE)])).map(({ body }) => body.id);
     const work = Array.from({ length: 24 }, (_, index) => {
@@ -178,8 +178,8 @@ describe('a PATCH', () => {
   });
 });
 
-describe('what is being deleted', () => {
-  test('counts for its volume until that is gone, and must fit again to be restored', async () => {
+describe('a deployment that is being deleted', () => {
+  test('counts its volume until that is removed, and must fit the quotas to be restored', async () => {
     const client = await bounded({ deployments: 1 });
     const { id } = await create(client);
     expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
@@ -197,7 +197,7 @@ describe('what is being deleted', () => {
     expect((await restore()).status).toBe(200);
   });
 
-  test('keeps its storage: made and deleted in turn, volumes do not pass the quota', async () => {
+  test('counts its storage, so that repeated creation and deletion cannot exceed the quota', async () => {
     const client = await bounded({ storage_gi: 25 });
     for (let index = 0; index < 2; index += 1) {
       const { id } = await create(client);
@@ -211,18 +211,18 @@ describe('what is being deleted', () => {
     expect((await post(client, ONE)).status).toBe(201);
   });
 
-  test('is bounded in number: as many again as may live, and ten at least', async () => {
+  test('counts toward a limit on deletions in progress, which is at least ten', async () => {
     const client = await bounded({ deployments: 2 });
     for (let index = 0; index < 12; index += 1) {
       const { id } = await create(client);
       await client.call('DELETE', `/v2/deployments/${id}`);
     }
     expect((await post(client, ONE)).body.detail).toMatchObject([
-      { type: 'quota_deployments', msg: expect.stringContaining('still being deleted') },
+      { type: 'quota_deployments', msg: expect.stringContaining('including deployments that are being deleted') },
     ]);
   });
 
-  test('of which nothing is stored, is measured for its volume alone', async () => {
+  test('is measured for its volume alone when its share is not stored', async () => {
     const client = await bounded({});
     const { id } = await create(client);
     await client.call('DELETE', `/v2/deployments/${id}`);
@@ -236,13 +236,13 @@ describe('what is being deleted', () => {
   });
 });
 
-describe('a volume that was made', () => {
+describe('the volume of a deployment', () => {
   const custom = [{ name: 'DATABASE_URI_CUSTOM', value: 'postgres://user@db.invalid/x' }];
   const change = (client: Client, id: string, body: object) =>
     client.call('PATCH', `/v2/deployments/${id}`, body);
 
   test.each([{ storage_gi: 100 }, {}])(
-    "counts on when the database becomes the tenant's own: quotas %o",
+    'still counts when the deployment switches to a custom database: quotas %o',
     async (quotas) => {
       const client = await bounded(quotas);
       const { id } = await create(client, { source_config: { resource_spec: { db_storage_gi: 40 } } });
@@ -262,7 +262,7 @@ describe('a volume that was made', () => {
   });
   const shrinks = { status: 400, body: { detail: [{ type: 'storage_shrinks' }] } };
 
-  test('is the floor of its size while the database is the tenant’s own, and not what is asked for meanwhile', async () => {
+  test('keeps its real size as minimum and as usage while the deployment uses a custom database', async () => {
     const client = await bounded({ storage_gi: 100 });
     const { id } = await create(client, sized(40));
     expect((await change(client, id, sized(90, custom))).status).toBe(200);
@@ -274,7 +274,7 @@ describe('a volume that was made', () => {
     expect((await usage(client)).usage.storage_gi).toBe(40);
   });
 
-  test('where none was, there is no floor: a size that is too large for one of ours is lowered', async () => {
+  test('has no minimum size before it exists, so that a size above the quota can be lowered', async () => {
     const client = await bounded({ storage_gi: 100 });
     const { id } = await create(client, sized(1024, custom));
     expect(await change(client, id, { secrets: [] })).toMatchObject({
@@ -287,7 +287,7 @@ describe('a volume that was made', () => {
     expect(await change(client, id, sized(9))).toMatchObject(shrinks);
   });
 
-  test('counts on, also where its share was not stored', async () => {
+  test('still counts when its share was not stored', async () => {
     const client = await bounded({});
     const { id } = await create(client, { source_config: { resource_spec: { db_storage_gi: 40 } } });
     await api.store.sql(
@@ -298,7 +298,7 @@ describe('a volume that was made', () => {
     expect((await usage(client)).usage.storage_gi).toBe(40);
   });
 
-  test('counts on where processors and memory are measured again', async () => {
+  test('still counts when CPU and memory are measured again', async () => {
     const client = await bounded({});
     const { id } = await create(client, { source_config: { resource_spec: { db_storage_gi: 40 } } });
     expect((await change(client, id, { secrets: custom })).status).toBe(200);
@@ -312,8 +312,8 @@ describe('a volume that was made', () => {
   });
 });
 
-describe('shares that are not stored', () => {
-  test('as of an older version, are measured once, from spec and secrets', async () => {
+describe('quota shares that are not stored', () => {
+  test('are computed once from spec and secrets, as after an upgrade', async () => {
     const client = await bounded({});
     for (let index = 0; index < 3; index += 1) await post(client, ONE);
     const secrets = [{ name: 'DATABASE_URI_CUSTOM', value: 'postgres://user@db.invalid/x' }];
@@ -333,7 +333,7 @@ describe('shares that are not stored', () => {
     expect((await usage(client)).usage).toEqual(before);
   });
 
-  test('are measured also while they are being changed', async () => {
+  test('are computed while the deployments change', async () => {
     const client = await bounded({});
     const made = await Promise.all(Array.from({ length: 6 }, () => post(client, ONE)));
     await setQuotas(client.tenantId, { cpu: 1000 });
@@ -350,7 +350,7 @@ describe('shares that are not stored', () => {
 });
 
 describe("the policy's quotas", () => {
-  test('hold for a tenant that has none of its own, and give way to its own, null included', async () => {
+  test('apply to a tenant without quotas of its own, which have precedence even when they are null', async () => {
     const policy = resolvePolicy('self_hosted', { tenant_quotas: { deployments: 1 } });
     const strict = await startApi({ deps: { policy } });
     try {
@@ -370,7 +370,7 @@ describe("the policy's quotas", () => {
     }
   });
 
-  test('where nothing is limited, writes of a tenant do not wait for each other', async () => {
+  test('do not serialize the writes of a tenant when nothing is limited', async () => {
     const client = await bounded({});
     // Locks the tenant as a quota check would.
     await api.store.database.platform.transaction(async (transaction) => {

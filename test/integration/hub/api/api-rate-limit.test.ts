@@ -48,8 +48,8 @@ async function statuses(
   return counts;
 }
 
-describe('the limit of a key', () => {
-  test('answers 429 with Retry-After in the documented form, before anything is read or written', async () => {
+describe('the rate limit of a key', () => {
+  test('returns 429 with Retry-After in the documented form before anything is read or written', async () => {
     const api = await start({ rateLimits: { perKey: few(3), failures: null } });
     const client = await api.tenant();
     expect(await statuses(3, () => client.call('GET', url))).toEqual({ 200: 3 });
@@ -64,7 +64,7 @@ describe('the limit of a key', () => {
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('limits each key separately, so other keys of the tenant and probes are not affected', async () => {
+  test('applies to each key separately, so other keys of the tenant and probes are not affected', async () => {
     const api = await start({ rateLimits: { perKey: few(2), failures: null } });
     const client = await api.tenant();
     const other = await api.client(client.tenantId, ALL_SCOPES);
@@ -73,21 +73,21 @@ describe('the limit of a key', () => {
     expect(await statuses(20, () => client.call('GET', '/healthz'))).toEqual({ 200: 20 });
   });
 
-  test('holds for calls at once', async () => {
+  test('applies to simultaneous requests', async () => {
     const api = await start({ rateLimits: { perKey: few(5), failures: null } });
     const client = await api.tenant();
     const answers = await Promise.all(Array.from({ length: 30 }, () => client.call('GET', url)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
   });
 
-  test('counts what is refused for its scope, too', async () => {
+  test('counts requests that are rejected for their scope', async () => {
     const api = await start({ rateLimits: { perKey: few(2), failures: null } });
     const { tenantId } = await api.tenant();
     const reader = await api.client(tenantId, ['deployments:read']);
     expect(await statuses(4, () => reader.call('POST', url, createBody()))).toEqual({ 403: 2, 429: 2 });
   });
 
-  test('lets a brought-back token through', async () => {
+  test('accepts a request again when a token is refilled', async () => {
     const api = await start({ rateLimits: { perKey: { perSecond: 5, burst: 1 }, failures: null } });
     const client = await api.tenant();
     await client.call('GET', url);
@@ -96,7 +96,7 @@ describe('the limit of a key', () => {
       .toBe(200);
   });
 
-  test('is ten times as much for a listener, apart from other calls, and none for that of this process', async () => {
+  test('is ten times as high for a listener, separate from other calls, and absent for the internal listener', async () => {
     const internalKey = { hash: hashApiKey('internal'), scopes: ['listeners:run'], platform: true } as const;
     const api = await start({ rateLimits: { perKey: few(2), failures: null }, internalKey });
     const listener = await api.client(null, ALL_SCOPES);
@@ -107,11 +107,11 @@ describe('the limit of a key', () => {
   });
 });
 
-describe('the limit of failures from an address', () => {
+describe('the limit of failed authentications from an address', () => {
   const attempt = (api: ApiFixture, from: string, key: string | null = 'wrong') =>
     call(api, key, { remoteAddress: from });
 
-  test('answers 429 instead of 401, for no key, a wrong and an overlong one alike', async () => {
+  test('returns 429 instead of 401 for a missing, a wrong and an overlong key alike', async () => {
     const api = await start({ rateLimits: { perKey: null, failures: few(3) } });
     for (const key of [null, 'wrong', 'x'.repeat(600)]) {
       expect((await attempt(api, '192.0.2.1', key)).status).toBe(401);
@@ -120,14 +120,14 @@ describe('the limit of failures from an address', () => {
       const refused = await attempt(api, '192.0.2.1', key);
       expect(refused).toMatchObject({
         status: 429,
-        body: { detail: 'Too many requests without a valid API key. Try again later.' },
+        body: { detail: 'Too many requests without a valid API key were made from this address. Try again later.' },
       });
       expect(Number(refused.retryAfter)).toBeGreaterThan(0);
     }
     expect((await attempt(api, '192.0.2.2')).status).toBe(401);
   });
 
-  test('never shuts out a valid key of the same address, be it known to the process or new', async () => {
+  test('never blocks a valid key from the same address, whether it is cached or new', async () => {
     const api = await start({ rateLimits: { perKey: null, failures: few(1) } });
     const known = await api.tenant();
     const from = { remoteAddress: '192.0.2.1' };
@@ -138,7 +138,7 @@ describe('the limit of failures from an address', () => {
     expect((await call(api, fresh.key, from)).status).toBe(200);
   });
 
-  test('counts an IPv6 customer once, and a forged X-Forwarded-For not at all', async () => {
+  test('counts an IPv6 /64 network once, and ignores a forged X-Forwarded-For', async () => {
     const api = await start({ rateLimits: { perKey: null, failures: few(2) } });
     expect((await attempt(api, '2001:db8:1:2::1')).status).toBe(401);
     expect((await attempt(api, '2001:db8:1:2:ffff::2')).status).toBe(401);
@@ -153,7 +153,7 @@ describe('the limit of failures from an address', () => {
     expect(await statuses(6, forge)).toEqual({ 401: 2, 429: 4 });
   });
 
-  test('counts the client behind a proxy that is trusted, and the proxy that is not', async () => {
+  test('counts the client behind a trusted proxy, and an untrusted proxy itself', async () => {
     const api = await start({
       rateLimits: { perKey: null, failures: few(1) },
       trustProxy: ['10.0.0.0/8'],
@@ -171,8 +171,8 @@ describe('the limit of failures from an address', () => {
   });
 });
 
-describe('what a request may hold', () => {
-  test('is the policy’s: a larger body is a 413, that of a listener may have its MiB', async () => {
+describe('the size limit of a request body', () => {
+  test('follows the policy and returns 413, but is larger for listeners', async () => {
     const api = await start({ policy: resolvePolicy('self_hosted', { body_bytes: 2048 }) });
     const client = await api.tenant();
     const body = (bytes: number) => createBody({ secrets: [{ name: 'A', value: 'x'.repeat(bytes) }] });
@@ -196,7 +196,7 @@ describe('what a request may hold', () => {
     expect((await listener.call('POST', reports, large)).status).not.toBe(413);
   });
 
-  test('of cloud is half of that of self_hosted by default', async () => {
+  test('is half as large in cloud mode as in self_hosted mode by default', async () => {
     const api = await startApi({ hosting: 'cloud' });
     running = api;
     const client = await api.tenant();

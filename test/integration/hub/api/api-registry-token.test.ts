@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TOKEN_PATH } from '../../../../src/hub/registry/registry-config.ts';
 import { removeRecord } from '../../../../src/hub/store/deployments/deployment-remove.ts';
-import { type ApiFixture, askingRegistry, type Client, create, startApi } from '../../harness/api.ts';
+import { type ApiFixture, type Client, create, platformRegistry, startApi } from '../../harness/api.ts';
 import { sweep } from '../../harness/store.ts';
 
 interface PushToken {
@@ -18,7 +18,7 @@ interface Issued {
   expires_in: number;
 }
 
-const asking = askingRegistry();
+const asking = platformRegistry();
 let now = new Date();
 let api: ApiFixture;
 let client: Client;
@@ -71,7 +71,7 @@ function accessOf({ token }: Issued): unknown {
 const all = (...actions: string[]) => [{ type: 'repository', name: path, actions }];
 
 describe('a token', () => {
-  test('is given for a login that asks for nothing, as docker makes it', async () => {
+  test('is issued for a login without scopes, as docker sends it', async () => {
     const answer = await get(
       'account=berth&client_id=docker&offline_token=true&service=registry.platform.example',
       basic(push.token),
@@ -84,7 +84,7 @@ describe('a token', () => {
     expect(accessOf(issued)).toEqual([]);
   });
 
-  test('gives of several scopes what the credential does, repeated or in one', async () => {
+  test('grants what the credential allows of several scopes, in one or in repeated parameters', async () => {
     const one = encodeURIComponent(`repository:${path}:pull,push,delete`);
     const other = encodeURIComponent('repository:else/where:pull registry:catalog:*');
     for (const query of [`scope=${one}&scope=${other}`, `scope=${one}%20${other}`]) {
@@ -93,7 +93,7 @@ describe('a token', () => {
     }
   });
 
-  test('is given for a form, by password and by refresh token', async () => {
+  test('is issued for a form with a password or a refresh token', async () => {
     const scope = encodeURIComponent(`repository:${path}:push`);
     for (const sent of [
       `grant_type=password&username=x&password=${push.token}`,
@@ -107,14 +107,14 @@ describe('a token', () => {
     }
   });
 
-  test('holds for its registry alone: another service is a 400', async () => {
+  test('is not issued for another service, which returns 400', async () => {
     const answer = await post(`grant_type=password&password=${push.token}&service=other`);
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toMatchObject({ detail: [{ loc: ['body', 'service'] }] });
   });
 });
 
-describe('no token', () => {
+describe('a rejected request for a token', () => {
   test.each([
     ['nothing', undefined],
     ['an API key', () => basic(client.key)],
@@ -123,14 +123,14 @@ describe('no token', () => {
     ['the user name as token', () => basic('', push.token)],
     ['half of it', () => basic(push.token.slice(0, -10))],
     ['a very long one', () => basic('x'.repeat(5000))],
-  ])('for %s: 401 that asks for Basic', async (_what, authorization) => {
+  ])('returns 401 and asks for Basic authentication: %s', async (_what, authorization) => {
     const answer = await get('', authorization?.());
     expect(answer.statusCode).toBe(401);
     expect(answer.headers['www-authenticate']).toBe('Basic realm="berth"');
     expect(answer.body).not.toContain(push.token);
   });
 
-  test('for a form of another kind: 422, 415', async () => {
+  test('returns 422 for an unsupported grant and 415 for another content type', async () => {
     expect((await post('password=x')).statusCode).toBe(422);
     expect((await post('grant_type=authorization_code&code=x')).statusCode).toBe(422);
     expect((await post('grant_type=password')).statusCode).toBe(401);
@@ -139,7 +139,7 @@ describe('no token', () => {
     expect(json.json()).toEqual({ detail: 'The body must be application/x-www-form-urlencoded.' });
   });
 
-  test('once its time is over', async () => {
+  test('returns 401 when the push token has expired', async () => {
     const start = now;
     now = new Date(start.getTime() + 599_000);
     expect((await get('', basic(push.token))).statusCode).toBe(200);
@@ -148,14 +148,14 @@ describe('no token', () => {
     now = start;
   });
 
-  test('after too many failures from one address; a good one passes all the same', async () => {
+  test('returns 429 after too many failures from one address, from which a valid token still succeeds', async () => {
     const statuses: number[] = [];
     for (let n = 0; n < 5; n += 1) statuses.push((await get('', undefined, '10.9.9.9')).statusCode);
     expect(statuses).toEqual([401, 401, 401, 429, 429]);
     expect((await get('', basic(push.token), '10.9.9.9')).statusCode).toBe(200);
   });
 
-  test('once the deployment is being deleted, for push and pull; nor a push token', async () => {
+  test('returns 401 when the deployment is being deleted, which also gets no new push token', async () => {
     const owner = { id, tenantId: client.tenantId, appName: path.split('/')[1] ?? '' };
     const pull = asking.registryAuthority?.credential('pull', owner, null).token ?? '';
     expect((await get('', basic(pull))).statusCode).toBe(200);
@@ -165,7 +165,7 @@ describe('no token', () => {
   });
 });
 
-test('lets a deployment that left with keep_workloads only pull, until a deletion with force', async () => {
+test('a deployment that was deleted with keep_workloads can only pull, until a deletion with force', async () => {
   const owner = await api.tenant();
   const made = await create(owner, { source: 'internal_image', source_revision_config: {} });
   const asOwner = { id: made.id, tenantId: owner.tenantId, appName: 'x' };
@@ -197,7 +197,7 @@ test('lets a deployment that left with keep_workloads only pull, until a deletio
   expect(cleanings).toEqual([{ whole: true }]);
 });
 
-test('where the registry does not ask the API there is neither: 404, 409', async () => {
+test('a registry that does not use the API has no token endpoint (404) and no push tokens (409)', async () => {
   const other = await startApi({ deps: { registry: 'registry.platform.example' } });
   try {
     const owner = await other.tenant();

@@ -32,7 +32,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     body: { detail: expect.stringContaining(detail) },
   });
 
-  test('brings it back as it was, one generation later, and says so in the history', async () => {
+  test('restores the previous state in a new generation and records it in the history', async () => {
     const made = await create(client, { secrets: [{ name: 'A', value: '1' }] });
     await remove(made.id, '?delete_tracing_project=true');
     const deleted = await client.call<Deployment>('GET', `/v2/deployments/${made.id}`);
@@ -56,7 +56,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect(patched.status).toBe(200);
   });
 
-  test('what is not being deleted, what there is not, what is another tenant’s', async () => {
+  test('returns 409 when nothing is being deleted, and 404 for an unknown id or another tenant', async () => {
     const made = await create(client);
     expect(await restore(made.id)).toMatchObject(refused(409, 'not being deleted'));
     await remove(made.id);
@@ -67,7 +67,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect((await restore(made.id)).status).toBe(200);
   });
 
-  test('a name that another deployment has by now: 409 names it; free again, it is restored', async () => {
+  test('returns 409 while another deployment has the name, and 200 when the name is free again', async () => {
     const made = await create(client);
     await remove(made.id);
     const next = await create(client, { name: made.name });
@@ -81,7 +81,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect(await restore(next.id)).toMatchObject(refused(409, 'name'));
   });
 
-  test('a host that another tenant has by now: it comes back without its URL, which the history names', async () => {
+  test('restores without the custom_url when another tenant has the host, and records the lost URL', async () => {
     const custom_url = `https://${uniqueName('host')}.example.com`;
     const source_config = { custom_url, resource_spec: { max_scale: 3 } };
     const made = await create(client, { source_config });
@@ -108,7 +108,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect((await patch(`https://${uniqueName('next')}.example.com`)).status).toBe(200);
   });
 
-  test('a host that another one is only giving up: 409 until it is free; near the end of the grace without its URL', async () => {
+  test('returns 409 while another tenant releases the host, and drops the URL near the end of the grace period', async () => {
     const custom_url = `https://${uniqueName('host')}.example.com`;
     const source_config = { custom_url };
     const takenAndLeft = async () => {
@@ -141,7 +141,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect(late.body.source_config).toMatchObject({ custom_url: null });
   });
 
-  test('restores a host that no other deployment has, also while it is being released and until the end of the grace period', async () => {
+  test('restores the host that no other deployment has, even while it is being released', async () => {
     const source_config = { custom_url: `https://${uniqueName('own')}.example.com` };
     const made = await create(client, { source_config });
     const held = () =>
@@ -170,7 +170,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     }
   });
 
-  test('the same host and the same name: 409 for the name, and nothing is written', async () => {
+  test('returns 409 for the name and writes nothing when both the name and the host are taken', async () => {
     const source_config = { custom_url: `https://${uniqueName('both')}.example.com` };
     const made = await create(client, { source_config });
     await remove(made.id);
@@ -182,21 +182,21 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect((await restore(made.id)).body.source_config).toMatchObject(source_config);
   });
 
-  test('after the grace: 409, whether or not the purge was handed out', async () => {
+  test('returns 409 after the end of the grace period', async () => {
     const made = await create(client);
     await remove(made.id);
     await api.store.sql('UPDATE deployments SET purge_after = now() WHERE id = $1', [made.id]);
     expect(await restore(made.id)).toMatchObject(refused(409, 'grace period of the deletion has ended'));
   });
 
-  test('force skips a running grace: gone at once', async () => {
+  test('returns 404 after a deletion with force, which skips the grace period', async () => {
     const made = await create(client);
     await remove(made.id);
     expect((await remove(made.id, '?force=true')).status).toBe(204);
     expect((await restore(made.id)).status).toBe(404);
   });
 
-  test('it must fit into the quotas, of which it took nothing meanwhile', async () => {
+  test('returns 400 while the deployment does not fit the quotas again', async () => {
     const tenant = await api.tenant();
     const made = await create(tenant);
     await tenant.call('DELETE', `/v2/deployments/${made.id}`);
@@ -213,14 +213,14 @@ describe('POST /v2/deployments/{id}/restore', () => {
     );
   });
 
-  test('many at once: one restores', async () => {
+  test('succeeds once when many requests arrive at once', async () => {
     const made = await create(client);
     await remove(made.id);
     const answers = await Promise.all([...Array(8)].map(() => restore(made.id)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(409)]);
   });
 
-  test('a restore and a POST of the same name at once: one of the two', async () => {
+  test('succeeds only if a POST of the same name at the same time fails', async () => {
     for (let round = 0; round < 8; round += 1) {
       const made = await create(client);
       await remove(made.id);
@@ -235,7 +235,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
     }
   });
 
-  test('where no grace is configured, there is nothing to restore', async () => {
+  test('returns 409 when no grace period is configured', async () => {
     const none = await startApi();
     try {
       const tenant = await none.tenant();
@@ -250,7 +250,7 @@ describe('POST /v2/deployments/{id}/restore', () => {
   });
 });
 
-describe('in a cluster', () => {
+describe('a deletion in a cluster', () => {
   let berth: WholeBerth;
   beforeAll(async () => {
     berth = await startWholeBerth('restore', { settings: { BERTH_DELETION_GRACE: '3600' } });
@@ -326,7 +326,7 @@ describe('in a cluster', () => {
       { timeoutMs: 120_000 },
     );
 
-  test('deleted: no pods, volume and Secrets stay; restored: the same ones, READY with the same revision', async () => {
+  test('removes the pods and keeps volume and Secrets, and a restore brings back the same revision', async () => {
     const secrets = [{ name: 'TOKEN', value: 'x' }];
     const { id } = await berth.create(smallDeployment('back', { secrets }));
     const ready = await berth.ready(id);
@@ -358,7 +358,7 @@ describe('in a cluster', () => {
     expect({ objects: await kept(id), templates: await stored(id) }).toEqual(before);
   });
 
-  test('deleted while it is paused: its pods run on and that is said; restored, they are the same', async () => {
+  test('leaves the pods of a paused deployment running and reports this, and a restore keeps the same pods', async () => {
     const { id } = await berth.create(smallDeployment('paused'));
     await berth.ready(id);
     const [{ metadata } = { metadata: { name: '' } }] = (await labelled(id, 'mdep')).items;
@@ -373,7 +373,7 @@ describe('in a cluster', () => {
       'the resource to say so',
       async () =>
         JSON.stringify((await labelled(id, 'mdep')).items).includes(
-          '; paused: what runs is not stopped before',
+          '; paused: running pods are not stopped before the pause ends',
         ),
       { timeoutMs: 60_000 },
     );
@@ -398,7 +398,7 @@ describe('in a cluster', () => {
     expect(await volumes()).toEqual(before);
   });
 
-  test('forgotten by force although its cluster is there: every object goes all the same', async () => {
+  test('removes every object with force although the cluster is available', async () => {
     const secrets = (value: string) => ({ secrets: [{ name: 'A', value }] });
     const { id } = await berth.create(smallDeployment('forgotten', secrets('1')));
     await berth.ready(id);
@@ -427,7 +427,7 @@ describe('in a cluster', () => {
     await gone(id);
   });
 
-  test('the grace ends while nothing of Berth runs: the purge begins with the next start', async () => {
+  test('starts the purge at the next start when the grace period ended while Berth was stopped', async () => {
     const { id } = await berth.create(smallDeployment('asleep'));
     await berth.ready(id);
     await berth.call('DELETE', `/v2/deployments/${id}`);

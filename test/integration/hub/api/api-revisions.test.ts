@@ -83,7 +83,7 @@ describe('POST …/revisions', () => {
     expect(stored).toEqual({ sets: 2 });
   });
 
-  test('before the first image there is nothing to repeat: 400 names the field, nothing is written', async () => {
+  test('returns 400 with the field and writes nothing before the first image', async () => {
     const made = await create(client, { source: 'internal_image', source_revision_config: {} });
     const before = await api.rowCounts();
     const answer = await post<Refusal>(path(made.id), { 'idempotency-key': uniqueName('key') });
@@ -94,7 +94,7 @@ describe('POST …/revisions', () => {
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('a body may be none, null or empty; anything in it is a 422', async () => {
+  test('accepts a missing or empty body, and returns 422 for any field in it', async () => {
     const { id } = await twoRevisions();
     expect((await post(path(id), {}, {})).status).toBe(201);
     expect((await post(path(id), { 'content-type': 'application/json' }, '')).status).toBe(201);
@@ -104,7 +104,7 @@ describe('POST …/revisions', () => {
 });
 
 describe.each(['redeploy', 'rollback'] as const)('POST …/revisions/{rid}/%s', (verb) => {
-  test('repeats the whole content: image by its digest, secrets; the deployment shows it as the latest', async () => {
+  test('repeats the image digest and the secrets, and makes the new revision the latest one', async () => {
     const { id, first } = await twoRevisions();
     await resolve(first, DIGEST);
     const before = await read(id);
@@ -135,7 +135,7 @@ describe.each(['redeploy', 'rollback'] as const)('POST …/revisions/{rid}/%s', 
     expect(JSON.stringify(events.body)).not.toContain('"value"');
   });
 
-  test('a PATCH that sends what is shown afterwards changes nothing', async () => {
+  test('leads to values that change nothing when a PATCH sends them back', async () => {
     const { id, first } = await twoRevisions();
     await post(path(id, `/${first}/${verb}`));
     const shown = await read(id);
@@ -147,7 +147,7 @@ describe.each(['redeploy', 'rollback'] as const)('POST …/revisions/{rid}/%s', 
     });
   });
 
-  test('refused: another deployment’s revision, none, one that is being deleted, If-Match', async () => {
+  test('returns 404 for a foreign revision or deployment, 409 during a deletion and 412 for another generation', async () => {
     const [own, other] = [await twoRevisions(), await twoRevisions()];
     const before = await api.rowCounts();
     expect((await post(path(own.id, `/${other.first}/${verb}`))).status).toBe(404);
@@ -167,7 +167,7 @@ describe.each(['redeploy', 'rollback'] as const)('POST …/revisions/{rid}/%s', 
     expect((await post(path(other.id))).status).toBe(409);
   });
 
-  test('many at once: as many revisions, numbers without gaps', async () => {
+  test('assigns revision numbers without gaps when many requests arrive at once', async () => {
     const { id, first } = await twoRevisions();
     const answers = await Promise.all([...Array(12)].map(() => post(path(id, `/${first}/${verb}`))));
     expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(201));
@@ -206,7 +206,7 @@ describe.each(['redeploy', 'rollback'] as const)('POST …/revisions/{rid}/%s', 
 
 describe('Idempotency-Key', () => {
   test.each(['', 'redeploy', 'rollback'])(
-    'the revision again, also many at once and after other changes: %s',
+    'returns the same revision for simultaneous and for later requests: %s',
     async (verb) => {
       const { id, first } = await twoRevisions();
       const url = path(id, verb === '' ? '' : `/${first}/${verb}`);
@@ -226,7 +226,7 @@ describe('Idempotency-Key', () => {
     },
   );
 
-  test('a refused request does not use the key up; a deployment that is gone by then is a 409', async () => {
+  test('is not used up by a rejected request, and returns 409 when the deployment is gone', async () => {
     const { id, first } = await twoRevisions();
     const headers = { 'idempotency-key': uniqueName('key') };
     const url = path(id, `/${first}/rollback`);
@@ -240,7 +240,7 @@ describe('Idempotency-Key', () => {
   });
 });
 
-describe('git_host', () => {
+describe('a git_host deployment', () => {
   /** As the builder leaves it. */
   const built = async (resolved: string | null, ref = 'refs/heads/main') => {
     const revision = {
@@ -260,7 +260,7 @@ describe('git_host', () => {
     });
   };
 
-  test('a new revision is built again; the same one again runs the image that was built', async () => {
+  test('builds a new revision again, but redeploys and rolls back with the image that was built', async () => {
     const { id, latestRevisionId } = await built(DIGEST);
     expect(await post(path(id))).toMatchObject({
       status: 201,
@@ -282,7 +282,7 @@ describe('git_host', () => {
     }
   });
 
-  test('rejects a tag while a branch is built on push, until that is disabled', async () => {
+  test('rejects a rollback to a tag while a branch is built on push', async () => {
     const { id, latestRevisionId: ofTag } = await built(DIGEST, 'refs/tags/v1');
     const become = (build_on_push: boolean) =>
       api.store.sql(
@@ -301,7 +301,7 @@ describe('git_host', () => {
     expect((await post(path(id, `/${ofTag}/rollback`))).status).toBe(201);
   });
 
-  test('one that was never built waits for its build', async () => {
+  test('waits for a build when the repeated revision was never built', async () => {
     const { id, latestRevisionId } = await built(null);
     for (const verb of ['redeploy', 'rollback']) {
       expect((await post(path(id, `/${latestRevisionId}/${verb}`))).body).toMatchObject({
@@ -312,7 +312,7 @@ describe('git_host', () => {
   });
 });
 
-test('a key that may only read makes none', async () => {
+test('a key with deployments:read alone cannot create a revision', async () => {
   const { id, first } = await twoRevisions();
   const reader = await api.client(client.tenantId, ['deployments:read']);
   for (const url of [path(id), path(id, `/${first}/redeploy`), path(id, `/${first}/rollback`)]) {

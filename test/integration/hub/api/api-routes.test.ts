@@ -9,10 +9,10 @@ import type { Scope } from '../../../../src/hub/store/tenancy/api-keys.ts';
 import {
   ALL_SCOPES,
   type ApiFixture,
-  askingRegistry,
   type Client,
   createBody,
   type KnownRoute,
+  platformRegistry,
   startApi,
 } from '../../harness/api.ts';
 import {
@@ -29,7 +29,7 @@ let api: ApiFixture;
 let owner: Client;
 let owned: Ids;
 beforeAll(async () => {
-  api = await startApi({ deps: askingRegistry() });
+  api = await startApi({ deps: platformRegistry() });
   owner = await api.tenant();
   owned = await makeIds(api, owner);
 });
@@ -88,7 +88,7 @@ async function unchanged(work: () => Promise<void>): Promise<void> {
   expect(await contents()).toEqual(before);
 }
 
-test('every route says who may call it, and only these are open', () => {
+test('every route declares its scopes, and only the routes listed here are public', () => {
   expect(api.routes.filter(({ config }) => config.access === undefined)).toEqual([]);
   const open = api.routes.filter(({ config, method }) => config.access === 'public' && method !== 'HEAD');
   const names = open.map(nameOf).filter((name) => !name.startsWith('GET /docs'));
@@ -103,7 +103,7 @@ test('every route says who may call it, and only these are open', () => {
   expect(guardedRoutes(api).length).toBeGreaterThan(25);
 });
 
-test('the requests below are such that each route takes them from the owner', async () => {
+test('every route accepts the request of this test from the owner', async () => {
   const refused: string[] = [];
   for (const route of guardedRoutes(api)) {
     // A world of its own: some of these delete things.
@@ -115,7 +115,7 @@ test('the requests below are such that each route takes them from the owner', as
   expect(refused).toEqual([]);
 });
 
-test('no key, a wrong key, an overlong key: 401', async () => {
+test('every route returns 401 for a missing, a wrong and an overlong key', async () => {
   await unchanged(async () => {
     for (const route of guardedRoutes(api)) {
       for (const key of [undefined, 'berth_wrong', 'x'.repeat(600)]) {
@@ -126,7 +126,7 @@ test('no key, a wrong key, an overlong key: 401', async () => {
   });
 });
 
-test('a key that lacks the scope: 403 that names it', async () => {
+test('every route returns 403 with the missing scope', async () => {
   const clients = new Map<string, Client>();
   for (const route of guardedRoutes(api)) {
     const others = ALL_SCOPES.filter((scope) => !scopesOf(route).includes(scope) && scope !== 'admin');
@@ -146,7 +146,7 @@ test('a key that lacks the scope: 403 that names it', async () => {
   });
 });
 
-test("another tenant's ids: 404, the same as for ids that do not exist, and nothing is changed", async () => {
+test('every route returns 404 for ids of another tenant, as for unknown ids, and changes nothing', async () => {
   const stranger = await api.tenant(ALL_SCOPES.filter((scope) => scope !== 'admin'));
   const strangerIds = await makeIds(api, await api.client(stranger.tenantId, ALL_SCOPES));
   const admin = await api.client(stranger.tenantId, ALL_SCOPES);
@@ -171,7 +171,7 @@ test("another tenant's ids: 404, the same as for ids that do not exist, and noth
   });
 });
 
-test('things of the whole platform are found by id, by admins alone; an unknown id is a 404', async () => {
+test('every route with a tenant id requires admin and returns 404 for an unknown id', async () => {
   const routes = guardedRoutes(api).filter((route) => parametersOf(route).includes('tenant_id'));
   await unchanged(async () => {
     for (const route of routes) {
@@ -181,7 +181,7 @@ test('things of the whole platform are found by id, by admins alone; an unknown 
   });
 });
 
-test('nothing of another tenant is on a list, or in any other answer without an id', async () => {
+test('no list and no other response without an id shows an object of another tenant', async () => {
   const stranger = await api.tenant();
   const routes = guardedRoutes(api).filter(
     (route) =>
@@ -198,7 +198,7 @@ test('nothing of another tenant is on a list, or in any other answer without an 
   }
 });
 
-test('accepts an X-Tenant-Id of another tenant only for admins, no unknown one, and rejects an invalid one with 422', async () => {
+test('every route accepts another tenant in X-Tenant-Id only from admins, and rejects an unknown or invalid one', async () => {
   const stranger = await api.tenant(ALL_SCOPES.filter((scope) => scope !== 'admin'));
   await unchanged(async () => {
     for (const route of guardedRoutes(api)) {
@@ -212,7 +212,7 @@ test('accepts an X-Tenant-Id of another tenant only for admins, no unknown one, 
   });
 });
 
-test("another tenant's ids in a body or a query: refused, or as if they did not exist", async () => {
+test('ids of another tenant in a body or a query are rejected or treated as unknown', async () => {
   const stranger = await api.tenant();
   const own = await makeIds(api, stranger);
   const post = (source_config: object) =>
@@ -240,7 +240,7 @@ test("another tenant's ids in a body or a query: refused, or as if they did not 
   });
 });
 
-test('rejects an invalid id with 422 and its location', async () => {
+test('every route returns 422 with the location of an invalid id', async () => {
   for (const route of guardedRoutes(api)) {
     for (const name of parametersOf(route)) {
       const answer = await send(route, { ...owned, [name]: 'none' }, as(owner));
@@ -249,7 +249,7 @@ test('rejects an invalid id with 422 and its location', async () => {
   }
 });
 
-test('a query parameter that does not exist: 422', async () => {
+test('every route returns 422 for an unknown query parameter', async () => {
   for (const route of guardedRoutes(api)) {
     // Listeners of a later version may say more.
     if (scopesOf(route).includes('listeners:run')) continue;

@@ -10,7 +10,7 @@ import { createGitHost } from '../../../../src/hub/git-host/git-host.ts';
 import { openDatabase } from '../../../../src/hub/store/core/database.ts';
 import { waitFor } from '../../../cluster/wait.ts';
 import { type ApiFixture, type Client, createBody, type Deployment, startApi } from '../../harness/api.ts';
-import { hold, holdAnswers } from '../../harness/conformance.ts';
+import { checkAnswers, checkExchange } from '../../harness/conformance.ts';
 import { recordingLogger } from '../../harness/store.ts';
 
 let api: ApiFixture;
@@ -25,7 +25,7 @@ afterAll(() => api.stop());
 
 const headers = () => ({ 'x-api-key': client.key, 'content-type': 'application/json' });
 
-test('a deployment is made, read, changed and deleted', async () => {
+test('the API creates, reads, changes and deletes a deployment over a socket', async () => {
   const made = await fetch(`${base}/v2/deployments`, {
     method: 'POST',
     headers: headers(),
@@ -47,7 +47,7 @@ test('a deployment is made, read, changed and deleted', async () => {
   expect(await read.json()).toMatchObject({ status: 'AWAITING_DELETE' });
 });
 
-test('bodies that are slow to come are bounded together, each tenant’s by themselves', async () => {
+test('slow request bodies share a limit for each tenant, and do not affect another tenant', async () => {
   const slow = (key: string) => {
     const sent = request(`${base}/v2/listeners/${crypto.randomUUID()}/reports`, {
       method: 'POST',
@@ -86,7 +86,7 @@ describe('X-Request-Id', () => {
     return response.headers.get('x-request-id');
   };
 
-  test('is on every answer, the refused ones too', async () => {
+  test('is in every response, including errors', async () => {
     for (const path of [
       '/healthz',
       '/v2/deployments',
@@ -98,20 +98,20 @@ describe('X-Request-Id', () => {
     }
   });
 
-  test('is the one that was sent, if that is a plain word', async () => {
+  test('repeats the value of the request if it has only plain characters', async () => {
     expect(await idOf('/healthz', 'trace-1.a:b')).toBe('trace-1.a:b');
     expect(await idOf('/healthz', 'a b{}')).not.toBe('a b{}');
     expect(await idOf('/healthz', 'x'.repeat(129))).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 
-test('a URL that cannot be read is a 400 with a sentence', async () => {
+test('a URL that cannot be decoded returns 400 with a detail', async () => {
   const response = await fetch(`${base}/%E0%A4%A`);
   expect(response.status).toBe(400);
   expect(await response.json()).toEqual({ detail: expect.any(String) });
 });
 
-test('a body that never ends is cut off at its limit', async () => {
+test('an endless body is cut off at the size limit with 413', async () => {
   const answer = await new Promise<number>((resolve, reject) => {
     const upload = request(
       `${base}/v2/deployments`,
@@ -164,10 +164,10 @@ test.each([
   ['headers beyond 16 KiB', `GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
   ['HTTP/1.1 without Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
   ['an unknown Expect', 'GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n', 417],
-])('%s is refused in the form of all refusals', async (_what, bytes, status) => {
+])('%s is rejected in the common error format', async (_what, bytes, status) => {
   const text = await exchange(bytes);
   const [head = '', body = ''] = text.split('\r\n\r\n');
-  await hold({ method: 'GET', path: null, status, headers: headersOf(head), body });
+  await checkExchange({ method: 'GET', path: null, status, headers: headersOf(head), body });
   expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`));
   expect(head).toMatch(/^x-request-id: [0-9a-f-]{36}\r?$/im);
   expect(head).toMatch(/^content-type: application\/json/im);
@@ -176,7 +176,7 @@ test.each([
   expect((await fetch(`${base}/healthz`)).status).toBe(200);
 });
 
-test('a body that turns into nonsense gets one answer', async () => {
+test('a body with an invalid chunk gets exactly one response', async () => {
   const text = await exchange(
     'POST /v2/deployments HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n\r\n',
   );
@@ -184,7 +184,7 @@ test('a body that turns into nonsense gets one answer', async () => {
   expect(text).toMatch(/^HTTP\/1\.1 40[01]/);
 });
 
-describe('files of /docs', () => {
+describe('a request for a file of /docs', () => {
   const file = '/docs/static/swagger-ui.css';
   const get = (path: string, more: string[] = []) =>
     exchange([`GET ${path} HTTP/1.1`, 'Host: a', 'Connection: close', ...more, '', ''].join('\r\n'));
@@ -200,7 +200,7 @@ describe('files of /docs', () => {
     [file, ['Range: bytes=99999999-'], [416]],
     [file, ['If-Match: "x"'], [412]],
     [file, [], [200]],
-  ])('%s %j is answered, not failed', async (path, more, statuses) => {
+  ])('gets a response without an internal error: %s %j', async (path, more, statuses) => {
     const errors = () => api.store.logger.lines.filter(({ level }) => level === 'error').length;
     const before = errors();
     const text = await get(path, more);
@@ -215,7 +215,7 @@ describe('files of /docs', () => {
 });
 
 describe('the log', () => {
-  test('has a line for each change, and no secret, key or body', async () => {
+  test('has a line for each change, and has no secret, key or body', async () => {
     const secret = 'canary-77aa21';
     const body = createBody({ secrets: [{ name: 'A', value: secret }] });
     const made = await client.call<Deployment>('POST', '/v2/deployments', body, {
@@ -243,7 +243,7 @@ describe('the log', () => {
   });
 });
 
-test('PostgreSQL that does not answer is a 503 that says nothing of it', async () => {
+test('an unreachable PostgreSQL leads to 503 without details of the database', async () => {
   const logger = recordingLogger();
   const url = 'postgres://user:hunter2@127.0.0.1:1/none';
   const database = openDatabase({ url, poolSize: 1, logger });
@@ -261,7 +261,7 @@ test('PostgreSQL that does not answer is a 503 that says nothing of it', async (
     registry: null,
     gitHost: createGitHost({ allowPrivate: false }),
   });
-  holdAnswers(app);
+  checkAnswers(app);
   for (const path of ['/v2/deployments', '/readyz']) {
     const response = await app.inject({ url: path, headers: headers() });
     expect(response.statusCode).toBe(503);
@@ -274,7 +274,7 @@ test('PostgreSQL that does not answer is a 503 that says nothing of it', async (
   await database.close();
 });
 
-test('a fault of ours is a 500 with the request id and nothing else', async () => {
+test('an internal error returns 500 with the request id and no details', async () => {
   await api.store.sql('ALTER TABLE events RENAME COLUMN message TO hidden');
   const response = await api.app
     .inject({ url: '/v2/events', headers: headers() })
@@ -286,7 +286,7 @@ test('a fault of ours is a 500 with the request id and nothing else', async () =
   expect(api.store.logger.lines.some(({ level, fields }) => level === 'error' && 'err' in fields)).toBe(true);
 });
 
-test('completes a request that arrives during the shutdown, and closes the connection', async () => {
+test('a request that arrives during the shutdown is completed, and its connection is closed', async () => {
   const other = await startApi();
   const url = new URL(await other.app.listen({ host: '127.0.0.1', port: 0 }));
   const socket = connect(Number(url.port), url.hostname);

@@ -38,7 +38,7 @@ const found = async (value: Tag) =>
     ({ id }) => id,
   );
 
-describe('renaming', () => {
+describe('renaming a tag', () => {
   test('keeps the tag on its deployments', async () => {
     const key = await madeKey();
     const value = await madeValue(key);
@@ -64,7 +64,7 @@ describe('renaming', () => {
     expect(new Set(events.map(({ actor_kind: kind }) => kind))).toEqual(new Set(['api_key']));
   });
 
-  test('rejects a value that is taken with 409, and an invalid one with 422', async () => {
+  test('returns 409 for a value that is taken, and 422 for an invalid one', async () => {
     const key = await madeKey();
     const other = await madeKey();
     const [value, sibling] = [await madeValue(key), await madeValue(key)];
@@ -81,8 +81,8 @@ describe('renaming', () => {
   });
 });
 
-describe('deletion', () => {
-  test('of a value takes it off its deployments, and leaves the others', async () => {
+describe('deletion of a tag', () => {
+  test('removes a value from its deployments and keeps the other values', async () => {
     const key = await madeKey();
     const [value, sibling] = [await madeValue(key), await madeValue(key)];
     const { id } = await create(client);
@@ -96,7 +96,7 @@ describe('deletion', () => {
     expect(kept.body.generation).toBe(1);
   });
 
-  test('of a key takes all its values along', async () => {
+  test('removes all values of a key', async () => {
     const key = await madeKey();
     const value = await madeValue(key);
     const { id } = await create(client);
@@ -137,7 +137,7 @@ describe('deletion', () => {
 });
 
 describe('a tracing project', () => {
-  test('is deleted when no deployment uses it any more', async () => {
+  test('can be deleted when no deployment uses it any more', async () => {
     const { id, tracing_project_id: project } = await create(client);
     const url = `/v2/tracing-projects/${project}`;
     const refused = await client.call<{ detail: string }>('DELETE', url);
@@ -159,7 +159,7 @@ describe('a tracing project', () => {
     expect(event?.actor_kind).toBe('api_key');
   });
 
-  test('needs the scope to write', async () => {
+  test('cannot be deleted without the scope deployments:write', async () => {
     const reader = await api.client(client.tenantId, ['deployments:read']);
     const { tracing_project_id: project } = await create(client);
     expect((await reader.call('DELETE', `/v2/tracing-projects/${project}`)).status).toBe(403);

@@ -24,12 +24,12 @@ describe('X-Tenant-Id', () => {
   const as = (client: Client, tenant: string) =>
     client.call('GET', url, undefined, { 'x-tenant-id': tenant });
 
-  test("may be the key's own tenant", async () => {
+  test('accepts the own tenant of the key', async () => {
     expect((await as(stranger, stranger.tenantId)).status).toBe(200);
     expect((await as(stranger, stranger.tenantId.toUpperCase())).status).toBe(200);
   });
 
-  test('another one only for an admin', async () => {
+  test('accepts another tenant only from an admin', async () => {
     const refused = await as(stranger, owner.tenantId);
     expect(refused.status).toBe(404);
     expect((await as(stranger, UNKNOWN)).body).toEqual(refused.body);
@@ -44,13 +44,13 @@ describe('X-Tenant-Id', () => {
     expect((await stranger.call('GET', `${url}/${made.body.id}`)).status).toBe(200);
   });
 
-  test('one that does not exist, one that is no id', async () => {
+  test('returns 404 for an unknown tenant, and names the header for an invalid id', async () => {
     expect((await as(owner, UNKNOWN)).status).toBe(404);
     for (const tenant of ['none', ''])
       expect((await as(owner, tenant)).body).toMatchObject({ detail: [{ loc: ['header', 'X-Tenant-Id'] }] });
   });
 
-  test('is needed with a key of the platform', async () => {
+  test('is required with a key of the platform', async () => {
     const platform = await api.client(null, ALL_SCOPES);
     expect((await platform.call('GET', url)).body).toMatchObject({
       detail: [{ loc: ['header', 'X-Tenant-Id'] }],
@@ -59,7 +59,7 @@ describe('X-Tenant-Id', () => {
   });
 });
 
-test('a revoked key ends', async () => {
+test('a revoked key is rejected within seconds although it was used before', async () => {
   const { key, call } = await api.tenant();
   expect((await call('GET', '/v2/deployments')).status).toBe(200);
   const [row] = await api.store.sql<{ id: string }>('SELECT id FROM api_keys WHERE hash = $1', [
@@ -76,7 +76,7 @@ test('a revoked key ends', async () => {
     .toBe(401);
 });
 
-test("the process's own listener calls without a key of the database", async () => {
+test('the listener of the same process needs no key in the database', async () => {
   const response = await api.app.inject({
     method: 'PUT',
     url: `/v2/listeners/${PLATFORM_LISTENER_ID}/lease`,

@@ -62,7 +62,7 @@ describe('a tenant', () => {
     ]);
   });
 
-  test('has a name of its own: 409, also when many ask for it at once', async () => {
+  test('has a unique name, and further requests for it return 409, also when many arrive at once', async () => {
     const name = uniqueName('race');
     const answers = await Promise.all(Array.from({ length: 8 }, () => admin.call('POST', url, { name })));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
@@ -81,13 +81,13 @@ describe('a tenant', () => {
     [{ name: 'ok', quotas: { cpu: -1 } }, ['body', 'quotas', 'cpu']],
     [{ name: 'ok', quotas: { deployments: 0.5 } }, ['body', 'quotas', 'deployments']],
     [{ name: 'ok', quotas: { pods: 1 } }, ['body', 'quotas', 'pods']],
-  ])('with a wrong body %j is a 422 that names the field', async (body, loc) => {
+  ])('is rejected with 422 that names the field for the body %j', async (body, loc) => {
     const before = await api.rowCounts();
     expect(await admin.call('POST', url, body)).toMatchObject({ status: 422, body: { detail: [{ loc }] } });
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('is renamed and bounded; what changes nothing leaves no event', async () => {
+  test('is renamed and gets quotas, and a request without a difference records no event', async () => {
     const tenant = await makeTenant({ quotas: { cpu: 1 } });
     const path = `${url}/${tenant.id}`;
     expect((await admin.call<Tenant>('PATCH', path, {})).body).toEqual(tenant);
@@ -113,8 +113,8 @@ describe('a tenant', () => {
   });
 });
 
-describe('deleting a tenant', () => {
-  test('is refused while it has deployments or listeners, and says so', async () => {
+describe('deletion of a tenant', () => {
+  test('returns 409 with the counts while the tenant has deployments or listeners', async () => {
     const tenant = await makeTenant();
     const inside = await api.client(tenant.id, ALL_SCOPES);
     await create(inside);
@@ -129,7 +129,7 @@ describe('deleting a tenant', () => {
     expect((await inside.call('GET', '/v2/usage')).status).toBe(200);
   });
 
-  test('removes keys, tags, integrations and tracing projects; the history stays', async () => {
+  test('removes keys, tags, integrations and tracing projects, and keeps the history', async () => {
     const tenant = await makeTenant();
     const inside = await api.client(tenant.id, ALL_SCOPES);
     const deployment = await create(inside);
@@ -152,7 +152,7 @@ describe('deleting a tenant', () => {
     );
   });
 
-  test('ends its keys, also those that a process remembers', async () => {
+  test('invalidates the keys of the tenant, including cached ones', async () => {
     const tenant = await makeTenant();
     const inside = await api.client(tenant.id, ALL_SCOPES);
     expect((await inside.call('GET', '/v2/usage')).status).toBe(200);
@@ -166,14 +166,14 @@ describe('deleting a tenant', () => {
       .toBe(401);
   });
 
-  test("is refused with the tenant's own key", async () => {
+  test('returns 409 for a key of the same tenant', async () => {
     const tenant = await makeTenant();
     const own = await api.client(tenant.id, ALL_SCOPES);
     const refused = await own.call('DELETE', `${url}/${tenant.id}`);
     expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining('another key') } });
   });
 
-  test('beside the making of deployments leaves the one or the other, never a deployment without its tenant', async () => {
+  test('never leaves a deployment without its tenant when deployments are created at the same time', async () => {
     for (let round = 0; round < 6; round += 1) {
       const tenant = await makeTenant();
       const inside = await api.client(tenant.id, ALL_SCOPES);
@@ -218,7 +218,7 @@ describe('the history of a tenant', () => {
     expect(named.body).toEqual(body);
   });
 
-  test('of all tenants is for admins of the platform', async () => {
+  test('requires X-Tenant-Id from a key of the platform without admin', async () => {
     const platform = await api.client(null, ['deployments:read']);
     expect(await platform.call('GET', '/v2/events')).toMatchObject({
       status: 422,

@@ -70,14 +70,17 @@ afterAll(async () => {
   await berth?.stop();
 });
 
-test('the page has commands', () => {
+test('the page has more than 40 commands', () => {
   expect(steps.length).toBeGreaterThan(40);
 });
 
-test.each(steps.map((step, index) => ({ ...step, index })))('line $line: $command', ({ index, shown }) => {
-  // A step that was never reached has no output at all, not an empty one.
-  const output = index < printed.length - 1 ? printed[index] : undefined;
-  expect(output === undefined ? 'the step before did not end' : masked(output.trimEnd())).toBe(
-    masked(shown.trimEnd()),
-  );
-});
+test.each(steps.map((step, index) => ({ ...step, index })))(
+  'line $line prints what the page shows: $command',
+  ({ index, shown }) => {
+    // A step that was never reached has no output at all, not an empty one.
+    const output = index < printed.length - 1 ? printed[index] : undefined;
+    expect(output === undefined ? 'the step before did not end' : masked(output.trimEnd())).toBe(
+      masked(shown.trimEnd()),
+    );
+  },
+);

@@ -53,7 +53,7 @@ async function listen() {
   return { work };
 }
 
-test('it is answered without secrets and with the reason; the others of the list are as ever', async () => {
+test('a list shows an unreadable deployment without secrets and with the reason, and others as usual', async () => {
   const { status, body } = await client.call<{ resources: Deployment[] }>('GET', '/v2/deployments');
   expect(status).toBe(200);
   expect(body.resources.map(({ id, secrets }) => [id, secrets])).toEqual([
@@ -66,7 +66,7 @@ test('it is answered without secrets and with the reason; the others of the list
   expect(single.body).toEqual(body.resources[1]);
 });
 
-describe('PATCH', () => {
+describe('a write to an unreadable deployment', () => {
   test.each([
     ['what was read', () => ({ source_config: {}, secrets: [] })],
     ['no secrets', () => ({ source_config: { resource_spec: { cpu: 1 } } })],
@@ -80,7 +80,7 @@ describe('PATCH', () => {
         ],
       }),
     ],
-  ])('with %s would lose them: 409 that says what to do, and nothing is written', async (_what, body) => {
+  ])('returns 409 with the next step and writes nothing when a PATCH has %s', async (_what, body) => {
     const before = await api.rowCounts();
     const answer = await patch(body());
     expect(answer).toMatchObject({
@@ -90,7 +90,7 @@ describe('PATCH', () => {
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  test('repairs it when the body has all secrets and values', async () => {
+  test('repairs it when a PATCH has all secrets and values', async () => {
     const secrets = [{ name: 'TOKEN', value: 'anew' }];
     const answer = await patch({ secrets });
     expect(answer).toMatchObject({ status: 200, body: { secrets, generation: 2 } });
@@ -98,7 +98,7 @@ describe('PATCH', () => {
     expect(answer.body.conditions).not.toContainEqual(UNREADABLE);
   });
 
-  test('DELETE needs no secrets', async () => {
+  test('succeeds for DELETE, which needs no secrets', async () => {
     expect((await client.call('DELETE', path())).status).toBe(204);
   });
 });
@@ -106,7 +106,7 @@ describe('PATCH', () => {
 const revision = () => `${path()}/revisions/${broken.latest_revision_id}`;
 
 test.each(['/revisions', '/redeploy', '/rollback'])(
-  'POST …%s is a 409 as well: no listener would be handed what it makes',
+  'POST …%s for an unreadable deployment returns 409 and writes nothing',
   async (verb) => {
     const before = await api.rowCounts();
     const answer = await client.call(
@@ -118,7 +118,7 @@ test.each(['/revisions', '/redeploy', '/rollback'])(
   },
 );
 
-test('its revision is explained by it, as long as it lasts', async () => {
+test('explain names unreadable secrets as the cause until they are replaced', async () => {
   interface Explained {
     summary: string;
     causes: { reason: string }[];
@@ -134,7 +134,7 @@ test('its revision is explained by it, as long as it lasts', async () => {
   expect(after.causes.map(({ reason }) => reason)).not.toContain('SecretsUnreadable');
 });
 
-test('hands out a repaired active deployment at once, with the new environment', async () => {
+test('the hub hands out a repaired active deployment at once, with the new environment', async () => {
   await api.store.sql('UPDATE deployments SET active_revision_id = latest_revision_id WHERE id = $1', [
     broken.id,
   ]);
@@ -145,7 +145,7 @@ test('hands out a repaired active deployment at once, with the new environment',
   expect(item?.env_secrets).toMatchObject([{ revision_number: 2, data: { TOKEN: 'anew' } }]);
 });
 
-test('the listener gets the others; the history of this one says why it does not, once', async () => {
+test('the hub does not hand out an unreadable deployment, records this once, and hands out the others', async () => {
   const { work: items } = await listen();
   const work = async () => (await items()).map(({ deployment_id }) => deployment_id);
   const first = await work();

@@ -79,13 +79,13 @@ const built = (id: string, commit: string) =>
     [id, commit],
   );
 
-interface Looked {
+interface PollState {
   watch: { branch: string; commit: string | null; failures: number; told: string | null } | null;
   seconds: number;
 }
 
-async function stateOf(id: string): Promise<Looked> {
-  const [row] = await api.store.sql<Looked>(
+async function stateOf(id: string): Promise<PollState> {
+  const [row] = await api.store.sql<PollState>(
     `SELECT branch_watch AS watch, extract(epoch FROM next_poll_at - now())::float8 AS seconds FROM deployments WHERE id = $1`,
     [id],
   );
@@ -93,7 +93,7 @@ async function stateOf(id: string): Promise<Looked> {
 }
 
 /** Makes a branch due and waits until it was polled. The next poll is then due after the interval. */
-async function look(...ids: string[]): Promise<Looked> {
+async function poll(...ids: string[]): Promise<PollState> {
   await api.store.sql('UPDATE deployments SET next_poll_at = now() WHERE id = ANY($1::uuid[])', [ids]);
   for (const id of ids)
     await expect.poll(async () => (await stateOf(id)).seconds, PATIENCE).toBeGreaterThan(1000);
@@ -114,7 +114,7 @@ const events = async (id: string) =>
   ).body.resources;
 
 describe('a new commit', () => {
-  test('of the default branch, or of one that is named, makes one revision, as a push does', async () => {
+  test('of the default or the configured branch creates one revision, as a push does', async () => {
     const repository = `shop/${uniqueName()}`;
     const first = await git.commitFiles(repository, { 'app.yaml': 'a' });
     const next = await git.commitFiles(repository, { 'app.yaml': 'b' }, { branch: 'next' });
@@ -123,15 +123,15 @@ describe('a new commit', () => {
     await built(byDefault.id, first);
     await built(named.id, first);
     const before = git.requests.length;
-    await look(byDefault.id, named.id);
+    await poll(byDefault.id, named.id);
     // One look is for both: git asks in two requests.
     expect(git.requests.length - before).toBeLessThanOrEqual(4);
     expect([await commitOf(byDefault.id), await commitOf(named.id)]).toEqual([first, next]);
     expect((await stateOf(byDefault.id)).watch).toMatchObject({ branch: 'main', commit: first });
 
     const second = await git.commitFiles(repository, { 'app.yaml': 'd' });
-    await look(byDefault.id);
-    await look(byDefault.id, named.id);
+    await poll(byDefault.id);
+    await poll(byDefault.id, named.id);
     expect([await commitOf(byDefault.id), await commitOf(named.id)]).toEqual([second, next]);
     const told = (await events(byDefault.id)).filter(({ reason }) => reason === 'CommitPushed');
     expect(told).toMatchObject([
@@ -142,34 +142,34 @@ describe('a new commit', () => {
     ]);
   });
 
-  test('is waited for while a build runs that may be of it', async () => {
+  test('creates no revision while a running build may contain it, and none if that build did', async () => {
     const repository = `shop/${uniqueName()}`;
     const head = await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
-    await look(id);
+    await poll(id);
     expect(await commitOf(id)).toBeNull();
     await built(id, head);
-    await look(id);
+    await poll(id);
     const { body } = await client.call<Deployment>('GET', `/v2/deployments/${id}`);
     expect(body.generation).toBe(1);
   });
 
-  test('does not override a rollback to an earlier commit, and follows a branch that was forced back', async () => {
+  test('counts only when the branch moves, so that a rollback stays and a forced branch is followed', async () => {
     const repository = `shop/${uniqueName()}`;
     const first = await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
     await built(id, first);
-    await look(id);
+    await poll(id);
     const second = await git.commitFiles(repository, { 'app.yaml': 'b' });
-    await look(id);
+    await poll(id);
     expect(await commitOf(id)).toBe(second);
     // As a rollback.
     await built(id, first);
-    await look(id);
+    await poll(id);
     expect(await commitOf(id)).toBe(first);
     await git.git(repository, 'update-ref', 'refs/heads/main', first);
     await built(id, second);
-    await look(id);
+    await poll(id);
     expect(await commitOf(id)).toBe(first);
   });
 });
@@ -180,14 +180,14 @@ describe('a failed poll', () => {
       .filter(({ reason }) => reason.startsWith('Branch'))
       .map(({ reason, message }) => `${reason}: ${message}`);
 
-  test('is recorded once, is retried with backoff, and its end is recorded, without secrets', async () => {
+  test('is recorded once without secrets and retried with backoff, and its end is recorded', async () => {
     const repository = `shop/${uniqueName()}`;
     await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository);
-    await look(id);
+    await poll(id);
     await git.halt();
     const waits: number[] = [];
-    for (let n = 0; n < 4; n += 1) waits.push((await look(id)).seconds);
+    for (let n = 0; n < 4; n += 1) waits.push((await poll(id)).seconds);
     await git.start();
     // Every 3000 seconds, doubled up to an hour.
     expect(waits.map((seconds) => Math.round(seconds / 100))).toEqual([36, 36, 36, 36]);
@@ -195,35 +195,35 @@ describe('a failed poll', () => {
       'BranchUnreadable: The branch main could not be polled: the git host cannot be reached or answers with an error.',
     ]);
     git.token = 'another';
-    await look(id);
+    await poll(id);
     git.token = TOKEN;
-    await look(id);
+    await poll(id);
     expect((await failures(id)).map((line) => line.split(':')[0])).toEqual([
       'BranchReadable',
       'BranchUnreadable',
       'BranchUnreadable',
     ]);
-    expect((await failures(id))[1]).toContain('refuses the token');
+    expect((await failures(id))[1]).toContain('rejects the token');
     expect((await stateOf(id)).watch).toMatchObject({ failures: 0, told: null });
     const rows = await api.store.sql<{ text: string }>('SELECT e::text AS text FROM events e');
     expect(JSON.stringify([rows, api.store.logger.lines])).not.toContain(TOKEN);
   });
 
   test.each([
-    ['a branch that is not there', 'none', 'the repository has no such branch'],
+    ['a branch that is not there', 'none', 'the branch does not exist in the repository'],
     ['a repository that is not there', null, 'no such repository'],
-  ])('for %s', async (_what, ref, words) => {
+  ])('is recorded at the second attempt for %s', async (_what, ref, words) => {
     const repository = `shop/${uniqueName()}`;
     if (ref !== null) await git.commitFiles(repository, { 'app.yaml': 'a' });
     const { id } = await tracking(repository, ref);
-    await look(id);
+    await poll(id);
     expect(await failures(id)).toEqual([]);
-    await look(id);
+    await poll(id);
     expect(await failures(id)).toEqual([expect.stringContaining(words)]);
   });
 });
 
-describe('when to look', () => {
+describe('the schedule of polls', () => {
   const due = async (id: string) =>
     (
       await api.store.sql<{ due: boolean }>(
@@ -234,7 +234,7 @@ describe('when to look', () => {
   const patch = (id: string, build_on_push: boolean) =>
     client.call('PATCH', `/v2/deployments/${id}`, { source_config: { build_on_push } });
 
-  test('goes with build_on_push, through deletion and restoration', async () => {
+  test('follows build_on_push, through deletion and restore', async () => {
     const { id } = await create(client, {
       source: 'git_host',
       source_config: { repo_url: 'https://git.example.com/shop/web' },
@@ -257,7 +257,7 @@ describe('when to look', () => {
     await api.store.sql(`UPDATE deployments SET next_poll_at = now() + interval '1 day' WHERE id = $1`, [id]);
   });
 
-  test('each that is due is taken by one process', async () => {
+  test('gives each due branch to one process', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 6; n += 1) ids.push((await tracking(`shop/${uniqueName()}`)).id);
     for (const poller of pollers.splice(0)) await poller.stop();
@@ -275,7 +275,7 @@ describe('when to look', () => {
     expect(taken.every((id) => ids.includes(id))).toBe(true);
   });
 
-  test('polls only branches with a push of unclear order, once, when polling is disabled', async () => {
+  test('includes only branches with a push of unclear order, once, when polling is disabled', async () => {
     for (const poller of pollers.splice(0)) await poller.stop();
     const repository = `shop/${uniqueName()}`;
     const head = await git.commitFiles(repository, { 'app.yaml': 'a' });
@@ -307,7 +307,7 @@ describe('the client of git', () => {
   const heads = (repoUrl: string, options: object = {}) =>
     createGitHost({ ...hostOptions(), ...options }).branchHeads(access(repoUrl), ['main']);
 
-  test('calls no private address, and gives up at its deadline', async () => {
+  test('rejects private addresses, and stops at its deadline', async () => {
     const url = `${git.url}/shop/web`;
     const before = git.requests.length;
     await expect(heads(url, { allowPrivate: false })).rejects.toMatchObject({ failure: 'private_address' });
@@ -319,7 +319,7 @@ describe('the client of git', () => {
     git.hang = false;
   });
 
-  test('follows redirects within the host, a few of them, and takes its token nowhere else', async () => {
+  test('follows a few redirects within the host, and never sends its token elsewhere', async () => {
     const redirecting = await startGitServer({ token: TOKEN, count: 0 });
     const at = { ca: redirecting.ca };
     const advertisement = 'info/refs?service=git-upload-pack';
@@ -344,7 +344,7 @@ describe('the client of git', () => {
     await redirecting.stop();
   });
 
-  test('of many branches that begin alike finds the one that is asked for', async () => {
+  test('finds the requested branch among branches with the same prefix', async () => {
     const repository = `shop/${uniqueName()}`;
     const commit = await git.commitFiles(repository, { a: 'a' });
     await git.git(repository, 'update-ref', 'refs/heads/main-2', commit);
@@ -363,7 +363,7 @@ describe('the client of git', () => {
     ]);
   });
 
-  test('says why not: refused, limited, unavailable', async () => {
+  test('reports whether a failure was refused, limited or unavailable', async () => {
     for (const [status, failure] of [
       [403, 'refused'],
       [429, 'limited'],

@@ -45,22 +45,25 @@ const bodies: Record<string, { path: string; body: () => object; most: number }>
   },
 };
 
-describe('one more than the policy allows is a 400 that says so, also of several at once', () => {
-  test.each(Object.entries(bodies))('%s', async (thing, { path, body, most }) => {
-    const client = await api.tenant();
-    const answers = await Promise.all(
-      Array.from({ length: most + 3 }, () => client.call<{ detail: Issue[] }>('POST', path, body())),
-    );
-    const statuses = answers.map(({ status }) => status).sort();
-    expect(statuses, JSON.stringify(answers.map(({ body: { detail } }) => detail))).toEqual([
-      201, 400, 400, 400,
-    ]);
-    const refused = answers.find(({ status }) => status === 400);
-    expect(refused?.body.detail).toMatchObject([{ loc: ['body'], type: `count_${thing}` }]);
-    expect((await (await api.tenant()).call('POST', path, body())).status).toBe(201);
-  });
+describe('the limit on the number of objects of a tenant', () => {
+  test.each(Object.entries(bodies))(
+    'returns 400 above the allowed number of %s, also when several requests arrive at once',
+    async (thing, { path, body, most }) => {
+      const client = await api.tenant();
+      const answers = await Promise.all(
+        Array.from({ length: most + 3 }, () => client.call<{ detail: Issue[] }>('POST', path, body())),
+      );
+      const statuses = answers.map(({ status }) => status).sort();
+      expect(statuses, JSON.stringify(answers.map(({ body: { detail } }) => detail))).toEqual([
+        201, 400, 400, 400,
+      ]);
+      const refused = answers.find(({ status }) => status === 400);
+      expect(refused?.body.detail).toMatchObject([{ loc: ['body'], type: `count_${thing}` }]);
+      expect((await (await api.tenant()).call('POST', path, body())).status).toBe(201);
+    },
+  );
 
-  test('tag values, of all keys together', async () => {
+  test('counts tag values of all keys together', async () => {
     const client = await api.tenant();
     const { body } = await client.call<{ id: string }>('POST', '/v2/tag-keys', { key: uniqueName() });
     const post = () =>
@@ -69,7 +72,7 @@ describe('one more than the policy allows is a 400 that says so, also of several
     expect(await post()).toMatchObject({ status: 400, body: { detail: [{ type: 'count_tag_values' }] } });
   });
 
-  test('tracing projects, but not where the deployment finds one of its name', async () => {
+  test('counts tracing projects, except when the deployment reuses one with its name', async () => {
     const client = await api.tenant();
     const first = await create(client);
     await create(client);
@@ -116,7 +119,7 @@ describe('secrets of revisions', () => {
       )
     ).map(({ number }) => number);
 
-  test('go when they are over and old; those of the active one and of one that may still run stay', async () => {
+  test('are removed when the revisions are finished and old, except for active and pending revisions', async () => {
     const client = await api.tenant();
     const { id, revisions } = await six(client);
     await api.store.sql('UPDATE deployments SET active_revision_id = $2 WHERE id = $1', [id, revisions[0]]);
@@ -126,7 +129,7 @@ describe('secrets of revisions', () => {
     expect(await prune()).toBe(0);
   });
 
-  test('keeps the secrets of the desired revision when only failed builds came after it', async () => {
+  test('are kept for the desired revision when only failed builds came after it', async () => {
     const client = await api.tenant();
     const { id, revisions } = await six(client);
     await api.store.sql(`UPDATE revisions SET status = 'DEPLOY_FAILED' WHERE id = $1`, [revisions[1]]);
@@ -134,7 +137,7 @@ describe('secrets of revisions', () => {
     expect(await kept(id)).toEqual([2, 4, 5, 6]);
   });
 
-  test('of revisions that wait for a listener that never came go, too; what was handed to one stays', async () => {
+  test('are removed when the revisions were never handed out, and are kept when they were', async () => {
     const client = await api.tenant();
     const [never, handed] = [await six(client), await six(client)];
     const ids = [never.id, handed.id];
@@ -145,7 +148,7 @@ describe('secrets of revisions', () => {
     expect(await kept(handed.id)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test('that are gone make a rollback a 409; the others go on to work', async () => {
+  test('make a rollback return 409 when they are removed, and 201 when they are still stored', async () => {
     const client = await api.tenant();
     const { id, revisions } = await six(client);
     await prune();
@@ -164,7 +167,7 @@ describe('secrets of revisions', () => {
     ]);
   });
 
-  test('are not taken from a rollback that is just being made', async () => {
+  test('are not removed while another transaction, such as a rollback, locks the deployment', async () => {
     const client = await api.tenant();
     const { id } = await six(client);
     await api.store.database.platform.transaction(async (tx) => {

@@ -14,7 +14,7 @@ import {
   startApi,
   uniqueName,
 } from '../../harness/api.ts';
-import { holdAnswers } from '../../harness/conformance.ts';
+import { checkAnswers } from '../../harness/conformance.ts';
 import { sweep } from '../../harness/store.ts';
 
 const HOST = 'https://git.example.com';
@@ -46,7 +46,7 @@ beforeAll(async () => {
     rateLimits: { perKey: null, failures: null, webhooks: { perSecond: 0.01, burst: 60 } },
     clock,
   });
-  holdAnswers(other);
+  checkAnswers(other);
   await other.ready();
 });
 afterAll(async () => {
@@ -216,7 +216,7 @@ const outcomes = ({ body }: { body: Delivered }) =>
   Object.fromEntries(body.deployments.map(({ deployment_id: id, outcome }) => [id, outcome]));
 
 describe('a push', () => {
-  test('makes a revision of its commit, with all else as it was; who did it is in the history', async () => {
+  test('creates a revision of its commit without other changes, and records the webhook as the actor', async () => {
     const to = await hook();
     const deployment = await tracking(to);
     const after = newCommit();
@@ -242,7 +242,7 @@ describe('a push', () => {
     });
   });
 
-  test('of GitLab does the same, with its token and with a signing token', async () => {
+  test('of GitLab creates a revision too, with its token and with a signing token', async () => {
     const to = await hook('gitlab');
     const deployment = await tracking(to);
     const [first, second] = [newCommit(), newCommit()];
@@ -262,7 +262,7 @@ describe('a push', () => {
     });
   });
 
-  test('concerns those that track its branch, of this repository, integration and tenant, and no other', async () => {
+  test('affects only deployments that track its branch in the same repository, integration and tenant', async () => {
     const to = await hook();
     const elsewhere = await hook('github', to.client);
     const stranger = { ...(await hook()), repository: to.repository };
@@ -294,7 +294,7 @@ describe('a push', () => {
     ['a ping', 'ping', () => ({ zen: 'Keep it logically awesome.', hook_id: 1 })],
     ['a tag', 'push', (name: string) => githubPush(name, NONE, newCommit(), 'refs/tags/v1')],
     ['another event', 'pull_request', (name: string) => githubPush(name, newCommit(), newCommit())],
-  ])('is not %s', async (_what, event, payload) => {
+  ])('creates no revision when the delivery is %s', async (_what, event, payload) => {
     const to = await hook();
     const { id } = await tracking(to);
     const answer = await github(to, payload(to.repository), { event });
@@ -314,7 +314,7 @@ describe('a push', () => {
     });
   });
 
-  test('of the commit that is the latest already makes nothing', async () => {
+  test('creates nothing for the commit that is already the latest', async () => {
     const to = await hook();
     const { id } = await tracking(to);
     const after = newCommit();
@@ -324,7 +324,7 @@ describe('a push', () => {
     expect(await revisions(to.client, id)).toHaveLength(2);
   });
 
-  test('that comes after a newer one changes nothing; forced back, the older commit is built', async () => {
+  test('changes nothing when it arrives after a newer one, but builds an older commit after a forced push', async () => {
     const to = await hook();
     const { id } = await tracking(to);
     const [one, two, three] = [newCommit(), newCommit(), newCommit()];
@@ -337,7 +337,7 @@ describe('a push', () => {
     expect((await read(to.client, id)).source_revision_config['repo_commit_sha']).toBe(one);
   });
 
-  test('one after the other, 50 at once on two replicas in whatever order: the newest is built last', async () => {
+  test('is built last when it is the newest of 50 that arrive on two replicas in any order', async () => {
     const to = await hook();
     const { id } = await tracking(to);
     const commits = Array.from({ length: 51 }, newCommit);
@@ -357,7 +357,7 @@ describe('a push', () => {
     expect(rest.length).toBe(made.length);
   });
 
-  test('that one deployment cannot take is not lost to the others', async () => {
+  test('reaches the other deployments when it fails for one of them', async () => {
     const to = await hook();
     const [broken, fine] = [await tracking(to), await tracking(to)];
     await api.store.sql(`CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS
@@ -378,7 +378,7 @@ describe('a push', () => {
 });
 
 describe('a delivery', () => {
-  test('that comes again changes nothing: with the same id, or with the same signed body under another', async () => {
+  test('changes nothing when its id or its signed body was received before', async () => {
     const to = await hook();
     const { id } = await tracking(to);
     const payload = githubPush(to.repository, newCommit(), newCommit());
@@ -397,7 +397,7 @@ describe('a delivery', () => {
     expect(await revisions(to.client, id)).toHaveLength(2);
   });
 
-  test('that two replicas get at once, many times, counts once', async () => {
+  test('counts once when two replicas receive it many times at once', async () => {
     const to = await hook();
     const { id } = await tracking(to);
     const payload = githubPush(to.repository, newCommit(), newCommit());
@@ -411,7 +411,7 @@ describe('a delivery', () => {
     expect(await revisions(to.client, id)).toHaveLength(2);
   });
 
-  test('is forgotten after a week, not before', async () => {
+  test('is removed after a week, and the hash of its body after 90 days', async () => {
     const to = await hook();
     await tracking(to);
     await github(to, githubPush(to.repository, newCommit(), newCommit()), { delivery: 'young' });
@@ -445,7 +445,7 @@ describe('a delivery', () => {
     expect(await hashes()).toHaveLength(0);
   });
 
-  test('that does not know the secret is answered as if there were no such integration, and writes nothing', async () => {
+  test('with a wrong secret gets the response of an unknown integration and writes nothing', async () => {
     const to = await hook();
     const { id } = await tracking(to);
     const without = await hook('github', to.client);
@@ -478,7 +478,7 @@ describe('a delivery', () => {
     expect((await read(to.client, id)).generation).toBe(1);
   });
 
-  test('may come as a form', async () => {
+  test('is accepted as a form', async () => {
     const to = await hook();
     const { id } = await tracking(to);
     const text = new URLSearchParams({
@@ -496,7 +496,7 @@ describe('a delivery', () => {
     ['no JSON', 'x'],
     ['a list', '[]'],
     ['a push without a commit', '{"ref":"refs/heads/main"}'],
-  ])('that is signed and %s: 422', async (_what, text) => {
+  ])('returns 422 when it is signed but is %s', async (_what, text) => {
     const to = await hook();
     const headers = { 'x-github-event': 'push', 'x-hub-signature-256': signature(to.secret, text) };
     const answer = await post(to.id, text, headers);
@@ -504,7 +504,7 @@ describe('a delivery', () => {
     expect(JSON.stringify(answer.body.detail)).toContain('"loc":["body"');
   });
 
-  test('is limited for each integration; what is forged takes nothing of that', async () => {
+  test('is rate-limited for each integration, and a forged one does not count', async () => {
     const [to, next] = [await hook(), await hook()];
     for (let n = 0; n < 5; n += 1) await github(to, {}, { event: 'ping', secret: 'wrong', app: other });
     const statuses = [];
@@ -515,8 +515,8 @@ describe('a delivery', () => {
   });
 });
 
-describe('the secret', () => {
-  test('is shown once with the URL for deliveries; after a new one, the former one is accepted for a day', async () => {
+describe('the secret of a webhook', () => {
+  test('is shown once with the URL, and its predecessor is accepted for a day', async () => {
     const to = await hook();
     await tracking(to);
     const ping = (secret: string) =>
@@ -541,7 +541,7 @@ describe('the secret', () => {
     expect(await secretOf(to.client, to.id)).toMatchObject({ former_valid_until: null });
   });
 
-  test('is in no row, no log line, no event, no other answer', async () => {
+  test('is in no row, log line, event or other response', async () => {
     const to = await hook('gitlab');
     await tracking(to);
     const answers = [
@@ -560,7 +560,7 @@ describe('the secret', () => {
     expect(JSON.stringify(api.store.logger.lines)).not.toContain(to.secret);
   });
 
-  test('whose key is lost: the delivery is refused as any other, and it is logged; a new one works', async () => {
+  test('leads to 404 and a log line when its encryption key is lost, until it is replaced', async () => {
     const to = await hook();
     await api.store.sql(`UPDATE integrations SET webhook_key_id = 'gone' WHERE id = $1`, [to.id]);
     expect((await github(to, {}, { event: 'ping' })).status).toBe(404);

@@ -75,7 +75,7 @@ async function podOf(of: Deployment, component: string, more: { init?: string[];
   };
 }
 
-test('what is there: of every container, named, oldest first; by component, revision, time and number', async () => {
+test('logs contain every container, oldest first, and are filtered by component, revision, time and number', async () => {
   const of = await world.deploy();
   const api = await podOf(of, 'api', { init: ['prepare'], sidecars: ['proxy'] });
   api.print('prepare', 'prepared');
@@ -124,13 +124,13 @@ test('what is there: of every container, named, oldest first; by component, revi
   await nobodyReads();
 });
 
-test('a deployment without pods has no lines, and the answer says so', async () => {
+test('logs of a deployment without pods are empty, and the response gives the reason', async () => {
   const { status, body } = await read(await world.deploy());
   expect(status).toBe(200);
   expect(body).toEqual({ resources: [], end: expect.stringContaining('No requested pod') });
 });
 
-test('followed: lines as they come, of pods that come and go; a reader that leaves leaves nothing behind', async () => {
+test('followed logs return new lines of pods that come and go, and leave nothing when the reader disconnects', async () => {
   const of = await world.deploy();
   const first = await podOf(of, 'api');
   first.print('app', 'one');
@@ -154,7 +154,7 @@ test('followed: lines as they come, of pods that come and go; a reader that leav
   await nobodyReads();
 });
 
-test('keys without secrets:read see no value of a secret, others what was printed', async () => {
+test('logs mask values of secrets for a key without secrets:read', async () => {
   const of = await world.deploy({ secrets: [{ name: 'TOKEN', value: SECRET }] });
   const pod = await podOf(of, 'api');
   pod.print('app', `token ${SECRET}, postgres://app:hunter22@db/app`);
@@ -173,7 +173,7 @@ test('keys without secrets:read see no value of a secret, others what was printe
   await nobodyReads();
 });
 
-test('another tenant sees nothing of it; what the parameters do not take is refused', async () => {
+test('logs return 404 to another tenant, and 422 for an invalid parameter', async () => {
   const of = await world.deploy();
   const stranger = await world.api.tenant();
   expect((await stranger.call('GET', pathOf(of))).status).toBe(404);
@@ -188,7 +188,7 @@ test('another tenant sees nothing of it; what the parameters do not take is refu
     expect((await read(of, `?${query}`)).status, query).toBe(422);
 });
 
-test('readers of one tenant are bounded; there is room again when one leaves', async () => {
+test('the number of readers of a tenant is limited, and a disconnected reader does not count', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api');
   pod.print('app', 'here');
@@ -207,7 +207,7 @@ test('readers of one tenant are bounded; there is room again when one leaves', a
   expect((await read(of)).status).toBe(200);
 });
 
-test('a log that is read more slowly than it is written waits in the cluster, not in the hub; nothing is lost', async () => {
+test('a log that is read more slowly than it is written loses no line', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api');
   const long = 'x'.repeat(1000);
@@ -221,7 +221,7 @@ test('a log that is read more slowly than it is written waits in the cluster, no
   await nobodyReads();
 });
 
-test('logs of several containers, more than fits on its way at once: all lines of all arrive', async () => {
+test('logs of several containers arrive completely when they exceed the limit of data in transit', async () => {
   const of = await world.deploy();
   const text = 'x'.repeat(500);
   const pods = await Promise.all([0, 1, 2].map(() => podOf(of, 'api')));
@@ -236,7 +236,7 @@ test('logs of several containers, more than fits on its way at once: all lines o
     );
 });
 
-test('a secret that is changed while logs are followed is masked from then on, and the former one too', async () => {
+test('a secret that changes while logs are followed is masked, and so is its previous value', async () => {
   const of = await world.deploy({ secrets: [{ name: 'TOKEN', value: 'former-value' }] });
   const pod = await podOf(of, 'api');
   pod.print('app', 'begun with former-value');
@@ -255,7 +255,7 @@ test('a secret that is changed while logs are followed is masked from then on, a
   await nobodyReads();
 });
 
-test('a reader that pauses keeps its place, and misses nothing', async () => {
+test('a reader that pauses stays registered and misses no line', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api');
   const text = 'x'.repeat(2000);
@@ -292,7 +292,7 @@ test('a reader that pauses keeps its place, and misses nothing', async () => {
   await nobodyReads();
 });
 
-test('where all places of a listener are taken, the tenant with the most gives way to one with fewer', async () => {
+test('a full listener ends a reader of the tenant with the most readers for a tenant with fewer', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api');
   pod.print('app', 'here');
@@ -323,7 +323,7 @@ test('where all places of a listener are taken, the tenant with the most gives w
   await nobodyReads();
 });
 
-test('previous: what a container printed before it crashed; not with follow', async () => {
+test('previous=true returns what a container printed before it crashed, and is rejected with follow', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api', { sidecars: ['proxy'] });
   pod.print('app', 'last words');
@@ -341,7 +341,7 @@ test('previous: what a container printed before it crashed; not with follow', as
   expect(client.lines).toEqual([`api ${pod.name} | last words`]);
 });
 
-test('berth logs: prints what there is, and follows', async () => {
+test('berth logs prints the available lines and follows new ones', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api', { sidecars: ['proxy'] });
   pod.print('app', 'one', 'red \u001b[31mtext\u001b[0m\u001b[2J');
@@ -374,7 +374,7 @@ async function stopListener(): Promise<void> {
   ]);
 }
 
-test('during an update of hubs, an older hub rejects the features of the listener, and a newer one keeps the reader until it gets them', async () => {
+test('a newer hub keeps the reader until the listener states its features, which an older hub rejects', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api');
   pod.print('app', 'last words');
@@ -398,7 +398,7 @@ test('during an update of hubs, an older hub rejects the features of the listene
   await nobodyReads();
 });
 
-test('the listener is stopped, or is not there: streams end with a sentence, and who comes later gets a 503', async () => {
+test('streams end with a reason, and new requests return 503, when the listener is stopped', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api');
   pod.print('app', 'here');

@@ -12,6 +12,7 @@ import { customResourceRows, routed, withoutUnknown } from '../../harness/custom
 import {
   BOTH,
   CustomResourceWorld,
+  drainQueue,
   holds,
   type NotStored,
   OF_A_FIELD,
@@ -19,7 +20,6 @@ import {
   pathOf,
   refusedByRules,
   resource,
-  workThrough,
 } from '../../harness/custom-resource-world.ts';
 import { environment, uniqueName } from '../../harness/environment.ts';
 import { ObjectJournal } from '../../harness/object-journal.ts';
@@ -32,7 +32,7 @@ type Outcome =
   /** What would be stored, had it been no dry run. */
   | { kind: 'left out'; stored: unknown }
   | { kind: 'lost' }
-  | { kind: 'told'; message: string; touched: readonly string[] };
+  | { kind: 'reported'; message: string; touched: readonly string[] };
 
 interface Change {
   readonly hosting: HostingMode;
@@ -58,7 +58,7 @@ async function healthy(hosting: HostingMode): Promise<string> {
   const name = uniqueName('healthy');
   const namespace = world.namespaces[hosting];
   await world.send(namespace, resource(name, healthySpec(name)));
-  await world.told(namespace, name, 'Converged');
+  await world.untilReported(namespace, name, 'Converged');
   return name;
 }
 
@@ -75,7 +75,7 @@ async function heal(hosting: HostingMode, name: string): Promise<void> {
   const replace = [{ op: 'replace', path: '/spec', value: healthySpec(name) }];
   const path = `${pathOf(namespace)}/${name}`;
   const { body } = await world.call(namespace, 'PATCH', path, replace, 'application/json-patch+json');
-  await world.told(namespace, name, 'Converged', (body as UntypedObject).metadata.generation);
+  await world.untilReported(namespace, name, 'Converged', (body as UntypedObject).metadata.generation);
 }
 
 const touchedSince = (from: number, name: string) =>
@@ -91,10 +91,10 @@ async function outcomeOf({ hosting, row }: Change, name: string): Promise<Outcom
     const stored = await patch(hosting, name, row.spec);
     if (!holds(stored['spec'], row.spec)) return { kind: 'lost' };
     const { generation } = stored.metadata;
-    const { message } = await world.told(world.namespaces[hosting], name, 'Refused', generation);
+    const { message } = await world.untilReported(world.namespaces[hosting], name, 'Refused', generation);
     const touched = touchedSince(from, name);
     await heal(hosting, name);
-    return { kind: 'told', message, touched };
+    return { kind: 'reported', message, touched };
   } catch (error) {
     return refusedByRules(error);
   }
@@ -111,7 +111,7 @@ beforeAll(async () => {
   await journal.start();
   const workAt = async (hosting: HostingMode) => {
     const mine = ALL.filter((change) => change.hosting === hosting);
-    await workThrough(mine, names.get(hosting) ?? [], async (change, name) => {
+    await drainQueue(mine, names.get(hosting) ?? [], async (change, name) => {
       outcomes.set(change, await outcomeOf(change, name));
     });
   };
@@ -123,9 +123,9 @@ afterAll(async () => {
   await world.end();
 });
 
-describe('a healthy custom resource turned bad', () => {
+describe('a healthy custom resource that becomes invalid', () => {
   test.each(ALL.map((change) => ({ ...change.row, ...change, change })))(
-    '$hosting: $row.row: $what',
+    'is rejected or reported with its field, or is stored without it: $hosting: $row.row: $what',
     ({ row, change }) => {
       const outcome = outcomes.get(change);
       if (row.unknown !== undefined) {
@@ -134,29 +134,30 @@ describe('a healthy custom resource turned bad', () => {
         expect(holds(outcome.stored, row.spec)).toBe(false);
         return;
       }
-      if (outcome?.kind !== 'refused' && outcome?.kind !== 'told') throw new Error(JSON.stringify(outcome));
+      if (outcome?.kind !== 'refused' && outcome?.kind !== 'reported')
+        throw new Error(JSON.stringify(outcome));
       expect(outcome.message).toMatch(OF_A_FIELD);
       for (const name of row.named) expect(outcome.message.toLowerCase()).toContain(name.toLowerCase());
-      if (outcome.kind === 'told') expect(outcome.touched).toEqual([]);
+      if (outcome.kind === 'reported') expect(outcome.touched).toEqual([]);
     },
   );
 
-  test('all ways of refusal are there', () => {
+  test('has each of the outcomes: pruned, rejected and reported', () => {
     const kinds = new Set([...outcomes.values()].map(({ kind }) => kind));
-    expect([...kinds].sort()).toEqual(['left out', 'refused', 'told']);
+    expect([...kinds].sort()).toEqual(['left out', 'refused', 'reported']);
   });
 
-  test('of all of them nothing was made, changed or taken away', () => {
+  test('creates, changes and deletes no object in any of these cases', () => {
     expect(outcomes.size).toBe(ALL.length);
     expect(journal.lines).toEqual([]);
   });
 });
 
-describe('a second change of a healthy one that is bad already', () => {
+describe('a further change of an invalid custom resource', () => {
   const helper = { name: 'helper', image: 'registry.test/helper:1' };
   const bad = { podTemplate: { sidecars: [{ ...helper, securityContext: { privileged: true } }] } };
 
-  test.each(BOTH)('$hosting: does not bring it in, whatever else it is of', async ({ hosting }) => {
+  test.each(BOTH)('does not apply the invalid part, whatever it changes ($hosting)', async ({ hosting }) => {
     const namespace = world.namespaces[hosting];
     const name = await healthy(hosting);
     const [before] = await objects(namespace, 'deployments', name);
@@ -168,7 +169,7 @@ describe('a second change of a healthy one that is bad already', () => {
       { podTemplate: { labels: { team: 'another' } } },
     ]) {
       const { generation } = (await patch(hosting, name, spec)).metadata;
-      const { message } = await world.told(namespace, name, 'Refused', generation);
+      const { message } = await world.untilReported(namespace, name, 'Refused', generation);
       expect(message).toContain('spec.podTemplate.sidecars[0].securityContext.privileged');
     }
     expect(touchedSince(from, name)).toEqual([]);
@@ -176,11 +177,11 @@ describe('a second change of a healthy one that is bad already', () => {
     expect(after?.metadata.generation).toBe(before?.metadata.generation);
   });
 
-  test('and what is good is taken from the next one on', async () => {
+  test('is applied when it removes the invalid part', async () => {
     const name = await healthy('cloud');
     const from = journal.lines.length;
     await patch('cloud', name, bad);
-    await world.told(world.namespaces.cloud, name, 'Refused');
+    await world.untilReported(world.namespaces.cloud, name, 'Refused');
     await patch('cloud', name, {
       revision: { image: 'registry.test/web:2' },
       podTemplate: { sidecars: null },

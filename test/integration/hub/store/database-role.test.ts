@@ -36,10 +36,13 @@ async function check(
   }
 }
 
-describe('a role that row-level security binds', () => {
-  it.each(['cloud', 'self_hosted'] as const)('is taken in silence: %s', async (hosting) => {
-    expect(await check(made.url, hosting)).toEqual([]);
-  });
+describe('a role that is subject to row-level security', () => {
+  it.each(['cloud', 'self_hosted'] as const)(
+    'passes the check without a log line in %s mode',
+    async (hosting) => {
+      expect(await check(made.url, hosting)).toEqual([]);
+    },
+  );
 
   it('migrates without a warning', async () => {
     const logger = recordingLogger();
@@ -49,23 +52,23 @@ describe('a role that row-level security binds', () => {
 });
 
 describe('a superuser', () => {
-  it('is warned of with the next step where tenants know each other', async () => {
+  it('causes a warning with the next step in self_hosted mode', async () => {
     expect(await check(made.adminUrl, 'self_hosted')).toMatchObject([
       { level: 'warn', message: expect.stringMatching(/postgres of DATABASE_URL is a superuser.*next: /) },
     ]);
   });
 
-  it('is refused in cloud mode, unless allowed', async () => {
+  it('is rejected in cloud mode unless it is allowed', async () => {
     await expect(check(made.adminUrl, 'cloud')).rejects.toThrow(ConfigError);
     await expect(check(made.adminUrl, 'cloud')).rejects.toThrow('BERTH_ALLOW_RLS_BYPASS=true');
     expect(await check(made.adminUrl, 'cloud', true)).toMatchObject([{ level: 'warn' }]);
   });
 
-  it('is refused anywhere when the setting says so', async () => {
+  it('is rejected in every mode when the setting forbids it', async () => {
     await expect(check(made.adminUrl, 'self_hosted', false)).rejects.toThrow(ConfigError);
   });
 
-  it('is warned of by berth migrate', async () => {
+  it('causes a warning from berth migrate', async () => {
     const logger = recordingLogger();
     await migrate(made.adminUrl, logger);
     expect(logger.lines).toContainEqual(

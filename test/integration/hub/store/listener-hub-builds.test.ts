@@ -11,7 +11,7 @@ import { listRevisions } from '../../../../src/hub/store/deployments/revisions.t
 import { renewBuildCredentials } from '../../../../src/hub/store/secrets/build-credentials.ts';
 import { pendingPullSecrets, redeliverPullSecrets } from '../../../../src/hub/store/secrets/pull-secrets.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from '../../harness/hub.ts';
-import { insert, newDeployment, newTenant, untilOneWaits } from '../../harness/store.ts';
+import { insert, newDeployment, newTenant, untilLockWait } from '../../harness/store.ts';
 
 const TOKEN = 'token-of-the-integration';
 const COMMIT = 'c'.repeat(40);
@@ -62,7 +62,7 @@ const revisions = (record: DeploymentRecord) =>
     .forTenant(tenantId)
     .read((reader) => listRevisions(reader, tenantId, record.id, {}, { limit: 100, offset: 0 }));
 
-async function told(
+async function reportBuild(
   record: DeploymentRecord,
   build: NonNullable<Extract<Report, { kind: 'observed' }>['build']>,
 ): Promise<void> {
@@ -79,8 +79,8 @@ async function rowOf({ id }: DeploymentRecord) {
   return row as { generation: number; has_runnable_revision: boolean; recorded_status: string };
 }
 
-describe('a work item of a repository', () => {
-  it('says what to build, and where the image goes', async () => {
+describe('a work item with a build', () => {
+  it('states what to build and where to push the image', async () => {
     const record = await deploy('asked');
     const { spec, build_secret: secret } = await itemOf(record);
     expect(spec.build).toEqual({
@@ -99,7 +99,7 @@ describe('a work item of a repository', () => {
     });
   });
 
-  it('brings the token of the integration for its own host, and for no other; the custom resource has none of it', async () => {
+  it('has the token of the integration only for its own host, and never in the custom resource', async () => {
     const made = { name: 'git', provider: 'gitlab', hostUrl: 'https://git.example', token: TOKEN } as const;
     const { id: integrationId } = await hub.store.database
       .forTenant(tenantId)
@@ -150,7 +150,7 @@ describe('a work item of a repository', () => {
     return { integrationId, change };
   }
 
-  it('is handed out again with the new token of its integration, while its build has yet to end', async () => {
+  it('is handed out again with the new token of its integration while its build is unfinished', async () => {
     const { integrationId, change } = await renewable('renewed');
     const [waiting, over] = [
       await deploy('waits', { integrationId }),
@@ -166,7 +166,7 @@ describe('a work item of a repository', () => {
     expect(items[0]?.generation).toBe(waiting.generation);
   });
 
-  it('that was out when the token was changed is followed by one with the new token, for which its own word does not count', async () => {
+  it('is followed by another when the token changes, and its late acknowledgement does not cover that one', async () => {
     const { integrationId, change } = await renewable('renewed meanwhile');
     const record = await deploy('is out', { integrationId });
     const first = await itemOf(record);
@@ -182,7 +182,7 @@ describe('a work item of a repository', () => {
     expect(await isWork(record)).toBe(false);
   });
 
-  it('that comes to be built while the token is changed has the new one, too', async () => {
+  it('has the new token when the build is requested while the token changes', async () => {
     const { integrationId, change } = await renewable('renewed at once');
     const record = await deploy('is pushed to', { integrationId });
     await settled(record);
@@ -190,7 +190,7 @@ describe('a work item of a repository', () => {
     const pushing = hub.store.database.platform.transaction(async (transaction) => {
       await transaction.query('SELECT 1 FROM deployments WHERE id = $1 FOR UPDATE', [record.id]);
       const changed = change('another-token');
-      await untilOneWaits(hub.store, 'the change of the token to wait');
+      await untilLockWait(hub.store, 'the change of the token to wait');
       await transaction.query(`UPDATE revisions SET status = 'AWAITING_BUILD' WHERE deployment_id = $1`, [
         record.id,
       ]);
@@ -200,7 +200,7 @@ describe('a work item of a repository', () => {
     expect((await itemNow(record))?.build_secret?.data['git-token']).toBe('another-token');
   });
 
-  it('of an earlier listener, which tells no version, is acknowledged as it was', async () => {
+  it('is acknowledged by an earlier listener that reports no work version', async () => {
     const { integrationId, change } = await renewable('renewed, and not told');
     const record = await deploy('is of before', { integrationId });
     const { work_version: _, ...first } = await itemOf(record);
@@ -209,7 +209,7 @@ describe('a work item of a repository', () => {
     expect(await isWork(record)).toBe(false);
   });
 
-  it('waits for an item that was handed out when the key of the registry changed until it is requeued', async () => {
+  it('is not acknowledged by a report of the earlier item when the key of the registry changed in between', async () => {
     const { platform } = hub.store.database;
     const record = await deploy('pulls meanwhile');
     const first = await itemOf(record);
@@ -221,7 +221,7 @@ describe('a work item of a repository', () => {
     await settled(record);
   });
 
-  it('is handed out again before its credentials run out', async () => {
+  it('is handed out again before its credentials expire', async () => {
     const record = await deploy('waits for long');
     await settled(record);
     const renew = () => hub.store.database.platform.transaction(renewBuildCredentials);
@@ -236,7 +236,7 @@ describe('a work item of a repository', () => {
     expect((await itemNow(record))?.build_secret?.data).toHaveProperty('config.json');
   });
 
-  it('is postponed when the token of its integration cannot be decrypted; the history names it and the fix', async () => {
+  it('is postponed when the token of its integration cannot be decrypted, and an event names the fix', async () => {
     const { integrationId, change } = await renewable('lost');
     const record = await deploy('lost token', { integrationId });
     await hub.store.sql(
@@ -292,13 +292,13 @@ describe('a work item of a repository', () => {
       [next, { TOKEN: 'anew' }],
     ]);
     const image = `${spec.build?.repository}@${DIGEST}`;
-    await told(record, { revisionId: next, number: 2, phase: 'Succeeded', image, commit: COMMIT });
+    await reportBuild(record, { revisionId: next, number: 2, phase: 'Succeeded', image, commit: COMMIT });
     const built = await itemOf(record);
     expect(built.spec.revision).toMatchObject({ id: next, image });
     expect(built.env_secrets.map(({ revision_number }) => revision_number)).toEqual([2]);
   });
 
-  it('without a registry there is nowhere to build to: it asks for nothing', async () => {
+  it('states no build when no registry is configured', async () => {
     const bare = await startHub();
     try {
       const other = protocolClient(bare, 'b');
@@ -323,7 +323,7 @@ describe('the report of a build', () => {
     const record = await deploy('built');
     const { spec } = await itemOf(record);
     const revisionId = record.latestRevisionId ?? '';
-    await told(record, {
+    await reportBuild(record, {
       revisionId,
       number: 1,
       phase: 'Running',
@@ -336,7 +336,7 @@ describe('the report of a build', () => {
     });
     const image = `${spec.build?.repository}@${DIGEST}`;
     const last = { revisionId, number: 1, phase: 'Succeeded', image, commit: COMMIT } as const;
-    for (let time = 0; time < 3; time += 1) await told(record, last);
+    for (let time = 0; time < 3; time += 1) await reportBuild(record, last);
     const all = await revisions(record);
     expect(all).toHaveLength(1);
     expect(all[0]).toMatchObject({
@@ -363,7 +363,7 @@ describe('the report of a build', () => {
     expect(cleanings).toEqual([{ whole: false, attempts: 0 }]);
   });
 
-  it('that failed: BUILD_FAILED with step and message; of a first build nothing is left to run', async () => {
+  it('sets BUILD_FAILED with its reason when the build failed, and suspends a deployment without an image', async () => {
     const record = await deploy('failed');
     await itemOf(record);
     const revisionId = record.latestRevisionId ?? '';
@@ -375,8 +375,14 @@ describe('the report of a build', () => {
       reason: 'RefNotFound',
       message: 'no x',
     } as const;
-    await told(record, last);
-    await told(record, { revisionId, number: 1, phase: 'Succeeded', image: 'r/a@sha256:1', commit: COMMIT });
+    await reportBuild(record, last);
+    await reportBuild(record, {
+      revisionId,
+      number: 1,
+      phase: 'Succeeded',
+      image: 'r/a@sha256:1',
+      commit: COMMIT,
+    });
     expect((await revisions(record))[0]).toMatchObject({
       status: 'BUILD_FAILED',
       reason: 'RefNotFound',
@@ -391,7 +397,7 @@ describe('the report of a build', () => {
     expect((await itemOf(record)).spec).toMatchObject({ suspend: true });
   });
 
-  it('of a revision that a newer one has overtaken makes no image', async () => {
+  it('sets no image for a revision that a newer one has replaced', async () => {
     const record = await deploy('overtaken');
     await itemOf(record);
     const first = record.latestRevisionId ?? '';
@@ -409,8 +415,8 @@ describe('the report of a build', () => {
     );
     const { spec } = await itemOf(changed);
     expect(spec.build).toMatchObject({ number: 2, ref: 'next', revisionId: changed.latestRevisionId });
-    await told(changed, { revisionId: changed.latestRevisionId ?? '', number: 2, phase: 'Running' });
-    await told(changed, {
+    await reportBuild(changed, { revisionId: changed.latestRevisionId ?? '', number: 2, phase: 'Running' });
+    await reportBuild(changed, {
       revisionId: first,
       number: 1,
       phase: 'Succeeded',
@@ -426,7 +432,7 @@ describe('the report of a build', () => {
   it('ignores a report with an invalid or unknown id', async () => {
     const record = await deploy('nobody');
     for (const revisionId of ['not-an-id', uuidv7()])
-      await told(record, { revisionId, number: 1, phase: 'Running' });
+      await reportBuild(record, { revisionId, number: 1, phase: 'Running' });
     expect((await revisions(record))[0]).toMatchObject({ status: 'AWAITING_BUILD', build: null });
   });
 });

@@ -23,8 +23,8 @@ const expire = () =>
 const events = () =>
   hub.store.sql<{ reason: string }>(`SELECT reason FROM events WHERE listener_id IS NOT NULL ORDER BY id`);
 
-describe('lease', () => {
-  it('is taken by one, renewed by it, refused to others', async () => {
+describe('the lease of a listener', () => {
+  it('is taken by one holder, renewed by that holder and refused to others', async () => {
     const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
     const taken = await a.lease();
     expect(taken.status).toBe(200);
@@ -38,13 +38,13 @@ describe('lease', () => {
     expect(row).toEqual({ alive: true, version: '1' });
   });
 
-  it('takes namespaces only by names that a namespace can have', async () => {
+  it('rejects an invalid name of a namespace', async () => {
     const refused = await protocolClient(hub, 'a').lease({ namespaces: ['apps', 'No Namespace'] });
     expect(refused.status).toBe(422);
     expect(refused.body.detail).toMatchObject([{ loc: ['body', 'namespaces', 1] }]);
   });
 
-  it('passes to another holder when it expires; the former one gets an error in every call', async () => {
+  it('passes to another holder when it expires, and the former holder gets 409 for every call', async () => {
     const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
     await a.lease();
     await expire();
@@ -64,7 +64,7 @@ describe('lease', () => {
     expect((await a.lease()).body.epoch).toBe(before);
   });
 
-  it('released is free at once, but what was observed counts until it runs out', async () => {
+  it('is free at once after a release, but its observations stay current until it expires', async () => {
     const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
     await a.lease();
     expect((await a.lease({ release: true })).status).toBe(200);
@@ -98,7 +98,7 @@ describe('lease', () => {
     expect(row?.compute_config).toMatchObject({ k8s_namespaces: ['team-a', 'team-b'] });
   });
 
-  it('tells its loss and its return once each', async () => {
+  it('records its loss and its return once each', async () => {
     const before = (await events()).length;
     const a = protocolClient(hub, 'a');
     await a.lease();
@@ -119,7 +119,7 @@ describe('lease', () => {
   });
 });
 
-describe('the status of what it has', () => {
+describe('the status of a deployment', () => {
   const record = () => hub.store.database.platform.transaction(recordLostListeners);
   const dataReady = (status: 'True' | 'False') =>
     ['DatabaseReady', 'CacheReady'].map((type) => ({
@@ -130,7 +130,7 @@ describe('the status of what it has', () => {
       lastTransitionTime: new Date().toISOString(),
     }));
 
-  it('is UNKNOWN after a loss until the first complete inventory of the new holder', async () => {
+  it('is UNKNOWN after the loss of its listener until the first complete inventory of a new holder', async () => {
     const { tenantId, scope } = await newTenant(hub.store);
     const shop = await insert(hub.store, tenantId, 'shop');
     // A resource that a complete inventory lacks is missing in the cluster.
@@ -209,7 +209,7 @@ describe('the cluster of a listener', () => {
   beforeEach(forget);
   afterAll(forget);
 
-  it('is the first that takes the lease: another one is refused, however free the lease is', async () => {
+  it('is that of the first lease, and another cluster is refused even when the lease is free', async () => {
     const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
     await a.lease(ours);
     await a.lease({ release: true });
@@ -222,7 +222,7 @@ describe('the cluster of a listener', () => {
     expect((await b.lease(ours)).status).toBe(200);
   });
 
-  it('is checked with each renewal: a listener that reports it later loses the lease', async () => {
+  it('is checked at each renewal, so that a listener that reports another cluster later loses the lease', async () => {
     const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
     await a.lease(ours);
     await a.lease({ release: true });
@@ -230,7 +230,7 @@ describe('the cluster of a listener', () => {
     expect((await b.lease(theirs)).status).toBe(409);
   });
 
-  it('that can only tell a namespace of its own is known by that, until it can tell more', async () => {
+  it('is identified by a namespace of the listener until it can report kube-system', async () => {
     const a = protocolClient(hub, 'a');
     await a.lease({ cluster_id: 'team/x' });
     expect((await a.lease({ cluster_id: 'team/y' })).status).toBe(409);
@@ -240,10 +240,10 @@ describe('the cluster of a listener', () => {
   });
 });
 
-describe('who may run a listener', () => {
+describe('access to a lease', () => {
   const lease = (listenerId?: string) => protocolClient(hub, 'x', listenerId).lease();
 
-  it('a tenant only its own; the platform its own; an admin any', async () => {
+  it('is limited to own listeners for a tenant and for the platform, and unlimited for an admin', async () => {
     const { tenantId, scope } = await newTenant(hub.store);
     const { tenantId: otherId } = await newTenant(hub.store);
     const listener = await scope.transaction((transaction) =>

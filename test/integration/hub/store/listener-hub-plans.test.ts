@@ -87,9 +87,9 @@ async function fill(tenantId: string): Promise<void> {
 }
 
 it.each([
-  ['whose size nobody has measured', false],
-  ['whose size is known', true],
-])('no table is read whole, %s', async (_, analyzed) => {
+  ['without statistics', false],
+  ['with statistics', true],
+])("a listener's turn reads no table completely (%s)", async (_, analyzed) => {
   const { tenantId } = await newTenant(hub.store);
   const listener = protocolClient(hub, 'a');
   await listener.lease();

@@ -49,7 +49,7 @@ const eventsOf = (id: string) =>
   );
 
 describe('reports', () => {
-  it('make the deployment READY, its revision DEPLOYED and active, with a row of history each', async () => {
+  it('make the deployment READY and its revision DEPLOYED and active, and record each transition', async () => {
     const record = await insert(hub.store, tenantId, 'shop');
     await listener.work();
     await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 1 }]);
@@ -73,7 +73,7 @@ describe('reports', () => {
     ]);
   });
 
-  it('several of one deployment in one call count in their order', async () => {
+  it('are applied in their order when one call has several of a deployment', async () => {
     const record = await insert(hub.store, tenantId, 'many');
     await listener.report([
       observed(record, { rollout_revision: refOf(record) }),
@@ -85,7 +85,7 @@ describe('reports', () => {
     );
   });
 
-  it('with a seq that was taken are answered and not taken again; a gap is fine', async () => {
+  it('are acknowledged but not applied when their seq was used before, and may skip a seq', async () => {
     const record = await insert(hub.store, tenantId, 'seq');
     expect((await listener.report([], { seq: 7 })).body).toEqual({ accepted_seq: 7 });
     const repeated = await listener.report([observed(record, { active_revision: refOf(record) })], {
@@ -99,7 +99,7 @@ describe('reports', () => {
     expect((await read(record))?.activeRevisionId).toBe(record.latestRevisionId);
   });
 
-  it('about what is unknown, foreign or seen elsewhere change nothing and stop nothing', async () => {
+  it('change nothing when they name an unknown deployment or revision, or another namespace', async () => {
     const record = await insert(hub.store, tenantId, 'mine');
     const active = { active_revision: refOf(record) };
     const answer = await listener.report([
@@ -112,51 +112,71 @@ describe('reports', () => {
     expect(await read(record)).toMatchObject({ status: 'READY', activeRevisionId: null });
   });
 
-  it('of a later listener are taken without the fields that this hub does not know', async () => {
+  it('of a later listener are accepted without fields that this hub does not know', async () => {
     const record = await insert(hub.store, tenantId, 'later');
     const later = { later: { anything: [1] } };
-    const culprit = { component: 'api', ...later };
-    const failed = { ...refOf(record), reason: 'CrashLoop', message: 'm', culprit, ...later };
+    const failureSource = { component: 'api', ...later };
+    const failed = {
+      ...refOf(record),
+      reason: 'CrashLoop',
+      message: 'm',
+      failure_source: failureSource,
+      ...later,
+    };
     const conditions = ready.map((condition) => ({ ...condition, ...later }));
     const routes = { generation: record.generation, hosts: [], ...later };
     const report = observed(record, { failed_revision: failed, conditions, routes, ...later });
     expect((await listener.report([report])).status).toBe(200);
     expect(
-      await hub.store.sql('SELECT status, culprit FROM revisions WHERE deployment_id = $1', [record.id]),
-    ).toEqual([{ status: 'DEPLOY_FAILED', culprit: { component: 'api' } }]);
+      await hub.store.sql(
+        'SELECT status, culprit AS failure_source FROM revisions WHERE deployment_id = $1',
+        [record.id],
+      ),
+    ).toEqual([{ status: 'DEPLOY_FAILED', failure_source: { component: 'api' } }]);
   });
 
-  it('with text that PostgreSQL does not take are taken without it', async () => {
+  it('are accepted without characters that PostgreSQL rejects', async () => {
     const record = await insert(hub.store, tenantId, 'nul');
-    const culprit = { component: 'api', exit_code: 1, detail: 'said \u0000\ud800' };
-    const failed = { ...refOf(record), reason: 'CrashLoop', message: 'exit\u0000 1 \ud800', culprit };
+    const failureSource = { component: 'api', exit_code: 1, detail: 'said \u0000\ud800' };
+    const failed = {
+      ...refOf(record),
+      reason: 'CrashLoop',
+      message: 'exit\u0000 1 \ud800',
+      failure_source: failureSource,
+    };
     const conditions = [{ ...ready[0], message: '\u0000' }];
     expect((await listener.report([observed(record, { failed_revision: failed, conditions })])).status).toBe(
       200,
     );
     expect(
-      await hub.store.sql('SELECT status, reason, message, culprit FROM revisions WHERE deployment_id = $1', [
-        record.id,
-      ]),
+      await hub.store.sql(
+        'SELECT status, reason, message, culprit AS failure_source FROM revisions WHERE deployment_id = $1',
+        [record.id],
+      ),
     ).toEqual([
       {
         status: 'DEPLOY_FAILED',
         reason: 'CrashLoop',
         message: 'exit 1 \ufffd',
-        culprit: { ...culprit, detail: 'said \ufffd' },
+        failure_source: { ...failureSource, detail: 'said \ufffd' },
       },
     ]);
   });
 
-  it('of a failure are stored without the values of the secrets, which containers print when they end', async () => {
+  it('of a failure are stored without values of secrets that a container printed', async () => {
     const secrets = [
       { name: 'API_KEY', value: 'hunter22-of-the-shop' },
       { name: 'MODE', value: 'fast' },
     ];
     const record = await insert(hub.store, tenantId, 'prints', { secrets });
     const told = 'said API hunter22-of-the-shop, fast';
-    const culprit = { component: 'api', exit_code: 1, detail: told };
-    const failure = { ...refOf(record), reason: 'CrashLoop', message: `exit 1: ${told}`, culprit };
+    const failureSource = { component: 'api', exit_code: 1, detail: told };
+    const failure = {
+      ...refOf(record),
+      reason: 'CrashLoop',
+      message: `exit 1: ${told}`,
+      failure_source: failureSource,
+    };
     const failed = { conditions: [{ ...ready[0], message: told }], failed_revision: failure };
     expect((await listener.report([observed(record, failed)])).status).toBe(200);
     const refusal = {
@@ -177,22 +197,27 @@ describe('reports', () => {
     expect(text.split('said API ***, fast').length).toBeGreaterThan(5);
   });
 
-  it('of a failure are withheld where the secrets cannot be opened to be looked for', async () => {
+  it('of a failure are withheld when the secrets cannot be decrypted for masking', async () => {
     const secrets = [{ name: 'API_KEY', value: 'hunter22-of-the-shop' }];
     const record = await insert(hub.store, tenantId, 'unreadable', { secrets });
     await hub.store.sql("UPDATE secret_sets SET key_id = 'lost' WHERE deployment_id = $1", [record.id]);
-    const culprit = { component: 'api', detail: 'said hunter22-of-the-shop' };
-    const failure = { ...refOf(record), reason: 'CrashLoop', message: 'exit 1', culprit };
+    const failureSource = { component: 'api', detail: 'said hunter22-of-the-shop' };
+    const failure = {
+      ...refOf(record),
+      reason: 'CrashLoop',
+      message: 'exit 1',
+      failure_source: failureSource,
+    };
     expect((await listener.report([observed(record, { failed_revision: failure })])).status).toBe(200);
-    const [revision] = await hub.store.sql<{ status: string; culprit: { detail: string } }>(
-      'SELECT status, culprit FROM revisions WHERE deployment_id = $1',
+    const [revision] = await hub.store.sql<{ status: string; failure_source: { detail: string } }>(
+      'SELECT status, culprit AS failure_source FROM revisions WHERE deployment_id = $1',
       [record.id],
     );
-    expect(revision).toMatchObject({ status: 'DEPLOY_FAILED', culprit: { component: 'api' } });
-    expect(revision?.culprit.detail).toMatch(/^withheld: /);
+    expect(revision).toMatchObject({ status: 'DEPLOY_FAILED', failure_source: { component: 'api' } });
+    expect(revision?.failure_source.detail).toMatch(/^withheld: /);
   });
 
-  it('of a refusal put the item off, later each time, and fail the revision when it is for good', async () => {
+  it('of a refusal postpone the item with backoff, and fail the revision when the refusal is permanent', async () => {
     const record = await insert(hub.store, tenantId, 'refused');
     const refused = (retryable: boolean): Report => ({
       kind: 'refused',
@@ -227,7 +252,7 @@ describe('reports', () => {
     expect((await eventsOf(record.id)).filter(({ reason }) => reason === 'Refused')).toHaveLength(2);
   });
 
-  it('of a purge while it is wanted again make it work', async () => {
+  it('of a purge make a deployment due again when it is still desired', async () => {
     const record = await insert(hub.store, tenantId, 'restored');
     await listener.work();
     await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 1 }]);
@@ -236,7 +261,7 @@ describe('reports', () => {
   });
 });
 
-describe('a host that was given up', () => {
+describe('a host that a deployment gives up', () => {
   const held = async () =>
     (await hub.store.sql<{ host: string }>('SELECT host FROM leaving_hosts')).map(({ host }) => host);
   const applied = (record: DeploymentRecord, generation: number) =>
@@ -262,7 +287,7 @@ describe('a host that was given up', () => {
   const seen = (record: DeploymentRecord, generation: number, hosts: string[], more: object = {}) =>
     listener.report([observed(record, { routes: { generation, hosts }, ...more })]);
 
-  it('stays with it while a route object has it, although the app answers nowhere', async () => {
+  it('stays reserved while a route object has it', async () => {
     const { record, host } = await left('finalizer');
     await applied(record, 2);
     await seen(record, 2, [host, 'other.example.com'], { observed_spec_generation: 2 });
@@ -271,7 +296,7 @@ describe('a host that was given up', () => {
     expect(await held()).toEqual([]);
   });
 
-  it('is free as soon as it is seen to be gone, also where the generation is neither acknowledged nor in effect', async () => {
+  it('is free when no route has it any more, even if the generation is not acknowledged or in effect', async () => {
     const { record, host } = await left('volume');
     await seen(record, 1, []);
     expect(await held()).toEqual([host]);
@@ -280,7 +305,7 @@ describe('a host that was given up', () => {
     expect(await read(record)).toMatchObject({ acknowledgedGeneration: 1, observation: { generation: 1 } });
   });
 
-  it('is not freed by a generation that there is not, nor by the word of an earlier operator on the URL', async () => {
+  it('stays reserved after a report of an unknown generation and after a report without routes', async () => {
     const { record, host } = await left('ahead');
     await seen(record, 7, []);
     expect(await held()).toEqual([host]);
@@ -290,7 +315,7 @@ describe('a host that was given up', () => {
     expect(await held()).toEqual([host]);
   });
 
-  it('an operator of an earlier version tells the URL alone: free once that leads elsewhere, with the generation', async () => {
+  it('is free when an operator without route reports shows another URL for the generation', async () => {
     const { record, host } = await left('earlier');
     const tell = (generation: number, url: string | null) =>
       listener.report([observed(record, { observed_spec_generation: generation, url })]);
@@ -302,7 +327,7 @@ describe('a host that was given up', () => {
   });
 });
 
-describe('a purge that is blocked', () => {
+describe('a blocked purge', () => {
   it('is recorded with its cause, reported once, and stays with the listener', async () => {
     const record = await insert(hub.store, tenantId, 'blocked');
     await listener.work();
@@ -335,7 +360,7 @@ describe('a purge that is blocked', () => {
   });
 });
 
-describe('inventory', () => {
+describe('an inventory', () => {
   async function settled(name: string) {
     const record = await insert(hub.store, tenantId, name);
     const { items } = (await listener.work()).body;
@@ -354,13 +379,13 @@ describe('inventory', () => {
   }
   const due = async () => (await listener.work()).body.items.map(({ deployment_id }) => deployment_id);
 
-  it('of what is as wanted makes no work', async () => {
+  it('creates no work for a resource in its desired state', async () => {
     const { entry } = await settled('same');
     expect((await listener.inventory([entry], true)).body).toEqual({ due: 0, unknown: [] });
     expect(await due()).toEqual([]);
   });
 
-  it('makes work of an edit, and tells so', async () => {
+  it('creates work for an edited resource and records an event', async () => {
     const { record, entry } = await settled('edited');
     expect((await listener.inventory([{ ...entry, spec_hash: 'other', generation: 99 }])).body.due).toBe(1);
     expect(await due()).toEqual([record.id]);
@@ -368,7 +393,7 @@ describe('inventory', () => {
     expect((await eventsOf(record.id)).at(-1)?.reason).toBe('ObjectCorrected');
   });
 
-  it('makes work of a deletion; what was observed is true no more', async () => {
+  it('creates work for a deleted resource and clears what was observed', async () => {
     const { record, entry } = await settled('deleted');
     const url = 'https://deleted.example';
     await listener.report([observed(record, { url })]);
@@ -385,7 +410,7 @@ describe('inventory', () => {
   });
 
   it.each([false, true])(
-    'that lacks a resource whose work waits: nothing of before is shown (complete: %s)',
+    'clears what was observed of a missing resource whose work waits (complete: %s)',
     async (complete) => {
       const { record, entry } = await settled('unsettled');
       const refused = {
@@ -415,20 +440,20 @@ describe('inventory', () => {
     },
   );
 
-  it('that is complete makes work of what is missing, one that is not does not', async () => {
+  it('creates work for a missing resource only when it is complete', async () => {
     const [one, two] = [await settled('one'), await settled('two')];
     expect((await listener.inventory([one.entry])).body.due).toBe(0);
     expect((await listener.inventory([one.entry], true)).body.due).toBe(1);
     expect(await due()).toEqual([two.record.id]);
   });
 
-  it('does not affect other namespaces when it covers only some; missing deployments become unknown', async () => {
+  it('does not affect deployments of other namespaces, which are UNKNOWN when the lease excludes them', async () => {
     const { record, entry } = await settled('in-a-namespace');
     const elsewhere = { namespaces: ['elsewhere'] };
     expect((await listener.inventory([], true, elsewhere)).body.due).toBe(0);
     const seenAs = (await read(record))?.status ?? 'UNKNOWN';
     /** As it is read, and which filter finds it. */
-    const told = async () => {
+    const readBack = async () => {
       const found = async (status: DeploymentStatus) => {
         const filter = { status, deploymentIds: [record.id] };
         const page = { limit: 10, offset: 0 };
@@ -443,25 +468,25 @@ describe('inventory', () => {
     };
     const unknown = { status: 'UNKNOWN', asUnknown: 1, asSeen: 0 };
     const known = { status: seenAs, asUnknown: 0, asSeen: 1 };
-    expect(await told()).toEqual(known);
+    expect(await readBack()).toEqual(known);
     await listener.lease(elsewhere);
     expect((await read(record))?.listener.unseen).toBe('');
-    expect(await told()).toEqual(unknown);
+    expect(await readBack()).toEqual(unknown);
     const unreadable_namespaces = [{ namespace: entry.namespace, message: 'forbidden' }];
     await listener.lease({ namespaces: [entry.namespace], unreadable_namespaces });
     expect((await read(record))?.listener.unseen).toBe('forbidden');
-    expect(await told()).toEqual(unknown);
+    expect(await readBack()).toEqual(unknown);
     const state = await hub.call('GET', `/v2/listeners/${PLATFORM_LISTENER_ID}/lease`);
     expect(state.body).toMatchObject({ used_namespaces: [{ namespace: entry.namespace }] });
     await listener.lease({ namespaces: [] });
     expect((await read(record))?.listener.unseen).toBeNull();
-    expect(await told()).toEqual(known);
+    expect(await readBack()).toEqual(known);
     const seen = { namespaces: [entry.namespace] };
     expect((await listener.inventory([], true, seen)).body.due).toBeGreaterThan(0);
     expect(await due()).toContain(record.id);
   });
 
-  it('leaves the back-off of what is work already alone', async () => {
+  it('keeps the backoff of work that is already due', async () => {
     const record = await insert(hub.store, tenantId, 'backing-off');
     await listener.work();
     expect((await listener.inventory([], true)).body.due).toBe(0);
@@ -469,7 +494,7 @@ describe('inventory', () => {
     expect((await read(record))?.generation).toBe(1);
   });
 
-  it('names what the hub does not know, also an id in another place than recorded', async () => {
+  it('returns unknown ids, and ignores a known id in another namespace', async () => {
     const { record, entry } = await settled('known');
     const answer = await listener.inventory([
       entry,
@@ -503,7 +528,7 @@ describe('inventory', () => {
       spec_hash: 'h',
       applied_hash: 'h',
     });
-    const told = async () =>
+    const readBack = async () =>
       (
         await hub.store.sql<{ id: string }>(
           "SELECT details ->> 'deployment_id' AS id FROM events WHERE reason = 'UnknownResource' AND message LIKE '%orphan-%' ORDER BY id",
@@ -519,7 +544,7 @@ describe('inventory', () => {
     await listener.inventory([orphan('orphan-1')], true);
     await listener.inventory([orphan('orphan-2')]);
     await listener.inventory([orphan('orphan-1'), orphan('orphan-2')], true);
-    expect(await told()).toEqual(['orphan-1', 'orphan-2']);
+    expect(await readBack()).toEqual(['orphan-1', 'orphan-2']);
     expect(await kept()).toEqual(['orphan-1', 'orphan-2']);
     await listener.inventory([orphan('orphan-2')], true);
     expect(await kept()).toEqual(['orphan-2']);
@@ -547,7 +572,7 @@ describe('inventory', () => {
     });
   });
 
-  it('of a later generation that a listener applied (the hub was restored): what is wanted counts as later still', async () => {
+  it('raises the desired generation above a later one that a restored hub does not know', async () => {
     const { record, entry } = await settled('restored');
     const later = { ...entry, generation: 9, spec_hash: 'h9', applied_hash: 'h9' };
     expect((await listener.inventory([later], true)).body.due).toBe(1);
@@ -555,7 +580,7 @@ describe('inventory', () => {
     expect((await listener.work()).body.items).toMatchObject([{ generation: 10, spec: { generation: 10 } }]);
   });
 
-  it('does not touch a deployment that is being deleted, once it is suspended for its grace', async () => {
+  it('does not affect a deployment that is suspended for its grace period', async () => {
     const { record } = await settled('deleting');
     await hub.store.database.forTenant(tenantId).transaction((transaction) =>
       requestDeletion(transaction, tenantId, record.id, {
@@ -574,8 +599,8 @@ describe('inventory', () => {
   });
 });
 
-describe('shutdown', () => {
-  it('answers those who wait, at once', async () => {
+describe('shutdown of the hub', () => {
+  it('answers waiting requests at once', async () => {
     const own = await startHub();
     const client = protocolClient(own, 'a');
     await client.lease();

@@ -24,8 +24,8 @@ afterAll(() => api.stop());
 
 const hash = 'f'.repeat(64);
 
-describe('the largest calls of a listener fit', () => {
-  it('an inventory of as many resources as one may name', async () => {
+describe('the size limit of a listener call', () => {
+  it('accepts an inventory with the largest number of resources', async () => {
     const items = Array.from({ length: MAX_INVENTORY }, () => ({
       deployment_id: randomUUID(),
       name: `a-name-of-a-deployment-as-they-are-given-${randomUUID()}`.slice(0, 63),
@@ -44,7 +44,7 @@ describe('the largest calls of a listener fit', () => {
     expect(answer.body.unknown).toHaveLength(MAX_INVENTORY);
   });
 
-  it('as many reports as one call may hold, each with ten conditions of the longest message', async () => {
+  it('accepts the largest number of reports, each with ten conditions of maximum length', async () => {
     const conditions = Array.from({ length: 10 }, (_, index) => ({
       type: `Condition${index}`,
       status: 'False',
@@ -59,7 +59,7 @@ describe('the largest calls of a listener fit', () => {
     expect(answer).toMatchObject({ status: 200, body: { accepted_seq: 1 } });
   });
 
-  it('any other call is held to 1 MiB', async () => {
+  it('is 1 MiB for any other call', async () => {
     const holder = 'a'.repeat(1024 * 1024);
     const answer = await listener.call('PUT', `${path}/lease`, { holder });
     expect(answer.status).toBe(413);

@@ -77,8 +77,8 @@ const later = (seconds: number) =>
     seconds,
   ]);
 
-describe('work', () => {
-  it('is complete: spec with every default, hash, labels, the environment', async () => {
+describe('a work item', () => {
+  it('has the spec with every default, its hash, the labels and the environment', async () => {
     const record = await insert(hub.store, tenantId, 'shop', {
       secrets: [{ name: 'TOKEN', value: 's3cret' }],
     });
@@ -117,7 +117,7 @@ describe('work', () => {
     expect(JSON.stringify((item as ApplyWork).spec)).not.toContain('s3cret');
   });
 
-  it('is handed out once until it is reported on, or comes again after a while', async () => {
+  it('is handed out once until it is reported, and again after a timeout', async () => {
     const record = await insert(hub.store, tenantId, 'once');
     expect(await take()).toHaveLength(1);
     expect(await take()).toHaveLength(0);
@@ -128,7 +128,7 @@ describe('work', () => {
     expect(await take()).toHaveLength(0);
   });
 
-  it('that was handed out comes again at once where its answer was lost, until it is reported on', async () => {
+  it('is handed out again at once when its response was lost, until it is reported', async () => {
     const record = await insert(hub.store, tenantId, 'shop');
     expect(await take()).toHaveLength(1);
     expect(await take()).toEqual([]);
@@ -138,7 +138,7 @@ describe('work', () => {
     expect(await take('&lost=true')).toEqual([]);
   });
 
-  it('of a change comes at once, although an older item is out', async () => {
+  it('of a change is handed out at once although an older item is in progress', async () => {
     const record = await insert(hub.store, tenantId, 'changed');
     await take();
     const changed = await patch(record);
@@ -152,7 +152,7 @@ describe('work', () => {
     expect(await take()).toHaveLength(0);
   });
 
-  it('moves the revision on, and tells so; a patch then cannot say that it never started', async () => {
+  it('moves its revision to AWAITING_DEPLOY with an event, and a later change keeps that status', async () => {
     const record = await insert(hub.store, tenantId, 'handed');
     await take();
     expect(await revisionStates(record.id)).toEqual(['AWAITING_DEPLOY']);
@@ -165,7 +165,7 @@ describe('work', () => {
     expect(await revisionStates(record.id)).toEqual(['AWAITING_DEPLOY', 'QUEUED']);
   });
 
-  it('of a deployment that is switched off leaves its revision QUEUED', async () => {
+  it('leaves its revision QUEUED when the deployment is switched off', async () => {
     const sourceConfig = { ...(await insert(hub.store, tenantId, 'template')).sourceConfig };
     const record = await insert(hub.store, tenantId, 'off', {
       sourceConfig: { ...sourceConfig, resource_spec: { max_scale: 0 } as never },
@@ -175,7 +175,7 @@ describe('work', () => {
     expect(await revisionStates(record.id)).toEqual(['QUEUED']);
   });
 
-  it('is fair between tenants', async () => {
+  it('is taken from each tenant in turn', async () => {
     const { tenantId: quiet } = await newTenant(hub.store);
     for (let i = 0; i < 8; i += 1) await insert(hub.store, tenantId, `busy-${i}`);
     await insert(hub.store, quiet, 'lonely');
@@ -183,7 +183,7 @@ describe('work', () => {
     expect(new Set(tenants)).toEqual(new Set([tenantId, quiet]));
   });
 
-  it('hands the next one out to whom the listener has the fewest of, however long others have waited', async () => {
+  it('comes first from the tenant with the fewest items in progress, however long others have waited', async () => {
     const { tenantId: quiet } = await newTenant(hub.store);
     for (let i = 0; i < 8; i += 1) await insert(hub.store, tenantId, `busy-${i}`);
     await take('&limit=3');
@@ -193,7 +193,7 @@ describe('work', () => {
     expect(tenants).toEqual([quiet, quiet, tenantId]);
   });
 
-  it('counts no more of a tenant at the listener than it works on: what hangs there costs the tenant no turns', async () => {
+  it('counts against its tenant only up to the number that the listener processes at once', async () => {
     const { tenantId: other } = await newTenant(hub.store);
     for (let i = 0; i < 14; i += 1) await insert(hub.store, tenantId, `hangs-${i}`);
     for (let i = 0; i < 13; i += 1) await insert(hub.store, other, `hangs-${i}`);
@@ -204,7 +204,7 @@ describe('work', () => {
     expect(tenants.toSorted()).toEqual([tenantId, other].toSorted());
   });
 
-  it('carries the environment of the active revision too, and names those that can go', async () => {
+  it('has the environment of the active revision, and names removable ones', async () => {
     const secrets = [{ name: 'A', value: '1' }];
     let record = await insert(hub.store, tenantId, 'long', { secrets });
     await take();
@@ -223,7 +223,7 @@ describe('work', () => {
     expect(item?.stale_env_secrets).toEqual([4, 3, 2].map((number) => `${record.appName}-env-${number}`));
   });
 
-  it('names removable environments until their removal is reported, and again when the active revision is replaced', async () => {
+  it('names removable environments until their removal is reported, also after the active revision changes', async () => {
     let record = await insert(hub.store, tenantId, 'burst', { secrets: [{ name: 'A', value: '1' }] });
     const change = async () => {
       const secrets = { kind: 'values' as const, secrets: [{ name: 'A', value: `${record.generation}` }] };
@@ -263,7 +263,7 @@ describe('work', () => {
     expect(await stale()).toEqual([]);
   });
 
-  describe('of what serves while many newer revisions are made', () => {
+  describe('for a revision that serves while many newer ones are created', () => {
     let record: DeploymentRecord;
     const stale = async () => ((await take()) as ApplyWork[]).map((item) => item.stale_env_revisions);
     const gone = (...numbers: number[]) => ({ ...applied(record), gone_env_revisions: numbers }) as Report;
@@ -284,7 +284,7 @@ describe('work', () => {
       expect(await stale()).toEqual([]);
     };
 
-    it('names it when the rollout ends while an item is out, whose word does not acknowledge the next one', async () => {
+    it('names its environment when the rollout ends, although an older item is acknowledged late', async () => {
       await listener.report([observedActive(record, 12)]);
       const [item] = (await take()) as ApplyWork[];
       const { stale_env_revisions: named, work_version: version = 0 } = item ?? {};
@@ -294,7 +294,7 @@ describe('work', () => {
       await namesTheFirstOne();
     });
 
-    it('names it once: what the listener still keeps is left to the next change', async () => {
+    it('names its environment once, and then only with the next change while the listener keeps it', async () => {
       await listener.report([observedActive(record, 12)]);
       expect(await stale()).toEqual([[2, 1]]);
       await listener.report([gone(2)]);
@@ -304,7 +304,7 @@ describe('work', () => {
       expect(await stale()).toEqual([[3, 1]]);
     });
 
-    it('names it when a revision that had failed serves after all', async () => {
+    it('names its environment when a revision that had failed serves after all', async () => {
       await listener.report([
         {
           kind: 'refused',
@@ -325,7 +325,7 @@ describe('work', () => {
     });
   });
 
-  it('says that the wanted revision has failed, what is to serve instead and what was last in effect', async () => {
+  it('states the failure of the desired revision, the revision to serve and the last observed generation', async () => {
     const secrets = [{ name: 'A', value: '1' }];
     const record = await insert(hub.store, tenantId, 'failed', { secrets });
     const active = record.latestRevisionId ?? '';
@@ -352,7 +352,7 @@ describe('work', () => {
     });
   });
 
-  it('of a first build starts the data services; a later one leaves the former revision; a failed one runs nothing', async () => {
+  it('starts data services for a first build, keeps the former revision for a later one, suspends a failed one', async () => {
     const record = await insert(hub.store, tenantId, 'built', {
       source: 'git_host',
       sourceRevisionConfig: {
@@ -380,7 +380,7 @@ describe('work', () => {
     expect(await spec()).toMatchObject({ suspend: true });
   });
 
-  it('of a new holder comes again at once', async () => {
+  it('is handed out again at once to a new holder', async () => {
     await insert(hub.store, tenantId, 'moved');
     await take();
     await listener.lease({ release: true });
@@ -389,7 +389,7 @@ describe('work', () => {
     expect(await take()).toHaveLength(1);
   });
 
-  it('of a new holder comes again at once also when it was handed out before; a refused one keeps its back-off', async () => {
+  it('is handed out again to each further holder, while a refused one keeps its backoff', async () => {
     const record = await insert(hub.store, tenantId, 'twice');
     const refused = await insert(hub.store, tenantId, 'refused');
     await take();
@@ -455,14 +455,14 @@ describe('waiting for work', () => {
     await untilItWaits(() => hub.hints.notify([PLATFORM_LISTENER_ID]));
     const record = await insert(hub.store, tenantId, 'waited-for');
     const { platform } = hub.store.database;
-    const looks = vi.spyOn(platform, 'read');
+    const reads = vi.spyOn(platform, 'read');
     hub.hints.notify([PLATFORM_LISTENER_ID]);
     expect((await answer)?.body.items).toMatchObject([{ deployment_id: record.id }]);
-    expect(looks).not.toHaveBeenCalled();
-    looks.mockRestore();
+    expect(reads).not.toHaveBeenCalled();
+    reads.mockRestore();
   });
 
-  it('brings a former holder nothing, whatever it is hinted at', async () => {
+  it('returns 409 to a former holder, also after a hint', async () => {
     const { answer } = await waiting();
     await listener.lease({ release: true });
     await protocolClient(hub, 'b').lease();
@@ -471,14 +471,14 @@ describe('waiting for work', () => {
     expect((await answer)?.status).toBe(409);
   });
 
-  it('ends with the first hint that brings some', async () => {
+  it('ends with the first hint that brings work', async () => {
     const waiting = listener.work('&wait_seconds=20');
     await insert(hub.store, tenantId, 'waited-for');
     hub.hints.notifyAll();
     expect((await waiting).body.items).toHaveLength(1);
   });
 
-  it('needs no hint for what falls due meanwhile', async () => {
+  it('ends without a hint when an item becomes due', async () => {
     const record = await insert(hub.store, tenantId, 'soon');
     await hub.store.sql(`UPDATE deployments SET next_attempt_at = now() + interval '300 ms' WHERE id = $1`, [
       record.id,
@@ -486,12 +486,12 @@ describe('waiting for work', () => {
     expect((await listener.work('&wait_seconds=20')).body.items).toHaveLength(1);
   });
 
-  it('ends with nothing when the time is over', async () => {
+  it('ends without an item when the time is over', async () => {
     expect((await listener.work('&wait_seconds=0.1')).body).toEqual({ items: [] });
   });
 });
 
-describe('purge', () => {
+describe('a purge', () => {
   const requested = ({ id }: DeploymentRecord) =>
     hub.store.database
       .forTenant(tenantId)
@@ -517,7 +517,7 @@ describe('purge', () => {
       await hub.store.sql('UPDATE tombstones SET next_attempt_at = now() WHERE due RETURNING id'),
     ).toHaveLength(count);
 
-  it('removes environments that may exist; of those reported as removed, only the newest', async () => {
+  it('removes environments that may exist, and only the newest of those reported as removed', async () => {
     const record = await insert(hub.store, tenantId, 'long', { secrets: [{ name: 'A', value: '1' }] });
     await patch(record);
     await hub.store.sql(
@@ -540,7 +540,7 @@ describe('purge', () => {
     expect(tombstone).toEqual({ env_revisions: numbers });
   });
 
-  it('is work with every environment named; reported, the record goes and a tombstone stays', async () => {
+  it('names every environment, and its report removes the record and leaves a tombstone', async () => {
     const record = await insert(hub.store, tenantId, 'gone', { secrets: [{ name: 'A', value: '1' }] });
     await patch(record);
     await hub.store.database
@@ -583,7 +583,7 @@ describe('purge', () => {
     ]);
   });
 
-  it('is work a second time with the first complete inventory a minute later: what was under way has come by then', async () => {
+  it('is repeated once, with the first complete inventory after a minute, for objects that arrived late', async () => {
     const record = await insert(hub.store, tenantId, 'gone');
     await hub.store.database
       .forTenant(tenantId)
@@ -604,7 +604,7 @@ describe('purge', () => {
     expect(await take()).toEqual([]);
   });
 
-  it('has its second look however late the inventory comes, and whatever came before: what was found, what was forgotten', async () => {
+  it('is repeated once, however late the inventory, and also for a found resource and a forced deletion', async () => {
     const late = await insert(hub.store, tenantId, 'late');
     await requested(late);
     await take();
@@ -641,7 +641,7 @@ describe('purge', () => {
     expect((await listener.inventory([], true)).body.due).toBe(0);
   });
 
-  it('of what is left over comes with the items that are due, where there is room', async () => {
+  it('is handed out after the due items when the batch has room', async () => {
     const gone = await insert(hub.store, tenantId, 'gone');
     await forget(gone);
     const record = await insert(hub.store, tenantId, 'new');
@@ -651,7 +651,7 @@ describe('purge', () => {
     ]);
   });
 
-  it('of many at once comes ten a second, also to a new holder', async () => {
+  it('of many deployments is spread to ten a second, also for a new holder', async () => {
     for (let i = 0; i < 30; i += 1) await forget(await insert(hub.store, tenantId, `many-${i}`));
     const items = await take();
     expect(items).toHaveLength(30);
@@ -670,7 +670,7 @@ describe('purge', () => {
     expect(row).toEqual({ first: true, seconds: 2.9 });
   });
 
-  it('retries a rejected purge of a deleted deployment with backoff; a new holder retries at once', async () => {
+  it('of a removed record is retried with backoff after a refusal, and at once by a new holder', async () => {
     const record = await insert(hub.store, tenantId, 'closed');
     await forget(record);
     const refuse = async () => {
@@ -706,7 +706,7 @@ describe('purge', () => {
     expect(await take()).toHaveLength(1);
   });
 
-  it('of what is gone has some places beside work that never ends, tenant by tenant', async () => {
+  it('gets a few places of a batch that other work would fill, tenant by tenant', async () => {
     const { tenantId: quiet } = await newTenant(hub.store);
     for (let i = 0; i < 20; i += 1) await insert(hub.store, tenantId, `apply-${i}`);
     for (let i = 0; i < 5; i += 1) await forget(await insert(hub.store, tenantId, `forgotten-${i}`));
@@ -719,7 +719,7 @@ describe('purge', () => {
   });
 });
 
-describe('grace of a deletion', () => {
+describe('the grace period of a deletion', () => {
   const requested = (record: DeploymentRecord, graceSeconds: number) =>
     hub.store.database.forTenant(tenantId).transaction((transaction) =>
       requestDeletion(transaction, tenantId, record.id, {
@@ -742,7 +742,7 @@ describe('grace of a deletion', () => {
     );
   const secrets = [{ name: 'A', value: '1' }];
 
-  it('the work is the suspended resource, once; then, by the time alone, the purge', async () => {
+  it('hands out the suspended resource once, and the purge when it is over', async () => {
     const record = await insert(hub.store, tenantId, 'grace', { secrets });
     await take();
     await listener.report([applied(record)]);
@@ -766,7 +766,7 @@ describe('grace of a deletion', () => {
     ]);
   });
 
-  it('the purge waits neither for a listener without a report nor for a rejected suspension', async () => {
+  it('ends with the purge although the listener reported nothing or refused the suspension', async () => {
     const silent = await insert(hub.store, tenantId, 'silent');
     const refusing = await insert(hub.store, tenantId, 'refusing');
     for (const record of [silent, refusing]) await requested(record, 30);
@@ -791,7 +791,7 @@ describe('grace of a deletion', () => {
     }
   });
 
-  it('an edit of the suspended resource is put back; one that is missing is left so', async () => {
+  it('reverts an edit of the suspended resource, and does not recreate a missing one', async () => {
     const record = await insert(hub.store, tenantId, 'edited');
     await requested(record, 3600);
     const [item] = (await take()) as ApplyWork[];
@@ -811,7 +811,7 @@ describe('grace of a deletion', () => {
     expect(await take()).toMatchObject([{ kind: 'apply', generation: 2, spec: { suspend: true } }]);
   });
 
-  it('restored, it is wanted as it was; once the purge was handed out it cannot be', async () => {
+  it('allows a restore to the previous state until the purge is handed out', async () => {
     const record = await insert(hub.store, tenantId, 'restored', { secrets });
     await requested(record, 3600);
     await take();
@@ -828,7 +828,7 @@ describe('grace of a deletion', () => {
     expect(await restored(record)).toBeNull();
   });
 
-  it('restore and the hand-out of the purge at once: one of the two, never both', async () => {
+  it('ends with either the restore or the purge when both happen at once', async () => {
     for (let round = 0; round < 16; round += 1) {
       const record = await insert(hub.store, tenantId, `race-${round}`);
       await requested(record, 3600);
@@ -848,7 +848,7 @@ describe('grace of a deletion', () => {
     }
   });
 
-  it('forgotten, what is left is purge work with every environment named', async () => {
+  it('ends with a forced deletion, which hands out a purge with every environment', async () => {
     const record = await insert(hub.store, tenantId, 'forgotten', { secrets });
     await patch(record, { secrets: { kind: 'values', secrets: [{ name: 'A', value: '2' }] } });
     await take();
@@ -875,7 +875,7 @@ describe('grace of a deletion', () => {
     ]);
   });
 
-  it('keeps the workloads where that was asked for before: they stay, should the cluster come back', async () => {
+  it('keeps the workloads after a forced deletion when keep_workloads was requested before', async () => {
     const record = await insert(hub.store, tenantId, 'forgotten');
     await hub.store.database.forTenant(tenantId).transaction(async (transaction) => {
       const asked = { deleteTracingProject: false, actor };

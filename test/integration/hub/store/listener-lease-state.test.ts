@@ -43,12 +43,12 @@ async function tell(listenerId: string, kubernetesVersion: string, more: object 
   return answer.body.epoch;
 }
 
-describe('the lease, looked at', () => {
-  const look = async (id: string, by = client) => await by.call('GET', `/v2/listeners/${id}/lease`);
+describe('GET …/lease', () => {
+  const readLease = async (id: string, by = client) => await by.call('GET', `/v2/listeners/${id}/lease`);
 
-  it('tells the hub’s version, holder, epoch, namespaces and rendering; looking takes nothing', async () => {
+  it('returns version, holder, epoch, namespaces and rendering, and does not take the lease', async () => {
     const id = await newListener();
-    expect((await look(id)).body).toEqual({
+    expect((await readLease(id)).body).toEqual({
       hub_version: '0.0.0-test',
       epoch: 0,
       holder: null,
@@ -60,24 +60,24 @@ describe('the lease, looked at', () => {
     });
     const epoch = await tell(id, '1.36');
     const seen = { holder: 'pod-1', held: true, epoch };
-    expect((await look(id)).body).toMatchObject({ ...seen, rendering: { kubernetesVersion: '1.36' } });
-    expect((await look(id)).body).toMatchObject(seen);
+    expect((await readLease(id)).body).toMatchObject({ ...seen, rendering: { kubernetesVersion: '1.36' } });
+    expect((await readLease(id)).body).toMatchObject(seen);
     await tell(id, '1.36', { epoch, release: true });
-    expect((await look(id)).body).toMatchObject({ holder: null, held: false, epoch });
+    expect((await readLease(id)).body).toMatchObject({ holder: null, held: false, epoch });
   });
 
-  it('is returned only to a key that may run the listener', async () => {
+  it('returns the lease only to a key that may run the listener', async () => {
     const id = await newListener();
     const runner = await api.client(client.tenantId, ['listeners:run']);
     const reader = await api.client(client.tenantId, ['deployments:read']);
     const stranger = await api.tenant(['listeners:run']);
     const platform = await api.client(null, ['listeners:run']);
-    const answers = await Promise.all([runner, reader, stranger, platform].map((by) => look(id, by)));
+    const answers = await Promise.all([runner, reader, stranger, platform].map((by) => readLease(id, by)));
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 404, 404]);
   });
 });
 
-describe('what the cluster is too old for', () => {
+describe('a field that the cluster is too old for', () => {
   const once = { name: 'once', image: 'registry.example/once:1', restartPolicy: 'Never' };
   const asking = (listenerId: string) =>
     createBody({ source_config: { listener_id: listenerId, resource_spec: { sidecars: [once] } } });
@@ -87,7 +87,7 @@ describe('what the cluster is too old for', () => {
     type: 'cluster_too_old',
   };
 
-  it.each(['', '?dry_run=true'])('POST%s: 400 with the field, nothing written', async (query) => {
+  it.each(['', '?dry_run=true'])('is rejected by POST%s with 400, and nothing is written', async (query) => {
     const id = await newListener();
     await tell(id, '1.34');
     const before = await api.rowCounts();
@@ -96,7 +96,7 @@ describe('what the cluster is too old for', () => {
     expect(await api.rowCounts()).toEqual(before);
   });
 
-  it('PATCH: 400 with the field, nothing changed', async () => {
+  it('is rejected by PATCH with 400, and nothing changes', async () => {
     const listenerId = await newListener();
     await tell(listenerId, '1.34');
     const { id } = await create(client, { source_config: { listener_id: listenerId } });

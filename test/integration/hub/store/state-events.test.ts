@@ -115,7 +115,7 @@ const story = async ({ id }: DeploymentRecord) =>
   ).map(({ reason, from_status, to_status }) => `${from_status} → ${to_status} ${reason}`);
 const untold = () => hub.store.sql(UNTOLD);
 
-test('a life from creation to its end: each status has its row of history, and each begins where the last ended', async () => {
+test('every status from creation to removal has an event that begins where the previous one ended', async () => {
   const shop = await deploy('shop');
   await listener.work();
   await listener.report([observed(shop, { conditions: conditions('False') })]);
@@ -171,7 +171,7 @@ test('a life from creation to its end: each status has its row of history, and e
   expect(lost.map(({ message }) => message)).toEqual(['DEPLOYING UNKNOWN', 'UNKNOWN DEPLOYING']);
 });
 
-test('without a revision it is UNUSED, and no more once it has one; a build that fails makes it UNUSED again', async () => {
+test('a deployment is UNUSED while it has no revision, and again when its only build fails', async () => {
   const empty = await deploy('empty', { revision: null });
   await change(empty);
   expect(await story(empty)).toEqual(['null → UNUSED Created', 'UNUSED → AWAITING_DATABASE Patched']);
@@ -190,7 +190,7 @@ test('without a revision it is UNUSED, and no more once it has one; a build that
   expect(await untold()).toEqual([]);
 });
 
-test('records older revisions that are skipped or interrupted, and one that waits while suspended', async () => {
+test('every revision that is skipped, interrupted or queued while suspended has an event', async () => {
   const first = await deploy('busy');
   const second = await change(first);
   await listener.work();
@@ -207,12 +207,12 @@ test('records older revisions that are skipped or interrupted, and one that wait
   expect(await untold()).toEqual([]);
 });
 
-test('the loss of a listener of many deployments is one statement, once', async () => {
+test('the loss of a listener is recorded once for each of many deployments', async () => {
   const count = 300;
   await Promise.all(Array.from({ length: count }, (_, index) => deploy(`many-${index}`)));
   await hub.store.sql('UPDATE deployments SET observed_at = now(), data_ready = true');
   await hub.store.sql('TRUNCATE audit');
-  const told = async () =>
+  const countLosses = async () =>
     Number(
       (
         await hub.store.sql<{ n: string }>(
@@ -220,10 +220,10 @@ test('the loss of a listener of many deployments is one statement, once', async 
         )
       )[0]?.n,
     );
-  const before = await told();
+  const before = await countLosses();
   await expire();
   await Promise.all([recordLoss(), recordLoss()]);
-  expect((await told()) - before).toBeGreaterThanOrEqual(count);
+  expect((await countLosses()) - before).toBeGreaterThanOrEqual(count);
   const doubled = await hub.store.sql(
     `SELECT deployment_id FROM events WHERE reason = 'ListenerLost' AND revision_id IS NULL AND message LIKE 'Status%'
        AND deployment_id IN (SELECT id FROM deployments WHERE name LIKE 'many-%') GROUP BY deployment_id HAVING count(*) > 1`,

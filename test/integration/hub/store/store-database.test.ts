@@ -40,8 +40,8 @@ const values = async () =>
   (await store.sql<{ n: number }>('SELECT n FROM counters ORDER BY id')).map(({ n }) => n);
 const raise = (tx: Transaction, id: number) => tx.query('UPDATE counters SET n = n + 1 WHERE id = $1', [id]);
 
-describe('transaction', () => {
-  test('a deadlock is resolved by running one again', async () => {
+describe('a transaction', () => {
+  test('runs again after a deadlock', async () => {
     await counters(1, 2);
     const bothLocked = Promise.withResolvers<void>();
     let locked = 0;
@@ -60,7 +60,7 @@ describe('transaction', () => {
     expect(runs).toBe(3);
   });
 
-  test('a serialization failure is given up after a bounded number of runs', async () => {
+  test('fails after a bounded number of serialization failures', async () => {
     let runs = 0;
     const failing = store.database.platform.transaction(async (tx) => {
       runs += 1;
@@ -71,7 +71,7 @@ describe('transaction', () => {
     expect(runs).toBe(5);
   });
 
-  test('an error of the work itself passes unchanged and undoes everything', async () => {
+  test('passes an error of its work unchanged and undoes everything', async () => {
     await counters(1);
     const thrown = new RangeError('no');
     await expect(
@@ -83,7 +83,7 @@ describe('transaction', () => {
     expect(await values()).toEqual([0]);
   });
 
-  test('swallowing a failed statement does not pass for a commit', async () => {
+  test('does not commit when the error of a failed statement was swallowed', async () => {
     await counters(1);
     await expect(
       store.database.platform.transaction(async (tx) => {
@@ -103,7 +103,7 @@ describe('transaction', () => {
     await database.ping();
   });
 
-  test('a session that may only read is unavailable, and gives way to another one', async () => {
+  test('fails as unavailable in a read-only session, and the next one uses another session', async () => {
     await counters(1);
     const database = open({ poolSize: 1 });
     await database.platform.read((reader) => reader.query('SET default_transaction_read_only = on'));
@@ -113,7 +113,7 @@ describe('transaction', () => {
     expect(await values()).toEqual([1]);
   });
 
-  test('a full pool is unavailable, not a wait without end', async () => {
+  test('fails as unavailable when the pool stays full', async () => {
     // Long enough to connect on a busy machine: the same limit holds for that.
     const database = open({ poolSize: 1, connectTimeoutMs: 2_000 });
     const release = Promise.withResolvers<void>();
@@ -124,7 +124,7 @@ describe('transaction', () => {
     await database.ping();
   });
 
-  test('a tenant with many transactions leaves connections to another one and to the platform', async () => {
+  test('leaves connections to other tenants and to the platform when its tenant has many', async () => {
     const database = open({ poolSize: 5 });
     const [crowd, other] = [await newTenant(store), await newTenant(store)];
     const release = Promise.withResolvers<void>();
@@ -149,8 +149,8 @@ describe('transaction', () => {
   });
 });
 
-describe('errors', () => {
-  test('neither values of rows nor parameters are in an error', async () => {
+describe('an error of the database', () => {
+  test('contains neither values of rows nor parameters', async () => {
     const { tenantId } = await newTenant(store);
     const secret = 'canary-93ac';
     await insert(store, tenantId, secret);
@@ -168,7 +168,7 @@ describe('errors', () => {
     expect(viaDrizzle).toMatchObject({ constraint: 'tenants_name' });
   });
 
-  test('a password that is another one by now: unavailable, without it', async () => {
+  test('is unavailable and hides the password when the password is wrong', async () => {
     const url = new URL(store.url);
     url.password = 'hunter2';
     const error = await open({ url: url.href })
@@ -179,7 +179,7 @@ describe('errors', () => {
     expect(String(error)).not.toContain('hunter2');
   });
 
-  test('PostgreSQL unreachable: said with host and port, without the password', async () => {
+  test('is unavailable with host and port, and hides the password, when PostgreSQL is unreachable', async () => {
     const database = open({ url: 'postgres://user:hunter2@127.0.0.1:1/berth' });
     const error = await database.ping().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
@@ -189,10 +189,10 @@ describe('errors', () => {
   });
 });
 
-describe('tenants', () => {
+describe('a tenant scope', () => {
   const tables = ['deployments', 'revisions', 'secret_sets', 'tracing_projects', 'events'];
 
-  test('row-level security hides other tenants whatever the statement says', async () => {
+  test('sees no rows of other tenants, whatever the statement says', async () => {
     const [first, second] = [await newTenant(store), await newTenant(store)];
     await insert(store, first.tenantId, 'shop', { secrets: [{ name: 'A', value: '1' }] });
     for (const table of tables) {
@@ -209,7 +209,7 @@ describe('tenants', () => {
     ]);
   });
 
-  test('nothing can be written for another tenant', async () => {
+  test('cannot write for another tenant', async () => {
     const [first, second] = [await newTenant(store), await newTenant(store)];
     await expect(
       first.scope.transaction((tx) =>
@@ -224,7 +224,7 @@ describe('tenants', () => {
     ).toEqual([]);
   });
 
-  test('every table with a tenant_id is protected, for its owner too', async () => {
+  test('is enforced for every table with a tenant_id, also for the owner of the table', async () => {
     const unprotected = await store.sql(
       `SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
        WHERE a.attname = 'tenant_id' AND c.relkind = 'r' AND NOT (c.relrowsecurity AND c.relforcerowsecurity)`,
@@ -232,7 +232,7 @@ describe('tenants', () => {
     expect(unprotected).toEqual([]);
   });
 
-  test('one connection serves tenants in turn without mixing them', async () => {
+  test('shares a connection with other scopes without mixing their rows', async () => {
     const database = open({ poolSize: 1 });
     const tenants = [await newTenant(store), await newTenant(store)];
     for (const { tenantId } of tenants) await insert(store, tenantId, 'shop');
@@ -251,21 +251,21 @@ describe('tenants', () => {
     }
   });
 
-  test('an id that is no UUID is refused before it reaches a statement', () => {
+  test('rejects an id that is not a UUID before it reaches a statement', () => {
     expect(() => store.database.forTenant(`*'; DROP TABLE tenants; --`)).toThrow(TypeError);
     expect(() => store.database.forTenant('*')).toThrow(TypeError);
   });
 });
 
-describe('PostgreSQL goes away', () => {
-  test('a standby in its place is not ready; the primary is, once it is back', async () => {
+describe('an outage of PostgreSQL', () => {
+  test('does not end with a standby, and ends when the primary is back', async () => {
     const own = await startStore({ own: true, poolSize: 2 });
     try {
       const signal = join(own.server.stateDir ?? '', 'data', 'standby.signal');
       await own.server.stopServer('fast');
       writeFileSync(signal, '');
       await own.server.startServer();
-      await expect(own.database.ping()).rejects.toThrow('it is a read-only standby');
+      await expect(own.database.ping()).rejects.toThrow('the server is a read-only standby');
       expect(own.database.pool()).toMatchObject({ total: 0 });
       await own.server.stopServer('fast');
       rmSync(signal);
@@ -276,7 +276,7 @@ describe('PostgreSQL goes away', () => {
     }
   });
 
-  test('crash and restart: idle, in a transaction, at COMMIT; then everything works again', async () => {
+  test('makes open and committing transactions fail as unavailable, and ends with the restart', async () => {
     const own = await startStore({ own: true, poolSize: 3 });
     try {
       const { tenantId, scope } = await newTenant(own);

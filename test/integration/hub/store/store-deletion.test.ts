@@ -21,7 +21,7 @@ const system = { kind: 'system' } as const;
 const page = { limit: 100, offset: 0 };
 const request = { deleteTracingProject: true, actor: system };
 
-test('is asked for once; the generation rises, the status says so', async () => {
+test('a deletion is requested once, raises the generation and sets the status AWAITING_DELETE', async () => {
   const { tenantId, scope } = await newTenant(store);
   const created = await insert(store, tenantId, 'shop');
   const ask = () => scope.transaction((tx) => requestDeletion(tx, tenantId, created.id, request));
@@ -36,7 +36,7 @@ test('is asked for once; the generation rises, the status says so', async () => 
   ).toBe('missing');
 });
 
-test('asked for again it may take the tracing project too, and never leaves it again', async () => {
+test('a repeated deletion request can add the tracing project but never exclude it again', async () => {
   const { tenantId, scope } = await newTenant(store);
   const created = await insert(store, tenantId, 'shop');
   const ask = (deleteTracingProject: boolean) =>
@@ -62,7 +62,7 @@ test('asked for again it may take the tracing project too, and never leaves it a
   });
 });
 
-test('changed to one that keeps what runs it tells who has done so, once', async () => {
+test('a deletion that is changed to keep the workloads is recorded once', async () => {
   const { tenantId, scope } = await newTenant(store);
   const created = await insert(store, tenantId, 'shop');
   const ask = (keepWorkloads: boolean) =>
@@ -78,7 +78,7 @@ test('changed to one that keeps what runs it tells who has done so, once', async
   ]);
 });
 
-test('keeps the requested grace period after repeated requests, and the listener suspends it at once', async () => {
+test('a repeated deletion request keeps the first grace period, and the deployment is due at once', async () => {
   const { tenantId, scope } = await newTenant(store);
   const created = await insert(store, tenantId, 'shop');
   await scope.transaction((tx) =>
@@ -97,7 +97,7 @@ test('keeps the requested grace period after repeated requests, and the listener
   }
 });
 
-test('the record goes with revisions and secrets, leaves tombstone and history', async () => {
+test('the removal of a record deletes revisions and secrets, and leaves tombstone and history', async () => {
   const { tenantId, scope } = await newTenant(store);
   const created = await insert(store, tenantId, 'shop', { secrets: [{ name: 'A', value: '1' }] });
   const remove = () => scope.transaction((tx) => removeRecord(tx, tenantId, created.id, system));
@@ -119,7 +119,7 @@ test('the record goes with revisions and secrets, leaves tombstone and history',
   expect(events.map(({ reason }) => reason)).toEqual(['Deleted', 'DeletionRequested', 'Created']);
 });
 
-test('a tracing project that a deployment of the same name uses by now is kept', async () => {
+test('the removal of a record keeps a tracing project that another deployment of the same name uses', async () => {
   const { tenantId, scope } = await newTenant(store);
   const created = await insert(store, tenantId, 'shop');
   await scope.transaction((tx) => requestDeletion(tx, tenantId, created.id, request));
@@ -132,7 +132,7 @@ test('a tracing project that a deployment of the same name uses by now is kept',
   );
 });
 
-test('what was never handed out goes when its grace is over, without a listener; what was, or is just being, waits for one', async () => {
+test('a record that was never handed out is removed after its grace period without a listener, unlike others', async () => {
   const remove = () => store.database.platform.transaction(removeNeverHandedOut);
   // Of the tests before.
   await remove();

@@ -20,7 +20,7 @@ import {
   newTenant,
   type StoreFixture,
   startStore,
-  untilOneWaits,
+  untilLockWait,
 } from '../../harness/store.ts';
 
 let store: StoreFixture;
@@ -81,7 +81,7 @@ describe('insertDeployment', () => {
     expect(projects).toEqual([{ name: 'shop' }]);
   });
 
-  test('without a revision: UNUSED, what was sent is kept', async () => {
+  test('creates an UNUSED deployment without a revision, and keeps its secrets', async () => {
     const { tenantId } = await newTenant(store);
     const created = await insert(store, tenantId, 'later', {
       revision: null,
@@ -92,7 +92,7 @@ describe('insertDeployment', () => {
     expect(openSecrets(store.box, created.secrets)).toEqual([{ name: 'A', value: '1' }]);
   });
 
-  test('no secret value is readable in the database', async () => {
+  test('stores no readable secret value', async () => {
     const { tenantId } = await newTenant(store);
     const canary = 'canary-4f1b7c';
     await insert(store, tenantId, 'canary', { secrets: [{ name: 'CANARY', value: canary }] });
@@ -104,7 +104,7 @@ describe('insertDeployment', () => {
     }
   });
 
-  test('a name is unique in its tenant, and free again once deletion was asked for', async () => {
+  test('rejects a name that is taken in its tenant, until the deletion of its deployment is requested', async () => {
     const [first, second] = [await newTenant(store), await newTenant(store)];
     const created = await insert(store, first.tenantId, 'shop');
     await expect(insert(store, first.tenantId, 'shop')).rejects.toMatchObject({
@@ -119,7 +119,7 @@ describe('insertDeployment', () => {
     expect(again.tracingProjectId).toBe(created.tracingProjectId);
   });
 
-  test('two that create the same name at once: exactly one wins, nothing of the other stays', async () => {
+  test('succeeds once for the same name at the same time, and leaves nothing of the others', async () => {
     const { tenantId } = await newTenant(store);
     const results = await Promise.allSettled(
       Array.from({ length: 8 }, () => insert(store, tenantId, 'race')),
@@ -134,7 +134,7 @@ describe('insertDeployment', () => {
     }
   });
 
-  test('a host of custom_url belongs to one deployment across tenants', async () => {
+  test('rejects a host of custom_url that another tenant uses', async () => {
     const [first, second] = [await newTenant(store), await newTenant(store)];
     const at = (url: string) => ({ sourceConfig: { ...newDeployment('x').sourceConfig, custom_url: url } });
     await insert(store, first.tenantId, 'one', at('https://Shop.example.com/a'));
@@ -145,7 +145,7 @@ describe('insertDeployment', () => {
     });
   });
 
-  test('an unknown listener is refused, and nothing stays', async () => {
+  test('rejects an unknown listener and writes nothing', async () => {
     const { tenantId } = await newTenant(store);
     await expect(insert(store, tenantId, 'lost', { listenerId: uuidv7() })).rejects.toBeInstanceOf(
       ReferenceViolation,
@@ -155,7 +155,7 @@ describe('insertDeployment', () => {
 });
 
 describe('updateDesiredState', () => {
-  test('in place: generation rises, no revision, work is due at once', async () => {
+  test('raises the generation without a revision for an in-place change, and makes work due at once', async () => {
     const { tenantId, scope } = await newTenant(store);
     const created = await insert(store, tenantId, 'shop', { secrets: [{ name: 'A', value: '1' }] });
     await store.sql(
@@ -180,7 +180,7 @@ describe('updateDesiredState', () => {
     expect(work).toEqual({ due: true, attempts: 0 });
   });
 
-  test('with a revision: the next number, its own secrets; what became of the older one is for the cluster to say', async () => {
+  test('creates the next revision with its own secrets, and keeps the status of the older one', async () => {
     const { tenantId, scope } = await newTenant(store);
     const created = await insert(store, tenantId, 'shop', { secrets: [{ name: 'A', value: '1' }] });
     const revision = { id: uuidv7(), status: 'QUEUED' as const };
@@ -218,7 +218,7 @@ describe('updateDesiredState', () => {
     expect(openSecrets(store.box, back.secrets)).toEqual([{ name: 'A', value: '1' }]);
   });
 
-  test('is refused on another generation, after deletion was asked for, and for another tenant', async () => {
+  test('fails for another generation, after a deletion request, and for another tenant', async () => {
     const [own, other] = [await newTenant(store), await newTenant(store)];
     const created = await insert(store, own.tenantId, 'shop');
     const update = (tenant: typeof own, more: Partial<DesiredChange> = {}) =>
@@ -233,7 +233,7 @@ describe('updateDesiredState', () => {
     await expect(update(own, { expectedGeneration: 2 })).rejects.toBeInstanceOf(StaleWrite);
   });
 
-  test('many writers at once: each change counts once, revisions have no gap and no double', async () => {
+  test('counts each change once and numbers revisions without gaps when many writers run at once', async () => {
     const { tenantId, scope } = await newTenant(store);
     const created = await insert(store, tenantId, 'shop');
     const writers = 25;
@@ -266,7 +266,7 @@ describe('updateDesiredState', () => {
     expect(revisions[0]?.sourceRevisionConfig).toEqual(final?.sourceRevisionConfig);
   });
 
-  test('a writer that waits for another one’s new secrets finds them', async () => {
+  test('provides its new secrets to a writer that waits for it', async () => {
     const { tenantId, scope } = await newTenant(store);
     const { id } = await insert(store, tenantId, 'shop');
     const lock = async (tx: Transaction) => {
@@ -286,14 +286,14 @@ describe('updateDesiredState', () => {
         change(current, { secrets: { kind: 'values', secrets } }),
       );
       waiting = scope.transaction(lock);
-      await untilOneWaits(store, 'the other one to wait for the lock');
+      await untilLockWait(store, 'the other one to wait for the lock');
     });
     const found = await waiting;
     expect(found?.generation).toBe(2);
     expect(openSecrets(store.box, found?.secrets ?? null)).toEqual(secrets);
   });
 
-  test('writers that did not lock: exactly one of the same generation wins', async () => {
+  test('succeeds once for a generation when the writers have not locked the record', async () => {
     const { tenantId, scope } = await newTenant(store);
     const created = await insert(store, tenantId, 'shop');
     const results = await Promise.allSettled(
@@ -318,7 +318,7 @@ describe('updateDesiredState', () => {
   });
 });
 
-test('a rollback leaves nothing', async () => {
+test('a failed transaction leaves no deployment', async () => {
   const { tenantId, scope } = await newTenant(store);
   await expect(
     scope.transaction(async (tx) => {

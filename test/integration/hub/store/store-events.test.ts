@@ -1,7 +1,12 @@
 /** History as it is read is what was appended, whatever it says. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
-import { appendEvents, listTenantEvents, type NewEvent } from '../../../../src/hub/store/core/events.ts';
+import {
+  appendEvents,
+  listEvents,
+  listTenantEvents,
+  type NewEvent,
+} from '../../../../src/hub/store/core/events.ts';
 import { newTenant, type StoreFixture, startStore } from '../../harness/store.ts';
 
 let store: StoreFixture;
@@ -10,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => store?.stop());
 
-test('several at once keep their order, their places and every sign', async () => {
+test('events that are appended together keep their order, their references and every character', async () => {
   const { tenantId, scope } = await newTenant(store);
   const [deploymentId, revisionId, listenerId, keyId] = [uuidv7(), uuidv7(), uuidv7(), uuidv7()];
   const added: NewEvent[] = [
@@ -44,7 +49,33 @@ test('several at once keep their order, their places and every sign', async () =
   ]);
 });
 
-test('rejects events for another tenant, and accepts events without a tenant only from the platform', async () => {
+test('read the source of a failure in events of earlier versions under its new name', async () => {
+  const { tenantId, scope } = await newTenant(store);
+  const source = { component: 'api', exit_code: 7 };
+  const deploymentId = uuidv7();
+  const event = {
+    tenantId,
+    deploymentId,
+    actor: { kind: 'system' },
+    reason: 'CrashLoop',
+    message: '',
+  } as const;
+  const stored = [{ culprit: source, to: 'DEPLOY_FAILED' }, { failure_source: source }];
+  await scope.transaction((transaction) =>
+    appendEvents(
+      transaction,
+      stored.map((details) => ({ ...event, details })),
+    ),
+  );
+  const page = { limit: 10, offset: 0 };
+  const read = await scope.read((reader) => listTenantEvents(reader, tenantId, page));
+  const ofDeployment = await scope.read((reader) => listEvents(reader, tenantId, deploymentId, page));
+  const expected = [{ failure_source: source }, { failure_source: source, to: 'DEPLOY_FAILED' }];
+  expect(read.map(({ details }) => details)).toEqual(expected);
+  expect(ofDeployment).toEqual(read);
+});
+
+test('an event for another tenant is rejected, and one without a tenant is accepted only from the platform', async () => {
   const [ours, theirs] = [await newTenant(store), await newTenant(store)];
   const event = (tenantId: string | null): NewEvent => ({
     tenantId,

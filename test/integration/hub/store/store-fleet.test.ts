@@ -42,7 +42,7 @@ const lease = (seconds: number) =>
     [seconds, PLATFORM_LISTENER_ID],
   );
 
-test('returns every status with 0 and a listener that never connected when there is nothing', async () => {
+test('the totals have every status with 0 and a listener that never connected when there is nothing', async () => {
   expect(await fleet()).toEqual({
     deployments: { AWAITING_DELETE: 0, UNKNOWN: 0, UNUSED: 0, AWAITING_DATABASE: 0, READY: 0 },
     due: { platform: { count: 0, oldestSeconds: 0 }, tenant: { count: 0, oldestSeconds: 0 } },
@@ -54,7 +54,7 @@ test('returns every status with 0 and a listener that never connected when there
   });
 });
 
-test('deployments of all tenants are counted by their status, which is UNKNOWN once the lease is over', async () => {
+test('the totals count deployments of all tenants by status, which is UNKNOWN when the lease has expired', async () => {
   await lease(30);
   const [a, b] = [await newTenant(store), await newTenant(store)];
   const ready = await insert(store, a.tenantId, 'ready');
@@ -73,7 +73,7 @@ test('deployments of all tenants are counted by their status, which is UNKNOWN o
   expect((await fleet()).deployments).toEqual({ ...none, UNKNOWN: 1 });
 });
 
-test('counts waiting work from when it was due; applied and postponed work does not wait', async () => {
+test('the totals count waiting work from its due time, and exclude applied and postponed work', async () => {
   const { tenantId } = await newTenant(store);
   const [waiting, applied, later] = [
     await insert(store, tenantId, 'waiting'),
@@ -100,7 +100,7 @@ test('counts waiting work from when it was due; applied and postponed work does 
   expect(branches.oldestSeconds).toBeGreaterThanOrEqual(200);
 });
 
-test('counts listeners by owner and status, and reports the last call of the platform’s only', async () => {
+test("the totals count listeners by owner and status, and show the last call of the platform's only", async () => {
   await lease(30);
   const { tenantId } = await newTenant(store);
   await theirs(tenantId);
@@ -118,7 +118,7 @@ test('counts listeners by owner and status, and reports the last call of the pla
   expect((await fleet()).listeners[0]?.status).toBe('LOST');
 });
 
-test('separates work that a tenant’s listener never takes from the platform’s', async () => {
+test("the totals separate work that a tenant's listener does not take from that of the platform's", async () => {
   const { tenantId } = await newTenant(store);
   const { id: listenerId } = await theirs(tenantId);
   await insert(store, tenantId, 'ours');
@@ -130,7 +130,7 @@ test('separates work that a tenant’s listener never takes from the platform’
   expect(due.tenant.oldestSeconds).toBeGreaterThanOrEqual(3600);
 });
 
-test('where branches are not polled, only those wait of which a push was not sure; what is built on no push never does', async () => {
+test('the totals count only branches with a push of unclear order when branches are not polled', async () => {
   const { tenantId } = await newTenant(store);
   for (const [name, watch, more] of [
     ['sure', null, BUILT_ON_PUSH],
@@ -149,7 +149,7 @@ test('where branches are not polled, only those wait of which a push was not sur
   expect((await fleet({ soonOnly: true })).branches).toEqual({ count: 0, oldestSeconds: 0 });
 });
 
-test('a deployment whose revisions fail again and again counts once, by the newest that has ended within the hour', async () => {
+test('the totals count a deployment once, by its newest revision that ended within the hour', async () => {
   const [a, b] = [await newTenant(store), await newTenant(store)];
   const long = uuidv7At(Date.now() - 2 * 3_600_000);
   const add = async (tenantId: string, name: string, ...statuses: string[]) => {
@@ -173,7 +173,7 @@ test('a deployment whose revisions fail again and again counts once, by the newe
   });
 });
 
-test('lists lost listeners first when there are more than the limit', async () => {
+test('the totals list lost listeners first when there are more than the limit', async () => {
   await lease(30);
   try {
     await store.sql(

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.stop());
 
-describe('idempotency', () => {
+describe('an Idempotency-Key', () => {
   const operation = 'POST /v2/deployments';
 
   /** A POST with an Idempotency-Key, as the API does it. */
@@ -44,7 +44,7 @@ describe('idempotency', () => {
     });
   }
 
-  test('the same request at once from many: one deployment, one answer', async () => {
+  test('creates one deployment with one response when the same request arrives many times at once', async () => {
     const { tenantId } = await newTenant(store);
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => post(tenantId, 'k', '{"a":1}', 'shop')),
@@ -56,7 +56,7 @@ describe('idempotency', () => {
     expect(await post(tenantId, 'k', '{"a":2}', 'shop')).toBeNull();
   });
 
-  test('a request that failed leaves the key free; another tenant’s key is another', async () => {
+  test('is not used up by a failed request, and is separate for each tenant', async () => {
     const [tenant, other] = [await newTenant(store), await newTenant(store)];
     await insert(store, tenant.tenantId, 'taken');
     await expect(post(tenant.tenantId, 'k', '{}', 'taken')).rejects.toBeInstanceOf(UniqueViolation);
@@ -65,7 +65,7 @@ describe('idempotency', () => {
     expect(await post(other.tenantId, 'k', '{}', 'free')).not.toBe(id);
   });
 
-  test('the body is not readable in the row; the row is free after 24 hours and swept', async () => {
+  test('is stored without a readable body, and is free and removed after 24 hours', async () => {
     const { tenantId } = await newTenant(store);
     await post(tenantId, 'k', 'canary-77', 'one');
     const [row] = await store.sql<{ text: string }>(
@@ -120,7 +120,7 @@ describe('housekeeping', () => {
     expect(await left()).toHaveLength(0);
   });
 
-  test('logs a failed chore and runs the others', async () => {
+  test('logs a failed task and runs the others', async () => {
     const { left } = await keys(1);
     const failing = {
       what: 'what takes too long',
@@ -134,7 +134,7 @@ describe('housekeeping', () => {
   });
 });
 
-test('rotation: sealed with the old key, readable throughout, in the end with the new one alone', async () => {
+test('a key rotation keeps secrets readable, in the end with the new key alone', async () => {
   const { tenantId, scope } = await newTenant(store);
   const old = { id: 'old', key: randomBytes(32) };
   const next = { id: 'next', key: randomBytes(32) };

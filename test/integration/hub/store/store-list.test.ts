@@ -45,7 +45,7 @@ async function listenerWithLease(tenant: Tenant, lease: string | null, reachable
   return listener.id;
 }
 
-test('newest first, in pages that neither skip nor repeat', async () => {
+test('a list has the newest deployment first, and its pages neither skip nor repeat one', async () => {
   const tenant = await newTenant(store);
   for (const name of ['a', 'b', 'c', 'd', 'e']) await insert(store, tenant.tenantId, name);
   expect(await names(tenant, {}, 2, 0)).toEqual(['e', 'd']);
@@ -54,7 +54,7 @@ test('newest first, in pages that neither skip nor repeat', async () => {
   expect(await names(tenant, {}, 2, 6)).toEqual([]);
 });
 
-test('a list shows what get shows, and only the own tenant', async () => {
+test('a list returns the same record as a get, and only records of the own tenant', async () => {
   const [tenant, other] = [await newTenant(store), await newTenant(store)];
   const { id } = await insert(store, tenant.tenantId, 'shop', { secrets: [{ name: 'A', value: '1' }] });
   const [listed] = await tenant.scope.read((reader) =>
@@ -65,8 +65,8 @@ test('a list shows what get shows, and only the own tenant', async () => {
   expect(await names(other, { deploymentIds: [id] })).toEqual([]);
 });
 
-describe('filters', () => {
-  test('name and name_contains, with %, _ and \\ meaning themselves', async () => {
+describe('the filters of a list', () => {
+  test('match name and name_contains literally, including %, _ and \\', async () => {
     const tenant = await newTenant(store);
     for (const name of ['shop', 'shop-2', '100%', '100x', 'a_b', 'aXb', 'back\\slash']) {
       await insert(store, tenant.tenantId, name);
@@ -79,7 +79,7 @@ describe('filters', () => {
     expect(await names(tenant, { nameContains: 'k\\s' })).toEqual(['back\\slash']);
   });
 
-  test('image_version, deployment_type, deployment_ids, and all together', async () => {
+  test('match image_version, deployment_type and deployment_ids, also in combination', async () => {
     const tenant = await newTenant(store);
     const typed = (deployment_type: 'dev' | 'prod') => ({
       sourceConfig: { ...newDeployment('x').sourceConfig, deployment_type },
@@ -96,7 +96,7 @@ describe('filters', () => {
     ]);
   });
 
-  test('remote_reconciled: the wanted generation was observed', async () => {
+  test('match remote_reconciled by the observed generation', async () => {
     const tenant = await newTenant(store);
     const [seen, behind] = [
       await insert(store, tenant.tenantId, 'seen'),
@@ -111,7 +111,7 @@ describe('filters', () => {
     expect(await names(tenant, { remoteReconciled: false })).toEqual(['never', 'behind']);
   });
 
-  test('tags: any value of the same key, one of each of different keys; unknown values match nothing', async () => {
+  test('match one of the tag values of each key, and match nothing for an unknown value', async () => {
     const [tenant, other] = [await newTenant(store), await newTenant(store)];
     const { tenantId, scope } = tenant;
     const values: Record<string, string> = {};
@@ -171,7 +171,7 @@ const combinations = Object.entries(FACTS).reduce<Partial<Facts>[]>(
   [{}],
 ) as Facts[];
 
-test('status: SQL and domain agree on every combination, in get, list and filter', async () => {
+test('SQL and domain derive the same status from every combination, in get, list and filter', async () => {
   const tenant = await newTenant(store);
   const listeners = new Map<string, string>();
   const expected = new Map<string, string>();

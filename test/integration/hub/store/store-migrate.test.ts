@@ -37,7 +37,7 @@ async function emptyDatabase() {
   return { url, database };
 }
 
-test('several replicas at once: one migrates, the others find nothing to do', async () => {
+test('one of several replicas migrates, and the others find nothing to do', async () => {
   const { url, database } = await emptyDatabase();
   const loggers = Array.from({ length: 4 }, recordingLogger);
   const applied = await Promise.all(loggers.map((logger) => migrate(url, logger)));
@@ -57,7 +57,7 @@ test('several replicas at once: one migrates, the others find nothing to do', as
   expect(listeners).toEqual([{ id: PLATFORM_LISTENER_ID, tenant_id: null, compute_id: 'local' }]);
 });
 
-test('an empty database and one that lags behind are named, with the next step', async () => {
+test('an empty and an outdated database are reported with the next step', async () => {
   const { url, database } = await emptyDatabase();
   const failure = () => checkMigrated(database).catch((error: unknown) => error);
   expect(await failure()).toBeInstanceOf(NotMigrated);
@@ -73,11 +73,11 @@ test('an empty database and one that lags behind are named, with the next step',
     ),
   );
   expect(String(await failure())).toContain(
-    `it lacks the migration ${tags.at(-1)}; next: run \`berth migrate\``,
+    `the migration ${tags.at(-1)} was not applied; next: run \`berth migrate\``,
   );
 });
 
-test('a database with another migration of the name is refused by both, not taken for up to date', async () => {
+test('a migration with another content is rejected by the check and by the next migration', async () => {
   const { url, database } = await emptyDatabase();
   await migrate(url, recordingLogger());
   await database.platform.transaction((tx) =>
@@ -92,7 +92,7 @@ test('a database with another migration of the name is refused by both, not take
   }
 });
 
-test('a failed migration leaves nothing half-done', async () => {
+test('a failed migration leaves no partial change', async () => {
   const { url, database } = await emptyDatabase();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -134,7 +134,7 @@ async function readerInTheWay() {
   };
 }
 
-test('a session that keeps a lock holds a migration up, and not those who read meanwhile', async () => {
+test('a migration waits for the lock of another session without blocking readers', async () => {
   const { url, client, read } = await readerInTheWay();
   const logger = recordingLogger();
   const told = Promise.withResolvers<void>();
@@ -148,27 +148,27 @@ test('a session that keeps a lock holds a migration up, and not those who read m
   await client.query('COMMIT');
   expect(await migrating).toEqual(missing);
   expect(logger.lines.find(({ level }) => level === 'warn')).toMatchObject({
-    message: 'another session holds a lock that the migration needs; all of it is tried again after a pause',
+    message: 'another session holds a lock that the migration needs; the whole migration is retried after a pause',
     fields: { statement: expect.stringContaining('ALTER TABLE "listeners"'), attempt: 1 },
   });
 });
 
-test('a lock that is never free ends the migration with what to do; nothing was changed', async () => {
+test('a migration fails with the next step and without a change when a lock is never released', async () => {
   const { url, client, read } = await readerInTheWay();
   const patience = { lockMs: 50, pauseMs: 20, totalMs: 100 };
   const error = await migrate(url, recordingLogger(), patience).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(StoreContention);
-  expect(String(error)).toMatch(/ALTER TABLE "listeners".*; next: end what holds it .*pg_stat_activity/);
+  expect(String(error)).toMatch(/ALTER TABLE "listeners".*; next: end the session that holds the lock.*pg_stat_activity/);
   await read();
   await client.query('COMMIT');
   expect(await migrate(url, recordingLogger())).toEqual(missing);
 });
 
-test('PostgreSQL unreachable: retryable, with what to check, without the password', async () => {
+test('a migration reports an unreachable PostgreSQL as retryable, with the next step and without the password', async () => {
   const error = await migrate('postgres://user:hunter2@127.0.0.1:1/berth', recordingLogger()).catch(
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(StoreUnavailable);
-  expect(String(error)).toMatch(/127\.0\.0\.1:1\/berth: .*ECONNREFUSED.*; next: check that it runs/);
+  expect(String(error)).toMatch(/127\.0\.0\.1:1\/berth: .*ECONNREFUSED.*; next: check that PostgreSQL runs/);
   expect(String(error)).not.toContain('hunter2');
 });

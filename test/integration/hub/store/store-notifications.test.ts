@@ -37,7 +37,7 @@ async function listen() {
   return seen;
 }
 
-test('a commit hints, a rollback does not, many hints of one moment come together', async () => {
+test('a commit sends a hint, a rollback sends none, and several hints are combined', async () => {
   const { tenantId, scope } = await newTenant(store);
   const seen = await listen();
   expect(seen.rescans).toBe(1);
@@ -55,7 +55,7 @@ test('a commit hints, a rollback does not, many hints of one moment come togethe
   expect(seen.hints.flat().sort()).toEqual([PLATFORM_LISTENER_ID, 'other'].sort());
 });
 
-test('a lost connection is armed again, then everything is to be looked at', async () => {
+test('a lost connection is restored, and a rescan follows', async () => {
   const { tenantId } = await newTenant(store);
   const seen = await listen();
   await store.sql(

@@ -28,7 +28,7 @@ async function connect() {
   return { client, run, described: () => described };
 }
 
-test('columns are asked for once a connection, and each execution has its own rows', async () => {
+test('a prepared statement asks for its columns once per connection, and each execution has its own rows', async () => {
   const { run, described } = await connect();
   const text = `SELECT n::int8 AS n, n || 'x' AS word, NULL AS nothing, '2026-01-02T03:04:05Z'::timestamptz AS at,
     '{"a":[1]}'::jsonb AS json, '\\x0102'::bytea AS bytes FROM generate_series(1, $1::int) AS n`;
@@ -49,7 +49,7 @@ test('columns are asked for once a connection, and each execution has its own ro
   expect(other.described()).toBe(1);
 });
 
-test('statements between, without rows and in transactions, keep theirs apart', async () => {
+test('prepared statements keep their columns separate between other statements and in transactions', async () => {
   const { client, run, described } = await connect();
   await client.query('CREATE TEMPORARY TABLE notes (id int, note text)');
   for (let id = 0; id < 3; id += 1) {
@@ -64,7 +64,7 @@ test('statements between, without rows and in transactions, keep theirs apart', 
   expect(described()).toBe(2);
 });
 
-test('a statement that failed, at first or later, works again', async () => {
+test('a prepared statement works again after a failed execution', async () => {
   const { run } = await connect();
   const divide = (by: number) => run('divide', 'SELECT 6 / $1::int AS result', [by]);
   await expect(divide(0)).rejects.toMatchObject({ code: '22012' });
@@ -77,7 +77,7 @@ test('a statement that failed, at first or later, works again', async () => {
   expect(await divide(6)).toEqual([{ result: 1 }]);
 });
 
-test('columns that become others are refused by PostgreSQL, never read as the former', async () => {
+test('a prepared statement fails when its columns have changed, and never decodes them as before', async () => {
   const { client, run } = await connect();
   await client.query('CREATE TEMPORARY TABLE changing (n int); INSERT INTO changing VALUES (7)');
   expect(await run('all', 'SELECT * FROM changing')).toEqual([{ n: 7 }]);

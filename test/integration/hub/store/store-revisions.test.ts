@@ -31,7 +31,7 @@ const actor = { kind: 'system' } as const;
 const latest = (record: DeploymentRecord, number: number) => ({ id: record.latestRevisionId ?? '', number });
 
 /** @param more of the batch */
-async function told(record: DeploymentRecord, report: object, more: object = {}): Promise<void> {
+async function sendReport(record: DeploymentRecord, report: object, more: object = {}): Promise<void> {
   const answer = await listener.report([observedReport(record, report)], more);
   expect(answer.status).toBe(200);
 }
@@ -79,12 +79,12 @@ const failedBuild = (record: DeploymentRecord, number: number) => ({
   },
 });
 
-test('DEPLOYED makes it the active one, with time and event', async () => {
+test('a DEPLOYED revision becomes the active one, with its time and an event', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop');
-  await told(created, { rollout_revision: latest(created, 1) });
+  await sendReport(created, { rollout_revision: latest(created, 1) });
   expect((await find(tenant, created.id)).activeRevisionId).toBeNull();
-  await told(created, { active_revision: latest(created, 1) });
+  await sendReport(created, { active_revision: latest(created, 1) });
   expect((await find(tenant, created.id)).activeRevisionId).toBe(created.latestRevisionId);
   const revision = await tenant.scope.read((reader) =>
     findRevision(reader, tenant.tenantId, created.id, latest(created, 1).id),
@@ -103,23 +103,23 @@ test('DEPLOYED makes it the active one, with time and event', async () => {
   });
 });
 
-test('does not activate an older revision again when its report is late', async () => {
+test('a late report does not activate an older revision again', async () => {
   const tenant = await newTenant(store);
   const first = await insert(store, tenant.tenantId, 'shop');
-  await told(first, { rollout_revision: latest(first, 1) });
+  await sendReport(first, { rollout_revision: latest(first, 1) });
   const second = await addRevision(tenant, first);
-  await told(second, { active_revision: latest(second, 2) });
-  await told(second, { active_revision: latest(first, 1) });
+  await sendReport(second, { active_revision: latest(second, 2) });
+  await sendReport(second, { active_revision: latest(first, 1) });
   expect((await find(tenant, first.id)).activeRevisionId).toBe(second.latestRevisionId);
   expect(await statuses(first)).toEqual(['INTERRUPTED', 'DEPLOYED']);
 });
 
-test('the same report by many at once counts once', async () => {
+test('the same report counts once when it arrives many times at once', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop');
   const seq = 1000;
   await Promise.all(
-    Array.from({ length: 8 }, () => told(created, { active_revision: latest(created, 1) }, { seq })),
+    Array.from({ length: 8 }, () => sendReport(created, { active_revision: latest(created, 1) }, { seq })),
   );
   expect(await statuses(created)).toEqual(['DEPLOYED']);
   const events = await tenant.scope.read((reader) => listEvents(reader, tenant.tenantId, created.id, page));
@@ -130,40 +130,40 @@ test('the same report by many at once counts once', async () => {
   await listener.lease();
 });
 
-test('reports and changes of one deployment at once do not wait for each other', async () => {
+test('simultaneous reports and changes of one deployment cause no retry of a transaction', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop');
   for (let round = 0; round < 10; round += 1) {
     const current = await find(tenant, created.id);
     await Promise.all([
       addRevision(tenant, current),
-      told(current, { rollout_revision: latest(current, round + 1) }),
+      sendReport(current, { rollout_revision: latest(current, round + 1) }),
     ]);
   }
   expect(await statuses(created)).toHaveLength(11);
   expect(store.logger.lines.filter(({ message }) => message === 'retrying a transaction')).toEqual([]);
 });
 
-test('only failed builds: nothing can run, UNUSED; a new revision can', async () => {
+test('a deployment with only failed builds is UNUSED until it has a new revision', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop', {
     source: 'git_host',
     revision: { id: uuidv7(), status: 'AWAITING_BUILD' },
   });
   expect(created.status).toBe('AWAITING_DATABASE');
-  await told(created, failedBuild(created, 1));
+  await sendReport(created, failedBuild(created, 1));
   expect(await statuses(created)).toEqual(['BUILD_FAILED']);
   const failed = await find(tenant, created.id);
   expect(failed.status).toBe('UNUSED');
   expect((await addRevision(tenant, failed, 'AWAITING_BUILD')).status).toBe('AWAITING_DATABASE');
 });
 
-test('a failed build beside a revision that ran leaves the status alone', async () => {
+test('a failed build does not affect a deployment whose earlier revision runs', async () => {
   const tenant = await newTenant(store);
   const first = await insert(store, tenant.tenantId, 'shop', { source: 'git_host' });
-  await told(first, { active_revision: latest(first, 1) });
+  await sendReport(first, { active_revision: latest(first, 1) });
   const second = await addRevision(tenant, first, 'BUILDING');
-  await told(second, { active_revision: latest(first, 1), ...failedBuild(second, 2) });
+  await sendReport(second, { active_revision: latest(first, 1), ...failedBuild(second, 2) });
   expect(await statuses(first)).toEqual(['DEPLOYED', 'BUILD_FAILED']);
   expect(await find(tenant, first.id)).toMatchObject({
     hasRunnableRevision: true,
@@ -171,7 +171,7 @@ test('a failed build beside a revision that ran leaves the status alone', async 
   });
 });
 
-test('list: newest first, by state, by finality, in pages; UNKNOWN while the listener is away', async () => {
+test('a list of revisions is filtered and paged, and shows UNKNOWN while the listener is lost', async () => {
   const tenant = await newTenant(store);
   let record = await insert(store, tenant.tenantId, 'shop');
   for (let index = 0; index < 3; index += 1) {

@@ -136,7 +136,7 @@ const count = (tenantId: string, table: string, where = 'true') =>
     return row?.n;
   });
 
-test('every table is one of tenants, or is named here as holding nothing of theirs', async () => {
+test('every table belongs to tenants, or is listed here as a table without their data', async () => {
   const all = await store.sql<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
   );
@@ -145,7 +145,7 @@ test('every table is one of tenants, or is named here as holding nothing of thei
   expect(tables.length).toBeGreaterThanOrEqual(14);
 });
 
-test('every such table has row-level security, forced upon its owner, with a policy; the role does not bypass it', async () => {
+test('every table of tenants has forced row-level security with a policy, and the role does not bypass it', async () => {
   const rows = await store.sql<{ name: string; enabled: boolean; forced: boolean; policies: number }>(
     `SELECT c.relname AS name, c.relrowsecurity AS enabled, c.relforcerowsecurity AS forced,
        (SELECT count(*)::int FROM pg_policy p WHERE p.polrelid = c.oid) AS policies
@@ -164,7 +164,7 @@ test('every such table has row-level security, forced upon its owner, with a pol
 });
 
 describe('a statement without WHERE', () => {
-  test('reads the owner’s rows as the owner, none of them as another tenant', async () => {
+  test('reads the rows of its own tenant and none of another tenant', async () => {
     for (const { name, column } of tables) {
       const own = `${column} = '${owner}'`;
       expect(await count(owner, name, own), name).toBeGreaterThan(0);
@@ -213,7 +213,7 @@ describe('a statement without WHERE', () => {
     }
   });
 
-  test('hands no row to another tenant, nor takes one to the platform', async () => {
+  test('cannot insert a row for another tenant or for the platform', async () => {
     for (const { name, column, nullable } of tables) {
       for (const to of [owner, ...(nullable ? [null] : [])]) {
         // It is refused before any reference is looked at.
@@ -223,14 +223,14 @@ describe('a statement without WHERE', () => {
   });
 });
 
-describe('on behalf of a tenant', () => {
+describe('a statement of a tenant', () => {
   const changed = (text: string) =>
     store.database.forTenant(owner).transaction((transaction) => transaction.query(text));
 
   test.each([
     "UPDATE events SET message = 'nothing happened' RETURNING id",
     'DELETE FROM events RETURNING id',
-  ])('history is only added to: %s changes no row', async (text) => {
+  ])('changes no row of the history: %s', async (text) => {
     const count = 'SELECT count(*)::int AS n FROM events WHERE tenant_id = $1';
     const before = await store.sql<{ n: number }>(count, [owner]);
     expect(before[0]?.n).toBeGreaterThan(0);
@@ -238,7 +238,7 @@ describe('on behalf of a tenant', () => {
     expect(await store.sql(count, [owner])).toEqual(before);
   });
 
-  test('the tenant itself is read and locked, not changed, made or deleted', async () => {
+  test('can read and lock the tenant, but cannot change, create or delete it', async () => {
     expect(await changed('SELECT id FROM tenants FOR NO KEY UPDATE')).toEqual([{ id: owner }]);
     await expect(changed(`UPDATE tenants SET quotas = '{}'`)).rejects.toThrow();
     await expect(changed(`INSERT INTO tenants (id, name) VALUES ('${owner}', 'x')`)).rejects.toThrow();

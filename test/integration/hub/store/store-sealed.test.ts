@@ -72,7 +72,7 @@ const damage = (deploymentId: string) =>
   );
 
 describe('resealing', () => {
-  test('goes through both tables in batches; in the end the old key is not needed', async () => {
+  test('covers the tables in batches, and makes the old key unnecessary', async () => {
     const { ids, read } = await seed(boxOf(old), 5);
     const both = boxOf(next, old);
     const steps: number[] = [];
@@ -98,7 +98,7 @@ describe('resealing', () => {
     expect(row && boxOf(next).open(row.sealed, 'next', integrationContext(row)).toString()).toBe('token');
   });
 
-  test('the secret of webhooks comes under the new key, too, and opens with nothing else’s context', async () => {
+  test('covers the secret of webhooks, which opens only in its own context', async () => {
     await seed(boxOf(old), 0);
     const [row] = await store.sql<{ id: string; tenantId: string }>(
       'SELECT id, tenant_id AS "tenantId" FROM integrations',
@@ -126,7 +126,7 @@ describe('resealing', () => {
     expect(() => open(integrationContext(row))).toThrow();
   });
 
-  test('two at once do each row once', async () => {
+  test('handles each row once when several batches run at once', async () => {
     await seed(boxOf(old), 20);
     const both = boxOf(next, old);
     const done = await Promise.all(Array.from({ length: 4 }, () => batch(both, 'secret_sets', null, 100)));
@@ -155,15 +155,15 @@ describe('resealing', () => {
   });
 });
 
-describe('the check at start', () => {
-  test('finds nothing amiss with the right keys, and with an empty database', async () => {
+describe('the check of keys at startup', () => {
+  test('reports nothing with the right keys, and nothing with an empty database', async () => {
     expect(await unusable(boxOf(next))).toEqual([]);
     await seed(boxOf(old), 2);
     await seed(boxOf(next), 2);
     expect(await unusable(boxOf(next, old))).toEqual([]);
   });
 
-  test('names a key that is missing, and one with other bytes', async () => {
+  test('names a key that is missing, and a key with other bytes', async () => {
     await seed(boxOf(old), 2);
     expect(await unusable(boxOf(next))).toEqual([
       { table: 'secret_sets', keyId: 'old', problem: 'missing' },
@@ -175,14 +175,14 @@ describe('the check at start', () => {
     ]);
   });
 
-  test('one damaged row is no wrong key', async () => {
+  test('does not report a wrong key for one damaged row', async () => {
     const { ids } = await seed(boxOf(old), 2);
     await damage(ids[0] ?? '');
     expect(await unusable(boxOf(old))).toEqual([]);
   });
 });
 
-test('answers to Idempotency-Keys of another key are counted until they expire', async () => {
+test('responses of Idempotency-Keys under another encryption key are counted until they expire', async () => {
   const { tenantId } = await newTenant(store);
   const remember = (name: string, fingerprint: string, age: string) =>
     store.sql(
@@ -197,7 +197,7 @@ test('answers to Idempotency-Keys of another key are counted until they expire',
   expect(found).toEqual([{ keyId: 'old', rows: 1, until: expect.any(Date) }]);
 });
 
-test('every table with sealed values is known to the rotation', async () => {
+test('the key rotation covers every table with sealed values', async () => {
   const rows = await store.sql<{ name: string }>(
     `SELECT table_name || CASE WHEN column_name = 'sealed' THEN '' ELSE '.' || replace(column_name, '_sealed', '') END AS name
      FROM information_schema.columns WHERE column_name LIKE '%sealed' AND table_schema = 'public'`,

@@ -45,8 +45,8 @@ afterAll(() => store.stop());
 
 const page = { limit: 100, offset: 0 };
 
-describe('API keys', () => {
-  test('are found by their hash until revoked; the key itself is nowhere', async () => {
+describe('an API key', () => {
+  test('is found by its hash until it is revoked, and is not stored itself', async () => {
     const { tenantId, scope } = await newTenant(store);
     const { platform } = store.database;
     const { key, apiKey } = await scope.transaction((tx) =>
@@ -66,7 +66,7 @@ describe('API keys', () => {
     expect(listed).toMatchObject([{ id: apiKey.id, revokedAt: expect.any(Date) }]);
   });
 
-  test('their use is noted, at most once an hour', async () => {
+  test('records its last use at most once an hour', async () => {
     const { tenantId, scope } = await newTenant(store);
     const { apiKey } = await scope.transaction((tx) =>
       createApiKey(tx, { tenantId, name: 'ci', scopes: [] }),
@@ -88,7 +88,7 @@ describe('API keys', () => {
     expect(await touch()).not.toBe(first);
   });
 
-  test('the bootstrap by several replicas at once makes one tenant and one key', async () => {
+  test('is created once, with one tenant, when several replicas bootstrap at once', async () => {
     const bootstrap = { tenantName: `boot-${uuidv7()}`, key: generateApiKey() };
     const { platform } = store.database;
     const made = await Promise.all(
@@ -101,7 +101,7 @@ describe('API keys', () => {
     expect(await platform.read((reader) => listApiKeys(reader, tenantId, page))).toHaveLength(1);
   });
 
-  test('keeps a bootstrap key revoked when its tenant is deleted and created again', async () => {
+  test('stays revoked when its tenant is deleted and created again by the bootstrap', async () => {
     const bootstrap = { tenantName: `boot-${uuidv7()}`, key: generateApiKey() };
     const { platform } = store.database;
     const start = () => platform.transaction((tx) => ensureBootstrap(tx, bootstrap));
@@ -116,7 +116,7 @@ describe('API keys', () => {
   });
 });
 
-describe('listeners', () => {
+describe('a listener', () => {
   const cluster = (tenantId: string, computeId: string) => ({
     tenantId,
     computeType: 'k8s' as const,
@@ -124,7 +124,7 @@ describe('listeners', () => {
     computeConfig: { k8s_namespaces: ['apps'] },
   });
 
-  test('a tenant uses its own and the platform’s, changes only its own', async () => {
+  test('can be used and changed by its tenant, and that of the platform can only be used', async () => {
     const [tenant, other] = [await newTenant(store), await newTenant(store)];
     const { tenantId, scope } = tenant;
     const own = await scope.transaction((tx) => createListener(tx, cluster(tenantId, 'east')));
@@ -158,7 +158,7 @@ describe('listeners', () => {
     expect(await scope.transaction((tx) => deleteListener(tx, tenantId, own.id))).toBe(true);
   });
 
-  test('compute_id is unique in the tenant; one in use is not deleted', async () => {
+  test('has a unique compute_id in its tenant, and cannot be deleted while it is used', async () => {
     const [tenant, other] = [await newTenant(store), await newTenant(store)];
     const { tenantId, scope } = tenant;
     const own = await scope.transaction((tx) => createListener(tx, cluster(tenantId, 'east')));
@@ -175,8 +175,8 @@ describe('listeners', () => {
   });
 });
 
-describe('tags', () => {
-  test('are given as a whole, refused when another tenant’s, and go with their key', async () => {
+describe('the tag values of a deployment', () => {
+  test('are replaced as a whole, must belong to its tenant, and are removed with their key', async () => {
     const [tenant, other] = [await newTenant(store), await newTenant(store)];
     const { tenantId, scope } = tenant;
     const { id } = await insert(store, tenantId, 'shop');
@@ -208,7 +208,7 @@ describe('tags', () => {
   });
 });
 
-test('tracing projects: made once, not deleted while used', async () => {
+test('a tracing project is created once for a name, and cannot be deleted while it is used', async () => {
   const { tenantId, scope } = await newTenant(store);
   const created = await insert(store, tenantId, 'shop');
   const ensured = await scope.transaction((tx) => ensureTracingProject(tx, tenantId, 'shop'));

@@ -26,7 +26,7 @@ const specOf = (version: number): Spec => ({
 const UNREADABLE: readonly { name: string; what: string; field: string; stored: (spec: Spec) => Spec }[] = [
   {
     name: 'beneath',
-    what: 'a number beneath the least',
+    what: 'a number below its minimum',
     field: 'spec.components.api.scale.min',
     stored: (spec) => ({ ...spec, components: { api: { scale: { min: -3, max: 1 } } } }),
   },
@@ -42,7 +42,7 @@ const MISTAKEN = 'mistaken';
 const NAMES = [...UNREADABLE.map(({ name }) => name), MISTAKEN];
 const HEALTHY = 'healthy';
 
-describe('the operator, with resources that it cannot read', () => {
+describe('an operator with resources that it cannot read', () => {
   let world: OperatorWorld;
   let operator: RunningOperator;
   const workloads = new Map<string, string>();
@@ -66,36 +66,33 @@ describe('the operator, with resources that it cannot read', () => {
     await world.end();
   });
 
-  const told = (name: string) =>
+  const refusedStatus = (name: string) =>
     world.until(name, 'refused', (now) => condition(now, 'Ready') === 'False Refused');
 
-  test.each(UNREADABLE)(
-    '$what is told with its field, and what runs of it stays',
-    async ({ name, field }) => {
-      const status = await told(name);
-      expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).toContain(field);
-      expect(status).toMatchObject({ status: 'READY', activeRevision: { number: 1 } });
-      expect(condition(status, 'Serving')).toBe('True Available');
-      expect(await workloadOf(name)).toBe(workloads.get(name));
-    },
-  );
+  test.each(UNREADABLE)('reports $what with its field, and keeps the workloads', async ({ name, field }) => {
+    const status = await refusedStatus(name);
+    expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).toContain(field);
+    expect(status).toMatchObject({ status: 'READY', activeRevision: { number: 1 } });
+    expect(condition(status, 'Serving')).toBe('True Available');
+    expect(await workloadOf(name)).toBe(workloads.get(name));
+  });
 
   test('records an Event when the API server rejects a status, and keeps the workloads', async () => {
-    const isTold = async () => {
+    const isReported = async () => {
       const events = await world.kubectl('events', `--for=ManagedDeployment/${MISTAKEN}`, '--output=json');
       const { items } = JSON.parse(events) as { items: { reason: string; message: string }[] };
       return items.some(({ reason, message }) => reason === 'Refused' && message.includes('spec.database'));
     };
-    await waitFor('the Event', isTold, { timeoutMs: 60_000, intervalMs: 200 });
+    await waitFor('the Event', isReported, { timeoutMs: 60_000, intervalMs: 200 });
     expect(await workloadOf(MISTAKEN)).toBe(workloads.get(MISTAKEN));
   });
 
-  test('the others go on', async () => {
+  test('continues to serve other resources', async () => {
     await world.apply(HEALTHY, specOf(2));
     expect((await world.ready(HEALTHY)).activeRevision?.number).toBe(2);
   });
 
-  test('an operator that begins with them serves the others, and touches nothing of theirs', async () => {
+  test('serves other resources after a restart, and writes no object of the unreadable ones', async () => {
     await operator.stop();
     operator = await startOperator(world.another('next'));
     await world.apply(HEALTHY, specOf(3));
@@ -114,7 +111,7 @@ describe('the operator, with resources that it cannot read', () => {
     expect(written).toEqual([]);
   });
 
-  test('handles a resource that was rewritten to the present rules like any other', async () => {
+  test('handles a resource like any other when it is valid again', async () => {
     const wanted = JSON.stringify([{ op: 'add', path: '/spec', value: specOf(4) }]);
     await world.kubectl('patch', 'mdep', 'lacking', '--type=json', '-p', wanted);
     expect((await world.ready('lacking')).activeRevision?.number).toBe(4);
@@ -124,7 +121,7 @@ describe('the operator, with resources that it cannot read', () => {
   test.each([
     { name: 'beneath', cascade: 'foreground' },
     { name: MISTAKEN, cascade: 'background' },
-  ])('$name, deleted, goes with what ran of it', async ({ name, cascade }) => {
+  ])('removes the workloads of $name when the resource is deleted', async ({ name, cascade }) => {
     await world.kubectl('delete', 'mdep', name, `--cascade=${cascade}`, '--timeout=60s');
     expect(await world.get('mdep', name)).toBeUndefined();
     const isGone = async () => (await world.get('deployment', `${name}-api`)) === undefined;
@@ -132,7 +129,7 @@ describe('the operator, with resources that it cannot read', () => {
   });
 });
 
-describe('the listener, with resources that are not as it has written them', () => {
+describe('a listener with resources that others have made invalid', () => {
   let fixture: ListenerFixture;
   beforeAll(async () => {
     fixture = await startListenerFixture('stored');
@@ -159,18 +156,20 @@ describe('the listener, with resources that are not as it has written them', () 
     { what: 'mistaken', stored: (spec) => ({ ...spec, database: 'large' }) },
   ];
   test.each(UNWRITABLE)(
-    'reports $what, serves the others, and creates it again when it is gone',
+    'reports an invalid resource ($what), serves the others, and creates it again when it is deleted',
     async (row) => {
       const record = await deployed(row.what);
       await changeStored(fixture.namespace, record.appName, row.stored);
       await fixture.change(record);
       const { store } = fixture.hub;
-      const isTold = () =>
+      const isReported = () =>
         store.sql(
           `SELECT 1 FROM events WHERE deployment_id = $1 AND reason IN ('Conflict', 'Refused', 'ReconcileFailed')`,
           [record.id],
         );
-      await waitFor('the hub to be told', async () => (await isTold()).length > 0, { timeoutMs: 60_000 });
+      await waitFor('the report to the hub', async () => (await isReported()).length > 0, {
+        timeoutMs: 60_000,
+      });
       const other = await deployed(`beside-${row.what}`);
       await fixture.change(other);
       await fixture.until(other, 'changed', ({ spec }) => spec.generation === 2);

@@ -12,7 +12,7 @@ import { startTracingBackend, type TracingBackendFixture } from '../../harness/t
 
 const WAIT = { timeoutMs: 90_000, intervalMs: 100 };
 
-describe('kill -9 between a message and its record', () => {
+describe('a kill between a message to the backend and its record', () => {
   let backend: TracingBackendFixture;
   let berth: WholeBerth;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('kill -9 between a message and its record', () => {
     await backend.stop();
   });
 
-  it('sends it again after the restart: the backend has the project, and the history says so once', async () => {
+  it('leads to a second message after the restart, but to one project and one event', async () => {
     const never = new Promise<void>(() => undefined);
     backend.onCall = () => ({ hang: never });
     const { id } = await berth.create(smallDeployment('traced'));
@@ -125,7 +125,7 @@ describe('the environment of the pods', () => {
 
   let first: string;
 
-  it('has no endpoint where the platform has none, and says so in the dry run', async () => {
+  it('has no endpoint when none is configured, as the dry run shows', async () => {
     ({ id: first } = await berth.create(smallDeployment(NAME, { secrets: [{ name: 'TOKEN', value: 'x' }] })));
     await berth.ready(first);
     expect(JSON.stringify(await appContainer(first))).not.toContain('OTEL_EXPORTER');
@@ -134,7 +134,7 @@ describe('the environment of the pods', () => {
     expect(JSON.stringify(dryRun.body)).not.toContain('OTEL_EXPORTER');
   });
 
-  it('gets one with the next revision: configuring it restarts nothing', async () => {
+  it('gets a newly configured endpoint only with the next revision', async () => {
     const before = await workload(first);
     await berth.process().stop();
     Object.assign(berth.settings, {
@@ -162,7 +162,7 @@ describe('the environment of the pods', () => {
     expect(JSON.stringify(dryRun.body)).toContain(receiver.endpoint);
   });
 
-  it("makes a real application's span arrive under the project's name, with the platform's headers", async () => {
+  it('makes the span of a real application arrive with the project name and the headers of the platform', async () => {
     const deployment = await berth.call<{ tracing_project_id: string; latest_revision_id: string }>(
       'GET',
       `/v2/deployments/${first}`,
@@ -191,7 +191,7 @@ describe('the environment of the pods', () => {
     });
   });
 
-  it("leaves the user's own OpenTelemetry variables alone, and sends no header of the platform to an endpoint of theirs", async () => {
+  it('keeps the OpenTelemetry variables of the user, and sends no platform header to the endpoint of the user', async () => {
     const { id } = await berth.create(
       smallDeployment('own-tracing', {
         secrets: [

@@ -58,7 +58,7 @@ async function only(): Promise<OutboxMessage> {
 }
 
 describe('two senders', () => {
-  test('a claim waits for one that is not committed, and then leaves the deletion of that project alone', async () => {
+  test("wait for each other's claims, and claim no deletion of a project whose creation is in progress", async () => {
     const claimed = Promise.withResolvers<OutboxMessage[]>();
     const commit = Promise.withResolvers<void>();
     const first = platform(async (tx) => {
@@ -89,7 +89,7 @@ describe('two senders', () => {
     expect(kinds(await second)).toEqual([]);
   });
 
-  test('a creation that ends well after its project was deleted at the backend is deleted once more', async () => {
+  test('delete a project once more when its creation ends after its deletion', async () => {
     const late = await only();
     await remove();
     await hurry();
@@ -104,7 +104,7 @@ describe('two senders', () => {
     expect(await waiting()).toEqual([]);
   });
 
-  test('the same when nothing was left of it', async () => {
+  test('delete a project once more when its creation ends after its deletion left no message', async () => {
     const late = await only();
     await remove();
     await hurry();
@@ -113,7 +113,7 @@ describe('two senders', () => {
     expect(await waiting()).toMatchObject([{ kind: 'tracing_project.deleted' }]);
   });
 
-  test('a creation that another one has recorded meanwhile leaves nothing', async () => {
+  test('leave no message when both record the same creation', async () => {
     const first = await only();
     await hurry();
     const second = await only();
@@ -124,14 +124,14 @@ describe('two senders', () => {
   });
 });
 
-describe('a creation without an answer', () => {
+describe('a creation without a response', () => {
   const failing = { error: 'no answer within 10 s', retrySeconds: 0, isUnanswered: true };
 
   test.each([
     ['that timed out', (message: OutboxMessage) => platform((tx) => recordFailed(tx, message, failing))],
     ['that was given back', (message: OutboxMessage) => platform((tx) => releaseMessage(tx, message))],
     ['whose sender is lost', async () => undefined],
-  ])('%s: its deletion is sent again after a minute, then no more', async (_what, end) => {
+  ])('%s leads to a second deletion after a minute, and no more', async (_what, end) => {
     await end(await only());
     await remove();
     await hurry();
@@ -146,7 +146,7 @@ describe('a creation without an answer', () => {
     expect(await waiting()).toEqual([]);
   });
 
-  test('is another one than a creation that the backend refused: one deletion is enough', async () => {
+  test('differs from a rejected creation, for which one deletion is enough', async () => {
     const refused = { error: 'it answered 400', retrySeconds: 60, isUnanswered: false };
     const creation = await only();
     await platform((tx) => recordFailed(tx, creation, refused));
@@ -165,7 +165,7 @@ test.each([
   ['', null],
   ['Projekt 7 – größer', 'Projekt 7 – größer'],
   [7, '7'],
-])("the backend's id %j is kept as %j", async (id, kept) => {
+])('the project id %j of the backend is stored as %j', async (id, kept) => {
   const backend = await startTracingBackend();
   backend.onCall = () => ({ status: 200, body: JSON.stringify({ id }) });
   try {
@@ -177,7 +177,7 @@ test.each([
   }
 });
 
-test('berth tracing resync makes every project untold again, though row-level security binds the user', async () => {
+test('berth tracing resync sends every project again, also under row-level security', async () => {
   const creation = await only();
   await platform((tx) => recordSent(tx, creation, null));
   expect(await take()).toEqual([]);

@@ -128,7 +128,7 @@ const projectRow = async (id: string) => {
 };
 
 describe('a tracing project', () => {
-  test('is created at the backend once, though the POST is retried, and with nothing but its name and owner', async () => {
+  test('is created at the backend once when the POST is retried, with nothing but its name and owner', async () => {
     startSender();
     const key = { 'idempotency-key': uniqueName('key') };
     const body = createBody({ name: 'Größe & Co', secrets: [{ name: 'A', value: 'hidden' }] });
@@ -165,7 +165,7 @@ describe('a tracing project', () => {
     expect(await reasonsOf(made.id)).toEqual(['TracingProjectCreated']);
   });
 
-  test('that is kept and linked again is not created again', async () => {
+  test('is not created again when it was kept and is used again', async () => {
     startSender();
     const name = uniqueName();
     const first = await create(client, { name });
@@ -182,7 +182,7 @@ describe('a tracing project', () => {
     expect(callsOf(other.tracing_project_id)).toEqual(['PUT']);
   });
 
-  test('leaves no message without a backend, and is sent once when there is one', async () => {
+  test('is not enqueued without a backend, and is sent once when there is one', async () => {
     const made = [await create(client), await create(client)];
     const gone = await create(client);
     await purge(gone.id);
@@ -193,7 +193,7 @@ describe('a tracing project', () => {
     expect(callsOf(gone.tracing_project_id)).toEqual([]);
   });
 
-  test('that goes with its deployment, or alone, is deleted at the backend; one that is unknown there too', async () => {
+  test('is deleted at the backend with its deployment or alone, even if it is unknown there', async () => {
     startSender();
     const [first, second] = [await create(client), await create(client)];
     await settled();
@@ -241,7 +241,7 @@ describe('a backend that is down', () => {
       },
     ],
   ];
-  test.each(outages)('(it %s) delays no POST, and gets each project once it is back', async (_, down, up) => {
+  test.each(outages)('delays no POST, and gets each project when it is back (it %s)', async (_, down, up) => {
     // Long enough for an answer on a busy machine: one that is given up once it is back would be sent twice.
     startSender({ deadlineMs: 2_000 });
     await down();
@@ -266,7 +266,7 @@ describe('a backend that is down', () => {
     }
   });
 
-  test('is waited for as long as it asks', async () => {
+  test('is not called again before the time in Retry-After', async () => {
     backend.onCall = () => ({ status: 503, headers: { 'retry-after': '120' } });
     startSender();
     await create(client);
@@ -274,7 +274,7 @@ describe('a backend that is down', () => {
     expect((await outbox())[0]?.seconds).toBeGreaterThan(100);
   });
 
-  test('gets only the deletion of a project that was created and deleted meanwhile', async () => {
+  test('gets only the deletion of a project that was created and deleted in the meantime', async () => {
     await backend.down();
     const sender = startSender();
     const made = await create(client);
@@ -288,9 +288,9 @@ describe('a backend that is down', () => {
   });
 });
 
-describe('a message that the backend refuses', () => {
+describe('a message that the backend rejects', () => {
   test.each([400, 401, 422, 302])(
-    'with %i is kept with the reason, tried again slowly, and holds up no other',
+    'with %i is kept with the reason, retried slowly, and blocks no other',
     async (status) => {
       const [bad, ...good] = [await create(client), await create(client), await create(client)];
       backend.onCall = ({ id }) =>
@@ -315,7 +315,7 @@ describe('a message that the backend refuses', () => {
 });
 
 describe('several replicas', () => {
-  test('tell each project once', async () => {
+  test('send each project once', async () => {
     const replicas = [startSender(), startSender(), startSender()];
     const made = await Promise.all(Array.from({ length: 60 }, () => create(client)));
     for (const replica of replicas) replica.wake();
@@ -323,7 +323,7 @@ describe('several replicas', () => {
     for (const { tracing_project_id } of made) expect(callsOf(tracing_project_id)).toEqual(['PUT']);
   });
 
-  test('send a deletion after the creation that another one has on its way', async () => {
+  test('send a deletion after the creation that another replica is still sending', async () => {
     const held = Promise.withResolvers<void>();
     backend.onCall = ({ method }) => (method === 'PUT' ? { hang: held.promise } : null);
     startSender();
@@ -344,7 +344,7 @@ describe('several replicas', () => {
     expect([...backend.projects.keys()]).toEqual([other.tracing_project_id]);
   });
 
-  test('take over what one left behind when it was lost; what it had sent is sent again and changes nothing', async () => {
+  test('take over the message of a lost replica, and sending it twice changes nothing', async () => {
     const held = Promise.withResolvers<void>();
     backend.onCall = () => ({ hang: held.promise });
     // Taken by a process that will not come to record it.
@@ -360,7 +360,7 @@ describe('several replicas', () => {
     expect(await reasonsOf(made.id)).toEqual(['TracingProjectCreated']);
   });
 
-  test('get back at once what one that stops in order has on its way', async () => {
+  test('continue at once with the message of a replica that was stopped', async () => {
     const never = new Promise<void>(() => undefined);
     backend.onCall = () => ({ hang: never });
     const stopping = startSender();
@@ -375,7 +375,7 @@ describe('several replicas', () => {
   });
 });
 
-test('the metrics tell what waits, how long, and how attempts end', async () => {
+test('the metrics show the waiting messages, their age and the outcomes of attempts', async () => {
   const registry = new Registry();
   const onAttempt = tracingMetrics(registry, api.store.database);
   backend.onCall = () => ({ status: 400 });

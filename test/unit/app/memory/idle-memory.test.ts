@@ -8,7 +8,7 @@ import { YOUNG_ROOM } from '../../../../src/app/memory/young-generation.ts';
 const MIB = 1024 * 1024;
 const MINUTE = 60_000;
 
-/** Looks in a row, a second apart, at a heap of so many MiB; what is due is collected to 40 MiB. */
+/** Samples a heap of this size in MiB once a second; a collection that is due reduces it to 40 MiB. */
 function follow(rule: ReturnType<typeof collectionRule>, shares: readonly number[], heap: number): boolean[] {
   return shares.map((utilization, index) => {
     const isDue = rule.isDue({ utilization, size: heap * MIB, now: index * 1000 });
@@ -17,13 +17,13 @@ function follow(rule: ReturnType<typeof collectionRule>, shares: readonly number
   });
 }
 
-test('the heap is collected after so many looks in a row with nothing to do, and not again while it is as it was left', () => {
+test('collects the heap after a number of idle samples in a row, and not again while the heap does not grow', () => {
   expect(
     follow(collectionRule({ looks: 3, keepsObjects: false }, 0), [0, 0.02, 0.5, 0, 0, 0.04, 0, 0], 90),
   ).toEqual([...[false, false, false, false, false], ...[true, false, false]]);
 });
 
-test('it is worth it again once half as much and 32 MiB have come; where objects are kept also half an hour later', () => {
+test('collects again after growth by half and 32 MiB, or after half an hour when the process keeps objects', () => {
   const rule = collectionRule({ looks: 1, keepsObjects: true }, 0);
   rule.collected({ size: 60 * MIB, now: 0 });
   const isDue = (heap: number, now: number) => rule.isDue({ utilization: 0, size: heap * MIB, now });
@@ -57,7 +57,7 @@ async function heapsOf(kind: 'sparing' | 'serving'): Promise<[number, number]> {
   return JSON.parse(stdout) as [number, number];
 }
 
-test('what starting has left goes once a process for which requests wait has started, and it ends by itself', async () => {
+test('collects the garbage of the start when a serving process has started, and lets the process end', async () => {
   const [serving, sparing] = await Promise.all([heapsOf('serving'), heapsOf('sparing')]);
   expect(serving[1]).toBeLessThan(serving[0] / 2);
   expect(sparing[1]).toBeGreaterThan(sparing[0] / 2);
@@ -90,7 +90,7 @@ const least = youngBytes();
 console.log(JSON.stringify([first, least, await burst()]));
 `;
 
-test('where there is much to keep, the young generation stops growing at 16 MiB, also after a whole collection', async () => {
+test('limits the young generation to 16 MiB when the process keeps objects, also after a full collection', async () => {
   const pathOf = (name: string) =>
     fileURLToPath(new URL(`../../../../src/app/memory/${name}`, import.meta.url));
   const bursts = async (kind: 'sparing' | 'none') => {

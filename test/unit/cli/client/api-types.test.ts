@@ -4,13 +4,13 @@ import { clientTypes, typeOf } from '../../../../scripts/client-types.ts';
 import { openApiDocument } from '../../../../scripts/openapi-document.ts';
 import type { OpenApiDocument } from '../../../../src/hub/api/openapi/openapi-types.ts';
 
-test('src/cli/client/api-types.ts is what the OpenAPI document makes; else run: npm run client-types', async () => {
+test('src/cli/client/api-types.ts matches the OpenAPI document (to update it, run npm run client-types)', async () => {
   const made = clientTypes((await openApiDocument()) as OpenApiDocument);
   const kept = readFileSync(new URL('../../../../src/cli/client/api-types.ts', import.meta.url), 'utf8');
   expect(kept).toBe(made);
 });
 
-describe('a schema as a type', () => {
+describe('typeOf', () => {
   test.each([
     [{ type: 'integer' }, 'number'],
     [{ type: ['string', 'null'] }, 'string | null'],
@@ -30,7 +30,7 @@ describe('a schema as a type', () => {
     ],
     [{ type: 'object', additionalProperties: { type: 'string' } }, 'Record<string, string>'],
     [{}, 'unknown'],
-  ])('%j is %s', (schema, type) => {
+  ])('converts %j to %s', (schema, type) => {
     expect(typeOf(schema)).toBe(type);
   });
 });

@@ -9,7 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), 'berth-body-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test.each(['a: &x canary-5521\nb: *x', 'a: *unknown', 'a: &x [*x]'])(
-  'an alias is wrong usage, and no stack: %j',
+  'reports an alias as wrong usage, with the file and without its content: %j',
   async (text) => {
     const file = join(folder, 'alias.yaml');
     writeFileSync(file, text);

@@ -14,14 +14,14 @@ afterEach(() => {
   server?.close();
 });
 
-/** A server that answers so; returns its URL. */
+/** Starts a server with this listener; returns its URL. */
 async function answering(listener: RequestListener): Promise<string> {
   server = createServer(listener);
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Runs a command here; what it printed, and its exit code. */
+/** Runs a command in this process; returns its output and its exit code. */
 async function command(words: readonly string[], env: { url: string; apiKey: string; tenantId?: string }) {
   const printed: string[] = [];
   for (const stream of ['log', 'error'] as const)
@@ -33,14 +33,14 @@ async function command(words: readonly string[], env: { url: string; apiKey: str
 test.each([
   ['deployments', '--wait'],
   ['revisions', '--timeout', '5'],
-])('options without a command are wrong usage: %s %s', async (...words) => {
+])('reports options without a command as wrong usage: %s %s', async (...words) => {
   const { code, text } = await command(words, { url: 'http://127.0.0.1:1', apiKey: 'key' });
   expect(code).toBe(2);
   expect(text).toBe(`berth: berth ${words[0]} needs a command; see berth ${words[0]} --help`);
 });
 
 test.each(['canary\n5521', 'canary 5521', 'canary\u20ac5521', 'canary5521\r'])(
-  'a key or tenant that no header can carry is wrong usage, and not told: %j',
+  'reports a key or tenant that no header can contain as wrong usage, without its value: %j',
   async (value) => {
     let requests = 0;
     const url = await answering((_request, response) => {
@@ -71,7 +71,7 @@ test('tries a request that cannot be sent only once, and does not print its head
   expect(sent).toHaveBeenCalledTimes(1);
 });
 
-test('the key follows no redirect, and none is tried again', async () => {
+test('does not follow a redirect with the key, and does not retry it', async () => {
   let requests = 0;
   const url = await answering((_request, response) => {
     requests++;
@@ -82,7 +82,7 @@ test('the key follows no redirect, and none is tried again', async () => {
   expect(requests).toBe(1);
 });
 
-test('what was made is printed though the wait cannot find out, exit code 3', async () => {
+test('prints the created deployment and exits with 3 when the wait gets no status', async () => {
   const url = await answering((request, response) => {
     const created = request.method === 'POST';
     const body = { id: 'made-1', name: 'shop', status: 'QUEUED', source_revision_config: {}, secrets: [] };
@@ -99,7 +99,7 @@ test('what was made is printed though the wait cannot find out, exit code 3', as
   expect(text).toContain('not settled after 1 seconds');
 });
 
-test('an API that is not reached is exit code 3', async () => {
+test('exits with 3 when the API is not reachable', async () => {
   const url = await answering((request) => request.socket.destroy());
   const { code } = await command(['deployments', 'list'], { url, apiKey: 'key' });
   expect(code).toBe(3);
@@ -108,13 +108,13 @@ test('an API that is not reached is exit code 3', async () => {
 test.each([
   ['a page of a gateway', (response: ServerResponse) => response.writeHead(404).end('<html>')],
   [
-    'an answer that breaks off',
+    'a response that is cut off',
     (response: ServerResponse) => {
       response.writeHead(200, { 'content-length': '9' }).write('{');
       setImmediate(() => response.destroy());
     },
   ],
-])('%s tells nothing, exit code 3', async (_what, answer) => {
+])('exits with 3 when the API sends %s', async (_what, answer) => {
   const url = await answering((_request, response) => void answer(response));
   const { code, text } = await command(['deployments', 'list'], { url, apiKey: 'key' });
   expect(code, text).toBe(3);

@@ -12,13 +12,13 @@ test.each([
   ['10m', '2026-11-21T09:50:00.000Z'],
   ['2d', '2026-11-19T10:00:00.000Z'],
   ['2026-11-21T08:00:00+01:00', '2026-11-21T07:00:00.000Z'],
-])('--since %s is %s', (word, time) => expect(sinceTime(word, NOW)).toBe(time));
+])('converts --since %s to %s', (word, time) => expect(sinceTime(word, NOW)).toBe(time));
 
-test.each(['', 'yesterday', '10', '5 m', '-3h'])('--since %j is refused', (word) => {
+test.each(['', 'yesterday', '10', '5 m', '-3h'])('rejects --since %j', (word) => {
   expect(() => sinceTime(word, new Date(Number.NaN))).toThrow(ClientUsageError);
 });
 
-test('colours stay, nothing else moves the cursor or hides what stands there', () => {
+test('keeps colors, and replaces all other control characters', () => {
   expect(harmless('\u001b[1;31mred\u001b[0m\ttab')).toBe('\u001b[1;31mred\u001b[0m\ttab');
   expect(harmless('a\u001b[2Jb\rc\u0007d\u202ee\u009bf')).toBe('a [2Jb c d e f');
 });
@@ -35,8 +35,8 @@ async function all(lines: AsyncIterable<unknown>): Promise<unknown[]> {
   return found;
 }
 
-describe('following', () => {
-  test('continues where a response was cut off or asks for another request, and ends at the end of the log', async () => {
+describe('following a log', () => {
+  test('continues after a response that was cut off or asks for another request, and ends at the end of the log', async () => {
     const answers = [
       [{ text: 'a' }, { text: 'b' }],
       [{ text: 'c' }, { end: 'The time is up: ask again.' }],
@@ -60,7 +60,7 @@ describe('following', () => {
     expect(notes).toEqual(['The cluster does not answer.']);
   });
 
-  test('a refusal ends it at once, what may pass after a few tries', async () => {
+  test('stops at once after a 404, and after a few attempts when the error may be temporary', async () => {
     let tries = 0;
     const failing = (status: number | null) =>
       followed(context(), async function* () {
@@ -75,7 +75,7 @@ describe('following', () => {
   }, 20_000);
 });
 
-test('one deployment is named, and a number of lines', async () => {
+test('rejects a missing or second name, a limit that is not a number, and --previous with --follow', async () => {
   const none = { component: undefined, revision: undefined, since: undefined, limit: undefined };
   const options = { ...none, previous: false };
   await expect(logsCommand(context(), options, [])).rejects.toThrow(ClientUsageError);

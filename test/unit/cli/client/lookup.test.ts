@@ -20,7 +20,7 @@ function clientOf(deployments: readonly { id: string; name: string }[]): Client 
   return { call } as unknown as Client;
 }
 
-test('a name that looks like an id is found', async () => {
+test('finds a deployment whose name looks like an id', async () => {
   const client = clientOf([{ id: 'a', name: LIKE_AN_ID }]);
   expect(await lookUpDeployment(client, LIKE_AN_ID, true)).toMatchObject({ id: 'a' });
 });

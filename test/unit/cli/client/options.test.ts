@@ -24,7 +24,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 const COMMON = ['--output=json', '-ojson', '--url=http://a', '--help', '-h'];
 const EVERY = [...new Set([...Object.values(COMMANDS).flat(), ...COMMON, '--nonsense', '-x', '--no-wait'])];
 
-test('the list of commands is that of the help pages', () => {
+test('the commands of this test are those of the help pages', () => {
   const named = (resource: string, help: string) =>
     [...help.matchAll(/^ {2}([a-z-]+) /gm)].map(([, verb]) => `${resource} ${verb}`);
   expect([...named('deployments', DEPLOYMENTS_HELP), ...named('revisions', REVISIONS_HELP), 'logs']).toEqual(
@@ -33,7 +33,7 @@ test('the list of commands is that of the help pages', () => {
 });
 
 test.each(Object.entries(COMMANDS))(
-  '%s takes its own options and the common ones, and no other',
+  '%s accepts its own options and the common ones, and no other',
   (command, own) => {
     const words = command.split(' ');
     for (const option of [...own, ...COMMON])
@@ -49,7 +49,7 @@ test.each(Object.entries(COMMANDS))(
   },
 );
 
-test('an error is one line, also of an option without its value', () => {
+test('reports each error in one line, also for an option without its value', () => {
   for (const words of [
     ['logs', 'a', '--since'],
     ['deployments', 'nonsense', '--x'],
@@ -60,6 +60,6 @@ test('an error is one line, also of an option without its value', () => {
   }
 });
 
-test('--help works together with any known option', () => {
+test('accepts --help together with any known option', () => {
   expect(readWords(['revisions', 'list', '--wait', '--help']).values.help).toBe(true);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { problemOf } from '../../../../src/cli/client/call-problem.ts';
 import { age, cell, fields, table } from '../../../../src/cli/client/table.ts';
 
-test('columns are aligned, and no line ends in blanks', () => {
+test('aligns the columns, and ends no line with blanks', () => {
   const text = table(
     ['NAME', 'STATUS'],
     [
@@ -13,7 +13,7 @@ test('columns are aligned, and no line ends in blanks', () => {
   expect(text).toBe('NAME    STATUS\na       READY\nlonger  UNUSED');
 });
 
-test('names with their values', () => {
+test('aligns the values of named fields', () => {
   expect(
     fields(
       [
@@ -24,7 +24,7 @@ test('names with their values', () => {
   ).toBe('Name:  shop\nId:    1');
 });
 
-test('no text of others moves the cursor', () => {
+test('replaces control characters and empty values in a cell', () => {
   expect(cell('a\u001b[2Jb\nc\u202e')).toBe('a [2Jb c ');
   expect(cell(null)).toBe('–');
   expect(cell('')).toBe('–');
@@ -37,12 +37,12 @@ test.each([
   [3 * 3600, '3h'],
   [20 * 86_400, '20d'],
   [-5, '0s'],
-])('%d seconds ago is %s', (seconds, text) => {
+])('shows an age of %d seconds as %s', (seconds, text) => {
   const now = new Date('2026-01-15T00:00:00Z');
   expect(age(new Date(now.getTime() - seconds * 1000).toISOString(), now)).toBe(text);
 });
 
-test('a refusal names each field, a failure its sentence and request', () => {
+test('names each rejected field and the request, or shows the detail of another error', () => {
   const detail = [{ loc: ['body', 'secrets', 0, 'name'], msg: 'is required', type: 'missing' }];
   expect(problemOf(422, { detail }, 'r1').message).toBe(
     '422: rejected (request r1)\n  body.secrets[0].name: is required',

@@ -7,7 +7,7 @@ import { watch } from '../../../../src/cli/client/watch.ts';
 
 const REVISION = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 
-/** A deployment that has come up, with what a test wants otherwise. */
+/** A deployment that is READY, with the changes of a test. */
 function deployment(more: Partial<Deployment> = {}, progressing = 'RolloutComplete', ready = 'True') {
   const condition = (type: string, status: string, reason: string) => ({
     type,
@@ -29,16 +29,16 @@ function deployment(more: Partial<Deployment> = {}, progressing = 'RolloutComple
   } as unknown as Deployment;
 }
 
-/** What the API answers to each look at the deployment; the last one stays. An error is thrown. */
-function contextOf(looks: readonly (Deployment | Error)[], revisionStatus = 'DEPLOYED') {
+/** The API returns these deployments one after the other, and the last one again. An error is thrown. */
+function contextOf(answers: readonly (Deployment | Error)[], revisionStatus = 'DEPLOYED') {
   const notes: string[] = [];
-  const left = [...looks];
+  const left = [...answers];
   const call = async (name: string) => {
     if (name === 'getRevision') return { number: 1, status: revisionStatus };
     if (name === 'explainRevision') return { summary: 'It serves.', remedy: { text: 'Ask for less.' } };
-    const look = left.length > 1 ? left.shift() : left[0];
-    if (look instanceof Error) throw look;
-    return look;
+    const answer = left.length > 1 ? left.shift() : left[0];
+    if (answer instanceof Error) throw answer;
+    return answer;
   };
   const context: Context = {
     client: { call } as unknown as Client,
@@ -51,7 +51,7 @@ function contextOf(looks: readonly (Deployment | Error)[], revisionStatus = 'DEP
 }
 
 test.each(['RolledBack', 'RolloutFailed'])(
-  'a change of source_config that ended as %s has failed',
+  'reports a failure when a change of source_config ended as %s',
   async (reason) => {
     const { context } = contextOf([deployment({}, reason, 'False')]);
     expect(await watch(context, 'a', 60)).toEqual({
@@ -61,7 +61,7 @@ test.each(['RolledBack', 'RolloutFailed'])(
   },
 );
 
-test('a deployment whose first build failed has not reached its desired state', async () => {
+test('reports a failure when the first build failed, and success when nothing has to run', async () => {
   const unused = { status: 'UNUSED', active_revision_id: null } as const;
   const built = contextOf([deployment(unused, 'None', 'False')], 'BUILD_FAILED');
   expect(await watch(built.context, 'a', 60)).toMatchObject({
@@ -75,7 +75,7 @@ test('a deployment whose first build failed has not reached its desired state', 
   }
 });
 
-test('how an earlier generation ended is not how this one does', async () => {
+test('ignores how an earlier generation ended', async () => {
   const { context } = contextOf([
     deployment({ remote_reconciled: false }, 'RolledBack', 'False'),
     deployment(),
@@ -83,23 +83,20 @@ test('how an earlier generation ended is not how this one does', async () => {
   expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
 });
 
-test('an active revision is not enough while a change of source_config is rolled out', async () => {
+test('waits while a change of source_config rolls out, although the revision is active', async () => {
   const { context, notes } = contextOf([deployment({}, 'RolloutInProgress', 'False'), deployment()]);
   expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
   expect(notes).toHaveLength(1);
 });
 
-test.each([null, 429, 502, 503, 504])(
-  'an outage (%s) does not end a wait, and is noted once',
-  async (status) => {
-    const outage = new ApiProblem(status, 'nobody there');
-    const { context, notes } = contextOf([outage, outage, deployment()]);
-    expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
-    expect(notes).toEqual(['nobody there; still waiting']);
-  },
-);
+test.each([null, 429, 502, 503, 504])('waits during an outage (%s), and reports it once', async (status) => {
+  const outage = new ApiProblem(status, 'nobody there');
+  const { context, notes } = contextOf([outage, outage, deployment()]);
+  expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
+  expect(notes).toEqual(['nobody there; still waiting']);
+});
 
-test('where nothing can be heard until the end, the outcome is unknown', async () => {
+test('returns an unknown outcome when the API does not respond until the timeout', async () => {
   const { context } = contextOf([new ApiProblem(503, '503: busy')]);
   expect(await watch(context, 'a', 0.5)).toEqual({
     end: 'unknown',
@@ -107,14 +104,14 @@ test('where nothing can be heard until the end, the outcome is unknown', async (
   });
 });
 
-test('a refusal ends it', async () => {
+test('ends when the API rejects the request', async () => {
   const { context } = contextOf([new ApiProblem(401, '401: no key')]);
   await expect(watch(context, 'a', 60)).rejects.toThrow('401: no key');
 });
 
 const OTHER = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a78';
 
-test('a wait for one revision does not end while another one is active', async () => {
+test('waits for the given revision while another one is active', async () => {
   const { context } = contextOf([deployment({ latest_revision_id: OTHER })], 'QUEUED');
   expect(await watch(context, 'a', 0.2, OTHER)).toMatchObject({
     end: 'failed',
@@ -122,7 +119,7 @@ test('a wait for one revision does not end while another one is active', async (
   });
 });
 
-test('a wait for one revision ends once it is active, though a newer one is on its way', async () => {
+test('ends when the given revision is active, although a newer one is in progress', async () => {
   const { context } = contextOf([deployment({ latest_revision_id: OTHER })]);
   expect(await watch(context, 'a', 60, REVISION)).toEqual({
     end: 'reached',
@@ -131,14 +128,14 @@ test('a wait for one revision ends once it is active, though a newer one is on i
 });
 
 test.each(['DEPLOY_FAILED', 'SKIPPED', 'INTERRUPTED', 'BUILD_FAILED'])(
-  'a wait for one revision that ends as %s has failed, though another one is READY',
+  'reports a failure when the given revision ends as %s, although another one is READY',
   async (status) => {
     const { context } = contextOf([deployment()], status);
     expect(await watch(context, 'a', 60, OTHER)).toMatchObject({ end: 'failed' });
   },
 );
 
-test('the source of a failure is named: component, pod, container, exit code and message', async () => {
+test('names the component, pod, container, exit code and message of a failure', async () => {
   const { context } = contextOf([deployment({ active_revision_id: null })], 'DEPLOY_FAILED');
   const { client } = context;
   const causes = [

@@ -7,7 +7,7 @@ const places = new Map([
   ['/tmp', '/real/tmp'],
 ]);
 
-describe('mount paths', () => {
+describe('the replacement of mount paths', () => {
   it.each([
     ['/workspace', '/real/work'],
     ['/workspace/a b', '/real/work/a b'],
@@ -18,20 +18,20 @@ describe('mount paths', () => {
     ['/workspaces', '/workspaces'],
     ['https://git.example/tmp/app', 'https://git.example/tmp/app'],
     ['--install-command=cp x /tmp/y', '--install-command=cp x /tmp/y'],
-  ])('%s becomes %s', (text, expected) => {
+  ])('turns %s into %s', (text, expected) => {
     expect(placed(text, places)).toBe(expected);
   });
 });
 
 describe('variables', () => {
-  it('are expanded as Kubernetes does it', () => {
+  it('are expanded as in Kubernetes', () => {
     const known = { NAME: 'value' };
     expect(expanded('$(NAME) $$(NAME) $NAME $(OTHER) $$$$ $(toString)', known)).toBe(
       'value $(NAME) $NAME $(OTHER) $$ $(toString)',
     );
   });
 
-  it('may name those before them, and no others', () => {
+  it('may refer to earlier variables only', () => {
     const env = [
       { name: 'A', value: 'a' },
       { name: 'B', value: '$(A)-$(C)' },
@@ -42,7 +42,7 @@ describe('variables', () => {
   });
 });
 
-it('a container without a command runs what its image would', () => {
+it('a container without a command runs the command of its image', () => {
   const own = ['node', 'main.ts'];
   expect(commandOf({ args: ['build-step', '$(A)'] }, own, { A: '/tmp' }, places)).toEqual([
     'node',
@@ -56,7 +56,7 @@ it('a container without a command runs what its image would', () => {
   ]);
 });
 
-it('puts no folder into what tenants write, wherever a path stands in it', () => {
+it('commandOf replaces no mount path in an option that a tenant wrote', () => {
   const written = [
     '--install-command=/tmp/install && PATH=/tmp:/workspace make DIR=/tmp,/workspace',
     '--build-command=/workspace/build',

@@ -19,7 +19,7 @@ async function read(query: LogQuery, signal = new AbortController().signal): Pro
   return text;
 }
 
-it('keeps lines whole, however they arrive', async () => {
+it('a container log keeps lines whole when they arrive in parts', async () => {
   log.write('one\ntw');
   log.write('o\n\nthr');
   expect(await read({})).toBe('one\ntwo\n\n');
@@ -29,7 +29,7 @@ it('keeps lines whole, however they arrive', async () => {
   expect(log.lastWords()).toBe('one\ntwo\n\nthree');
 });
 
-it('gives the last lines, those since a time, with their times, and so many bytes', async () => {
+it('a container log returns the tail, the lines since a time, the timestamps and the bytes that a query requests', async () => {
   log.write('one\ntwo\nthree\n');
   expect(await read({ tail: 2 })).toBe('two\nthree\n');
   expect(await read({ tail: 0 })).toBe('');
@@ -39,7 +39,7 @@ it('gives the last lines, those since a time, with their times, and so many byte
   expect(await read({ limitBytes: 6 })).toBe('one\ntw');
 });
 
-it('follows until the end, or until nobody listens', async () => {
+it('a reader that follows gets lines until the log ends or the reader stops', async () => {
   log.write('one\n');
   const followed = read({ follow: true });
   const closed = new AbortController();
@@ -52,7 +52,7 @@ it('follows until the end, or until nobody listens', async () => {
   expect(await followed).toBe('one\ntwo\nthree\n');
 });
 
-it('has an end: what is too much is not kept, but the last words are', async () => {
+it('a container log drops lines beyond its maximum size, and still returns the last ones', async () => {
   const line = 'x'.repeat(16_000);
   for (let count = 0; count < 700; count += 1) log.write(`${line}\n`);
   log.write('the end\n');
@@ -63,7 +63,7 @@ it('has an end: what is too much is not kept, but the last words are', async () 
   expect(log.lastWords()).toMatch(/the end$/);
 });
 
-it('parameters are read as a kubelet reads them', () => {
+it('the log server reads query parameters as a kubelet does', () => {
   const query = (text: string) => logQuery(new URLSearchParams(text), 100_000);
   expect(query('follow=true&tailLines=5&timestamps=true&limitBytes=9')).toMatchObject({
     follow: true,

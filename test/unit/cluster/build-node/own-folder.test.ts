@@ -14,21 +14,21 @@ afterEach(() => {
 });
 
 describe('the folder of the local builder', () => {
-  it('is made for its user alone, and taken again', () => {
+  it('is created for its user alone, and reused', () => {
     const folder = join(place, 'a/b');
     makeOwnFolder(folder);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(() => makeOwnFolder(folder)).not.toThrow();
   });
 
-  it.each([0o750, 0o707, 0o777])('is refused at mode %o', (mode) => {
+  it.each([0o750, 0o707, 0o777])('is rejected with mode %o', (mode) => {
     const folder = join(place, 'open');
     mkdirSync(folder);
     chmodSync(folder, mode);
     expect(() => makeOwnFolder(folder)).toThrow(/others may enter .*chmod 700/);
   });
 
-  it('is refused where it is a link, though to a folder of its own', () => {
+  it('is rejected when it is a link, even to a folder of the same user', () => {
     mkdirSync(join(place, 'real'), { mode: 0o700 });
     symlinkSync(join(place, 'real'), join(place, 'link'));
     expect(() => makeOwnFolder(join(place, 'link'))).toThrow(
@@ -36,13 +36,13 @@ describe('the folder of the local builder', () => {
     );
   });
 
-  it('is refused where another user made it', () => {
+  it('is rejected when it belongs to another user', () => {
     makeOwnFolder(join(place, 'theirs'));
     vi.spyOn(process, 'getuid').mockReturnValue(statSync(place).uid + 1);
     expect(() => makeOwnFolder(join(place, 'theirs'))).toThrow(/is not a folder of this user/);
   });
 
-  it('is refused where it is a file', () => {
+  it('is rejected when it is a file', () => {
     writeFileSync(join(place, 'file'), '');
     expect(() => makeOwnFolder(join(place, 'file'))).toThrow();
   });

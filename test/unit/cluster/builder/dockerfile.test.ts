@@ -33,7 +33,7 @@ CMD ["node","server.js"]
     );
   });
 
-  it('installs dependencies before it copies the sources when only the manifest is needed, so that the layer stays cached', () => {
+  it('installs dependencies before it copies the sources when only the manifest is needed, for the layer cache', () => {
     const stepsOf = (language: 'node' | 'python', files: string[], manifest: string, more: object = {}) => {
       const config = parseWorkflowConfig('berth.yaml', node.replace('node', language));
       return dockerfileOf({ config, baseImages, files, manifest, ...more })
@@ -76,10 +76,10 @@ CMD ["node","server.js"]
     const [program = '', ...words] = JSON.parse((lines[at] ?? '').replace('RUN ', '')) as string[];
     const folder = mkdtempSync(join(tmpdir(), 'berth-entrypoint-'));
     try {
-      const look = () => spawnSync(program, words, { cwd: folder, encoding: 'utf8' });
-      expect(look()).toMatchObject({ status: 1, stderr: expect.stringContaining(file) as string });
+      const runTest = () => spawnSync(program, words, { cwd: folder, encoding: 'utf8' });
+      expect(runTest()).toMatchObject({ status: 1, stderr: expect.stringContaining(file) as string });
       writeFileSync(join(folder, file), '');
-      expect(look().status).toBe(0);
+      expect(runTest().status).toBe(0);
     } finally {
       rmSync(folder, { recursive: true });
     }
@@ -108,7 +108,7 @@ CMD ["node","server.js"]
   });
 });
 
-describe('an invalid configuration', () => {
+describe('the parser of the configuration', () => {
   it.each([
     ['language: cobol\nversion: "1"\nentrypoint: a', 'language:'],
     ['language: node\nversion: 3.10\nentrypoint: a', 'version: must be a version in quotes'],
@@ -120,7 +120,7 @@ describe('an invalid configuration', () => {
     ['a: &x 1\nb: *x', 'must not contain aliases'],
     ['{', 'is invalid'],
     ['', 'is invalid'],
-  ])('%j is rejected with file and field', (content, message) => {
+  ])('rejects %j and names file and field', (content, message) => {
     expect(() => parseWorkflowConfig('deploy/berth.yaml', content)).toThrowError(
       /^deploy\/berth.yaml is invalid: /,
     );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { needsNoSources } from '../../../../src/cluster/builder/install-manifest.ts';
 
-describe('an installation that needs only the manifest', () => {
+describe('needsNoSources', () => {
   it.each([
     ['{}', true],
     ['{"scripts": {"build": "tsc", "test": "x"}, "dependencies": {"a": "^1", "b": "npm:c@2"}}', true],
@@ -15,11 +15,11 @@ describe('an installation that needs only the manifest', () => {
     ['{"dependencies": []}', false],
     ['[]', false],
     ['{', false],
-  ])('package.json %s: %s', (text, alone) => {
+  ])('maps the package.json %s to %s', (text, alone) => {
     expect(needsNoSources('node', ['package.json'], text)).toBe(alone);
   });
 
-  it.each(['binding.gyp', 'node_modules'])('is not assumed when the repository contains %s', (file) => {
+  it.each(['binding.gyp', 'node_modules'])('returns false when the repository contains %s', (file) => {
     expect(needsNoSources('node', ['package.json', file], '{}')).toBe(false);
   });
 
@@ -37,7 +37,7 @@ describe('an installation that needs only the manifest', () => {
     ['a @ file:///x', false],
     ['a-1.0-py3-none-any.whl', false],
     ['--find-links wheels', false],
-  ])('requirements.txt %j: %s', (text, alone) => {
+  ])('maps the requirements.txt %j to %s', (text, alone) => {
     expect(needsNoSources('python', ['requirements.txt'], text)).toBe(alone);
   });
 });

@@ -188,30 +188,25 @@ describe('the source step', () => {
   });
 });
 
-describe('the source step rejects', () => {
+describe('the checks of the source step', () => {
   it.each([
-    ['a branch that is not there', { ref: 'nope' }, 'RefNotFound', 'no branch, tag or commit nope'],
+    ['a missing branch', { ref: 'nope' }, 'RefNotFound', 'no branch, tag or commit nope'],
     ['a short commit', { ref: 'abc1234' }, 'RefNotFound', 'give the whole id'],
-    ['a commit that is not there', { commit: 'a'.repeat(40) }, 'RefNotFound', 'a'.repeat(40)],
-    ['a repository that is not there', { repository: 'team/nope' }, 'GitHostRefused', 'status 404'],
-    [
-      'a configuration that is not there',
-      { configPath: 'x.yaml' },
-      'BuildConfigInvalid',
-      'there is berth.yaml',
-    ],
+    ['a missing commit', { commit: 'a'.repeat(40) }, 'RefNotFound', 'a'.repeat(40)],
+    ['a missing repository', { repository: 'team/nope' }, 'GitHostRefused', 'status 404'],
+    ['a missing configuration', { configPath: 'x.yaml' }, 'BuildConfigInvalid', 'there is berth.yaml'],
     [
       'a configuration below a file',
       { configPath: 'berth.yaml/x.yaml' },
       'BuildConfigInvalid',
       'berth.yaml/x.yaml (workflow_config_path) is not in the repository',
     ],
-    ['http', { repoUrl: 'http://127.0.0.1/x' }, 'GitHostRefused', 'must be an https URL'],
-    ['a file', { repoUrl: 'file:///etc' }, 'GitHostRefused', 'must be an https URL'],
+    ['an http URL', { repoUrl: 'http://127.0.0.1/x' }, 'GitHostRefused', 'must be an https URL'],
+    ['a file URL', { repoUrl: 'file:///etc' }, 'GitHostRefused', 'must be an https URL'],
     ['a remote helper', { repoUrl: 'ext::sh -c id' }, 'GitHostRefused', 'must be an https URL'],
     ['a private address', { allowPrivate: false }, 'GitHostRefused', 'private address'],
-    ['more than may be fetched', { bytes: 10 }, 'BuildTooLarge', 'a build'],
-  ])('%s', async (_what, options, reason, message) => {
+    ['a repository beyond the fetch limit', { bytes: 10 }, 'BuildTooLarge', 'a build'],
+  ])('reject %s', async (_what, options, reason, message) => {
     const error = await failure(options);
     expect(error.message).toContain(message);
     expect(error.reason).toBe(reason);
@@ -235,7 +230,7 @@ describe('the source step rejects', () => {
   }
 
   it.each(['files', 'folders'])(
-    'a small repository that names %s without end, long before they are counted',
+    'reject a small repository with an enormous number of %s before they are all counted',
     async (what) => {
       const repository = `team/bomb-${what}`;
       const commit = await host.commitFiles(repository, { 'berth.yaml': CONFIG });
@@ -252,7 +247,7 @@ describe('the source step rejects', () => {
     },
   );
 
-  it('an entrypoint that is not in the repository, when no command of the build could create it', async () => {
+  it('reject an entrypoint that is not in the repository when no command of the build could create it', async () => {
     await host.commitFiles('team/typo', { 'berth.yaml': CONFIG, 'Server.js': '', 'package.json': '{}' });
     const error = await failure({ repository: 'team/typo' });
     expect(error.reason).toBe('BuildConfigInvalid');
@@ -265,7 +260,7 @@ describe('the source step rejects', () => {
     expect(left('dockerfile/Dockerfile')).toContain('neither the repository nor the build has the file');
   });
 
-  it('a commit that is not on the branch, such as that of a fork, although the host serves it', async () => {
+  it('reject a commit that is not on the branch, such as that of a fork, although the host serves it', async () => {
     const commit = (await host.git('team/app', 'rev-parse', 'feature/x')).trim();
     const error = await failure({ commit });
     expect(error.reason).toBe('RefNotFound');
@@ -273,7 +268,7 @@ describe('the source step rejects', () => {
     expect(existsSync(join(folder, 'workspace/context'))).toBe(false);
   });
 
-  it('a commit that a force push removed from its branch', async () => {
+  it('reject a commit that a force push removed from its branch', async () => {
     const before = await host.commitFiles('team/forced', { 'berth.yaml': CONFIG });
     const away = await host.commitFiles('team/forced', { 'server.js': '// away\n' });
     await host.git('team/forced', 'update-ref', 'refs/heads/main', before);
@@ -281,14 +276,14 @@ describe('the source step rejects', () => {
     expect(error.message).toContain('it was removed by a force push, or pushed to another branch');
   });
 
-  it('a wrong token', async () => {
+  it('reject a wrong token', async () => {
     host.token = 'another';
     const error = await failure({});
     expect(error.reason).toBe('GitHostRefused');
     expect(error.message).toContain('status 401');
   });
 
-  it('a name that resolves to a private address', async () => {
+  it('reject a name that resolves to a private address', async () => {
     const error = await failure({
       repoUrl: `https://localhost:${host.port}/team/app.git`,
       allowPrivate: false,
@@ -296,7 +291,7 @@ describe('the source step rejects', () => {
     expect(error.message).toBe('localhost is at a private address, which this installation does not call');
   });
 
-  it('a configuration or Dockerfile that is a link to a file outside the repository', async () => {
+  it('reject a configuration or Dockerfile that is a link to a file outside the repository', async () => {
     const link = (content: string) => ({ content, mode: '120000' as const });
     await host.commitFiles('team/links', {
       'etc.yaml': link('/etc/passwd'),
@@ -317,7 +312,7 @@ describe('the source step rejects', () => {
     expect(left('dockerfile/Dockerfile')).toContain('base/node:24');
   });
 
-  it('hooks, filters and drivers of the repository, which do not run', async () => {
+  it('keep hooks, filters and drivers of the repository from running', async () => {
     const ran = join(folder, 'ran');
     await host.commitFiles('team/evil', {
       'berth.yaml': CONFIG,
@@ -331,7 +326,7 @@ describe('the source step rejects', () => {
     expect(existsSync(ran)).toBe(false);
   });
 
-  it('a host that does not respond, after the timeout', async () => {
+  it('report a host that does not respond as unavailable after the timeout', async () => {
     host.hang = true;
     try {
       const error = await failure({ timeoutMs: 300 });
@@ -344,7 +339,7 @@ describe('the source step rejects', () => {
 });
 
 describe('the history of a branch', () => {
-  it('does not count as a fault of the repository when it does not arrive in time', async () => {
+  it('causes GitHostUnavailable when it does not arrive in time', async () => {
     let visits = 0;
     // The first two requests find the repository and the newest commit; the third is for the history.
     host.hang = ({ path }) => {
@@ -361,7 +356,7 @@ describe('the history of a branch', () => {
   });
 });
 
-describe('a redirect', () => {
+describe('a redirect to another host', () => {
   let elsewhere: Server;
   let port: number;
   const seen: IncomingHttpHeaders[] = [];
@@ -384,7 +379,7 @@ describe('a redirect', () => {
     elsewhere.closeAllConnections();
   });
 
-  it('to another host is rejected, and the token is not sent there', async () => {
+  it('is rejected, and the token is not sent there', async () => {
     const requests = host.requests.length;
     location = `${host.url}/team/app.git/info/refs?service=git-upload-pack`;
     const ca = [

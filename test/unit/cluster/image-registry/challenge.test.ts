@@ -8,7 +8,7 @@ const bearer = (realm: string, service: string | null = null, scope: string | nu
   scope,
 });
 
-describe('a challenge', () => {
+describe('parseChallenge', () => {
   test.each([
     [
       'Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:library/nginx:pull"',
@@ -28,11 +28,11 @@ describe('a challenge', () => {
     ['', null],
     [undefined, null],
     ['=,=,"', null],
-  ])('%s', (header, expected) => {
+  ])('parses %s', (header, expected) => {
     expect(parseChallenge(header)).toEqual(expected);
   });
 
-  test('is read up to a limit when it is endless', () => {
+  test('reads an endless challenge only up to a limit', () => {
     expect(parseChallenge(`Negotiate ${'a="b",'.repeat(100_000)} Basic`)).toBeNull();
   });
 });

@@ -29,7 +29,7 @@ describe('credentials of a Secret', () => {
     expect(users(data, 'r.example.evil.example')).toEqual([]);
   });
 
-  test('of Docker Hub are found under each of its names', () => {
+  test('are found for Docker Hub under each of its names', () => {
     for (const name of [
       'https://index.docker.io/v1/',
       'docker.io',
@@ -39,7 +39,7 @@ describe('credentials of a Secret', () => {
       expect(users(secret({ [name]: entry('hub') }), 'docker.io', 'library/nginx')).toEqual(['hub']);
   });
 
-  test('of the longest path come first, and those of another path are not used', () => {
+  test('are ordered from the longest path to the shortest, without those of other paths', () => {
     const data = secret({
       'r.example': entry('all'),
       'r.example/team': entry('team'),
@@ -50,7 +50,7 @@ describe('credentials of a Secret', () => {
     expect(users(data, 'r.example')).toEqual(['app', 'team', 'all']);
   });
 
-  test('with a wildcard match one label of the name', () => {
+  test('match one label of the host name for a wildcard', () => {
     const data = secret({ '*.r.example': entry('any') });
     expect(users(data, 'eu.r.example')).toEqual(['any']);
     expect(users(data, 'a.eu.r.example')).toEqual([]);
@@ -59,7 +59,7 @@ describe('credentials of a Secret', () => {
 
   test.each([
     ['no keys', {}],
-    ['no JSON', { '.dockerconfigjson': base64('{') }],
+    ['invalid JSON', { '.dockerconfigjson': base64('{') }],
     ['a list', { '.dockerconfigjson': base64('[1]') }],
     ['null', { '.dockerconfigjson': base64('null') }],
     ['auth without a colon', secret({ 'r.example': { auth: base64('ann') } })],

@@ -44,7 +44,7 @@ const answering =
     response.writeHead(status, headers).end(body);
 const code = (name: string) => JSON.stringify({ errors: [{ code: name }] });
 
-const look = (
+const lookUp = (
   host: string,
   more: { image?: string; credentials?: (typeof ANN)[]; options?: Partial<RegistryOptions> } = {},
 ) =>
@@ -73,19 +73,19 @@ async function privateRegistry(inside: Handler = found) {
 describe('an existing image', () => {
   test('is found by one HEAD when the registry requires no login', async () => {
     const { host, seen } = await serve(found);
-    expect(await look(host)).toEqual({ kind: 'found', digest: DIGEST });
+    expect(await lookUp(host)).toEqual({ kind: 'found', digest: DIGEST });
     expect(seen).toEqual([{ method: 'HEAD', url: '/v2/team/app/manifests/1', authorization: undefined }]);
   });
 
   test('has the digest of its manifest when the registry does not report one', async () => {
     const { host } = await serve(answering(200, '{"manifest": true}'));
     const digest = `sha256:${createHash('sha256').update('{"manifest": true}').digest('hex')}`;
-    expect(await look(host)).toEqual({ kind: 'found', digest });
+    expect(await lookUp(host)).toEqual({ kind: 'found', digest });
   });
 
   test('is found with a token, which is requested with the password and for this repository only', async () => {
     const { realm, registry } = await privateRegistry();
-    expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
+    expect(await lookUp(registry.host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
     expect(realm.seen.map(({ url }) => url)).toEqual([
       '/token?a=b&service=registry&scope=repository%3Ateam%2Fapp%3Apull',
     ]);
@@ -95,7 +95,7 @@ describe('an existing image', () => {
   test('is found with the second password when the first is rejected', async () => {
     const { registry } = await privateRegistry();
     const credentials = [{ username: 'bob', password: 'x' }, ANN];
-    expect(await look(registry.host, { credentials })).toMatchObject({ kind: 'found' });
+    expect(await lookUp(registry.host, { credentials })).toMatchObject({ kind: 'found' });
   });
 
   test('is found with Basic authentication when the registry requires it', async () => {
@@ -104,7 +104,7 @@ describe('an existing image', () => {
         ? answering(401, '', { 'www-authenticate': 'Basic realm="r"' })(request, response)
         : found(request, response),
     );
-    expect(await look(host, { credentials: [ANN] })).toMatchObject({ kind: 'found' });
+    expect(await lookUp(host, { credentials: [ANN] })).toMatchObject({ kind: 'found' });
     expect(seen[1]?.authorization).toBe(`Basic ${Buffer.from('ann:secret').toString('base64')}`);
   });
 
@@ -113,40 +113,40 @@ describe('an existing image', () => {
     const { registry } = await privateRegistry((_, response) =>
       response.writeHead(307, { location: `http://${other.host}/elsewhere` }).end(),
     );
-    expect(await look(registry.host, { credentials: [ANN] })).toMatchObject({ kind: 'found' });
+    expect(await lookUp(registry.host, { credentials: [ANN] })).toMatchObject({ kind: 'found' });
     expect(other.seen).toEqual([{ method: 'HEAD', url: '/elsewhere', authorization: undefined }]);
   });
 });
 
 describe('a missing image', () => {
   test.each(['MANIFEST_UNKNOWN', 'NAME_UNKNOWN'])(
-    'is definitely absent: %s of an open registry',
+    'is definitely absent when an open registry returns %s',
     async (name) => {
       const { host } = await serve(answering(404, code(name)));
-      expect(await look(host)).toEqual({ kind: 'absent', definite: true });
+      expect(await lookUp(host)).toEqual({ kind: 'absent', definite: true });
     },
   );
 
   test('is definitely absent when the client was authenticated', async () => {
     const { registry } = await privateRegistry(answering(404, code('MANIFEST_UNKNOWN')));
-    expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'absent', definite: true });
+    expect(await lookUp(registry.host, { credentials: [ANN] })).toEqual({ kind: 'absent', definite: true });
   });
 
-  test('may exist when an anonymous client is told otherwise', async () => {
+  test('may exist when the registry reports it as unknown to an anonymous token', async () => {
     const realm = await serve(answering(200, '{"access_token": "of-a-stranger"}'));
     const { host } = await serve((request, response) =>
       request.authorization === undefined
         ? answering(401, '', { 'www-authenticate': `Bearer realm="http://${realm.host}"` })(request, response)
         : answering(404, code('MANIFEST_UNKNOWN'))(request, response),
     );
-    expect(await look(host)).toEqual({ kind: 'absent', definite: false });
+    expect(await lookUp(host)).toEqual({ kind: 'absent', definite: false });
   });
 
   test.each(['', 'not JSON', '{"errors": "none"}', '{"errors": [null]}', code('UNKNOWN')])(
-    'may exist when the registry gives another reason: %j',
+    'may exist when the body of the 404 is %j',
     async (body) => {
       const { host } = await serve(answering(404, body));
-      expect(await look(host)).toEqual({ kind: 'absent', definite: false });
+      expect(await lookUp(host)).toEqual({ kind: 'absent', definite: false });
     },
   );
 });
@@ -163,10 +163,10 @@ describe('an anonymous token', () => {
   }
 
   test.each(['MANIFEST_UNKNOWN', 'NOT_FOUND'])(
-    'makes an absence definite when the registry shows the other images of the repository: %s',
+    'makes an absence with the code %s definite when the registry lists other tags of the repository',
     async (name) => {
       const { host, seen } = await open(answering(200, '{"tags": ["2"]}'), code(name));
-      expect(await look(host)).toEqual({ kind: 'absent', definite: true });
+      expect(await lookUp(host)).toEqual({ kind: 'absent', definite: true });
       expect(seen.at(-1)).toMatchObject({
         url: '/v2/team/app/tags/list?n=1',
         authorization: 'Bearer of-a-stranger',
@@ -175,13 +175,13 @@ describe('an anonymous token', () => {
   );
 
   test.each([
-    ['shows no tag', answering(200, '{"tags": null}'), code('MANIFEST_UNKNOWN')],
-    ['is not there', answering(404, code('NAME_UNKNOWN')), code('MANIFEST_UNKNOWN')],
-    ['fails', answering(500), code('MANIFEST_UNKNOWN')],
-    ['is said not to exist', answering(200, '{"tags": ["2"]}'), code('NAME_UNKNOWN')],
+    ['has no tags', answering(200, '{"tags": null}'), code('MANIFEST_UNKNOWN')],
+    ['is not found', answering(404, code('NAME_UNKNOWN')), code('MANIFEST_UNKNOWN')],
+    ['cannot be listed', answering(500), code('MANIFEST_UNKNOWN')],
+    ['is reported as unknown', answering(200, '{"tags": ["2"]}'), code('NAME_UNKNOWN')],
   ])('does not make an absence definite when the repository %s', async (_what, tags, body) => {
     const { host } = await open(tags, body);
-    expect(await look(host)).toEqual({ kind: 'absent', definite: false });
+    expect(await lookUp(host)).toEqual({ kind: 'absent', definite: false });
   });
 });
 
@@ -200,19 +200,19 @@ describe('multiple credentials', () => {
 
   test('are all tried, because another account may see the image', async () => {
     const { host } = await by({ one: absent, two: found });
-    expect(await look(host, { credentials: names('one', 'two') })).toMatchObject({ kind: 'found' });
+    expect(await lookUp(host, { credentials: names('one', 'two') })).toMatchObject({ kind: 'found' });
   });
 
   test.each([
-    ['all say so', names('one', 'one', 'two'), true],
-    ['one is refused', names('one', 'nobody'), false],
-    ['one says something else', names('one', 'vague'), false],
+    ['definite when all of them report it', names('one', 'one', 'two'), true],
+    ['uncertain when one of them is rejected', names('one', 'nobody'), false],
+    ['uncertain when one of them gets another response', names('one', 'vague'), false],
     [
-      'there are too many to ask them all',
+      'uncertain when there are too many to try them all',
       names('one', ...Array.from({ length: 9 }, (_, n) => `u${n}`)),
       false,
     ],
-  ])('make an absence definite only if all of them report it: %s', async (_what, credentials, definite) => {
+  ])('make an absence %s', async (_what, credentials, definite) => {
     const users = Array.from({ length: 9 }, (_, n) => [`u${n}`, absent] as const);
     const { host } = await by({
       one: absent,
@@ -220,11 +220,11 @@ describe('multiple credentials', () => {
       vague: answering(404),
       ...Object.fromEntries(users),
     });
-    expect(await look(host, { credentials })).toEqual({ kind: 'absent', definite });
+    expect(await lookUp(host, { credentials })).toEqual({ kind: 'absent', definite });
   });
 });
 
-describe('a transient failure is retried within the timeout', () => {
+describe('a transient failure', () => {
   /** Responds with `handler` so many times before it responds normally. */
   const failing = (times: number, handler: Handler) => {
     let count = 0;
@@ -236,21 +236,21 @@ describe('a transient failure is retried within the timeout', () => {
 
   test.each([
     ['a 503', answering(503)],
-    ['a 503 that says when', answering(503, '', { 'retry-after': '1' })],
-    ['a 429 that says when', answering(429, '', { 'retry-after': '1' })],
-    ['a connection that is cut', ((_, response) => response.destroy()) as Handler],
-  ])('after %s', async (_what, handler) => {
+    ['a 503 with a Retry-After', answering(503, '', { 'retry-after': '1' })],
+    ['a 429 with a Retry-After', answering(429, '', { 'retry-after': '1' })],
+    ['a cut connection', ((_, response) => response.destroy()) as Handler],
+  ])('is retried within the timeout after %s', async (_what, handler) => {
     const { host, seen } = await failing(1, handler);
-    expect(await look(host, { options: { timeoutMs: 60_000 } })).toMatchObject({ kind: 'found' });
+    expect(await lookUp(host, { options: { timeoutMs: 60_000 } })).toMatchObject({ kind: 'found' });
     expect(seen).toHaveLength(2);
   });
 
   test.each([
-    ['a 429 that does not say when', answering(429), 'limited'],
-    ['a 503 that says much later', answering(503, '', { 'retry-after': '120' }), 'failing'],
-  ])('but not after %s', async (_what, handler, kind) => {
+    ['a 429 without a Retry-After', answering(429), 'limited'],
+    ['a 503 with a Retry-After beyond the timeout', answering(503, '', { 'retry-after': '120' }), 'failing'],
+  ])('is not retried after %s', async (_what, handler, kind) => {
     const { host, seen } = await failing(1, handler);
-    await expect(look(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind });
+    await expect(lookUp(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind });
     expect(seen).toHaveLength(1);
   });
 });
@@ -269,7 +269,7 @@ describe('a registry that rejects HEAD', () => {
     'is called by GET when HEAD is answered with status %d',
     async (status) => {
       const { host, seen } = await serve(byMethod(answering(status), found));
-      expect(await look(host)).toEqual({ kind: 'found', digest: DIGEST });
+      expect(await lookUp(host)).toEqual({ kind: 'found', digest: DIGEST });
       expect(methods(seen)).toEqual(['HEAD', 'GET']);
     },
   );
@@ -281,7 +281,7 @@ describe('a registry that rejects HEAD', () => {
     ['redirects a HEAD to a closed port', answering(302, '', { location: 'http://127.0.0.1:1/' })],
   ])('is called by GET on the second attempt when it %s', async (_what, head) => {
     const { host, seen } = await serve(byMethod(head, found));
-    expect(await look(host, { options: { timeoutMs: 60_000 } })).toEqual({ kind: 'found', digest: DIGEST });
+    expect(await lookUp(host, { options: { timeoutMs: 60_000 } })).toEqual({ kind: 'found', digest: DIGEST });
     expect(methods(seen)).toEqual(['HEAD', 'GET']);
   });
 
@@ -289,10 +289,10 @@ describe('a registry that rejects HEAD', () => {
     const hangs: Handler = () => undefined;
     const { registry } = await privateRegistry(byMethod(hangs, found));
     const options = { timeoutMs: 2_000 };
-    expect(await look(registry.host, { credentials: [ANN], options })).toMatchObject({ kind: 'found' });
+    expect(await lookUp(registry.host, { credentials: [ANN], options })).toMatchObject({ kind: 'found' });
     expect(methods(registry.seen)).toEqual(['HEAD', 'HEAD', 'GET']);
     const open = await serve(byMethod(hangs, found));
-    expect(await look(open.host, { options })).toMatchObject({ kind: 'found' });
+    expect(await lookUp(open.host, { options })).toMatchObject({ kind: 'found' });
     expect(methods(open.seen)).toEqual(['HEAD', 'GET']);
   });
 
@@ -303,25 +303,25 @@ describe('a registry that rejects HEAD', () => {
       count += 1;
       return (count === 1 ? limited : found)(request, response);
     });
-    expect(await look(host, { options: { timeoutMs: 60_000 } })).toMatchObject({ kind: 'found' });
+    expect(await lookUp(host, { options: { timeoutMs: 60_000 } })).toMatchObject({ kind: 'found' });
     expect(methods(seen)).toEqual(['HEAD', 'HEAD']);
   });
 
-  test('yields the digest of the manifest when the GET states none, without a further call', async () => {
+  test('yields the digest of the manifest, without a further call, when the GET has no digest', async () => {
     const { host, seen } = await serve(byMethod(answering(405), answering(200, MANIFEST)));
-    expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });
+    expect(await lookUp(host)).toEqual({ kind: 'found', digest: COMPUTED });
     expect(methods(seen)).toEqual(['HEAD', 'GET']);
   });
 
-  test('yields the digest of the manifest when the HEAD states an invalid one', async () => {
+  test('yields the digest of the manifest when the HEAD has an invalid one', async () => {
     const odd = answering(200, '', { 'docker-content-digest': 'md5:1' });
     const { host } = await serve(byMethod(odd, answering(200, MANIFEST)));
-    expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });
+    expect(await lookUp(host)).toEqual({ kind: 'found', digest: COMPUTED });
   });
 
-  test('finds an image by digest', async () => {
+  test('yields the digest of the reference when an image is looked up by digest', async () => {
     const { host } = await serve(byMethod(answering(405), answering(200, MANIFEST)));
-    expect(await look(host, { image: `team/app@${DIGEST}` })).toEqual({ kind: 'found', digest: DIGEST });
+    expect(await lookUp(host, { image: `team/app@${DIGEST}` })).toEqual({ kind: 'found', digest: DIGEST });
   });
 
   test.each([
@@ -329,7 +329,7 @@ describe('a registry that rejects HEAD', () => {
     ['refuses a HEAD with a token', byMethod(answering(403), found)],
   ])('is called with the token when it %s', async (_what, inside) => {
     const { registry } = await privateRegistry(inside);
-    expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
+    expect(await lookUp(registry.host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
   });
 
   test('is called by GET for its challenge when the 401 of the HEAD has none', async () => {
@@ -338,34 +338,34 @@ describe('a registry that rejects HEAD', () => {
       if (request.method === 'HEAD') return answering(401)(request, response);
       return (request.authorization === undefined ? challenge : found)(request, response);
     });
-    expect(await look(host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
+    expect(await lookUp(host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
     expect(methods(seen)).toEqual(['HEAD', 'GET', 'HEAD', 'GET']);
   });
 
-  test('is called once by each method when the GET is rejected, too', async () => {
+  test('is called only once by each method when the GET is rejected too', async () => {
     const { host, seen } = await serve(answering(403));
-    await expect(look(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind: 'refused' });
+    await expect(lookUp(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind: 'refused' });
     expect(methods(seen)).toEqual(['HEAD', 'GET']);
   });
 
-  test('reports what the GET says about a missing image', async () => {
+  test('yields a definite absence when the GET reports that the manifest is unknown', async () => {
     const { host, seen } = await serve(byMethod(answering(405), answering(404, code('MANIFEST_UNKNOWN'))));
-    expect(await look(host)).toEqual({ kind: 'absent', definite: true });
+    expect(await lookUp(host)).toEqual({ kind: 'absent', definite: true });
     expect(methods(seen)).toEqual(['HEAD', 'GET']);
   });
 
   test.each(['', '<html>log in</html>', '[]', '{}'])(
-    'yields no digest for a body that is not a manifest: %j',
+    'yields no digest when the body is %j, which is not a manifest',
     async (body) => {
       const { host } = await serve(byMethod(answering(405), answering(200, body)));
-      await expect(look(host)).rejects.toMatchObject({ kind: 'unsupported' });
+      await expect(lookUp(host)).rejects.toMatchObject({ kind: 'unsupported' });
     },
   );
 
   test('is not read beyond the maximum size of a manifest', async () => {
     const large = answering(200, JSON.stringify({ schemaVersion: 2, padding: 'x'.repeat(5 * 2 ** 20) }));
     const { host } = await serve(byMethod(answering(405), large));
-    await expect(look(host)).rejects.toMatchObject({ kind: 'unsupported' });
+    await expect(lookUp(host)).rejects.toMatchObject({ kind: 'unsupported' });
   });
 
   test.each([429, 502, 503, 504])(
@@ -373,27 +373,29 @@ describe('a registry that rejects HEAD', () => {
     async (status) => {
       const later = answering(status, '', { 'retry-after': '120' });
       const { host, seen } = await serve(byMethod(later, found));
-      await expect(look(host)).rejects.toMatchObject({ kind: expect.stringMatching(/^(limited|failing)$/) });
+      await expect(lookUp(host)).rejects.toMatchObject({
+        kind: expect.stringMatching(/^(limited|failing)$/),
+      });
       expect(methods(seen)).toEqual(['HEAD']);
     },
   );
 });
 
 describe('a failed lookup', () => {
-  test('is reported when the registry hangs, after the timeout', async () => {
+  test('is reported after the timeout when the registry hangs', async () => {
     const { host } = await serve(() => undefined);
-    const asked = look(host, { options: { timeoutMs: 50 } });
+    const asked = lookUp(host, { options: { timeoutMs: 50 } });
     await expect(asked).rejects.toMatchObject({
       kind: 'unavailable',
       message: `${host} did not answer within 0.05 s`,
     });
   });
 
-  test('is reported when its token server hangs, after the same timeout', async () => {
+  test('is reported as slow after the same timeout when the token server hangs', async () => {
     const realm = await serve(() => undefined);
     const challenge = { 'www-authenticate': `Bearer realm="http://${realm.host}"` };
     const { host } = await serve(answering(401, '', challenge));
-    const asked = look(host, { options: { timeoutMs: 200 } });
+    const asked = lookUp(host, { options: { timeoutMs: 200 } });
     await expect(asked).rejects.toMatchObject({ kind: 'slow' });
   });
 
@@ -402,7 +404,7 @@ describe('a failed lookup', () => {
       if (request.method === 'HEAD') response.end();
       else response.write('{');
     });
-    const asked = look(host, { options: { timeoutMs: 200 } });
+    const asked = lookUp(host, { options: { timeoutMs: 200 } });
     await expect(asked).rejects.toMatchObject({ kind: 'slow' });
   });
 
@@ -411,12 +413,12 @@ describe('a failed lookup', () => {
       if (request.method === 'HEAD') response.end();
       else response.write('{', () => response.destroy());
     });
-    const asked = look(host, { options: { timeoutMs: 200 } });
+    const asked = lookUp(host, { options: { timeoutMs: 200 } });
     await expect(asked).rejects.toMatchObject({ kind: expect.stringMatching(/^(failing|slow)$/) });
   });
 
   test('is reported when the registry does not exist', async () => {
-    const asked = look('127.0.0.1:1');
+    const asked = lookUp('127.0.0.1:1');
     await expect(asked).rejects.toMatchObject({
       kind: 'unavailable',
       message: '127.0.0.1:1 cannot be reached (ECONNREFUSED)',
@@ -430,9 +432,9 @@ describe('a failed lookup', () => {
     [401, {}, { kind: 'refused' }],
     [403, {}, { kind: 'refused' }],
     [418, {}, { kind: 'unsupported' }],
-  ])('is reported for status %d %j', async (status, headers, error) => {
+  ])('is reported for status %d with the headers %j', async (status, headers, error) => {
     const { host } = await serve(answering(status, '', headers));
-    await expect(look(host)).rejects.toMatchObject(error);
+    await expect(lookUp(host)).rejects.toMatchObject(error);
   });
 
   test('is reported for an endless manifest, an endless token and endless redirects', async () => {
@@ -444,19 +446,19 @@ describe('a failed lookup', () => {
       response.on('drain', write).on('error', () => undefined);
       return write();
     };
-    await expect(look((await serve(endless)).host)).rejects.toMatchObject({ kind: 'unsupported' });
+    await expect(lookUp((await serve(endless)).host)).rejects.toMatchObject({ kind: 'unsupported' });
     const realm = await serve(endless);
     const challenge = { 'www-authenticate': `Bearer realm="http://${realm.host}"` };
     const asking = await serve(answering(401, '', challenge));
-    await expect(look(asking.host)).rejects.toMatchObject({ kind: 'unsupported' });
+    await expect(lookUp(asking.host)).rejects.toMatchObject({ kind: 'unsupported' });
     const round = await serve(answering(302, '', { location: '/again' }));
-    await expect(look(round.host)).rejects.toMatchObject({ kind: 'unsupported' });
+    await expect(lookUp(round.host)).rejects.toMatchObject({ kind: 'unsupported' });
     expect(round.seen).toHaveLength(4);
   });
 
   test('is reported for a wrong password, without the password in the message', async () => {
     const { registry } = await privateRegistry();
-    const asked = look(registry.host, { credentials: [{ username: 'ann', password: 'wrong-one' }] });
+    const asked = lookUp(registry.host, { credentials: [{ username: 'ann', password: 'wrong-one' }] });
     const error = await asked.then(
       () => undefined,
       (reason: Error) => reason,
@@ -466,30 +468,32 @@ describe('a failed lookup', () => {
   });
 });
 
-describe('a registry cannot redirect calls to a forbidden place', () => {
-  test('private addresses are not called unless they are listed', async () => {
+describe('a lookup', () => {
+  test('calls no private address that is not listed', async () => {
     const { host, seen } = await serve(found);
-    await expect(look(host, { options: { privateHosts: [] } })).rejects.toMatchObject({ kind: 'forbidden' });
+    await expect(lookUp(host, { options: { privateHosts: [] } })).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
     const byName = host.replace('127.0.0.1', 'localhost');
     const options = { privateHosts: [], insecureHosts: [byName] };
-    await expect(look(byName, { options })).rejects.toMatchObject({ kind: 'forbidden' });
+    await expect(lookUp(byName, { options })).rejects.toMatchObject({ kind: 'forbidden' });
     expect(seen).toEqual([]);
-    expect(await look(host, { options: { privateHosts: [host] } })).toMatchObject({ kind: 'found' });
+    expect(await lookUp(host, { options: { privateHosts: [host] } })).toMatchObject({ kind: 'found' });
   });
 
-  test('a registry is called over http only when it is listed', async () => {
+  test('calls a registry over http only when it is listed', async () => {
     const { host, seen } = await serve(found);
-    await expect(look(host, { options: { insecureHosts: [] } })).rejects.toMatchObject({
+    await expect(lookUp(host, { options: { insecureHosts: [] } })).rejects.toMatchObject({
       kind: 'unavailable',
     });
     expect(seen).toEqual([]);
   });
 
   test.each(['file:///etc/passwd', 'ftp://127.0.0.1/', 'no url'])(
-    'a realm of %s is not followed',
+    'does not follow a realm of %s',
     async (realm) => {
       const { host } = await serve(answering(401, '', { 'www-authenticate': `Bearer realm="${realm}"` }));
-      await expect(look(host, { credentials: [ANN] })).rejects.toMatchObject({ kind: 'unsupported' });
+      await expect(lookUp(host, { credentials: [ANN] })).rejects.toMatchObject({ kind: 'unsupported' });
     },
   );
 });

@@ -3,7 +3,7 @@ import { registryReference } from '../../../../src/cluster/image-registry/refere
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 
-describe('an image reference leads to', () => {
+describe('registryReference', () => {
   test.each([
     ['nginx', 'docker.io', 'library/nginx', 'latest'],
     ['nginx:1.29', 'docker.io', 'library/nginx', '1.29'],
@@ -17,14 +17,17 @@ describe('an image reference leads to', () => {
     ['127.0.0.1:5000/app:1', '127.0.0.1:5000', 'app', '1'],
     [`nginx:1.29@${DIGEST}`, 'docker.io', 'library/nginx', DIGEST],
     [`registry.example.com/app@${DIGEST}`, 'registry.example.com', 'app', DIGEST],
-  ])('%s: %s, %s, %s', (image, host, repository, reference) => {
-    const found = registryReference(image);
-    expect(found).toMatchObject({ host, repository, reference, isDigest: image.includes('@') });
-    expect(found?.apiHost).toBe(host === 'docker.io' ? 'registry-1.docker.io' : host);
-  });
+  ])(
+    'splits %s into the host %s, the repository %s and the reference %s',
+    (image, host, repository, reference) => {
+      const found = registryReference(image);
+      expect(found).toMatchObject({ host, repository, reference, isDigest: image.includes('@') });
+      expect(found?.apiHost).toBe(host === 'docker.io' ? 'registry-1.docker.io' : host);
+    },
+  );
 
   test.each(['', 'Nginx', 'a b', 'app:', 'app@sha256:short', 'https://registry.example.com/app'])(
-    'no registry when it is invalid: %j',
+    'returns null for the invalid image %j',
     (image) => {
       expect(registryReference(image)).toBeNull();
     },

@@ -51,7 +51,7 @@ describe('the digest of a tag', () => {
     expect(await imagesOf(await registry(status(404), status(404)))).toEqual([]);
   });
 
-  test('is an error when a GET is rejected', async () => {
+  test('causes an error when the GET is rejected', async () => {
     const repository = await registry(status(405), status(403));
     await expect(imagesOf(repository)).rejects.toMatchObject({ kind: 'refused' });
   });

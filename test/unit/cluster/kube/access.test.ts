@@ -24,7 +24,7 @@ async function kubeconfig(cluster: object, user: object, rest: object = {}): Pro
 
 const server = 'https://10.0.0.1:6443/prefix';
 
-describe('kubeconfig', () => {
+describe('the loader of kubeconfigs', () => {
   test('provides token, address, namespace and TLS', async () => {
     const file = await kubeconfig(
       {
@@ -45,7 +45,7 @@ describe('kubeconfig', () => {
     expect(await access.tls()).toEqual({ ca: 'CA', servername: 'api', rejectUnauthorized: true });
   });
 
-  test('reads the files that it names again when they change', async () => {
+  test('reads the referenced files again when they change', async () => {
     const file = await kubeconfig(
       { server, 'certificate-authority': 'ca.crt' },
       { tokenFile: 'token', 'client-certificate': 'cert', 'client-key': 'key' },
@@ -63,7 +63,7 @@ describe('kubeconfig', () => {
     expect(await access.headers()).toEqual({ authorization: 'Bearer token 2' });
   });
 
-  test('uses the named context, and merges several files', async () => {
+  test('uses the named context and merges several files', async () => {
     const first = await kubeconfig({ server }, { token: 'one' });
     const second = await kubeconfig(
       { server: 'https://other' },
@@ -84,19 +84,25 @@ describe('kubeconfig', () => {
   });
 
   test.each<[string, object, object, object, string]>([
-    ['no context', { server }, {}, { 'current-context': '' }, 'names no current-context'],
-    ['a context that is not there', { server }, {}, { 'current-context': 'x' }, 'no context named x'],
-    ['a user that is not there', { server }, {}, { users: null }, 'no user named u'],
-    ['no address', {}, {}, {}, 'has no server address'],
-    ['a proxy', { server, 'proxy-url': 'http://p' }, {}, {}, 'proxy-url is not supported'],
+    ['a missing current context', { server }, {}, { 'current-context': '' }, 'names no current-context'],
+    ['an unknown context', { server }, {}, { 'current-context': 'x' }, 'no context named x'],
+    ['an unknown user', { server }, {}, { users: null }, 'no user named u'],
+    ['a missing server address', {}, {}, {}, 'has no server address'],
     [
-      'an auth-provider',
+      'a proxy, which is not supported',
+      { server, 'proxy-url': 'http://p' },
+      {},
+      {},
+      'proxy-url is not supported',
+    ],
+    [
+      'an auth-provider, which is not supported',
       { server },
       { 'auth-provider': { name: 'gcp' } },
       {},
       'auth-provider gcp is not supported',
     ],
-  ])('reports what is wrong: %s', async (_name, cluster, user, rest, message) => {
+  ])('reports %s', async (_name, cluster, user, rest, message) => {
     const file = await kubeconfig(cluster, user, rest);
     await expect(loadClusterAccess({ kubeconfigPath: file })).rejects.toThrow(message);
   });
@@ -112,7 +118,7 @@ describe('kubeconfig', () => {
   });
 });
 
-describe('in the cluster', () => {
+describe('the in-cluster configuration', () => {
   test('uses the service account of the pod', async () => {
     const folder = await temporaryFolder();
     for (const [name, text] of [
@@ -132,7 +138,7 @@ describe('in the cluster', () => {
     expect(named.server.href).toBe('https://kubernetes.default.svc/');
   });
 
-  test('reports when it does not run in a cluster', async () => {
+  test('fails when there is no token of a service account', async () => {
     const access = await loadClusterAccess({ inCluster: true, serviceAccountPath: '/does/not/exist' });
     await expect(access.headers()).rejects.toThrow(
       'failed to read the token file /does/not/exist/token: ENOENT',
@@ -156,7 +162,7 @@ describe('exec plugins', () => {
   }
   const environment = { PATH: '/usr/bin:/bin' };
 
-  test('run once, until the credential expires or is rejected', async () => {
+  test('run only once until the credential expires or is rejected', async () => {
     const { file, folder } = await plugin(`
       echo run >> "$(dirname "$0")/runs"
       n=$(wc -l < "$(dirname "$0")/runs" | tr -d ' ')
@@ -177,7 +183,7 @@ describe('exec plugins', () => {
     ['echo secret-token >&2; exit 3', 'exited with 3'],
     ['echo no json', 'did not print JSON'],
     ['echo "{}"', 'printed no ExecCredential'],
-  ])('%s', async (script, message) => {
+  ])('cause an error without their output when they run "%s"', async (script, message) => {
     const { file } = await plugin(script);
     const access = await loadClusterAccess({ kubeconfigPath: file, environment });
     const error = await access.headers().catch((thrown: unknown) => thrown as Error);
@@ -186,7 +192,7 @@ describe('exec plugins', () => {
   });
 });
 
-describe('TLS', () => {
+describe('the client', () => {
   async function listen(tlsServer: Server): Promise<string> {
     await new Promise<void>((resolve) => tlsServer.listen(0, '127.0.0.1', resolve));
     return `https://127.0.0.1:${(tlsServer.address() as AddressInfo).port}`;
@@ -206,7 +212,7 @@ describe('TLS', () => {
     return (await client.request('GET', '/version')).body;
   }
 
-  test('uses HTTP/2 if the server offers it, and HTTP/1.1 otherwise or when configured', async () => {
+  test('uses HTTP/2 when the server offers it, and HTTP/1.1 otherwise or when configured', async () => {
     const { cert, key } = selfSigned();
     const both = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
       response.end(JSON.stringify({ version: request.httpVersion }));

@@ -14,7 +14,7 @@ export type WatchFault =
 
 const EXPIRED = { code: 410, reason: 'Expired' };
 
-export interface SeenRequest {
+export interface ReceivedRequest {
   method: string;
   path: string;
   query: URLSearchParams;
@@ -38,7 +38,7 @@ interface StoredEvent {
  * Keeps the whole history; `compact` drops it, as etcd does.
  */
 export class FakeApiServer {
-  readonly requests: SeenRequest[] = [];
+  readonly requests: ReceivedRequest[] = [];
   readonly objects = new Map<string, KubeObject>();
   /** Taken from the front, one for each new watch. */
   readonly watchFaults: WatchFault[] = [];
@@ -53,7 +53,7 @@ export class FakeApiServer {
   /** Called after the bookmark, with a function that sends watch events. */
   afterStreamEnd: (send: (event: { type: string; object: object }) => void) => void = () => {};
   /** Called before each call that is not a watch; returns true when it has handled the call itself. */
-  intercept: (request: SeenRequest, response: ServerResponse) => boolean = () => false;
+  intercept: (request: ReceivedRequest, response: ServerResponse) => boolean = () => false;
   readonly #server = http.createServer((request, response) => void this.#handle(request, response));
   readonly #watches = new Set<OpenWatch>();
   readonly #history: StoredEvent[] = [];
@@ -162,7 +162,7 @@ export class FakeApiServer {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
-    const seen: SeenRequest = {
+    const seen: ReceivedRequest = {
       method: request.method ?? 'GET',
       path: url.pathname,
       query: url.searchParams,
@@ -178,7 +178,7 @@ export class FakeApiServer {
   }
 
   /** Like kube-apiserver. Rejections of a server without streams are not recorded as requests. */
-  #stream(seen: SeenRequest, response: ServerResponse): void {
+  #stream(seen: ReceivedRequest, response: ServerResponse): void {
     if (!this.streams) {
       this.refusedStreams += 1;
       sendStatus(response, 422, 'Invalid');
@@ -207,7 +207,7 @@ export class FakeApiServer {
     this.afterStreamEnd(send);
   }
 
-  #watch({ query }: SeenRequest, response: ServerResponse): void {
+  #watch({ query }: ReceivedRequest, response: ServerResponse): void {
     const from = Number(query.get('resourceVersion'));
     const fault = this.watchFaults.shift();
     const refused = fault?.kind === 'status' ? fault : from < this.#compactedAt ? EXPIRED : undefined;
@@ -239,7 +239,7 @@ export class FakeApiServer {
     response.write(whole.slice(0, whole.length / 2), () => response.destroy());
   }
 
-  #answer(request: SeenRequest, response: ServerResponse): void {
+  #answer(request: ReceivedRequest, response: ServerResponse): void {
     if (request.method === 'GET' && isCollection(request.path)) {
       this.#list(request.query, response);
       return;
@@ -250,7 +250,7 @@ export class FakeApiServer {
   }
 
   /** Status with the object, or with the reason of the failure. */
-  #result({ method, path, body }: SeenRequest): [number, object | string] {
+  #result({ method, path, body }: ReceivedRequest): [number, object | string] {
     const key = keyFromPath(path);
     const known = this.objects.get(key);
     const sent = body as KubeObject | undefined;

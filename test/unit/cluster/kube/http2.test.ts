@@ -73,7 +73,7 @@ function request(fields: Partial<TransportRequest> = {}): TransportRequest {
   };
 }
 
-test('calls share a connection, watches have another', async () => {
+test('calls share a connection, and watches use another', async () => {
   const { transport, proxy } = await setUp();
   const answers = await Promise.all(Array.from({ length: 20 }, () => transport.send(request())));
   expect(await Promise.all(answers.map(({ body }) => json(body)))).toEqual(Array(20).fill({ fine: true }));
@@ -82,7 +82,7 @@ test('calls share a connection, watches have another', async () => {
   expect(proxy.connections).toBe(2);
 });
 
-test('more watches than the server allows on a connection get further ones; calls wait for their turn', async () => {
+test('watches beyond the limit of a connection open further ones, and calls wait for their turn', async () => {
   const s = await setUp({ settings: { maxConcurrentStreams: 10 } });
   s.onStream = (stream, path) => (path === '/watch' ? stream.respond({ ':status': 200 }) : ok(stream));
   const watch = () => s.transport.send(request({ lane: 'watches', path: '/watch' }));
@@ -95,7 +95,7 @@ test('more watches than the server allows on a connection get further ones; call
   expect(s.proxy.connections).toBe(4);
 });
 
-test('refused credentials: later requests get a new connection, those under way keep theirs', async () => {
+test('a renewal after rejected credentials opens a new connection, and keeps the requests on the former one', async () => {
   const s = await setUp();
   s.onStream = (stream, path) => (path === '/watch' ? stream.respond({ ':status': 200 }) : ok(stream));
   const { body } = await s.transport.send(request({ lane: 'watches', path: '/watch' }));
@@ -105,7 +105,7 @@ test('refused credentials: later requests get a new connection, those under way 
   expect(body.destroyed).toBe(false);
 });
 
-test('sends bodies', async () => {
+test('a request is sent with its body', async () => {
   const s = await setUp();
   s.onStream = (stream) => {
     stream.respond({ ':status': 201 });
@@ -115,7 +115,7 @@ test('sends bodies', async () => {
   expect({ status, body: await json(body) }).toEqual({ status: 201, body: { a: 'é' } });
 });
 
-test('GOAWAY: what is under way ends in order, what comes next gets a new connection', async () => {
+test('a GOAWAY lets current requests finish, and later requests use a new connection', async () => {
   const s = await setUp();
   const slow = Promise.withResolvers<ServerHttp2Stream>();
   s.onStream = (stream, path) => (path === '/slow' ? slow.resolve(stream) : ok(stream));
@@ -130,7 +130,7 @@ test('GOAWAY: what is under way ends in order, what comes next gets a new connec
   expect(await json((await first).body)).toEqual({ fine: true });
 });
 
-test('a stream that the server refused unseen is sent again, a write too', async () => {
+test('a stream that the server refused unprocessed is sent again, even for a write', async () => {
   const s = await setUp();
   let refused = 0;
   s.onStream = (stream) => {
@@ -143,7 +143,7 @@ test('a stream that the server refused unseen is sent again, a write too', async
   await expect(s.transport.send(request())).rejects.toMatchObject({ kind: 'network', notProcessed: true });
 });
 
-test('a stream that the server ended without an answer fails, once', async () => {
+test('a stream that the server ends without a response fails and is not sent again', async () => {
   const s = await setUp();
   let seen = 0;
   s.onStream = (stream) => {
@@ -157,7 +157,7 @@ test('a stream that the server ended without an answer fails, once', async () =>
   expect(seen).toBe(1);
 });
 
-test('a connection that is cut fails its calls, and the next call opens another', async () => {
+test('a cut connection fails its calls, and the next call opens a new one', async () => {
   const s = await setUp();
   s.onStream = () => s.proxy.cut();
   await expect(s.transport.send(request())).rejects.toMatchObject({ kind: 'network' });
@@ -165,7 +165,7 @@ test('a connection that is cut fails its calls, and the next call opens another'
   expect((await s.transport.send(request())).status).toBe(200);
 });
 
-test('a connection that swallows everything is found by its pings, and its watch ends', async () => {
+test('a blackholed connection is detected by its pings, and its watch ends', async () => {
   const s = await setUp({ pingIntervalMs: 20, pingTimeoutMs: 40 });
   s.onStream = (stream) => stream.respond({ ':status': 200 });
   const { body } = await s.transport.send(request({ lane: 'watches' }));
@@ -177,7 +177,7 @@ test('a connection that swallows everything is found by its pings, and its watch
   expect((await s.transport.send(request({ lane: 'watches' }))).status).toBe(200);
 });
 
-test('a connection on which much is still to be read is alive, however long it takes: the answer to a ping stands behind it', async () => {
+test('a connection stays open while a slow reader still has data to read before the response to a ping', async () => {
   const s = await setUp({ pingIntervalMs: 20, pingTimeoutMs: 40 });
   const pieces = 60;
   s.onStream = (stream) => {
@@ -212,7 +212,7 @@ test('an aborted call ends its stream at the server', async () => {
   expect(s.proxy.connections).toBe(1);
 });
 
-test('a closed transport takes no more calls', async () => {
+test('a closed transport rejects further calls', async () => {
   const { transport } = await setUp();
   await transport.send(request());
   await transport.close();

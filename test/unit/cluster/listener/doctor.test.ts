@@ -52,13 +52,13 @@ const answer = (status: number, body: unknown, date: Date | undefined = NOW): Hu
   date,
   now: NOW,
 });
-const look = (found: HubProbeResult, hubUrl?: string) => hubFindings(found, context(hubUrl)).findings;
-const at = (findings: ReturnType<typeof look>, check: Check) =>
+const findingsOf = (found: HubProbeResult, hubUrl?: string) => hubFindings(found, context(hubUrl)).findings;
+const at = (findings: ReturnType<typeof findingsOf>, check: Check) =>
   findings.find((finding) => finding.check === check);
 
 describe('the findings of the hub', () => {
   it('are all ok when nothing is wrong', () => {
-    const findings = look(answer(200, STATE));
+    const findings = findingsOf(answer(200, STATE));
     expect(new Set(findings.map(({ outcome }) => outcome))).toEqual(new Set(['ok']));
     expect(hubFindings(answer(200, STATE), context()).lease).toEqual(STATE);
   });
@@ -72,8 +72,8 @@ describe('the findings of the hub', () => {
     ['http://berth-api.berth-system.svc', 'ok'],
     ['http://berth-api.berth-system.svc.cluster.local', 'ok'],
     ['http://a.svcs.example.com', 'warning'],
-  ])('%s: TLS is %s', (hubUrl, outcome) => {
-    expect(at(look(answer(200, STATE), hubUrl), 'hub_tls')?.outcome).toBe(outcome);
+  ])('rate the TLS of %s as %s', (hubUrl, outcome) => {
+    expect(at(findingsOf(answer(200, STATE), hubUrl), 'hub_tls')?.outcome).toBe(outcome);
   });
 
   test.each([
@@ -83,13 +83,13 @@ describe('the findings of the hub', () => {
     [299_000, 'warning'],
     [300_000, 'failed'],
     [-400_000, 'failed'],
-  ])('a clock that differs by %i ms is %s', (skew, outcome) => {
-    const findings = look(answer(200, STATE, new Date(NOW.getTime() - skew)));
+  ])('rate a clock difference of %i ms as %s', (skew, outcome) => {
+    const findings = findingsOf(answer(200, STATE, new Date(NOW.getTime() - skew)));
     expect(at(findings, 'clock')?.outcome).toBe(outcome);
   });
 
   it('include the clock even after a rejected key', () => {
-    const findings = look(
+    const findings = findingsOf(
       answer(401, { detail: 'The API key is not valid.' }, new Date(NOW.getTime() - 30_000)),
     );
     expect(at(findings, 'clock')?.outcome).toBe('warning');
@@ -97,7 +97,7 @@ describe('the findings of the hub', () => {
   });
 
   it('do not fail for a hub without a Date header', () => {
-    const findings = look({ kind: 'answer', status: 200, body: JSON.stringify(STATE), now: NOW });
+    const findings = findingsOf({ kind: 'answer', status: 200, body: JSON.stringify(STATE), now: NOW });
     expect(at(findings, 'clock')).toMatchObject({
       outcome: 'ok',
       message: 'the hub does not report its time',
@@ -106,14 +106,14 @@ describe('the findings of the hub', () => {
 
   it('do not blame the key for a 401, 403 or 404 that does not come from a hub', () => {
     for (const status of [401, 403, 404]) {
-      const findings = look({ kind: 'answer', status, body: '<html>', now: NOW });
+      const findings = findingsOf({ kind: 'answer', status, body: '<html>', now: NOW });
       expect(at(findings, 'hub_answer')?.outcome).toBe('failed');
       expect(at(findings, 'key')?.outcome).toBe('skipped');
     }
   });
 });
 
-describe('the reason for a missing response', () => {
+describe('the finding for a missing response', () => {
   test.each([
     ['ENOTFOUND', 'hub_name'],
     ['EAI_AGAIN', 'hub_name'],
@@ -131,18 +131,18 @@ describe('the reason for a missing response', () => {
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'hub_tls'],
     ['EPROTO', 'hub_tls'],
     ['HPE_INVALID_CONSTANT', 'hub_answer'],
-  ])('%s: %s', (code, check) => {
+  ])('is, for the error code "%s", a failure of the check %s', (code, check) => {
     const finding = networkTrouble('hub:443', false, code, 'in other words');
     expect(finding).toMatchObject({ check, outcome: 'failed', next: expect.stringMatching(/\w/) });
     expect(finding.message).toContain('hub:443');
     expect(finding.message).toContain('in other words');
   });
 
-  it('detects http on an https port, whether the port hangs up or answers 400', () => {
+  it('suggests https when the port hangs up on http or answers it with 400', () => {
     const next = 'the port seems to use https: put https:// into BERTH_HUB_URL';
     expect(networkTrouble('hub:443', true, 'ECONNRESET', 'socket hang up')).toMatchObject({ next });
     expect(networkTrouble('hub:443', false, 'ECONNRESET', '').next).not.toBe(next);
-    const answered = look({ ...answer(400, ''), body: '<html>' } as HubProbeResult, 'http://hub:443');
+    const answered = findingsOf({ ...answer(400, ''), body: '<html>' } as HubProbeResult, 'http://hub:443');
     expect(at(answered, 'hub_answer')).toMatchObject({ outcome: 'failed', next });
   });
 
@@ -184,12 +184,12 @@ describe('the findings of the cluster', () => {
     ['1', '29', 'failed'],
     ['1', '30+', 'ok'],
     ['2', '0', 'ok'],
-  ])('Kubernetes %s.%s: %s', async (major, minor, outcome) => {
+  ])('rate Kubernetes %s.%s as %s', async (major, minor, outcome) => {
     const serverVersion = async () => ({ major, minor, gitVersion: `v${major}.${minor}` });
     expect(await outcomeOf('cluster_version', find({ serverVersion }))).toBe(outcome);
   });
 
-  it('warn about unknown namespaces without the hub', async () => {
+  it('warn when the hub names no namespaces, or when a namespace in use is not served', async () => {
     expect(await outcomeOf('namespaces', find({}, { registered: null }))).toBe('warning');
     expect(await outcomeOf('namespaces', find({}, { registered: null, namespaces: ['own'] }))).toBe('ok');
     expect(await outcomeOf('namespaces', find({}, { registered: [] }))).toBe('ok');
@@ -237,7 +237,7 @@ describe('the rights that are checked', () => {
   });
 
   it.each(['cloud', 'ha', 'single', 'remote-listener', 'namespaced'])(
-    '%s: in Berth’s own namespace the manifests grant exactly the rights of the lease probe',
+    'include for the lease probe exactly those that the profile %s grants in Berth’s own namespace',
     (profile) => {
       const lease = grantedRights(profile, 'Role', 'berth-listener-lease');
       expect(lease).toEqual(listenerLeaseRights().map(describeRight));

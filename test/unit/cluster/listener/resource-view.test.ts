@@ -91,7 +91,7 @@ it('the view waits while nothing can be read, and the cluster counts as unreacha
   await waiting;
 });
 
-it('a watch event that arrives before the response to a write is an own write, and no other event is', async () => {
+it('a watch event with the written object counts as an own write only until the response to the write', async () => {
   setUp(['open'], new Set());
   await view.waitForSync(signal);
   const [seen] = view.list();

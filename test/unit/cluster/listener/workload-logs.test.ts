@@ -97,7 +97,7 @@ test('a full buffer makes writers wait until lines are taken or the reader is go
   expect(await waiting).toBe(false);
 });
 
-test('waiting writers get their turn in order, and all learn when the reader is gone', async () => {
+test('waiting writers are all served, and all of them are released when the reader is gone', async () => {
   const buffer = new LogBuffer();
   const text = 'x'.repeat(8000);
   const names = ['a', 'b', 'c', 'd', 'e'];
@@ -121,14 +121,14 @@ test('waiting writers get their turn in order, and all learn when the reader is 
   expect(await Promise.all(waiting)).toEqual(names.map(() => false));
 });
 
-describe('more containers than are read at once', () => {
+describe('containers beyond the limit of logs', () => {
   const unknown = () => undefined;
   const pods = (prefix: string, count: number, state: object) =>
     Array.from({ length: count }, (_, index) => pod(`${prefix}${index}`, { app: state }));
   const ended = pods('ended', 52, { terminated: {} }).flatMap((one) => loggedContainers(one));
   const running = pods('runs', 13, { running: {} }).flatMap((one) => loggedContainers(one));
 
-  test('are read in the order running, then ended, and skipped ones are named', () => {
+  test('are read up to the limit, running ones first, and the others are named', () => {
     const { read, left } = selectContainers([...ended, ...running], unknown);
     expect(read).toHaveLength(50);
     expect(read.slice(0, 13)).toEqual(running);
@@ -149,7 +149,7 @@ describe('more containers than are read at once', () => {
     });
   });
 
-  test('are followed all at once while they run, then the ended ones', async () => {
+  test('are all followed in turn, running ones first', async () => {
     const all = [...pods('ended', 52, { terminated: {} }), ...pods('runs', 13, { running: {} })];
     const the = world(
       () => all,
@@ -167,8 +167,8 @@ describe('more containers than are read at once', () => {
     const the = world(() => all, {}, quickClock(), new Promise(() => undefined));
     const reading = the.read(request({ follow: true }));
     await expect.poll(() => the.texts.length, { timeout: 20_000 }).toBe(2);
-    const looks = the.looks;
-    await expect.poll(() => the.looks, { timeout: 20_000 }).toBeGreaterThan(looks + 5);
+    const polls = the.polls;
+    await expect.poll(() => the.polls, { timeout: 20_000 }).toBeGreaterThan(polls + 5);
     const told = the.chunks.flatMap((chunk) => chunk.lines);
     expect(told.map(({ pod: name, text }) => `${name}: ${text}`)).toEqual([
       'runs50: Not followed by Berth: the logs of 50 other containers are. Ask for one component.',
@@ -207,7 +207,7 @@ function world(
   clock: Clock = systemClock,
   goesOn: Promise<void> = Promise.resolve(),
 ) {
-  let looks = 0;
+  let polls = 0;
   const logged: [message: string, fields: object][] = [];
   const chunks: LogChunk[] = [];
   const asked: object[] = [];
@@ -217,7 +217,7 @@ function world(
     new LogReading({
       client: {
         listAll: async () => {
-          looks += 1;
+          polls += 1;
           return { items: pods(), resourceVersion: '1' };
         },
         async *readLog({ name }: { name: string }, options: { container: string }) {
@@ -255,8 +255,8 @@ function world(
       answer = how;
     },
     logged,
-    get looks() {
-      return looks;
+    get polls() {
+      return polls;
     },
     get texts() {
       return chunks.flatMap(({ lines }) => lines.map(({ text }) => text));
@@ -266,8 +266,8 @@ function world(
 const lines = (...texts: string[]): LogLine[] =>
   texts.map((text, index) => ({ at: `2026-11-21T10:00:00.${index}Z`, text }));
 
-describe('a read', () => {
-  test('returns the logs of all containers, then an end with its sentence, with increasing seq', async () => {
+describe('a read of logs', () => {
+  test('returns the logs of all containers, then the end with its reason, with an increasing seq', async () => {
     const the = world(() => [pod('p', { app: { running: {} }, side: { running: {} } })], {
       'p/app': lines('a', 'b'),
       'p/side': lines('c'),
@@ -279,7 +279,7 @@ describe('a read', () => {
     expect(the.asked[0]).toMatchObject({ since: '2026-11-21T09:00:00Z', tail: 10, follow: false });
   });
 
-  test('counts what cannot be read, without text of the cluster', async () => {
+  test('reports the number of logs that cannot be read, without messages of the cluster', async () => {
     const the = world(() => [pod('p', { app: { running: {} } })], {
       'p/app': new KubeError({ kind: 'server', message: 'dial tcp 10.0.0.1:10250: refused' }),
     });
@@ -289,7 +289,7 @@ describe('a read', () => {
     );
   });
 
-  test('logs a failure with the id of the request whose client reads', async () => {
+  test('logs a failure with the request id of the client', async () => {
     const the = world(() => [pod('p', { app: { running: {} } })], {
       'p/app': new KubeError({ kind: 'server', message: 'refused' }),
     });
@@ -312,7 +312,7 @@ describe('a read', () => {
     expect(tries).toBeLessThan(260);
   });
 
-  test('returns previous runs of containers that have one, and otherwise says that there is none', async () => {
+  test('returns the logs of previous runs, and reports when no container has one', async () => {
     const again = pod('p', { app: { running: {} }, side: { running: {} } }, 1);
     const [app, side] = again.status?.containerStatuses ?? [];
     const containerStatuses = [
@@ -348,11 +348,11 @@ describe('a read', () => {
   });
 
   test('continues to follow after a short outage of the cluster', async () => {
-    let looks = 0;
+    let polls = 0;
     const the = world(
       () => {
-        looks += 1;
-        if (looks === 1) throw new KubeError({ kind: 'timeout', message: 'late' });
+        polls += 1;
+        if (polls === 1) throw new KubeError({ kind: 'timeout', message: 'late' });
         return [pod('p', { app: { running: {} } })];
       },
       { 'p/app': lines('a') },

@@ -27,15 +27,15 @@ describe('the custom resource', () => {
   test('is read once by a reconcile that creates an object, because the write of the status confirms that it exists', async () => {
     const world = new World(SPEC);
     const reads = readsOf(world);
-    await world.look();
+    await world.reconcileOnce();
     expect(reads.filter((read) => read === PARENT)).toEqual([PARENT]);
   });
 
-  test('is read once more when that write was rejected, because an object without an owner may be an orphan', async () => {
+  test('is read again when the write of the status was rejected, because an object without an owner may be an orphan', async () => {
     const world = new World(SPEC);
     const reads = readsOf(world);
     world.cluster.faults.push({ when: ({ verb }) => verb === 'status', error: 'conflict' });
-    await world.look();
+    await world.reconcileOnce();
     expect(reads.filter((read) => read === PARENT)).toEqual([PARENT, PARENT]);
   });
 
@@ -44,7 +44,7 @@ describe('the custom resource', () => {
     await world.converge();
     world.cluster.remove(`Service/${NAMESPACE}/web-db`);
     const reads = readsOf(world);
-    expect(await world.look()).toEqual(['create Service/web-db']);
+    expect(await world.reconcileOnce()).toEqual(['create Service/web-db']);
     expect(reads.filter((read) => read === PARENT)).toEqual([PARENT]);
   });
 
@@ -53,7 +53,7 @@ describe('the custom resource', () => {
     await world.converge();
     world.restart();
     const reads = readsOf(world);
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     expect(reads).toEqual([]);
   });
 
@@ -73,7 +73,7 @@ describe('the custom resource', () => {
     });
     world.restart(config);
     steps.length = 0;
-    await world.look();
+    await world.reconcileOnce();
     return steps[0];
   }
 
@@ -89,7 +89,7 @@ describe('the custom resource', () => {
       metadata.annotations = { 'berth.dev/paused': 'true' };
     });
     const reads = readsOf(world);
-    await world.look();
+    await world.reconcileOnce();
     expect(reads).toEqual(['Secret/web-identity']);
   });
 
@@ -106,7 +106,7 @@ describe('the custom resource', () => {
         ? now(found as UntypedObject)
         : found;
     }) as typeof find;
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 
   test('is read again by the next reconcile when the API server did not respond', async () => {
@@ -120,8 +120,8 @@ describe('the custom resource', () => {
       }
       return await find(resource, at, options);
     };
-    await expect(world.look()).rejects.toThrow('out of order');
-    expect(await world.look()).toContain('create Secret/web-db');
+    await expect(world.reconcileOnce()).rejects.toThrow('out of order');
+    expect(await world.reconcileOnce()).toContain('create Secret/web-db');
   });
 });
 
@@ -135,12 +135,12 @@ describe('credentials that were just created', () => {
   /** The reads of the reconcile that creates the sentinel, this long after the one that created the credentials. */
   async function readLater(minutes: number): Promise<string[]> {
     const world = new World(SPEC);
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
     const reads = readsOf(world);
     const later = performance.now() + minutes * MINUTE_MS;
     vi.spyOn(performance, 'now').mockReturnValue(later);
-    expect(await world.look()).toContainEqual(
+    expect(await world.reconcileOnce()).toContainEqual(
       expect.stringContaining('create ControllerRevision/web-secrets'),
     );
     return reads;
@@ -150,7 +150,7 @@ describe('credentials that were just created', () => {
     expect(await readLater(5)).toEqual([]);
   });
 
-  test('are read when they were created long ago, and so is the custom resource, because one of them may be missing', async () => {
+  test('are read together with the custom resource when they were created long ago, because one may be missing', async () => {
     expect(await readLater(20)).toEqual([PARENT, 'Secret/web-db', 'Secret/web-db-copy']);
   });
 });
@@ -158,7 +158,7 @@ describe('credentials that were just created', () => {
 describe('a sentinel', () => {
   /** Reconciles until the sentinel of an application with an environment is created. @returns the outcome */
   async function reconcileUntilSentinel(world: World) {
-    for (let look = 0; look < 20; look += 1) {
+    for (let round = 0; round < 20; round += 1) {
       const outcome = await world.reconcile();
       const made = world.cluster.writes.some(({ id }) => id.startsWith('ControllerRevision/web-secrets'));
       if (made) return outcome;
@@ -171,11 +171,11 @@ describe('a sentinel', () => {
   test.each([
     ['switched off', SPEC],
     ['running', revised('web:1', 1)],
-  ])('leaves nothing to do when it is the first: %s', async (_, spec) => {
+  ])('needs no further reconcile when it is the first of a deployment that is %s', async (_, spec) => {
     const world = new World(spec);
     expect(await reconcileUntilSentinel(world)).toEqual({ kind: 'settled' });
     world.cluster.settle();
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 
   test('requeues when it replaces another sentinel, which is then removed', async () => {
@@ -187,15 +187,15 @@ describe('a sentinel', () => {
     world.change({ ...SPEC, revision: { ...SPEC.revision, envSecretName: environment.name } });
     world.cluster.writes = [];
     expect(await reconcileUntilSentinel(world)).toMatchObject({ kind: 'requeue' });
-    expect(await world.look()).toEqual([`delete ControllerRevision/${before?.metadata.name}`]);
+    expect(await world.reconcileOnce()).toEqual([`delete ControllerRevision/${before?.metadata.name}`]);
   });
 });
 
-describe('credentials of a new volume', () => {
+describe('the creation of credentials for a new volume', () => {
   test('reads only one of the two Secrets, because the creation of the copy shows whether it existed', async () => {
     const world = new World(SPEC);
     const reads = readsOf(world);
-    await world.look();
+    await world.reconcileOnce();
     expect(reads.filter((read) => read.startsWith('Secret'))).toEqual([
       'Secret/web-identity',
       'Secret/web-db',
@@ -206,7 +206,7 @@ describe('credentials of a new volume', () => {
 
   test('uses the password of a copy that an earlier process has left', async () => {
     const before = new World(SPEC);
-    await before.look();
+    await before.reconcileOnce();
     const copy = before.cluster.get(`Secret/${NAMESPACE}/web-db-copy`);
     if (copy === undefined) throw new Error('there is no copy');
     const world = new World(SPEC);
@@ -223,7 +223,7 @@ describe('credentials of a new volume', () => {
       kind: 'Secret',
       metadata: { name: 'web-db-copy', namespace: NAMESPACE },
     });
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('Ready')).toBe('False Conflict');
     expect(passwordOf(world, 'web-db')).toBeUndefined();
   });

@@ -11,10 +11,14 @@ const STATUS = 'status ManagedDeployment/web';
 const API = 'apply Deployment/web-api';
 
 describe('a rollout', () => {
-  test('is in the status when its templates are stored and no pod runs them yet', async () => {
+  test('is written to the status after its templates are stored and before a pod runs them', async () => {
     const world = await settled(spec(1));
     world.change(spec(2));
-    expect((await world.look()).slice(0, 3)).toEqual(['create ControllerRevision/web-2', STATUS, API]);
+    expect((await world.reconcileOnce()).slice(0, 3)).toEqual([
+      'create ControllerRevision/web-2',
+      STATUS,
+      API,
+    ]);
     expect(world.status.rollout).toMatchObject({ number: 2, templates: 'web-2' });
   });
 
@@ -22,15 +26,15 @@ describe('a rollout', () => {
     const world = await settled(spec(1));
     world.change(spec(2));
     world.cluster.faults = [{ when: ({ verb }) => verb === 'status', error: 'conflict' }];
-    expect(await world.look()).toEqual(['create ControllerRevision/web-2']);
+    expect(await world.reconcileOnce()).toEqual(['create ControllerRevision/web-2']);
     expect(world.status.rollout).toBeUndefined();
     world.change(spec(3));
-    expect(await world.look()).toContain(API);
+    expect(await world.reconcileOnce()).toContain(API);
     expect(world.status.rollout).toMatchObject({ number: 3 });
     expect(world.images('api')).toEqual(['web:3']);
   });
 
-  test('is known after a kill at any call', async () => {
+  test('is in the status after a kill at any call', async () => {
     for (let calls = 0; calls < 5; calls += 1) {
       const world = await settled(spec(1));
       world.change(spec(2));
@@ -40,7 +44,7 @@ describe('a rollout', () => {
         return left < 0;
       };
       world.cluster.faults = Array.from({ length: 20 }, () => ({ when, error: 'server' as const }));
-      await world.look().catch(() => []);
+      await world.reconcileOnce().catch(() => []);
       world.cluster.faults = [];
       world.restart();
       if (world.images('api')[0] === 'web:2') expect(world.status.rollout).toMatchObject({ number: 2 });
@@ -52,7 +56,7 @@ describe('a scale-up from zero', () => {
   test.each([
     ['a fixed number of pods', { components: { api: scaled(2, 2) } }],
     ['an autoscaled number of pods', { components: { api: scaled(2, 5) } }],
-  ])('to %s applies the new template first', async (_, more) => {
+  ])('applies the new template before it scales to %s', async (_, more) => {
     const world = await settled(spec(1, more));
     world.change(spec(1, { ...more, suspend: true }));
     await world.converge();
@@ -69,8 +73,8 @@ describe('a scale-up from zero', () => {
         error: 'server',
       },
     ];
-    for (let looks = 0; looks < 8 && seen < 2; looks += 1) {
-      await world.look().catch(() => []);
+    for (let round = 0; round < 8 && seen < 2; round += 1) {
+      await world.reconcileOnce().catch(() => []);
       world.cluster.settle();
       world.now += 2_000;
     }
@@ -82,10 +86,10 @@ describe('a scale-up from zero', () => {
   });
 });
 
-test('restarts nothing while it is being suspended: the database keeps its template until it ends', async () => {
+test('a suspension does not restart the database with a new template before it ends', async () => {
   const world = await settled(spec(1, { database: { maxConnections: 200 } }));
   world.change(spec(1, { suspend: true, database: { maxConnections: 100 } }));
-  expect(await world.look()).not.toContain('apply StatefulSet/web-db');
+  expect(await world.reconcileOnce()).not.toContain('apply StatefulSet/web-db');
   world.cluster.settle();
   const writes = await world.converge();
   expect(writes.filter((write) => write === 'apply StatefulSet/web-db').length).toBeGreaterThan(0);

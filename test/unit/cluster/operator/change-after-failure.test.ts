@@ -43,7 +43,7 @@ async function fail(world: World, failed: object = tooNew): Promise<void> {
 }
 
 async function failMissing(world: World): Promise<void> {
-  world.looks = {
+  world.imageResolver = {
     resolve: (_key, asked) => (asked?.image === 'web:2' ? { kind: 'absent', why: 'gone' } : undefined),
     forget: () => undefined,
   };
@@ -69,7 +69,7 @@ async function failDeleted(world: World): Promise<void> {
   world.cluster.remove(`ControllerRevision/${NAMESPACE}/web-2`);
 }
 
-describe.each(FAILURES)('a revision %s', (_how, reason, failed, makeFail) => {
+describe.each(FAILURES)('a failed revision %s', (_how, reason, failed, makeFail) => {
   async function afterwards(): Promise<World> {
     const world = await serving();
     await makeFail(world);
@@ -85,7 +85,7 @@ describe.each(FAILURES)('a revision %s', (_how, reason, failed, makeFail) => {
     await world.converge();
   };
 
-  test('changes nothing but the number of pods of the active revision, also after a restart', async () => {
+  test('changes only the number of pods of the active revision, also after a restart', async () => {
     const world = await afterwards();
     const before = template(world, 'api');
     const { templates } = world.status.activeRevision ?? {};
@@ -105,7 +105,7 @@ describe.each(FAILURES)('a revision %s', (_how, reason, failed, makeFail) => {
     expect(world.status.failedChange).toBeUndefined();
   });
 
-  test('rolls out a later change of the active revision, also one back to the source_config of the failed revision', async () => {
+  test('allows a later change of the active revision, even one back to the source_config of the failed revision', async () => {
     const world = await afterwards();
     await change(world, 3, { ...labelled('next'), components: { api: scaled(2, 2) } });
     expect(template(world, 'api')).toMatchObject({ metadata: { labels: { team: 'next' } } });

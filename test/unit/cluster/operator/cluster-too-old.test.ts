@@ -30,7 +30,7 @@ test('rejects a field that needs a newer cluster before anything is sent', async
   expect(world.status.activeRevision).toBeUndefined();
 });
 
-test('reconciles the running revision, and tries the next change', async () => {
+test('keeps reconciling the running revision after the rejection, and applies the next change', async () => {
   const world = oldWorld(PLAIN);
   await world.converge();
   const active = world.status.activeRevision;

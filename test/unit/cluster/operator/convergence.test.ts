@@ -37,7 +37,7 @@ test('converges to the last spec after any sequence of specs, drift, restarts an
     'delete',
     'fail',
     'lose the answer',
-    'look in between',
+    'reconcile in between',
   );
   await fc.assert(
     fc.asyncProperty(
@@ -56,7 +56,7 @@ test('converges to the last spec after any sequence of specs, drift, restarts an
         expect(world.condition('Ready')).toBe(off ? 'False SwitchedOff' : 'True Converged');
         expect(world.status.status).toBe(off ? 'UNUSED' : 'READY');
         world.restart();
-        expect(await world.look()).toEqual([]);
+        expect(await world.reconcileOnce()).toEqual([]);
         if (!off) expect(outcomeOf(world)).toEqual(outcomeOf(await settled(last)));
       },
     ),
@@ -65,17 +65,17 @@ test('converges to the last spec after any sequence of specs, drift, restarts an
 }, 60_000);
 
 /** A reconcile whose calls may fail. */
-const tryLook = (world: World) => world.look().catch(() => []);
+const tryReconcile = (world: World) => world.reconcileOnce().catch(() => []);
 
 async function disturb(world: World, kind: string, pick: number): Promise<void> {
   const { cluster } = world;
   switch (kind) {
     case 'restart':
-      await tryLook(world);
+      await tryReconcile(world);
       world.restart();
       return;
     case 'delete': {
-      await tryLook(world);
+      await tryReconcile(world);
       const ids = cluster.ids().filter((id) => !/^(Secret|PersistentVolumeClaim)/.test(id));
       const id = ids[pick % Math.max(1, ids.length)];
       const [objectKind, name] = id?.split('/') ?? [];
@@ -95,12 +95,12 @@ async function disturb(world: World, kind: string, pick: number): Promise<void> 
           afterCommit: kind !== 'fail',
         },
       ];
-      await tryLook(world);
+      await tryReconcile(world);
       cluster.settle();
       return;
     }
-    case 'look in between':
-      await tryLook(world);
+    case 'reconcile in between':
+      await tryReconcile(world);
       cluster.settle();
       world.now += 4_000;
   }

@@ -24,7 +24,7 @@ describe('an object that the cluster rejects', () => {
       error: 'invalid' as const,
       message: 'Service "web" is invalid: spec.ports[0].port: Invalid value: 0',
     }));
-    const first = await world.look();
+    const first = await world.reconcileOnce();
     expect(first).toContain('create StatefulSet/web-db');
     expect(world.condition('Ready')).toBe('False Refused');
     expect(world.events).toContainEqual(
@@ -35,15 +35,15 @@ describe('an object that the cluster rejects', () => {
       }),
     );
     // More events arrive; the rejected write is not repeated for each.
-    for (let look = 0; look < 5; look += 1) await world.look();
+    for (let round = 0; round < 5; round += 1) await world.reconcileOnce();
     expect(world.cluster.faults.length).toBe(2);
     const outcome = await world.reconcile();
     expect(outcome).toMatchObject({ kind: 'requeue' });
     world.now += 60_000;
-    await world.look();
+    await world.reconcileOnce();
     expect(world.cluster.faults.length).toBe(1);
     world.now += 300_000;
-    await world.look();
+    await world.reconcileOnce();
     world.now += 300_000;
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
@@ -53,49 +53,53 @@ describe('an object that the cluster rejects', () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [{ when: on('apply', 'Deployment/web-api'), error: 'invalid' }];
     world.change({ revision: { image: 'bad-image', number: 2 } });
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('Ready')).toBe('False Refused');
     expect(world.status.activeRevision?.number).toBe(1);
     world.change({ revision: { image: 'web:2', number: 3 } });
     world.now += 3_000;
-    expect(await world.look()).toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('restores a list that was edited so that an apply cannot merge it', async () => {
+  test('is restored when a list was edited so that an apply cannot merge it', async () => {
     const world = await settled(MINIMAL);
     world.cluster.edit(`Service/${NAMESPACE}/web`, (object) => {
       Object.assign(object['spec'] as object, { ports: [{ name: 'http', port: 81 }] });
     });
     world.cluster.faults = [{ when: on('apply', 'Service/web'), error: 'invalid' }];
     // The first patch removes the port that is not ours.
-    expect(await world.look()).toEqual(['patch Service/web', 'patch Service/web', 'apply Service/web']);
+    expect(await world.reconcileOnce()).toEqual([
+      'patch Service/web',
+      'patch Service/web',
+      'apply Service/web',
+    ]);
     const spec = world.cluster.get(`Service/${NAMESPACE}/web`)?.['spec'];
     expect(spec).toMatchObject({ ports: [{ port: 80 }] });
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 
-  test('blocks the volume when the credentials are rejected, and does not report the message of the server', async () => {
+  test('blocks the volume when it has the credentials, and the message of the server is not reported', async () => {
     const world = new World(MINIMAL);
     world.cluster.faults = [{ when: on('create', 'Secret/web-db'), error: 'forbidden', message: 'hunter2' }];
-    const first = await world.look();
+    const first = await world.reconcileOnce();
     expect(first).not.toContain('create PersistentVolumeClaim/web-db');
     expect(JSON.stringify([world.status, world.events])).not.toContain('hunter2');
     expect(world.condition('Ready')).toBe('False Refused');
     expect(message(world, 'Ready')).toContain('the cluster refuses to create Secret web-db (forbidden)');
   });
 
-  test('does not report the message of the server when the owner of the Secrets cannot be set', async () => {
+  test('is reported without the message of the server when it is a Secret whose owner cannot be set', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [{ when: on('patch', 'Secret/web-db'), error: 'forbidden', message: 'hunter2' }];
     world.change({ ...MINIMAL, database: { volumePolicy: 'Delete' } });
-    await world.look();
+    await world.reconcileOnce();
     expect(JSON.stringify([world.status, world.events])).not.toContain('hunter2');
     expect(message(world, 'Ready')).toContain('the cluster refuses to patch Secret web-db (forbidden)');
   });
 
-  test('names a rejected sentinel as such, also without a database', async () => {
+  test('is named in Ready when it is a sentinel, also without a database', async () => {
     const QUOTA = 'exceeded quota: q, requested: count/controllerrevisions.apps=1, used: 1, limited: 1';
     const environment = 'web-env-1';
     const { revision } = MINIMAL;
@@ -109,9 +113,9 @@ describe('an object that the cluster rejects', () => {
       kind: 'Secret',
       metadata: { name: environment, namespace: NAMESPACE },
     });
-    const isWitness = ({ id }: { id: string }) => id.startsWith('ControllerRevision/web-secrets');
+    const isSentinel = ({ id }: { id: string }) => id.startsWith('ControllerRevision/web-secrets');
     world.cluster.faults = Array.from({ length: 20 }, () => ({
-      when: isWitness,
+      when: isSentinel,
       error: 'forbidden' as const,
       message: QUOTA,
     }));
@@ -125,16 +129,16 @@ describe('an object that the cluster rejects', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('reports a volume that cannot be expanded', async () => {
+  test('is reported in DatabaseReady when it is a volume that cannot be expanded', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [
       { when: on('patch', 'PersistentVolumeClaim/web-db'), error: 'forbidden', message: RIGID },
     ];
     world.change({ ...MINIMAL, database: { storage: '20Gi' } });
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('DatabaseReady')).toBe('False VolumeNotExpandable');
     expect(world.condition('Serving')).toBe('True Available');
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     expect(world.condition('DatabaseReady')).toBe('False VolumeNotExpandable');
   });
 });
@@ -173,7 +177,7 @@ test('sets the owner of a volume that cannot be expanded', async () => {
     };
     world.cluster.faults = [{ when: isGrowth, error: 'forbidden', message: RIGID }];
     world.change({ ...MINIMAL, database: { storage: '20Gi', volumePolicy } });
-    await world.look();
+    await world.reconcileOnce();
     expect([owners(), world.condition('DatabaseReady')]).toEqual([count, 'False VolumeNotExpandable']);
     // Unchanged.
     world.change({ ...MINIMAL, database: { volumePolicy } });
@@ -206,7 +210,7 @@ describe('a volume whose expansion is rejected', () => {
       'True DatabaseAvailable',
     ],
   ])(
-    'by %s: is reported by name with a warning, and recovers when the size is reverted',
+    'is reported with a warning when rejected because of %s, and recovers when the size is reverted',
     async (_name, text, reason, database) => {
       const world = await settled(revised('web:1', 1));
       grown(world, text);
@@ -248,7 +252,7 @@ describe('a volume whose expansion is rejected', () => {
     expect(world.status.observedSpecGeneration).toBe(0);
   });
 
-  test('does not block the cleanup', async () => {
+  test('does not block the removal of old templates', async () => {
     const world = await settled(revised('web:1', 1));
     for (let number = 2; number <= 14; number += 1) {
       grown(world, RIGID, { ...revised(`web:${number}`, number), generation: number });
@@ -281,11 +285,11 @@ describe('foreign objects of the same name', () => {
   test('are left alone and reported', async () => {
     const world = new World(MINIMAL);
     world.cluster.put(foreign);
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('Ready')).toBe('False Conflict');
     const message = world.status.conditions?.find(({ type }) => type === 'Ready')?.message;
     expect(message).toContain('Service web exists');
@@ -298,18 +302,18 @@ describe('foreign objects of the same name', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('reports a foreign Secret with the name of the credentials', async () => {
+  test('block the volume and are reported when one has the name of the credentials', async () => {
     const world = new World(MINIMAL);
     world.cluster.put({
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { name: 'web-db', namespace: NAMESPACE },
     });
-    expect(await world.look()).not.toContain('create PersistentVolumeClaim/web-db');
+    expect(await world.reconcileOnce()).not.toContain('create PersistentVolumeClaim/web-db');
     expect(world.condition('Ready')).toBe('False Conflict');
   });
 
-  test('takes back an object of ours whose labels were removed', async () => {
+  test('do not include an own object whose labels were removed, which gets them back', async () => {
     const world = await settled(MINIMAL);
     const { view } = world.cluster;
     const children = view.children.bind(view);
@@ -341,7 +345,7 @@ describe('an object that is created once and has lost its label', () => {
   const labelled = (team: string, more: object = {}) =>
     revised('web:1', 1, { podTemplate: { labels: { team } }, ...more });
 
-  test.each(['PersistentVolumeClaim/shop/web-db', STORED])('%s: gets only its label again', async (id) => {
+  test.each(['PersistentVolumeClaim/shop/web-db', STORED])('gets only its label back (%s)', async (id) => {
     const world = await settled(MINIMAL);
     const labels = world.cluster.get(id)?.metadata.labels;
     instance(world, id);
@@ -385,7 +389,7 @@ describe('an object that is created once and has lost its label', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('stored templates are not mistaken for those of a later spec', async () => {
+  test('is not used for a later spec when it has the stored templates of an earlier one', async () => {
     const world = await settled(labelled('a'));
     world.change(labelled('a', { suspend: true }));
     await world.converge();
@@ -401,7 +405,7 @@ describe('an object that is created once and has lost its label', () => {
     ]);
   });
 
-  test('stored templates without the label of their revision are reported, and created again once they are deleted', async () => {
+  test('is reported when it has templates without the label of their revision, and created again once deleted', async () => {
     const world = await settled(MINIMAL);
     world.cluster.edit(STORED, ({ metadata }) => {
       delete metadata.labels?.['berth.dev/inputs-hash'];
@@ -418,11 +422,11 @@ describe('an object that is created once and has lost its label', () => {
 
 describe('temporary failures', () => {
   test.each(['server', 'timeout', 'network', 'too_many_requests'] as const)(
-    '%s: is retried and blocks nothing else',
+    'are retried and block nothing else when they have the kind %s',
     async (error) => {
       const world = new World(MINIMAL);
       world.cluster.faults = [{ when: on('create', 'Service/web'), error }];
-      const writes = await world.look();
+      const writes = await world.reconcileOnce();
       expect(writes).toContain('create StatefulSet/web-db');
       expect(await world.reconcile()).not.toMatchObject({ kind: 'terminal' });
       await world.converge();
@@ -430,7 +434,7 @@ describe('temporary failures', () => {
     },
   );
 
-  test('writes an object only once when the response is lost', async () => {
+  test('do not lead to a second write when only the response is lost', async () => {
     const ids = [
       'Secret/web-db-copy',
       'Secret/web-db',
@@ -449,20 +453,20 @@ describe('temporary failures', () => {
     }
   });
 
-  test('reports an error that lasts', async () => {
+  test('are reported when they last', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = Array.from({ length: 5 }, () => ({
       when: on('create', 'Service/web'),
       error: 'server' as const,
     }));
     world.cluster.remove(`Service/${NAMESPACE}/web`);
-    for (let look = 0; look < 4; look += 1) await world.look();
+    for (let round = 0; round < 4; round += 1) await world.reconcileOnce();
     expect(world.condition('Ready')).toBe('False ReconcileFailed');
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('derives the status again when the custom resource has changed', async () => {
+  test('lead to a new status when the custom resource has changed', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [{ when: on('status', 'ManagedDeployment/web'), error: 'conflict' }];
     world.change({ ...MINIMAL, components: { api: scaled(2, 2) } });
@@ -472,7 +476,7 @@ describe('temporary failures', () => {
 });
 
 describe('fences', () => {
-  test('create nothing for a custom resource that is gone, replaced, changed or being deleted', async () => {
+  test('prevent creations for a custom resource that is gone, replaced, changed, paused or being deleted', async () => {
     for (const live of [
       undefined,
       { uid: 'another' },
@@ -487,7 +491,7 @@ describe('fences', () => {
           ? undefined
           : { ...object, metadata: { ...object.metadata, ...live } };
       }) as typeof world.cluster.client.find;
-      expect(await world.look()).toEqual([]);
+      expect(await world.reconcileOnce()).toEqual([]);
     }
   });
 
@@ -516,7 +520,7 @@ describe('fences', () => {
     const world = await settled(MINIMAL);
     world.cluster.remove(`Service/${NAMESPACE}/web`);
     world.mayAct = false;
-    expect(await world.look().catch(() => world.cluster.writes)).toEqual([]);
+    expect(await world.reconcileOnce().catch(() => world.cluster.writes)).toEqual([]);
   });
 });
 
@@ -528,7 +532,7 @@ test('does not requeue a paused resource with pending work', async () => {
   world.cluster.edit('ManagedDeployment/shop/web', ({ metadata }) => {
     metadata.annotations = { 'berth.dev/paused': 'true' };
   });
-  await world.look();
+  await world.reconcileOnce();
   world.now += 3_600_000;
   expect(await world.reconcile()).toEqual({ kind: 'settled' });
 });
@@ -541,63 +545,66 @@ describe('lost credentials', () => {
   /** The database does not start and no event gives the reason, so the operator reads the Secrets and finds it. */
   async function expectMendedAfterAWhile(world: World, before: string | undefined): Promise<void> {
     world.now += 31_000;
-    expect(await world.look()).toContain('create Secret/web-db');
+    expect(await world.reconcileOnce()).toContain('create Secret/web-db');
     world.cluster.stuck.clear();
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
     expect(password(world)).toBe(before);
   }
 
-  test.each(['web-db', 'web-db-copy'])('%s is created again at once with the same password', async (name) => {
-    const world = await settled(MINIMAL);
-    const before = password(world);
-    expect(before).toBeDefined();
-    expect(password(world, 'web-db-copy')).toBe(before);
-    world.cluster.remove(`Secret/${NAMESPACE}/${name}`);
-    expect(await world.look()).toContain(`create Secret/${name}`);
-    expect([password(world), password(world, 'web-db-copy')]).toEqual([before, before]);
-    await world.converge();
-    expect(world.condition('Ready')).toBe('True Converged');
-  });
+  test.each(['web-db', 'web-db-copy'])(
+    'are created again at once with the same password (%s)',
+    async (name) => {
+      const world = await settled(MINIMAL);
+      const before = password(world);
+      expect(before).toBeDefined();
+      expect(password(world, 'web-db-copy')).toBe(before);
+      world.cluster.remove(`Secret/${NAMESPACE}/${name}`);
+      expect(await world.reconcileOnce()).toContain(`create Secret/${name}`);
+      expect([password(world), password(world, 'web-db-copy')]).toEqual([before, before]);
+      await world.converge();
+      expect(world.condition('Ready')).toBe('True Converged');
+    },
+  );
 
   test('are read without an event of a sentinel when the database has been unready for a while', async () => {
     const world = await settled(MINIMAL);
     const before = password(world);
     const sentinels = world.cluster.list('ControllerRevision');
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
-    for (const witness of sentinels) world.cluster.put(witness);
+    for (const sentinel of sentinels) world.cluster.put(sentinel);
     world.cluster.stuck.set('database', 'ContainerCreating');
     world.cluster.settle();
-    expect(await world.look()).not.toContain('create Secret/web-db');
+    expect(await world.reconcileOnce()).not.toContain('create Secret/web-db');
     await expectMendedAfterAWhile(world, before);
   });
 
-  test('are read when they are deleted before the first sentinel exists, although this process has just created them', async () => {
+  test('are read when they are deleted before the first sentinel exists, even by the process that created them', async () => {
     const world = new World(MINIMAL);
     world.cluster.stuck.set('database', 'ContainerCreating');
-    await world.look();
+    await world.reconcileOnce();
     const before = password(world);
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
     world.cluster.settle();
     await expectMendedAfterAWhile(world, before);
   });
 
-  test('are not replaced by a new password while the volume exists when both are lost, and the status gives the next step', async () => {
+  test('are not replaced by a new password while the volume exists, and the status gives the next step', async () => {
     const world = await settled(MINIMAL);
     const before = password(world) ?? '';
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
     world.cluster.remove(`Secret/${NAMESPACE}/web-db-copy`);
-    for (let look = 0; look < 20; look += 1) {
-      expect((await world.look()).filter((write) => write.includes('Secret'))).toEqual([]);
+    for (let round = 0; round < 20; round += 1) {
+      expect((await world.reconcileOnce()).filter((write) => write.includes('Secret'))).toEqual([]);
       expect(world.condition('Ready')).toBe('False CredentialsLost');
       // It is ready nevertheless.
       expect(world.condition('DatabaseReady')).toBe('True DatabaseAvailable');
       world.now += 3_000;
     }
     world.restart();
-    expect((await world.look()).filter((write) => write.includes('Secret'))).toEqual([]);
+    expect((await world.reconcileOnce()).filter((write) => write.includes('Secret'))).toEqual([]);
     const message = world.status.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
     const labels = /kubectl label secret web-db-copy (\S+)=(\S+) (\S+)=(\S+)/.exec(message) ?? [];
     world.cluster.put({
@@ -616,7 +623,7 @@ describe('lost credentials', () => {
     expect(password(world)).toBe(before);
   });
 
-  test('are not read again for the sentinel after their creation, unless one is deleted before', async () => {
+  test('are not read for the first sentinel after their creation, but when it is removed', async () => {
     const world = new World(MINIMAL);
     const reads: string[] = [];
     const find = world.cluster.client.find;
@@ -624,17 +631,17 @@ describe('lost credentials', () => {
       if (resource.kind === 'Secret') reads.push(at.name);
       return find(resource, at, options);
     };
-    const isWitness = (write: string) => write.startsWith('create ControllerRevision/web-secrets');
-    let writes = await world.look();
+    const isSentinel = (write: string) => write.startsWith('create ControllerRevision/web-secrets');
+    let writes = await world.reconcileOnce();
     expect(writes).toContain('create Secret/web-db');
     const before = password(world);
     const seen = reads.length;
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
-    for (let look = 0; look < 20 && !writes.some(isWitness); look += 1) {
+    for (let round = 0; round < 20 && !writes.some(isSentinel); round += 1) {
       world.cluster.settle();
-      writes = await world.look();
+      writes = await world.reconcileOnce();
     }
-    expect(writes.some(isWitness)).toBe(true);
+    expect(writes.some(isSentinel)).toBe(true);
     expect(reads.length).toBe(seen);
     // The garbage collector removes a sentinel whose Secret does not exist.
     for (const { metadata } of world.cluster.list('ControllerRevision'))
@@ -654,7 +661,7 @@ describe('lost credentials', () => {
     await world.converge();
     expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)).toBeDefined();
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
-    expect(await world.look()).toContain('create Secret/web-db');
+    expect(await world.reconcileOnce()).toContain('create Secret/web-db');
     expect(password(world)).toBe(before);
   });
 
@@ -662,7 +669,7 @@ describe('lost credentials', () => {
     const world = await settled(MINIMAL);
     world.cluster.client.find = () => Promise.reject(new Error('must not be asked'));
     world.now += 3_600_000;
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 });
 
@@ -671,7 +678,7 @@ test('reports a spec that this version cannot parse, and changes nothing', async
   world.cluster.edit('ManagedDeployment/shop/web', (object) => {
     object['spec'] = { revision: { image: 'web:1', number: 'three' } };
   });
-  expect(await world.look()).toEqual(['status ManagedDeployment/web']);
+  expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
   expect(world.condition('Ready')).toBe('False Refused');
   expect(world.condition('Serving')).toBe('True Available');
 });

@@ -51,7 +51,7 @@ export class World {
   ownHost: string | undefined;
   platformHosts: readonly string[] = [];
   /** Resolver of image digests from the next restart on. */
-  looks: ReconcilerOptions['images'];
+  imageResolver: ReconcilerOptions['images'];
   readonly events: { type: string; reason: string; message: string }[] = [];
   #reconcile = this.#operator();
 
@@ -71,7 +71,7 @@ export class World {
       mayAct: () => this.mayAct,
       ownHost: this.ownHost,
       platformHosts: this.platformHosts,
-      ...(this.looks === undefined ? {} : { images: this.looks }),
+      ...(this.imageResolver === undefined ? {} : { images: this.imageResolver }),
     });
   }
 
@@ -86,7 +86,7 @@ export class World {
   }
 
   /** Reconciles once. @returns the writes */
-  async look(): Promise<string[]> {
+  async reconcileOnce(): Promise<string[]> {
     this.cluster.writes = [];
     await this.reconcile();
     return this.cluster.writes.map(({ verb, id }) => `${verb} ${id}`);
@@ -97,11 +97,15 @@ export class World {
     const writes: string[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const before = this.cluster.ids().join();
-      const looked = await this.look().catch(() => ['failed']);
-      writes.push(...looked);
+      const written = await this.reconcileOnce().catch(() => ['failed']);
+      writes.push(...written);
       this.cluster.settle();
       this.now += 2_000;
-      if (looked.length === 0 && before === this.cluster.ids().join() && (await this.look()).length === 0)
+      if (
+        written.length === 0 &&
+        before === this.cluster.ids().join() &&
+        (await this.reconcileOnce()).length === 0
+      )
         return writes;
     }
     throw new Error(`did not converge: ${writes.slice(-10).join(', ')}`);
@@ -167,7 +171,7 @@ export const message = (world: World, type: string): string =>
 export async function steps(world: World, count: number): Promise<string[]> {
   const writes: string[] = [];
   for (let step = 0; step < count; step += 1) {
-    writes.push(...(await world.look()));
+    writes.push(...(await world.reconcileOnce()));
     world.cluster.settle();
     world.now += 2_000;
   }

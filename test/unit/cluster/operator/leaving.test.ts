@@ -13,8 +13,8 @@ async function leaving() {
 
 test('reports that a resource is being deleted, and changes nothing else', async () => {
   const world = await leaving();
-  expect(await world.look()).toEqual(['status ManagedDeployment/web']);
-  expect(await world.look()).toEqual([]);
+  expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
+  expect(await world.reconcileOnce()).toEqual([]);
 });
 
 test('reports at once what blocks the deletion, because no later event does', async () => {
@@ -24,9 +24,9 @@ test('reports at once what blocks the deletion, because no later event does', as
       metadata.finalizers = by;
     });
   held(['example.com/a', 'example.com/b']);
-  await world.look();
+  await world.reconcileOnce();
   held(['example.com/b']);
-  expect(await world.look()).toEqual(['status ManagedDeployment/web']);
+  expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
   const message = world.status.conditions?.find(({ type }) => type === 'Ready')?.message;
   expect(message).toContain('example.com/b');
   expect(message).not.toContain('example.com/a');
@@ -61,8 +61,8 @@ test.each([
 ])('names a %s that blocks the deletion, once', async (kind, name) => {
   const world = await leaving();
   holdLeaving(world, kind, name);
-  expect(await world.look()).toEqual(['status ManagedDeployment/web']);
-  expect(await world.look()).toEqual([]);
+  expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
+  expect(await world.reconcileOnce()).toEqual([]);
   expect(world.condition('Ready')).toBe('False FinalizerBlocks');
   expect(message(world, 'Ready')).toContain(
     `${kind} ${name} is being deleted and is held by the finalizer ${HELD}`,
@@ -71,7 +71,7 @@ test.each([
   world.cluster.edit(id(kind, name), ({ metadata }) => {
     metadata.finalizers = [];
   });
-  await world.look();
+  await world.reconcileOnce();
   expect(world.condition('Ready')).toBe('False BeingDeleted');
   const reasons = world.events.map(({ reason }) => reason);
   expect([reasons.includes('FinalizerBlocks'), reasons.includes('Restored')]).toEqual([true, false]);
@@ -94,7 +94,7 @@ test('names a pod of a node that does not respond when the pod should have ended
   expect(await world.reconcile()).toEqual({ kind: 'requeue', afterMs: 15_000 });
   expect(world.condition('Ready')).toBe('False BeingDeleted');
   world.now += 15_000;
-  await world.look();
+  await world.reconcileOnce();
   expect(world.condition('Ready')).toBe('False PodNotEnding');
 });
 
@@ -113,11 +113,11 @@ test('reports the rejection of a dry-run deletion for an object that the garbage
   expect(world.cluster.ids()).toEqual(before);
 });
 
-describe('while the deployment is not being deleted', () => {
+describe('a deployment that is not being deleted', () => {
   test('reports Unknown for a ready database whose StatefulSet is being deleted', async () => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, 'StatefulSet', 'web-db');
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('DatabaseReady')).toBe('Unknown FinalizerBlocks');
     expect(world.condition('Ready')).toBe('False FinalizerBlocks');
     expect(message(world, 'Ready')).toContain(HELD);
@@ -129,18 +129,18 @@ describe('while the deployment is not being deleted', () => {
   test.each([
     ['Deployment', 'web-cache', 'CacheReady'],
     ['Deployment', 'web-api', 'Serving'],
-  ])('a %s %s that is being deleted does not make %s True', async (kind, name, type) => {
+  ])('does not report a %s %s that is being deleted as %s True', async (kind, name, type) => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, kind, name);
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition(type)).toBe('Unknown FinalizerBlocks');
     expect(world.condition('Ready')).toBe('False FinalizerBlocks');
   });
 
-  test('names a Service whose deletion is blocked in Ready', async () => {
+  test('names in Ready a Service whose deletion is blocked', async () => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, 'Service', 'web');
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('Ready')).toBe('False FinalizerBlocks');
     expect(message(world, 'Ready')).toContain('Service web');
     expect(world.events.filter(({ reason }) => reason === 'FinalizerBlocks')).toHaveLength(1);
@@ -154,7 +154,7 @@ describe('while the deployment is not being deleted', () => {
         status: { phase: 'Lost' },
       });
     });
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('DatabaseReady')).toBe('False VolumeLost');
     expect(world.condition('Ready')).toBe('False VolumeLost');
     expect(message(world, 'Ready')).toMatch(/PersistentVolumeClaim web-db is Lost.*pv-1/);
@@ -163,7 +163,7 @@ describe('while the deployment is not being deleted', () => {
   test('names a claim and the finalizer that blocks its deletion', async () => {
     const world = await settled(revised('web:1', 1));
     holdLeaving(world, 'PersistentVolumeClaim', 'web-db');
-    await world.look();
+    await world.reconcileOnce();
     expect(world.condition('DatabaseReady')).toBe('False VolumeBeingDeleted');
     expect(message(world, 'Ready')).toContain(HELD);
   });

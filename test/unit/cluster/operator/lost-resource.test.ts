@@ -31,7 +31,7 @@ describe('a custom resource that was lost', () => {
       scales: { api: { min: 1, max: 1 } },
     });
     expect(world.condition('Progressing')).toBe('False RolledBack');
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 
   test('returns to the active revision without a second attempt when the hub knows of the failure', async () => {
@@ -61,7 +61,7 @@ describe('a custom resource that was lost', () => {
     const images: string[] = [];
     const reported: unknown[] = [];
     for (let step = 0; step < 12; step += 1) {
-      await world.look();
+      await world.reconcileOnce();
       images.push(...world.images('api'));
       const { observedSpecGeneration, failedRevision } = world.status;
       reported.push([observedSpecGeneration, failedRevision?.number, failedRevision?.reason]);

@@ -5,23 +5,26 @@ import { NAMESPACE, RESOURCE_ID, type Spec, scaled, settled } from './fixtures.t
 const MINIMAL: Spec = { revision: { image: 'web:1' } };
 const AUTOSCALED: Spec = { ...MINIMAL, components: { api: scaled(1, 5) } };
 
-describe('the order of writes', () => {
+describe('the operator', () => {
   test.each([
-    ['fixed', { ...MINIMAL, components: { api: scaled(2, 2) } }],
-    ['off', { ...AUTOSCALED, suspend: true }],
-  ])('%s: removes the autoscaler before the number of pods is written', async (_, spec) => {
-    const world = await settled(AUTOSCALED);
-    world.change(spec);
-    const writes = await world.look();
-    expect(writes[0]).toBe('delete HorizontalPodAutoscaler/web-api');
-    expect(writes.indexOf('apply Deployment/web-api')).toBeGreaterThan(0);
-  });
+    ['no longer autoscaled', { ...MINIMAL, components: { api: scaled(2, 2) } }],
+    ['switched off', { ...AUTOSCALED, suspend: true }],
+  ])(
+    'removes the autoscaler before it writes the number of pods of a component that is %s',
+    async (_, spec) => {
+      const world = await settled(AUTOSCALED);
+      world.change(spec);
+      const writes = await world.reconcileOnce();
+      expect(writes[0]).toBe('delete HorizontalPodAutoscaler/web-api');
+      expect(writes.indexOf('apply Deployment/web-api')).toBeGreaterThan(0);
+    },
+  );
 
   test('keeps the number of pods of an autoscaler that cannot be removed', async () => {
     const world = await settled(AUTOSCALED);
     world.change({ ...AUTOSCALED, suspend: true });
     world.cluster.faults = [{ when: ({ verb }) => verb === 'delete', error: 'forbidden' }];
-    expect(await world.look()).not.toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).not.toContain('apply Deployment/web-api');
     expect(world.replicas('api')).toBe(1);
     expect(world.condition('Ready')).toBe('False Refused');
   });
@@ -33,7 +36,7 @@ describe('the order of writes', () => {
     world.change({ ...AUTOSCALED, suspend: true });
     await world.converge();
     world.change(AUTOSCALED);
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
     const id = `Deployment/${NAMESPACE}/web-api`;
     const { children } = world.cluster.view;
@@ -56,9 +59,9 @@ describe('the order of writes', () => {
     const world = await settled(MINIMAL);
     world.cluster.stuck.set('api', 'ImagePullBackOff');
     world.change({ ...MINIMAL, database: { external: true }, cache: { external: true } });
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.cluster.ids()).toContain('StatefulSet/web-db');
     world.cluster.stuck.clear();
     await world.converge();
@@ -66,22 +69,22 @@ describe('the order of writes', () => {
     expect(world.cluster.ids()).toContain('PersistentVolumeClaim/web-db');
   });
 
-  test('reports that it is switched off only when the last pod has ended', async () => {
+  test('reports a suspended deployment only when the last pod has ended', async () => {
     const world = await settled(MINIMAL);
     world.change({ ...MINIMAL, suspend: true });
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.slowEnd = true;
     world.cluster.settle();
     world.now += 2_000;
-    await world.look();
+    await world.reconcileOnce();
     expect(world.replicas('cache')).toBe(0);
     expect(world.cluster.list('Pod').length).toBeGreaterThan(0);
     expect(world.status).toMatchObject({ suspended: false, status: 'READY' });
     world.cluster.slowEnd = false;
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status).toMatchObject({ suspended: true, status: 'UNUSED' });
   });
 
@@ -111,8 +114,8 @@ describe('the order of writes', () => {
   });
 });
 
-describe('the operator does not change', () => {
-  test('an object of an earlier custom resource, which the garbage collector removes', async () => {
+describe('the operator', () => {
+  test('does not change an object of an earlier custom resource, which the garbage collector removes', async () => {
     const world = await settled(MINIMAL);
     const service = world.cluster.get(`Service/${NAMESPACE}/web`);
     if (service === undefined) throw new Error('there is no Service');
@@ -127,10 +130,10 @@ describe('the operator does not change', () => {
       ...service,
       metadata: { ...service.metadata, name: 'web-old', uid: 'x', ownerReferences: [owner] },
     });
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 
-  test('a resource that is being deleted, or its edited objects, and reports the deletion once', async () => {
+  test('does not change a resource that is being deleted or its edited objects, and reports the deletion once', async () => {
     const world = await settled(MINIMAL);
     world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
       metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
@@ -138,23 +141,23 @@ describe('the operator does not change', () => {
     world.cluster.edit(`Service/${NAMESPACE}/web`, ({ metadata }) => {
       metadata.labels = { ...metadata.labels, 'app.kubernetes.io/part-of': 'other' };
     });
-    expect(await world.look()).toEqual(['status ManagedDeployment/web']);
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 
-  test('anything until the caches show its last write', async () => {
+  test('changes nothing until the caches show its last write', async () => {
     const world = await settled(MINIMAL);
     world.cluster.remove(`Service/${NAMESPACE}/web`);
-    expect(await world.look()).toEqual(['create Service/web']);
+    expect(await world.reconcileOnce()).toEqual(['create Service/web']);
     world.cluster.view.isCurrent = () => false;
     world.cluster.remove(`Service/${NAMESPACE}/web`);
     expect(await world.reconcile()).toMatchObject({ kind: 'requeue' });
     expect(world.cluster.get(`Service/${NAMESPACE}/web`)).toBeUndefined();
     world.cluster.view.isCurrent = () => true;
-    expect(await world.look()).toEqual(['create Service/web']);
+    expect(await world.reconcileOnce()).toEqual(['create Service/web']);
   });
 
-  test('an undesired object that has changed since it was observed', async () => {
+  test('does not delete an undesired object that has changed since it was observed', async () => {
     const world = await settled({ ...MINIMAL, components: { api: scaled(2, 2) } });
     const stale = world.cluster.get(`PodDisruptionBudget/${NAMESPACE}/web-api`);
     world.cluster.edit(`PodDisruptionBudget/${NAMESPACE}/web-api`, ({ metadata }) => {
@@ -171,7 +174,7 @@ describe('the operator does not change', () => {
     expect(world.cluster.ids()).not.toContain('PodDisruptionBudget/web-api');
   });
 
-  test('stored templates in use, even if they are old', async () => {
+  test('does not delete stored templates in use, even if they are old', async () => {
     const world = await settled({ revision: { image: 'web:1', number: 1 } });
     for (let number = 2; number <= 13; number += 1) {
       world.change({ revision: { image: `web:${number}`, number } });
@@ -187,7 +190,7 @@ describe('the operator does not change', () => {
 test('a rollout is not complete while a pod of the former template remains', async () => {
   const world = await settled(MINIMAL);
   world.change({ revision: { image: 'web:2', number: 2 } });
-  await world.look();
+  await world.reconcileOnce();
   const id = `Deployment/${NAMESPACE}/web-api`;
   world.cluster.edit(id, (object) => {
     const { generation } = object.metadata;
@@ -199,10 +202,10 @@ test('a rollout is not complete while a pod of the former template remains', asy
       availableReplicas: 1,
     };
   });
-  expect(await world.look()).toEqual([]);
+  expect(await world.reconcileOnce()).toEqual([]);
   // A change of the message alone is written a second later.
   world.now += 1_000;
-  await world.look();
+  await world.reconcileOnce();
   expect(world.status.activeRevision?.number).toBe(1);
   const message = world.status.conditions?.find(({ type }) => type === 'Progressing')?.message;
   expect(message).toContain('old pods left: 1');

@@ -74,7 +74,7 @@ describe('a narrower policy', () => {
   });
 
   test.each(['now', 'by an earlier version'])(
-    'accepts another image and other secrets of the same pods: stored %s',
+    'accepts another image and other secrets of the same pods when templates were stored %s',
     async (when) => {
       const world = await narrowed();
       if (when !== 'now') forgetPods(world);
@@ -153,10 +153,10 @@ describe('a spec that no policy allows', () => {
     ["another deployment's Secret", { imagePullSecrets: [{ name: 'shop-0a1b2c3d-env-1' }] }],
     ['a token without an audience', { volumes: [{ name: 't', projected: { sources: [token] } }] }],
     [
-      'a part of it, beside what another policy allows',
+      'a reserved label beside fields that another policy allows',
       { sidecars: privilegedHelper, labels: { 'app.kubernetes.io/name': 'other' } },
     ],
-  ])('%s: the message does not name the policy as the remedy', async (_what, podTemplate) => {
+  ])('is not reported with the policy as the remedy when it has %s', async (_what, podTemplate) => {
     const world = await narrowed(revised('web:1', 1));
     world.change(revised('web:2', 2, { podTemplate }));
     await world.converge();

@@ -88,7 +88,7 @@ const ROWS: Row[] = [
     writes: ['delete Service/web-old'],
   },
   {
-    name: "another deployment's object is left alone",
+    name: 'leaves an object of another deployment unchanged',
     given: ({ cluster }) =>
       cluster.put({
         apiVersion: 'v1',
@@ -134,7 +134,7 @@ const ROWS: Row[] = [
       world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
         metadata.annotations = { 'berth.dev/paused': 'true' };
       });
-      await world.look();
+      await world.reconcileOnce();
       world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
         metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
       });
@@ -170,7 +170,7 @@ const ROWS: Row[] = [
     given: async (world) => {
       world.cluster.scale(childOf('Deployment', 'web-api'), 4);
       world.cluster.settle();
-      expect(await world.look()).toEqual([]);
+      expect(await world.reconcileOnce()).toEqual([]);
       world.now += 1_000;
     },
     writes: [STATUS],
@@ -236,18 +236,18 @@ describe('one reconcile of a converged cluster', () => {
   test.each(ROWS)('$name', async ({ spec, given, writes, conditions }) => {
     const world = await settled(spec ?? MINIMAL);
     await given(world);
-    expect((await world.look()).sort()).toEqual([...writes].sort());
+    expect((await world.reconcileOnce()).sort()).toEqual([...writes].sort());
     for (const [type, expected] of Object.entries(conditions ?? {})) {
       expect(`${type}: ${world.condition(type)}`).toBe(`${type}: ${expected}`);
     }
   });
 
-  test('every change converges, and then nothing is written', async () => {
+  test('writes nothing after any of these changes has converged', async () => {
     for (const { spec, given, name } of ROWS) {
       const world = await settled(spec ?? MINIMAL);
       await given(world);
       await world.converge();
-      expect(await world.look(), name).toEqual([]);
+      expect(await world.reconcileOnce(), name).toEqual([]);
     }
   });
 });
@@ -255,7 +255,7 @@ describe('one reconcile of a converged cluster', () => {
 describe('a new resource', () => {
   test('creates data services first, the credentials before the volume, then the templates, then the components', async () => {
     const world = new World({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(1, 3) } });
-    const first = await world.look();
+    const first = await world.reconcileOnce();
     expect(first.indexOf('create Secret/web-db')).toBeLessThan(
       first.indexOf('create PersistentVolumeClaim/web-db'),
     );
@@ -265,7 +265,7 @@ describe('a new resource', () => {
     expect(world.status).toMatchObject({ status: 'AWAITING_DATABASE', suspended: false });
     expect(world.status.rollout).toBeUndefined();
     world.cluster.settle();
-    const second = await world.look();
+    const second = await world.reconcileOnce();
     expect(second.indexOf('create ControllerRevision/web-1')).toBe(0);
     expect(second.indexOf('create HorizontalPodAutoscaler/web-queue')).toBeGreaterThan(
       second.indexOf('create Deployment/web-queue'),
@@ -274,7 +274,7 @@ describe('a new resource', () => {
     expect(world.status.rollout).toMatchObject({ number: 1, templates: 'web-1' });
     expect(world.status.activeRevision).toBeUndefined();
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status).toMatchObject({
       status: 'READY',
       activeRevision: { number: 1, templates: 'web-1', image: 'web:1' },
@@ -306,7 +306,7 @@ describe('a new resource', () => {
 
   test('starts the components at once when database and cache are external', async () => {
     const world = new World({ ...MINIMAL, database: { external: true }, cache: { external: true } });
-    expect(await world.look()).toContain('create Deployment/web-api');
+    expect(await world.reconcileOnce()).toContain('create Deployment/web-api');
     expect(world.condition('DatabaseReady')).toBe('True ExternalDatabase');
     expect(world.cluster.ids().filter((id) => id.includes('web-db'))).toEqual([]);
   });
@@ -322,24 +322,24 @@ describe('a new resource', () => {
 
   test('reports once that it is suspended from the start, whenever the controllers of Kubernetes observe its objects', async () => {
     const world = new World({ ...MINIMAL, suspend: true });
-    expect((await world.look()).filter((write) => write === STATUS)).toEqual([STATUS]);
+    expect((await world.reconcileOnce()).filter((write) => write === STATUS)).toEqual([STATUS]);
     expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
     expect(world.replicas('cache')).toBe(0);
-    expect(await world.look(), 'its Deployment has no status yet').not.toContain(STATUS);
+    expect(await world.reconcileOnce(), 'its Deployment has no status yet').not.toContain(STATUS);
     world.cluster.settle();
-    expect(await world.look()).not.toContain(STATUS);
+    expect(await world.reconcileOnce()).not.toContain(STATUS);
     expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
   });
 
   test.each([
     {
-      name: 'scaled to one pod and then to none, before its controller has observed it',
+      name: 'was scaled to one pod and to none before its controller has observed it',
       change: ({ cluster }: World) => {
         for (const replicas of [1, 0]) cluster.scale(childOf('Deployment', 'web-cache'), replicas);
       },
     },
     {
-      name: 'with a pod of ours',
+      name: 'has a pod of the deployment',
       change: ({ cluster }: World) => {
         const labels = cluster.get(childOf('Deployment', 'web-cache'))?.metadata.labels ?? {};
         cluster.put({
@@ -349,11 +349,11 @@ describe('a new resource', () => {
         });
       },
     },
-  ])('a workload without status is not off: $name', async ({ change }) => {
+  ])('is not reported as off when a workload without status $name', async ({ change }) => {
     const world = new World({ ...MINIMAL, suspend: true });
-    await world.look();
+    await world.reconcileOnce();
     change(world);
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.suspended).toBe(false);
   });
 
@@ -367,22 +367,22 @@ describe('a new resource', () => {
   });
 });
 
-describe('suspend and resume', () => {
-  test('stops everything, and restores it as it was', async () => {
+describe('a suspension', () => {
+  test('stops everything, and a resume restores it', async () => {
     const spec: Spec = { ...MINIMAL, components: { api: scaled(2, 5) } };
     const world = await settled(spec);
     const volume = world.cluster.get(childOf('PersistentVolumeClaim', 'web-db'))?.metadata.uid;
     world.change({ ...spec, suspend: true });
     world.cluster.slowEnd = true;
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.replicas('api')).toBe(0);
     expect(world.replicas('cache')).toBe(1);
     expect(world.status).toMatchObject({ status: 'READY', suspended: false });
     world.cluster.slowEnd = false;
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.replicas('cache')).toBe(0);
     expect(world.status.suspended).toBe(false);
     await world.converge();
@@ -391,12 +391,12 @@ describe('suspend and resume', () => {
     expect(world.cluster.list('HorizontalPodAutoscaler')).toEqual([]);
 
     world.change(spec);
-    const first = await world.look();
+    const first = await world.reconcileOnce();
     // The components start only when the database is ready again.
     expect(first).not.toContain('apply Deployment/web-api');
     expect(world.status).toMatchObject({ status: 'AWAITING_DATABASE', suspended: false });
     world.cluster.settle();
-    const second = await world.look();
+    const second = await world.reconcileOnce();
     expect(second.indexOf('apply Deployment/web-api')).toBeLessThan(
       second.indexOf('create HorizontalPodAutoscaler/web-api'),
     );
@@ -406,7 +406,7 @@ describe('suspend and resume', () => {
     expect(world.cluster.get(childOf('PersistentVolumeClaim', 'web-db'))?.metadata.uid).toBe(volume);
   });
 
-  test('keeps the Deployment of a single switched-off component without pods while the others serve', async () => {
+  test('keeps the Deployment of a component without pods while the other components serve', async () => {
     const world = await settled({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(1, 3) } });
     world.change({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(0, 0) } });
     await world.converge();
@@ -423,7 +423,7 @@ test('reports a complete rollout only for rollouts, not after corrections, scali
   };
   expect(reportedReasons()).toEqual(['RolloutComplete']);
   world.cluster.remove(childOf('Deployment', 'web-api'));
-  await world.look();
+  await world.reconcileOnce();
   expect(world.condition('Progressing')).toBe('False Reconciling');
   await world.converge();
   expect(world.condition('Progressing')).toBe('False RolloutComplete');
@@ -443,6 +443,6 @@ test('reports a complete rollout only for rollouts, not after corrections, scali
 test('does nothing for a resource that is gone', async () => {
   const world = await settled(MINIMAL);
   world.cluster.remove(RESOURCE_ID);
-  expect(await world.look()).toEqual([]);
+  expect(await world.reconcileOnce()).toEqual([]);
   expect(KEY).toBe('shop/web');
 });

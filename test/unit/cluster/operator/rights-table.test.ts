@@ -21,13 +21,16 @@ const rows = [...TEXT.matchAll(ROW)].map(([, kind = '', role = '', profile = '',
   rights: rightsIn(cell),
 }));
 
-test.each(rows)('says for each role exactly what the chart grants: $kind $role of $profile', (row) => {
-  const granted = grantedRights(row.profile, row.kind, row.role);
-  expect(granted.length).toBeGreaterThan(0);
-  expect(row.rights.toSorted()).toEqual(granted.toSorted());
-});
+test.each(rows)(
+  'the table lists exactly the rights that the chart grants to the $kind $role of $profile',
+  (row) => {
+    const granted = grantedRights(row.profile, row.kind, row.role);
+    expect(granted.length).toBeGreaterThan(0);
+    expect(row.rights.toSorted()).toEqual(granted.toSorted());
+  },
+);
 
-test('has a row for each role of the profile cloud', () => {
+test('the table has a row for each role of the profile cloud', () => {
   const roles = manifestObjects('cloud').filter(({ kind }) => /^(Cluster)?Role$/.test(kind));
   const named = roles.map(({ kind, metadata }) => `${kind} ${metadata.name.replace(/-berth-system$/, '')}`);
   const inTable = rows

@@ -10,26 +10,29 @@ import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
 import { grantedRights } from '../../../installation/install.ts';
 
 const ALL_KINDS = Object.keys(CHILD_KINDS) as ChildKindName[];
-describe('the manifests grant exactly what the operator needs', () => {
+describe('the rights of the operator', () => {
   test.each([
     ['ha', 'ClusterRole'],
     ['single', 'ClusterRole'],
     ['cloud', 'ClusterRole'],
     ['remote-listener', 'ClusterRole'],
     ['namespaced', 'Role'],
-  ] as const)('%s: in the namespaces of the workloads, by a %s', (profile, kind) => {
-    const needed = neededRights(ALL_KINDS).map(describeRight);
-    expect(grantedRights(profile, kind, 'berth-operator').sort()).toEqual(needed.sort());
-    const lease = grantedRights(profile, 'Role', 'berth-operator-lease');
-    expect(lease.sort()).toEqual(leaseRights().map(describeRight).sort());
-  });
+  ] as const)(
+    'are exactly those that the profile %s grants in the namespaces of workloads by a %s',
+    (profile, kind) => {
+      const needed = neededRights(ALL_KINDS).map(describeRight);
+      expect(grantedRights(profile, kind, 'berth-operator').sort()).toEqual(needed.sort());
+      const lease = grantedRights(profile, 'Role', 'berth-operator-lease');
+      expect(lease.sort()).toEqual(leaseRights().map(describeRight).sort());
+    },
+  );
 
-  test('cloud: in the namespace of builds', () => {
+  test('are exactly those that the profile cloud grants in the namespace of builds', () => {
     const builds = grantedRights('cloud', 'Role', 'berth-operator-builds');
     expect(builds.sort()).toEqual(buildRights().map(describeRight).sort());
   });
 
-  test('Secrets are never listed or watched, data is never deleted', () => {
+  test('do not allow it to list or watch Secrets or to delete data', () => {
     const needed = neededRights(ALL_KINDS).map(describeRight);
     for (const right of [
       'list secrets',
@@ -92,17 +95,19 @@ describe('preflight', () => {
     ...systemClock,
     after: (_ms: number, callback: () => void) => systemClock.after(0, callback),
   };
-  const look = (fake: FakeServer, namespaces: string[] = []) =>
+  const runPreflight = (fake: FakeServer, namespaces: string[] = []) =>
     preflight({ client: server(fake), namespaces, leaseNamespace: 'berth-system', clock }, signal);
 
   test('returns the kinds that the cluster has', async () => {
-    expect(await look({})).toEqual(ALL_KINDS.filter((kind) => kind !== 'HTTPRoute'));
-    expect(await look({ groups: ['berth.dev/v1alpha1', 'gateway.networking.k8s.io/v1'] })).toEqual(ALL_KINDS);
+    expect(await runPreflight({})).toEqual(ALL_KINDS.filter((kind) => kind !== 'HTTPRoute'));
+    expect(await runPreflight({ groups: ['berth.dev/v1alpha1', 'gateway.networking.k8s.io/v1'] })).toEqual(
+      ALL_KINDS,
+    );
   });
 
-  test('says how to install the custom resource when it is missing', async () => {
-    await expect(look({ groups: [] })).rejects.toThrow(OperatorStartError);
-    await expect(look({ groups: [] })).rejects.toThrow('kubectl apply -f crds/');
+  test('names the command that installs the custom resource when it is missing', async () => {
+    await expect(runPreflight({ groups: [] })).rejects.toThrow(OperatorStartError);
+    await expect(runPreflight({ groups: [] })).rejects.toThrow('kubectl apply -f crds/');
   });
 
   /** The OpenAPI document of a cluster whose custom resource lacks `without` of the status. */
@@ -118,7 +123,7 @@ describe('preflight', () => {
   }
 
   test('names a missing field of the custom resource and how to upgrade it', async () => {
-    const older = look({ fields: [served('dataImages')] });
+    const older = runPreflight({ fields: [served('dataImages')] });
     await expect(older).rejects.toThrow(OperatorStartError);
     await expect(older).rejects.toThrow(
       /definition of the cluster is older than this program: it lacks status.dataImages; upgrade it .*crds/,
@@ -126,29 +131,31 @@ describe('preflight', () => {
   });
 
   test.each([
-    ['has them all', [served()]],
+    ['has all fields', [served()]],
     ['was upgraded a moment ago', [served('dataImages'), served()]],
-    ['lacks a field of the spec, which cannot come then,', [served(undefined, 'source')]],
-    ['does not tell', [{}]],
-    ['may not be asked', [new KubeError({ kind: 'forbidden', message: 'no' })]],
-  ])('a cluster that %s stops nothing', async (_what, fields) => {
-    expect(await look({ fields })).toContain('Pod');
+    ['lacks a field of the spec', [served(undefined, 'source')]],
+    ['does not publish the fields', [{}]],
+    ['rejects the request for the fields', [new KubeError({ kind: 'forbidden', message: 'no' })]],
+  ])('succeeds for a cluster that %s', async (_what, fields) => {
+    expect(await runPreflight({ fields })).toContain('Pod');
   });
 
   test('names missing rights and their namespace', async () => {
     const denied = ({ verb, resource, namespace }: Right & { namespace?: string }) =>
       verb === 'watch' && resource === 'pods' && namespace === 'team-b';
-    await expect(look({ denied }, ['team-a', 'team-b'])).rejects.toThrow(
+    await expect(runPreflight({ denied }, ['team-a', 'team-b'])).rejects.toThrow(
       'may not watch pods in team-b. Give it',
     );
-    expect(await look({ denied }, ['team-a'])).toContain('Pod');
-    await expect(look({ denied: () => true })).rejects.toThrow(/and \d+ more/);
+    expect(await runPreflight({ denied }, ['team-a'])).toContain('Pod');
+    await expect(runPreflight({ denied: () => true })).rejects.toThrow(/and \d+ more/);
     const lease = ({ resource }: Right) => resource === 'leases';
-    await expect(look({ denied: lease })).rejects.toThrow('get leases.coordination.k8s.io in berth-system');
+    await expect(runPreflight({ denied: lease })).rejects.toThrow(
+      'get leases.coordination.k8s.io in berth-system',
+    );
   });
 
   test('does not report a missing right when the API server does not respond', async () => {
     const fails = new KubeError({ kind: 'network', message: 'refused' });
-    await expect(look({ fails })).rejects.toBe(fails);
+    await expect(runPreflight({ fails })).rejects.toBe(fails);
   });
 });

@@ -16,13 +16,13 @@ const FOUR = {
 };
 
 describe('a revision that fails', () => {
-  test('is recorded before it is rolled back; then all components return to the active templates', async () => {
+  test('is recorded, and then all components return to the active templates', async () => {
     const world = await settled(spec('web:1', 1, FOUR));
     const before = Object.keys(FOUR.components).map((component) => template(world, component));
     world.change(spec('web:2', 2, FOUR));
     world.cluster.stuck.set('queue', 'InvalidImageName');
     await steps(world, 1);
-    const writes = await world.look();
+    const writes = await world.reconcileOnce();
     expect(writes).toEqual(['status ManagedDeployment/web']);
     expect(world.status.failedRevision).toEqual({
       id: '0197a000-0000-7000-8000-000000000002',
@@ -34,7 +34,7 @@ describe('a revision that fails', () => {
       reason: 'InvalidImageName',
       message:
         'queue: pod web-queue-0, container app: InvalidImageName; it is not tried again: redeploy makes a new revision of the same content',
-      culprit: {
+      failureSource: {
         component: 'queue',
         kind: 'Pod',
         object: 'web-queue-0',
@@ -44,7 +44,7 @@ describe('a revision that fails', () => {
     });
     expect(world.condition('Progressing')).toBe('False RolloutFailed');
     world.cluster.stuck.clear();
-    expect(await world.look()).toEqual([
+    expect(await world.reconcileOnce()).toEqual([
       'apply Deployment/web-api',
       'apply Deployment/web-queue',
       'apply Deployment/web-orchestrator',
@@ -76,7 +76,7 @@ describe('a revision that fails', () => {
     world.cluster.stuck.clear();
     await world.converge();
     world.restart({ ...CONFIG, otlpEndpoint: 'http://collector:4318' });
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     world.change(spec('web:2', 2, { podTemplate: { labels: { team: 'a' } } }));
     await world.converge();
     expect(world.images('api')).toEqual(['web:1']);
@@ -102,20 +102,20 @@ describe('a revision that fails', () => {
     expect(world.condition('Progressing')).toBe('True RolloutInProgress');
   });
 
-  test('is a separate failure, and does not change the active revision, while a newer one waits after another failure', async () => {
+  test('is recorded as failed revision, not as failed change, when a newer one waits after an earlier failure', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'InvalidImageName');
     world.change(spec('web:2', 2));
     await steps(world, 3);
     world.change(spec('web:3', 3));
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
     world.now += 1000;
     world.change(spec('web:4', 4));
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.failedRevision).toMatchObject({ number: 3, templates: 'web-3' });
     expect(world.status.failedChange).toBeUndefined();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status).toMatchObject({ rollout: { number: 4 }, failedRevision: { number: 3 } });
   });
 
@@ -192,7 +192,7 @@ describe('a revision that fails', () => {
     expect(world.status.failedRevision).toMatchObject({
       number: 2,
       reason: 'AdmissionRefused',
-      culprit: { component: 'api', kind: 'Deployment', object: 'web-api' },
+      failureSource: { component: 'api', kind: 'Deployment', object: 'web-api' },
     });
     expect(world.status.failedRevision?.message).toMatch(/^api: .*Duplicate value/);
     expect(world.images('api')).toEqual(['web:1']);
@@ -227,7 +227,7 @@ test('returns to the number of pods that was set after the first failure when a 
   });
 });
 
-test('leaves the active revision as it is, and does not roll out the failed one, when the stored templates of the active one are deleted', async () => {
+test('keeps the active revision when its stored templates are deleted after a failed revision', async () => {
   const two = { components: { api: scaled(2, 2), queue: scaled(1, 3) } };
   const world = await settled(spec('web:1', 1, two));
   world.cluster.stuck.set('api', 'InvalidImageName');
@@ -295,7 +295,7 @@ describe('a failed change of the active revision after a failed revision', () =>
 describe('a change in place that fails', () => {
   const labelled = (team: string) => spec('web:1', 1, { podTemplate: { labels: { team } } });
 
-  test('is rolled back; the same change is tried again after another one', async () => {
+  test('is rolled back, and is tried again after another change', async () => {
     const world = await settled(labelled('a'));
     const before = template(world, 'api');
     world.change(labelled('b'));
@@ -322,7 +322,7 @@ describe('a change in place that fails', () => {
     const world = await settled(labelled('a'));
     const pod = world.cluster.list('Pod').find(({ metadata }) => metadata.name === 'web-api-0');
     world.change(labelled('b'));
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.put({
       ...pod,
       metadata: { ...pod?.metadata, name: 'web-api-old' },
@@ -333,7 +333,7 @@ describe('a change in place that fails', () => {
         ],
       },
     } as never);
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.failedRevision).toBeUndefined();
     expect(world.status.rollout).toMatchObject({ templates: 'web-1-2' });
   });
@@ -347,55 +347,55 @@ describe('a component without a symptom, in the middle of its rollout', () => {
     world.cluster.stuck.set('queue', 'InvalidImageName');
     world.change(spec('web:2', 2, TWO));
     await steps(world, 1);
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.failedRevision).toMatchObject({ number: 2 });
     return world;
   };
 
   test('finishes its rollout before it is rolled back, while the failed component is rolled back at once', async () => {
     const world = await failing();
-    expect(await world.look()).toEqual(['apply Deployment/web-queue']);
+    expect(await world.reconcileOnce()).toEqual(['apply Deployment/web-queue']);
     world.restart();
     expect(await steps(world, 3)).not.toContain('apply Deployment/web-api');
     expect(message(world, 'Progressing')).toMatch(/revision 1 is being brought back/);
     world.cluster.stuck.clear();
     world.cluster.settle();
-    expect(await world.look()).toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
     await world.converge();
     expect([world.images('api'), world.condition('Progressing')]).toEqual([['web:1'], 'False RolledBack']);
   });
 
   test('is rolled back half a minute after the failure, or as soon as it has a symptom', async () => {
     const world = await failing();
-    await world.look();
+    await world.reconcileOnce();
     const outcome = await world.reconcile();
     expect(outcome).toMatchObject({ kind: 'requeue' });
     expect((outcome as { afterMs: number }).afterMs).toBeLessThanOrEqual(30_000);
     world.now += 29_000;
-    expect(await world.look()).not.toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).not.toContain('apply Deployment/web-api');
     world.now += 1_000;
-    expect(await world.look()).toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
     const troubled = await failing();
-    await troubled.look();
+    await troubled.reconcileOnce();
     troubled.cluster.stuck.set('api', 'CreateContainerError');
     troubled.cluster.settle();
-    expect(await troubled.look()).toContain('apply Deployment/web-api');
+    expect(await troubled.reconcileOnce()).toContain('apply Deployment/web-api');
   });
 });
 
-test('rolls back a component that is not complete at the deadline at once, also if it was only starting', async () => {
+test('a component that is only starting is rolled back at once when the deadline has passed', async () => {
   const world = await settled(spec('web:1', 1));
   world.cluster.stuck.set('api', 'ContainerCreating');
   world.change(spec('web:2', 2));
   await steps(world, 2);
   world.now += 600_000;
-  await world.look();
+  await world.reconcileOnce();
   expect(world.status.failedRevision).toMatchObject({ reason: 'RolloutDeadlineExceeded' });
-  expect(await world.look()).toContain('apply Deployment/web-api');
+  expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
 });
 
 describe('a failure', () => {
-  test('is not derived from stale caches: the Deployments are read first', async () => {
+  test('is not derived from stale caches, because the Deployments are read first', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'CreateContainerError');
@@ -407,7 +407,7 @@ describe('a failure', () => {
     world.cluster.stuck.clear();
     world.cluster.settle();
     world.now += 600_000;
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.failedRevision).toBeUndefined();
     expect(world.status.activeRevision).toMatchObject({ number: 2 });
   });
@@ -420,10 +420,10 @@ describe('a failure', () => {
       error: 'invalid',
       message: 'x'.repeat(10_000),
     });
-    await world.look();
+    await world.reconcileOnce();
     const failed = world.status.failedRevision;
     expect(failed?.message.length).toBeLessThan(1_200);
-    expect(failed?.culprit?.detail?.length).toBeLessThan(1_200);
+    expect(failed?.failureSource?.detail?.length).toBeLessThan(1_200);
     expect(failed?.message).toMatch(/redeploy/);
   });
 });

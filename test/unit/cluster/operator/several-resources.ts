@@ -100,14 +100,14 @@ export class Namespace {
     return `${found?.reason}: ${found?.message}`;
   }
 
-  look(name: string): Promise<ReconcileOutcome | undefined> {
+  reconcileOnce(name: string): Promise<ReconcileOutcome | undefined> {
     return this.#reconcile(`${NAMESPACE}/${name}`, new AbortController().signal).catch(() => undefined);
   }
 
   /** Runs operator and controllers for each resource in turn. */
   async work(rounds = 12, order: (names: string[]) => string[] = (names) => names): Promise<void> {
     for (let round = 0; round < rounds; round += 1) {
-      for (const name of order(this.names)) await this.look(name);
+      for (const name of order(this.names)) await this.reconcileOnce(name);
       this.cluster.settle();
       this.#collectPods();
       this.now += 2_000;

@@ -16,7 +16,7 @@ describe('a spec that cannot be parsed', () => {
     edit(world, (spec) => {
       spec['routing'] = { url: 'https://web.example.com:8443' };
     });
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     expect(world.condition('Ready')).toBe('False Refused');
     expect(message(world, 'Ready')).toContain('spec.routing.url');
     expect(world.condition('Serving')).toBe('True Available');
@@ -31,7 +31,7 @@ describe('a spec that cannot be parsed', () => {
     }
     world.cluster.settle();
     world.now += 2_000;
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     expect(world.condition('Serving')).toBe('False Unavailable');
     expect(world.condition('DatabaseReady')).toBe('False DatabaseUnavailable');
     expect(world.status.status).toBe('AWAITING_DATABASE');
@@ -42,7 +42,7 @@ describe('a spec that cannot be parsed', () => {
     edit(world, (spec) => {
       spec['routing'] = { url: 'no url' };
     });
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     world.change(revised('web:1', 1, URL));
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
@@ -52,13 +52,13 @@ describe('a spec that cannot be parsed', () => {
 });
 
 describe('a spec that is nested too deeply', () => {
-  test.each(['securityContext', 'envFrom'])('is reported as such, below %s', async (field) => {
+  test.each(['securityContext', 'envFrom'])('is reported as nested too deeply below %s', async (field) => {
     const world = await settled(revised('web:1', 1));
     const deep = JSON.parse(`${'{"a":['.repeat(4_000)}${']}'.repeat(4_000)}`) as object;
     edit(world, (spec) => {
       spec['podTemplate'] = { sidecars: [{ name: 'helper', image: 'helper:1', [field]: deep }] };
     });
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     expect(world.condition('Ready')).toBe('False Refused');
     expect(message(world, 'Ready')).toContain('spec: is nested more than 64 levels deep');
     expect(world.condition('Serving')).toBe('True Available');
@@ -66,7 +66,7 @@ describe('a spec that is nested too deeply', () => {
 });
 
 describe('fields of a later version', () => {
-  test('are ignored: nothing restarts, and changes are applied', async () => {
+  test('are ignored without a restart, and changes are applied', async () => {
     const world = await settled(revised('web:1', 1));
     const before = template(world, 'api');
     edit(world, (spec) => {
@@ -85,12 +85,12 @@ describe('fields of a later version', () => {
     expect(world.images('api')[0]).toBe('web:2');
   });
 
-  test('of pods are not ignored, because other pods would run than requested', async () => {
+  test('are not ignored in pods, because other pods would run than requested', async () => {
     const world = await settled(revised('web:1', 1));
     edit(world, (spec) => {
       spec['podTemplate'] = { nodeName: 'a' };
     });
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     expect(world.condition('Ready')).toBe('False Refused');
     expect(message(world, 'Ready')).toContain('nodeName');
   });

@@ -36,7 +36,7 @@ describe('the preview of an upgrade', () => {
     expect(refused[0]?.why).toContain('must be an image reference');
   });
 
-  it('names a host that the policy refuses, and not the one that the hub gives', async () => {
+  it('names a host that the policy rejects or that belongs to the platform', async () => {
     const refused_hosts = ['*.apps.example.com', 'console.*'];
     const policy = { ...RULES.policy, custom_url: { ...RULES.policy.custom_url, refused_hosts } };
     const platform = { ...RULES.platform, others: ['apps.example.com'] };
@@ -121,7 +121,7 @@ describe('the preview of an upgrade', () => {
     expect(preview(world)).toMatchObject({ revision: 1, changes: [], refused: [] });
   });
 
-  it('says when nothing runs and when a spec cannot be parsed', async () => {
+  it('reports a resource that is gone and a spec that cannot be parsed', async () => {
     const world = await settled(revised('web:1', 1));
     expect(previewOf(world.cluster.view, 'shop/none', CONFIG, RULES).problem).toBe('it is gone');
     world.cluster.edit(RESOURCE_ID, (object) => {

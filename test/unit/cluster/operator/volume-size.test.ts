@@ -5,23 +5,48 @@ import { message, NAMESPACE, revised, settled, steps, type World } from './fixtu
 
 describe('the size that a claim requests', () => {
   test.each<[string, { requested: string; capacity?: string; bound?: boolean }, string, string | null]>([
-    ['growth', { requested: '5Gi', capacity: '5Gi' }, '20Gi', '20Gi'],
-    ['growth of a claim that is not bound', { requested: '5Gi', bound: false }, '20Gi', null],
-    ['growth within what the volume has already', { requested: '5Gi', capacity: '8Gi' }, '7Gi', null],
-    ['growth to exactly what the volume has', { requested: '5Gi', capacity: '8Gi' }, '8Gi', null],
-    ['growth beyond what the provider rounded up to', { requested: '5Gi', capacity: '8Gi' }, '9Gi', '9Gi'],
-    ['less than an unfinished expansion', { requested: '20Gi', capacity: '5Gi' }, '10Gi', '10Gi'],
-    ['still less', { requested: '10Gi', capacity: '5Gi' }, '6Gi', '6Gi'],
-    ['exactly the capacity, which Kubernetes refuses', { requested: '10Gi', capacity: '5Gi' }, '5Gi', null],
-    ['exactly the capacity, in bytes', { requested: '10Gi', capacity: '5368709120' }, '5Gi', null],
-    ['a little more than an odd capacity', { requested: '10Gi', capacity: '5G' }, '5Gi', '5Gi'],
-    ['a little less than an odd capacity', { requested: '10Gi', capacity: '5368709121' }, '5Gi', null],
-    ['below the capacity', { requested: '10Gi', capacity: '5Gi' }, '4Gi', null],
-    ['less than a volume that has grown', { requested: '20Gi', capacity: '20Gi' }, '10Gi', null],
-    ['the same', { requested: '5Gi', capacity: '5Gi' }, '5Gi', null],
-    ['the same in another notation', { requested: '5Gi', capacity: '5Gi' }, '5120Mi', null],
-    ['a capacity that is not known', { requested: '20Gi' }, '10Gi', null],
-    ['what is no quantity', { requested: '5Gi', capacity: '5Gi' }, 'much', null],
+    ['grows with the spec', { requested: '5Gi', capacity: '5Gi' }, '20Gi', '20Gi'],
+    ['does not grow while the claim is not bound', { requested: '5Gi', bound: false }, '20Gi', null],
+    ['does not grow within the capacity', { requested: '5Gi', capacity: '8Gi' }, '7Gi', null],
+    ['does not grow to exactly the capacity', { requested: '5Gi', capacity: '8Gi' }, '8Gi', null],
+    [
+      'grows beyond the capacity that the provider rounded up to',
+      { requested: '5Gi', capacity: '8Gi' },
+      '9Gi',
+      '9Gi',
+    ],
+    ['shrinks while an expansion is unfinished', { requested: '20Gi', capacity: '5Gi' }, '10Gi', '10Gi'],
+    ['shrinks again while an expansion is unfinished', { requested: '10Gi', capacity: '5Gi' }, '6Gi', '6Gi'],
+    [
+      'does not shrink to exactly the capacity, which Kubernetes rejects',
+      { requested: '10Gi', capacity: '5Gi' },
+      '5Gi',
+      null,
+    ],
+    [
+      'does not shrink to exactly the capacity in bytes',
+      { requested: '10Gi', capacity: '5368709120' },
+      '5Gi',
+      null,
+    ],
+    ['shrinks to a little more than an odd capacity', { requested: '10Gi', capacity: '5G' }, '5Gi', '5Gi'],
+    [
+      'does not shrink to a little less than an odd capacity',
+      { requested: '10Gi', capacity: '5368709121' },
+      '5Gi',
+      null,
+    ],
+    ['does not shrink below the capacity', { requested: '10Gi', capacity: '5Gi' }, '4Gi', null],
+    ['does not shrink once the volume has grown', { requested: '20Gi', capacity: '20Gi' }, '10Gi', null],
+    ['does not change when the spec is the same', { requested: '5Gi', capacity: '5Gi' }, '5Gi', null],
+    [
+      'does not change when the spec has another notation',
+      { requested: '5Gi', capacity: '5Gi' },
+      '5120Mi',
+      null,
+    ],
+    ['does not shrink when the capacity is unknown', { requested: '20Gi' }, '10Gi', null],
+    ['does not change when the spec is not a quantity', { requested: '5Gi', capacity: '5Gi' }, 'much', null],
   ])('%s', (_, { bound = true, ...sizes }, wanted, expected) => {
     const volume = { ...sizes, bound, resizing: false, takenBack: false };
     expect(sizeToRequest(volume, wanted)).toBe(expected);
@@ -52,7 +77,7 @@ describe('an unfinished expansion', () => {
     expect([requested(world), world.condition('Ready')]).toEqual(['10Gi', 'True Converged']);
     expect(message(world, 'DatabaseReady')).toMatch(/has the 5Gi that are wanted.*still asks for 10Gi/);
     expect(world.status.volume).toEqual({ requested: '10Gi', capacity: '5Gi' });
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     wanting(world, '7Gi');
     await steps(world, 3);
     expect([requested(world), world.condition('Ready')]).toEqual(['7Gi', 'False VolumeResizing']);
@@ -61,7 +86,7 @@ describe('an unfinished expansion', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('leaves a volume larger than desired, which is reported, when it succeeds after it was reverted', async () => {
+  test('leaves a larger volume, which is reported, when it succeeds after the spec was reverted', async () => {
     const world = await settled({ ...revised('web:1', 1), database: { storage: '5Gi' } });
     world.cluster.capacity = '5Gi';
     wanting(world, '20Gi');
@@ -75,7 +100,7 @@ describe('an unfinished expansion', () => {
     expect(world.status.volume).toEqual({ requested: '20Gi', capacity: '20Gi', former: '5Gi' });
   });
 
-  test('is reported when this cluster cannot lower it, and the capacity stays an allowed size', async () => {
+  test('is reported when the cluster cannot lower it, and the capacity stays an allowed size', async () => {
     const world = await settled({ ...revised('web:1', 1), database: { storage: '5Gi' } });
     world.cluster.capacity = '5Gi';
     wanting(world, '20Gi');
@@ -96,7 +121,7 @@ describe('an unfinished expansion', () => {
   });
 });
 
-test('returns to the former size after a rejected expansion of a volume that the provider rounded up', async () => {
+test('a volume that the provider rounded up returns to its former size after a rejected expansion', async () => {
   const world = await settled({ ...revised('web:1', 1), database: { storage: '5Gi' } });
   world.cluster.capacity = '8Gi';
   world.cluster.settle();
@@ -147,7 +172,7 @@ describe('a claim without a volume', () => {
   test.each([
     ['new', {}],
     ['Pending', { status: { phase: 'Pending' } }],
-  ])('%s: it has no capacity, so that any lower size is accepted', async (_, claim) => {
+  ])('has the capacity 0 when it is %s, so that any lower size is accepted', async (_, claim) => {
     const world = await unbound(claim);
     expect(world.status.volume).toEqual({ requested: '20Gi', capacity: '0' });
     await world.converge();
@@ -155,9 +180,9 @@ describe('a claim without a volume', () => {
   });
 
   test.each([
-    ['with a chosen PersistentVolume', { spec: { volumeName: 'pv-1' }, status: { phase: 'Pending' } }],
-    ['with a lost PersistentVolume', { spec: { volumeName: 'pv-1' }, status: { phase: 'Lost' } }],
-  ])('%s: its capacity is not known', async (_, claim) => {
+    ['a chosen PersistentVolume', { spec: { volumeName: 'pv-1' }, status: { phase: 'Pending' } }],
+    ['a lost PersistentVolume', { spec: { volumeName: 'pv-1' }, status: { phase: 'Lost' } }],
+  ])('has no known capacity when it has %s', async (_, claim) => {
     expect((await unbound(claim)).status.volume).toBeUndefined();
   });
 });

@@ -14,7 +14,7 @@ import {
 /** Rollouts that are neither complete nor failed: what is reported meanwhile, and when they end. */
 
 describe('a temporary problem', () => {
-  test('of the database is reported in Ready by name too, while its own condition says that it starts', async () => {
+  test('is reported by name in Ready when the database has it, while DatabaseReady reports a start', async () => {
     const world = new World(spec('web:1', 1));
     world.cluster.stuck.set('database', 'ErrImagePull');
     await steps(world, 3);
@@ -34,12 +34,12 @@ describe('a temporary problem', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('of a database that was ready is not reported as a start, and a new revision is rolled out meanwhile', async () => {
+  test('is not reported as a start when the database was ready, and a new revision is rolled out meanwhile', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('database', 'ContainerCreating');
     world.cluster.settle();
     for (const _ of [1, 2]) {
-      await world.look();
+      await world.reconcileOnce();
       expect([world.condition('DatabaseReady'), world.condition('Ready'), world.status.status]).toEqual([
         'False DatabaseUnavailable',
         'False DatabaseUnavailable',
@@ -56,12 +56,12 @@ describe('a temporary problem', () => {
     expect([world.condition('Ready'), world.status.status]).toEqual(['True Converged', 'READY']);
   });
 
-  test('of a database whose claim was deleted is not reported as a start either', async () => {
+  test('is not reported as a start when the claim of the database was deleted', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.edit(`PersistentVolumeClaim/${NAMESPACE}/web-db`, ({ metadata }) => {
       metadata.deletionTimestamp = '2026-01-01T00:10:00Z';
     });
-    await world.look();
+    await world.reconcileOnce();
     expect([world.condition('DatabaseReady'), world.status.status]).toEqual([
       'False VolumeBeingDeleted',
       'READY',
@@ -69,7 +69,7 @@ describe('a temporary problem', () => {
     world.cluster.stuck.set('database', 'ContainerCreating');
     world.cluster.settle();
     for (const _ of [1, 2]) {
-      await world.look();
+      await world.reconcileOnce();
       expect([world.condition('DatabaseReady'), world.status.status]).toEqual([
         'False DatabaseUnavailable',
         'AWAITING_DATABASE',
@@ -108,16 +108,16 @@ describe('a Deployment that was paused with kubectl rollout pause', () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ContainerCreating');
     world.change(spec('web:2', 2));
-    await world.look();
+    await world.reconcileOnce();
     pause(world);
-    expect(await world.look()).toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
     expect(paused(world)).toBe(false);
     expect(await steps(world, 2)).not.toContain('apply Deployment/web-api');
     world.cluster.stuck.clear();
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
     pause(world);
-    expect(await world.look()).toContain('apply Deployment/web-api');
+    expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
     expect(world.events.filter(({ reason }) => reason === 'ObjectCorrected').at(-1)?.message).toMatch(
       /Deployment web-api was corrected: spec\.paused is true, not false \(to hold it: the annotation berth\.dev\/paused\)/,
     );
@@ -140,7 +140,7 @@ describe('a Deployment that was paused with kubectl rollout pause', () => {
 });
 
 describe('the deadline', () => {
-  test('requeues by itself, counts from the recorded start, and survives a restart', async () => {
+  test('causes a requeue, counts from the recorded start, and survives a restart', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'CreateContainerError');
@@ -167,12 +167,12 @@ describe('the deadline', () => {
         metadata.annotations = { ...metadata.annotations, 'berth.dev/paused': paused };
       });
     pause('true');
-    await world.look();
+    await world.reconcileOnce();
     world.now += 3_600_000;
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.failedRevision).toBeUndefined();
     pause('false');
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.failedRevision).toBeUndefined();
     expect(Date.parse(world.status.rollout?.startedAt ?? '')).toBe(world.now);
   });

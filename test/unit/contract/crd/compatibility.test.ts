@@ -10,19 +10,19 @@ test.each([
   ['0.4.1', '1.4.1', false],
   ['1.2.3-rc.1', '1.2.3', true],
   ['unknown', 'unknown', false],
-])('hub %s with listener %s: %s', (hub, listener, expected) => {
+])('compares hub %s with listener %s and returns %s', (hub, listener, expected) => {
   expect(areCompatible(hub, listener)).toBe(expected);
 });
 
-describe('fields that one schema has and another has not', () => {
+describe('missingFields', () => {
   const schema = () =>
     structuredClone(customResourceDefinition().spec.versions[0]?.schema.openAPIV3Schema ?? {});
 
-  it('none between equal ones', () => {
+  it('returns no field for equal schemas', () => {
     expect(missingFields(schema(), schema())).toEqual([]);
   });
 
-  it('are named by their path, the outermost of nested ones, in lists too', () => {
+  it('returns the path of the outermost missing field, also in lists', () => {
     const expected = {
       properties: {
         spec: { properties: { a: { properties: { b: {} } }, list: { items: { properties: { name: {} } } } } },

@@ -25,11 +25,11 @@ function pathsOf(wanted: (node: StructuralSchema, path: string) => boolean): str
 }
 
 describe('the CRD in crds/', () => {
-  it('is what the zod schemas say; otherwise run npm run crds', () => {
+  it('matches the zod schemas (to update it, run npm run crds)', () => {
     expect(storedCrdYaml()).toBe(crdYaml());
   });
 
-  it('has a number of its own, by which clusters keep the newer one; npm run crds raises it', () => {
+  it('has a revision number that increases with each change, so that clusters keep the newer CRD', () => {
     const stored = storedRevision();
     expect(revisionOf(customResourceDefinition().spec, stored)).toEqual(stored);
     expect(storedCrdYaml()).toContain(`\n    berth.dev/crd-revision: "${stored.number}"\n`);
@@ -45,7 +45,7 @@ describe('the CRD in crds/', () => {
     expect(undescribed).toEqual([]);
   });
 
-  it('bounds every list, map and text of spec: CEL rules have a cost', () => {
+  it('bounds every list, map and text of spec, because CEL rules have a cost', () => {
     const unbounded = pathsOf((node, path) => {
       if (!path.startsWith('.spec')) return false;
       if (node.type === 'array') return node.maxItems === undefined;

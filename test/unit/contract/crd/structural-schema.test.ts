@@ -5,47 +5,47 @@ import { quantitySchema } from '../../../../src/domain/kubernetes/quantity.ts';
 
 const TABLE: [string, z.ZodType, object][] = [
   [
-    'strict object',
+    'a strict object',
     z.strictObject({ a: z.string() }),
     { type: 'object', required: ['a'], properties: { a: { type: 'string' } } },
   ],
   [
-    'description',
+    'a description',
     z.string().max(3).describe('What.'),
     { description: 'What.', type: 'string', maxLength: 3 },
   ],
   [
-    'default',
+    'a default',
     z.strictObject({ n: z.int().min(1).default(2) }),
     { type: 'object', properties: { n: { type: 'integer', default: 2, minimum: 1 } } },
   ],
   [
-    'prefault',
+    'a prefault',
     z.strictObject({ n: z.int().min(1).max(9).optional() }).prefault({}),
     { type: 'object', default: {}, properties: { n: { type: 'integer', minimum: 1, maximum: 9 } } },
   ],
-  ['literal', z.literal('v1'), { type: 'string', enum: ['v1'] }],
-  ['enum', z.enum(['a', 'b']), { type: 'string', enum: ['a', 'b'] }],
-  ['unbounded integer', z.int(), { type: 'integer' }],
-  ['integer above', z.int().gt(0).max(5), { type: 'integer', minimum: 1, maximum: 5 }],
-  ['number above', z.number().gt(0), { type: 'number', minimum: 0, exclusiveMinimum: true }],
+  ['a literal', z.literal('v1'), { type: 'string', enum: ['v1'] }],
+  ['an enum', z.enum(['a', 'b']), { type: 'string', enum: ['a', 'b'] }],
+  ['an unbounded integer', z.int(), { type: 'integer' }],
+  ['an integer above a bound', z.int().gt(0).max(5), { type: 'integer', minimum: 1, maximum: 5 }],
+  ['a number above a bound', z.number().gt(0), { type: 'number', minimum: 0, exclusiveMinimum: true }],
   [
     'alternatives of one type',
     z.string().max(3).or(z.literal('')),
     { type: 'string', anyOf: [{ maxLength: 3 }, { enum: [''] }] },
   ],
   [
-    'map',
+    'a map',
     z.record(z.string().max(9), z.string().max(3)),
     { type: 'object', additionalProperties: { type: 'string', maxLength: 3 }, maxProperties: 256 },
   ],
   [
-    'free-form map',
+    'a free-form map',
     z.record(z.string(), z.string()).meta({ freeForm: true }),
     { type: 'object', additionalProperties: { type: 'string' }, maxProperties: 256 },
   ],
   [
-    'free-form object',
+    'a free-form object',
     z.strictObject({
       a: z.strictObject({ b: z.string() }).meta({ freeForm: true }).optional().describe('A.'),
     }),
@@ -54,15 +54,15 @@ const TABLE: [string, z.ZodType, object][] = [
       properties: { a: { description: 'A.', type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
     },
   ],
-  ['list', z.array(z.boolean()).max(2), { type: 'array', items: { type: 'boolean' }, maxItems: 2 }],
+  ['a list', z.array(z.boolean()).max(2), { type: 'array', items: { type: 'boolean' }, maxItems: 2 }],
 ];
 
 describe('toStructuralSchema', () => {
-  it.each(TABLE)('%s', (_name, schema, expected) => {
+  it.each(TABLE)('converts %s', (_name, schema, expected) => {
     expect(toStructuralSchema(schema)).toEqual(expected);
   });
 
-  it('checks quantities with CEL, also where a default wraps them', () => {
+  it('adds a CEL rule for a quantity, also for one with a default', () => {
     const schema = toStructuralSchema(
       z.strictObject({ storage: quantitySchema.default('1Gi').describe('Size.') }),
     );
@@ -74,12 +74,12 @@ describe('toStructuralSchema', () => {
   it.each([
     ['alternatives of several types', z.union([z.string(), z.int()])],
     ['a tuple', z.tuple([z.string()])],
-  ])('refuses %s instead of losing it', (_name, schema) => {
+  ])('rejects %s, which a structural schema cannot express', (_name, schema) => {
     expect(() => toStructuralSchema(schema)).toThrow('failed to make a structural schema');
   });
 });
 
-it('puts a schema that was given an id, for an OpenAPI document, where it is used', () => {
+it('inlines a schema that has an id for an OpenAPI document', () => {
   const part = z.strictObject({ id: z.string() }).describe('A part.');
   const whole = z.strictObject({ parts: z.array(part), other: part.optional() });
   const before = toStructuralSchema(whole);

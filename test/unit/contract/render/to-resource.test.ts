@@ -17,7 +17,7 @@ import { minimalRequest, recordOf, resourceOf, SELF_HOSTED } from '../../workloa
 
 const specOf = (spec: object) => resourceOf(minimalRequest(spec), SELF_HOSTED).spec;
 
-test('every valid record gives a valid custom resource with nothing left to defaults', () => {
+test('converts every valid record to a valid custom resource that relies on no default', () => {
   const type = fc.option(fc.constantFrom(...DEPLOYMENT_TYPES));
   fc.assert(
     fc.property(validResourceSpec(), type, (spec, deployment_type) => {
@@ -30,7 +30,7 @@ test('every valid record gives a valid custom resource with nothing left to defa
   );
 });
 
-test('cores are exact millicores', () => {
+test('converts cores to exact millicores', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256_000 }), (milli) => {
       const quantity = cpuQuantity(milli / 1000);
@@ -40,25 +40,25 @@ test('cores are exact millicores', () => {
   expect(['250m', '1', '1500m']).toEqual([0.25, 1, 1.5].map(cpuQuantity));
 });
 
-describe('what is switched off', () => {
-  test('max_scale 0: the whole', () => {
+describe('toManagedDeployment', () => {
+  test('suspends the deployment when max_scale is 0', () => {
     expect(specOf({ min_scale: 3, max_scale: 0 })).toMatchObject({ suspend: true });
   });
 
-  test('queue_max_scale 0: the queue', () => {
+  test('scales only the queue to 0 when queue_max_scale is 0', () => {
     const { suspend, components } = specOf({ queue_min_scale: 3, queue_max_scale: 0 });
     expect(suspend).toBe(false);
     expect(components.queue?.scale).toEqual({ min: 0, max: 0 });
   });
 
-  test('no revision yet: the whole, with no image and no env Secret', () => {
+  test('suspends a deployment without a revision, with no image and no env Secret', () => {
     const { spec } = toManagedDeployment({ ...recordOf(minimalRequest(), SELF_HOSTED), revision: null });
     expect(spec).toMatchObject({ suspend: true, revision: { number: 1 } });
     expect(spec.revision).not.toHaveProperty('image');
     expect(spec.revision).not.toHaveProperty('envSecretName');
   });
 
-  test('deletion was asked for: the whole, and the host is free for others; the rest is as before', () => {
+  test('suspends a deployment and releases its host when its deletion is requested, and changes nothing else', () => {
     const record = recordOf(minimalRequest(), SELF_HOSTED);
     const sourceConfig = { ...record.deployment.sourceConfig, custom_url: 'https://shop.example.com' };
     const deployment = { ...record.deployment, sourceConfig };
@@ -74,7 +74,7 @@ describe('what is switched off', () => {
     });
   });
 
-  test('a revision that is not built yet: data services run, there is no image', () => {
+  test('runs the data services without an image when the revision is not built yet', () => {
     const record = recordOf(minimalRequest(), SELF_HOSTED);
     if (record.revision === null) throw new Error('the request names an image');
     const sourceRevisionConfig = { ...record.revision.sourceRevisionConfig, image_uri: null };
@@ -88,7 +88,7 @@ describe('what is switched off', () => {
 });
 
 describe('the revision', () => {
-  test('runs the digest where it could be resolved', () => {
+  test('uses the digest when the image was resolved', () => {
     const record = recordOf(minimalRequest(), SELF_HOSTED);
     if (record.revision === null) throw new Error('the request names an image');
     const resolvedImage = `registry.example.com/demo@sha256:${'0'.repeat(64)}`;
@@ -96,7 +96,7 @@ describe('the revision', () => {
     expect(spec.revision.image).toBe(resolvedImage);
   });
 
-  test('is said to have failed where it has, with what is to serve instead; only then', () => {
+  test('states its failure and the active revision only when it has failed', () => {
     const record = recordOf(minimalRequest(), SELF_HOSTED);
     if (record.revision === null) throw new Error('the request names an image');
     const active = { id: 'r0', number: 1 };
@@ -117,7 +117,7 @@ describe('the revision', () => {
     expect(specWith('DEPLOYING')).not.toHaveProperty('failed');
   });
 
-  test('names its env Secret only if it has secrets, and never their values', () => {
+  test('names its env Secret only when it has secrets, and never contains their values', () => {
     expect(specOf({}).revision).not.toHaveProperty('envSecretName');
     const request = { ...minimalRequest(), secrets: [{ name: 'KEY', value: 'hidden value' }] };
     const resource = resourceOf(request, SELF_HOSTED);
@@ -149,7 +149,7 @@ describe('the revision', () => {
     });
 
     test.each(['ENDPOINT', 'INSECURE', 'CERTIFICATE', 'CLIENT_KEY'])(
-      'of a thousand names of %s keeps what decides about headers, and what exporters read',
+      'keeps the variables that decide about headers among a thousand names of %s',
       (kind) => {
         const telling = ['HTTPS_PROXY', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'SSL_CERT_FILE', 'https_proxy'];
         const names = [...many(kind), ...telling, long('INSECURE'), 'OTEL_EXPORTER_OTLP_HEADERS'];
@@ -162,7 +162,7 @@ describe('the revision', () => {
       },
     );
 
-    test('of any names whatever', () => {
+    test('leads to the same decisions as the whole list, for any names', () => {
       const name = fc.oneof(
         fc.stringMatching(EXPORTER_VARIABLE).filter(({ length }) => length <= 253),
         fc.stringMatching(/^[A-Z_]{1,253}$/),
@@ -184,7 +184,7 @@ describe('the revision', () => {
     });
   });
 
-  test('brings its own data services by the names of its secrets', () => {
+  test('marks a data service as external when a secret contains its URI', () => {
     const record = recordOf(minimalRequest(), SELF_HOSTED);
     const external = (secretNames: string[]) => {
       const { database, cache } = toManagedDeployment({ ...record, secretNames }).spec;
@@ -196,7 +196,7 @@ describe('the revision', () => {
   });
 });
 
-describe('the Secret to pull from the platform’s registry with', () => {
+describe('the pull Secret for the registry of the platform', () => {
   const repository = 'registry.example.com/t1/demo-12345678';
   const pullSecretsOf = (image_uri: string, spec: object = {}, more: object = { repository }) => {
     const record = recordOf({ ...minimalRequest(spec), source_revision_config: { image_uri } }, SELF_HOSTED);
@@ -204,7 +204,7 @@ describe('the Secret to pull from the platform’s registry with', () => {
   };
   const own = { name: `${resourceOf(minimalRequest(), SELF_HOSTED).metadata.name}-pull` };
 
-  test('is named after those that were asked for, once', () => {
+  test('is listed once, after the requested pull Secrets', () => {
     expect(pullSecretsOf(`${repository}:1`)).toEqual([own]);
     expect(pullSecretsOf(`${repository}:1`, { image_pull_secrets: [{ name: 'mine' }] })).toEqual([
       { name: 'mine' },
@@ -213,7 +213,7 @@ describe('the Secret to pull from the platform’s registry with', () => {
     expect(pullSecretsOf(`${repository}:1`, { image_pull_secrets: [own] })).toEqual([own]);
   });
 
-  test('is not named for an image of another repository, nor where there is none: no pod is replaced for it', () => {
+  test('is not listed for an image of another repository, or without a repository or a revision', () => {
     for (const image of [
       'registry.example.com/demo:1',
       `${repository}/deeper:1`,
@@ -224,7 +224,7 @@ describe('the Secret to pull from the platform’s registry with', () => {
     expect(pullSecretsOf(`${repository}:1`, {}, { repository, revision: null })).toBeUndefined();
   });
 
-  test('fits beside as many as may be asked for', () => {
+  test('is listed in addition to the maximum number of requested pull Secrets', () => {
     const asked = Array.from({ length: 20 }, (_, n) => ({ name: `s${n}` }));
     const record = recordOf(
       {

@@ -11,7 +11,7 @@ import {
 
 const PLACE = { namespace: 'berth-01900000-0000-7000-8000-00000000000a', name: `${'x'.repeat(40)}-00000001` };
 
-test('gives a build a name with 128 bits of a hash, which fits a Job with an attempt', () => {
+test('gives a build a name with 128 bits of a hash that fits a Job name with the attempt', () => {
   const name = buildName(PLACE, 'r1');
   expect(name).toMatch(/^x{20}-[0-9a-f]{32}$/);
   expect(buildJobName(name, 3).length).toBeLessThanOrEqual(63);

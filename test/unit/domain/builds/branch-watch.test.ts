@@ -23,7 +23,7 @@ const push = (before: number | null, after: number) => ({
   after: commit(after),
 });
 
-/** Takes pushes one after the other, building what each verdict says. */
+/** Handles the pushes in this order, and builds as each verdict requires. */
 function follow(pushes: readonly (readonly [number | null, number])[], start: BranchWatch | null = null) {
   let watch = start;
   let built: string | null = null;
@@ -41,8 +41,8 @@ function follow(pushes: readonly (readonly [number | null, number])[], start: Br
   return { head: watch?.commit, builds, sure };
 }
 
-describe('the order of pushes', () => {
-  test('as it should be: each is built, and all is sure', () => {
+describe('the watch of a branch', () => {
+  test('builds each commit conclusively when pushes arrive in order', () => {
     expect(
       follow([
         [1, 2],
@@ -56,7 +56,7 @@ describe('the order of pushes', () => {
     });
   });
 
-  test('in whatever order 50 of them come, the newest is built last', () => {
+  test('builds the newest commit last when 50 pushes arrive in any order', () => {
     const chain = Array.from({ length: 50 }, (_, n) => [n + 1, n + 2] as const);
     fc.assert(
       fc.property(fc.shuffledSubarray(chain, { minLength: chain.length }), (shuffled) => {
@@ -68,7 +68,7 @@ describe('the order of pushes', () => {
     );
   });
 
-  test('in whatever order and however often they come, the newest is built last', () => {
+  test('builds the newest commit last when pushes arrive in any order and more than once', () => {
     const chain = Array.from({ length: 8 }, (_, n) => [n + 1, n + 2] as const);
     fc.assert(
       fc.property(fc.shuffledSubarray([...chain, ...chain], { minLength: 2 * chain.length }), (shuffled) => {
@@ -77,7 +77,7 @@ describe('the order of pushes', () => {
     );
   });
 
-  test('an older one after a newer one builds nothing', () => {
+  test('builds nothing for an older push after a newer one', () => {
     expect(
       follow([
         [2, 3],
@@ -86,7 +86,7 @@ describe('the order of pushes', () => {
     ).toEqual([commit(3)]);
   });
 
-  test('a push without a known predecessor counts, and the branch is polled', () => {
+  test('builds a push without a known predecessor, and polls the branch', () => {
     expect(
       follow([
         [1, 2],
@@ -120,7 +120,7 @@ describe('the order of pushes', () => {
     ).toBe(commit(4));
   });
 
-  test('a deleted branch starts from scratch', () => {
+  test('starts from scratch after a deletion of the branch', () => {
     const { watch } = afterPush(null, push(1, 2));
     const gone = afterDeletion(watch, { branch: 'main', before: commit(2) });
     expect(gone.sure).toBe(true);
@@ -136,12 +136,12 @@ describe('the order of pushes', () => {
   });
 
   test('builds a reported commit after a force push from a polled commit back to it', () => {
-    // The push from 2 to 3 was lost, and found by a look.
+    // The push from 2 to 3 was lost, and a poll found it.
     const seen = { ...afterPush(null, push(1, 2)).watch, commit: commit(3) };
     expect(afterPush(seen, push(3, 1))).toMatchObject({ head: commit(1), sure: false });
   });
 
-  test('what may be late or forced back is not sure', () => {
+  test('is not conclusive for a push that may be late or forced back', () => {
     const { watch } = afterPush(null, push(1, 2));
     const pushed = afterPush(watch, push(3, 1));
     expect(pushed).toMatchObject({ head: commit(2), sure: false, watch: { soon: true } });
@@ -153,7 +153,7 @@ describe('the order of pushes', () => {
     { maxLength: 30 },
   );
 
-  test('a conclusive head is the newest commit when pushes arrive in order, with any force pushes, losses and polls', () => {
+  test('has only the newest commit as a conclusive head, with any force pushes, losses and polls', () => {
     fc.assert(
       fc.property(moves, (steps) => {
         let watch: BranchWatch | null = null;
@@ -188,22 +188,22 @@ describe('the order of pushes', () => {
     );
   });
 
-  test('what is remembered is bounded', () => {
+  test('remembers a bounded number of pushes', () => {
     let watch: BranchWatch | null = null;
     for (let n = 1; n < 500; n += 1) watch = afterPush(watch, push(n, n + 1)).watch;
     expect(watch?.pushes.length).toBe(64);
     expect(watch?.commit).toBe(commit(500));
   });
 
-  test('another branch is another story', () => {
+  test('starts without pushes for another branch', () => {
     const { watch } = afterPush(null, push(1, 2));
     expect(watchOf(watch, 'next')).toMatchObject({ branch: 'next', commit: null, pushes: [] });
   });
 });
 
-describe('what a push makes', () => {
+describe('a push', () => {
   const pushed = afterPush(null, push(1, 2));
-  test('a revision, unless the latest one is of this commit', () => {
+  test('builds a revision unless the latest one has this commit', () => {
     expect(pushVerdict(null, pushed, { commit: null, building: true })).toBe('build');
     expect(pushVerdict(null, pushed, { commit: commit(1), building: false })).toBe('build');
     expect(pushVerdict(null, pushed, { commit: commit(2), building: false })).toBe('known');
@@ -219,21 +219,28 @@ describe('the verdict of a poll', () => {
   const watch = { ...watchOf(null, 'main'), commit: commit(2) };
   const latest = { commit: commit(1), building: false };
   test.each([
-    ['the commit that is known', watch, commit(2), latest, false, 'known'],
-    ['the commit of the latest revision', watch, commit(1), latest, true, 'known'],
-    ['another commit', watch, commit(3), latest, false, 'build'],
-    ['an earlier commit: the branch was forced back', watch, commit(0), latest, true, 'build'],
+    ['is "known" for the known commit', watch, commit(2), latest, false, 'known'],
+    ['is "known" for the commit of the latest revision', watch, commit(1), latest, true, 'known'],
+    ['is "build" for another commit', watch, commit(3), latest, false, 'build'],
+    ['is "build" for an earlier commit after a force push', watch, commit(0), latest, true, 'build'],
     [
-      'a commit of an earlier revision, at the first look',
+      'is "known" for a commit of an earlier revision at the first poll',
       watchOf(null, 'main'),
       commit(3),
       latest,
       true,
       'known',
     ],
-    ['a new commit, at the first look', watchOf(null, 'main'), commit(3), latest, false, 'build'],
     [
-      'a commit that a running build may be of',
+      'is "build" for a new commit at the first poll',
+      watchOf(null, 'main'),
+      commit(3),
+      latest,
+      false,
+      'build',
+    ],
+    [
+      'is "wait" for a commit that a running build may have',
       watch,
       commit(3),
       { commit: null, building: true },
@@ -241,7 +248,7 @@ describe('the verdict of a poll', () => {
       'wait',
     ],
     [
-      'a commit after a build that failed early',
+      'is "build" for a commit after a build that failed early',
       watch,
       commit(3),
       { commit: null, building: false },
@@ -257,7 +264,7 @@ describe('a poll that finds an earlier commit', () => {
   const { watch } = afterPush(null, push(1, 2));
   const latest = { commit: commit(2), building: false };
 
-  test('is repeated, because the git host may lag; the commit is built when it is found twice', () => {
+  test('is repeated because the git host may lag, and builds the commit when it is found twice', () => {
     expect(pollVerdict(watch, commit(1), latest, true)).toBe('again');
     const doubting = afterVerdict(watch, commit(1), 'again');
     expect(doubting).toMatchObject({ commit: commit(2), soon: true });
@@ -270,7 +277,7 @@ describe('a poll that finds an earlier commit', () => {
     });
   });
 
-  test('of a branch that was deleted and made again builds it', () => {
+  test('builds the commit when the branch was deleted and created again', () => {
     const gone = afterDeletion(watch, { branch: 'main', before: commit(2) }).watch;
     expect(pollVerdict(gone, commit(1), latest, true)).toBe('build');
     expect(pollVerdict(gone, commit(2), latest, true)).toBe('known');

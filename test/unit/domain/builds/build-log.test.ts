@@ -18,22 +18,22 @@ const piece = (firstLine: number, texts: readonly string[], attempt = 1): LogPie
 });
 const texts = (kept: KeptLog, of: LogPiece) => takePiece(kept, of).added.map(({ text }) => text);
 
-describe('a piece', () => {
+describe('a piece of a build log', () => {
   const kept: KeptLog = { lines: 5, bytes: 50, attempt: 1, linesBefore: 0 };
   test('is appended to the stored lines', () => {
     expect(texts(EMPTY, piece(0, ['a', 'b']))).toEqual(['a', 'b']);
     expect(takePiece(kept, piece(5, ['a']))).toMatchObject({ nextLine: 6, full: false });
   });
-  test('that is sent again adds nothing, one that overlaps what is new of it', () => {
+  test('adds only the lines that are not stored yet when it is sent again', () => {
     expect(takePiece(kept, piece(3, ['a', 'b']))).toEqual({ added: [], nextLine: 5, full: false });
     expect(texts(kept, piece(3, ['a', 'b', 'c']))).toEqual(['c']);
     expect(takePiece(kept, piece(0, ['a']))).toMatchObject({ added: [], nextLine: 5 });
   });
-  test('after a gap is rejected with the expected line', () => {
+  test('is rejected with the expected line when it leaves a gap', () => {
     expect(takePiece(kept, piece(6, ['a']))).toEqual({ added: [], nextLine: 5, full: false });
     expect(takePiece(EMPTY, piece(1, ['a']))).toMatchObject({ added: [], nextLine: 0 });
   });
-  test('of a later attempt starts after the earlier attempt, which is then complete', () => {
+  test('starts after the earlier attempt, which is then complete, when it is of a later attempt', () => {
     expect(texts(kept, piece(0, ['a'], 2))).toEqual(['a']);
     const second = { lines: 6, bytes: 51, attempt: 2, linesBefore: 5 };
     expect(takePiece(second, piece(1, ['b'], 2))).toMatchObject({ nextLine: 2 });
@@ -41,7 +41,7 @@ describe('a piece', () => {
   });
 });
 
-test('a log ends at its bound of lines with a line that says so', () => {
+test('ends a log at its maximum number of lines with a line that states this', () => {
   const kept = { lines: KEPT_LOG.lines - 1, bytes: 10, attempt: 1, linesBefore: 0 };
   const { added, full } = takePiece(kept, piece(kept.lines, ['a', 'b', 'c']));
   expect(added.map(({ text }) => text)).toEqual(['a', LEFT_OUT]);
@@ -52,7 +52,7 @@ test('a log ends at its bound of lines with a line that says so', () => {
   });
 });
 
-test('and at its bound of bytes', () => {
+test('ends a log at its maximum number of bytes with a line that states this', () => {
   const long = 'ä'.repeat(KEPT_LOG.bytes / 4);
   expect(texts(EMPTY, piece(0, [long, long, 'c'])).map((text) => text.length)).toEqual([
     long.length,
@@ -61,7 +61,7 @@ test('and at its bound of bytes', () => {
   ]);
 });
 
-test('a log is complete when its end was reported, or cannot be reported any more', () => {
+test('treats a log as complete when its end was reported or cannot be reported any more', () => {
   const now = new Date('2026-11-21T10:00:00Z');
   const ended = { phase: 'Succeeded', finished_at: '2026-11-21T09:59:50Z' };
   expect(isComplete(ended, true, true, now)).toBe(false);
@@ -71,7 +71,7 @@ test('a log is complete when its end was reported, or cannot be reported any mor
   expect(isComplete(null, false, false, now)).toBe(true);
 });
 
-test('credentials are known by their form', () => {
+test('removes credentials that it recognizes by their form', () => {
   expect(withoutCredentials('push berth-registry.ab-C_1.x-y_Z failed')).toBe('push *** failed');
   expect(withoutCredentials('postgres://app:s3cret@db:5432/app https://x.example/a:b@c')).toBe(
     'postgres://app:***@db:5432/app https://x.example/a:b@c',

@@ -33,7 +33,7 @@ function facts(statuses: readonly RevisionStatus[], over: Partial<DeploymentFact
   };
 }
 
-function told(
+function report(
   build: Partial<BuildReport> & { number?: number },
   over: Partial<ObservedReport> = {},
 ): ObservedReport {
@@ -66,22 +66,22 @@ const failed = {
 const ways = ({ moves }: ReturnType<typeof reportOutcome>) =>
   moves.map(({ number, from, to, reason }) => [number, from, to, reason]);
 
-describe('what the report of a build makes of a revision', () => {
-  test('it waits for its turn: nothing moves, but how far it is is kept', () => {
-    const outcome = reportOutcome(facts(['AWAITING_BUILD']), told({ phase: 'Waiting' }), NOW);
+describe('the report of a build', () => {
+  test('moves no revision and stores the phase when the build waits', () => {
+    const outcome = reportOutcome(facts(['AWAITING_BUILD']), report({ phase: 'Waiting' }), NOW);
     expect(ways(outcome)).toEqual([]);
     expect(outcome.facts.revisions[0]?.build).toEqual({ phase: 'Waiting' });
   });
 
-  test('it runs: BUILDING, with the step', () => {
-    const outcome = reportOutcome(facts(['AWAITING_BUILD']), told({ step: 'source', startedAt: 't' }), NOW);
+  test('moves the revision to BUILDING with the step when the build runs', () => {
+    const outcome = reportOutcome(facts(['AWAITING_BUILD']), report({ step: 'source', startedAt: 't' }), NOW);
     expect(ways(outcome)).toEqual([[1, 'AWAITING_BUILD', 'BUILDING', 'Building']]);
     expect(outcome.facts.revisions[0]?.build).toEqual({ phase: 'Running', step: 'source', started_at: 't' });
     expect(outcome.facts.generation).toBe(7);
   });
 
-  test('it has succeeded: QUEUED with image and commit, and something else is wanted at once', () => {
-    const outcome = reportOutcome(facts(['BUILDING']), told(succeeded), NOW);
+  test('moves the revision to QUEUED with image and commit when the build succeeded, and makes work due at once', () => {
+    const outcome = reportOutcome(facts(['BUILDING']), report(succeeded), NOW);
     expect(ways(outcome)).toEqual([[1, 'BUILDING', 'QUEUED', 'ImageBuilt']]);
     expect(outcome.moves[0]?.built).toEqual({ image: IMAGE, commit: COMMIT });
     expect(outcome.events[0]?.details).toEqual({
@@ -93,42 +93,42 @@ describe('what the report of a build makes of a revision', () => {
     expect([outcome.facts.generation, outcome.retryAfterMs]).toEqual([8, 0]);
   });
 
-  test('moves from AWAITING_BUILD when the start was not reported', () => {
-    const outcome = reportOutcome(facts(['AWAITING_BUILD']), told(succeeded), NOW);
+  test('moves the revision from AWAITING_BUILD when the start was not reported', () => {
+    const outcome = reportOutcome(facts(['AWAITING_BUILD']), report(succeeded), NOW);
     expect(ways(outcome)).toEqual([[1, 'AWAITING_BUILD', 'QUEUED', 'ImageBuilt']]);
   });
 
   test.each(['QUEUED', 'DEPLOYING', 'DEPLOYED', 'DEPLOY_FAILED', 'BUILD_FAILED', 'SKIPPED'] as const)(
-    'told late or again, when it is %s: nothing changes',
+    'changes nothing when it arrives late or again for a revision that is %s',
     (status) => {
       for (const build of [succeeded, failed, { phase: 'Running' as const }]) {
         const before = facts([status], { wantedRevisionId: null });
-        const outcome = reportOutcome(before, told(build), NOW);
+        const outcome = reportOutcome(before, report(build), NOW);
         expect(ways(outcome)).toEqual([]);
         expect([outcome.facts.generation, outcome.retryAfterMs]).toEqual([7, null]);
       }
     },
   );
 
-  test('the same report twice makes one revision and one generation', () => {
-    const once = reportOutcome(facts(['BUILDING']), told(succeeded), NOW).facts;
-    const twice = reportOutcome(once, told(succeeded), NOW);
+  test('increments the generation only once when it is repeated', () => {
+    const once = reportOutcome(facts(['BUILDING']), report(succeeded), NOW).facts;
+    const twice = reportOutcome(once, report(succeeded), NOW);
     expect(twice.moves.filter(({ built }) => built !== undefined)).toEqual([]);
     expect(twice.facts.generation).toBe(8);
   });
 
-  test('without image or commit it has not succeeded, whatever it says', () => {
-    expect(ways(reportOutcome(facts(['BUILDING']), told({ phase: 'Succeeded' }), NOW))).toEqual([]);
+  test('is not a success without image or commit', () => {
+    expect(ways(reportOutcome(facts(['BUILDING']), report({ phase: 'Succeeded' }), NOW))).toEqual([]);
   });
 });
 
 describe('a build that fails', () => {
-  test('the first: BUILD_FAILED with step and last lines, and nothing is left to run', () => {
-    const outcome = reportOutcome(facts(['BUILDING']), told(failed), NOW);
+  test('moves the first revision to BUILD_FAILED with step and last lines, and leaves nothing to run', () => {
+    const outcome = reportOutcome(facts(['BUILDING']), report(failed), NOW);
     expect(ways(outcome)).toEqual([[1, 'BUILDING', 'BUILD_FAILED', 'BuildFailed']]);
     expect(outcome.moves[0]).toMatchObject({
       message: 'exit 1: no such file',
-      culprit: { container: 'image' },
+      failureSource: { container: 'image' },
     });
     expect(outcome.facts.hasRunnableRevision).toBe(false);
     expect(outcome.events.at(-1)).toMatchObject({
@@ -138,39 +138,39 @@ describe('a build that fails', () => {
     expect([outcome.facts.generation, outcome.retryAfterMs]).toEqual([8, 0]);
   });
 
-  test('a later one: what ran before stays runnable', () => {
+  test('keeps an earlier revision that was deployed runnable', () => {
     const active = { id: 'r1', number: 1 };
     const outcome = reportOutcome(
       facts(['DEPLOYED', 'BUILDING'], { active, wantedRevisionId: 'r1' }),
-      told({ ...failed, number: 2 }),
+      report({ ...failed, number: 2 }),
       NOW,
     );
     expect(outcome.facts.hasRunnableRevision).toBe(true);
   });
 
-  test('a later one, where an earlier one had failed to deploy: that one could still run', () => {
+  test('keeps an earlier revision that failed to deploy runnable', () => {
     const before = facts(['BUILDING'], { hasSettledRevision: true });
-    expect(reportOutcome(before, told(failed), NOW).facts.hasRunnableRevision).toBe(true);
+    expect(reportOutcome(before, report(failed), NOW).facts.hasRunnableRevision).toBe(true);
   });
 
   test('uses BuildFailed for an unknown reason', () => {
-    const outcome = reportOutcome(facts(['BUILDING']), told({ phase: 'Failed', reason: 'Whatever' }), NOW);
+    const outcome = reportOutcome(facts(['BUILDING']), report({ phase: 'Failed', reason: 'Whatever' }), NOW);
     expect(outcome.moves[0]?.reason).toBe('BuildFailed');
   });
 });
 
-describe('several revisions', () => {
-  test('a build does not end the rollout of the revision before it', () => {
+describe('a build among several revisions', () => {
+  test('does not end the rollout of an earlier revision', () => {
     const rollout = { id: 'r1', number: 1 };
     const before = facts(['DEPLOYING', 'AWAITING_BUILD'], { wantedRevisionId: 'r1' });
-    expect(ways(reportOutcome(before, told({ number: 2 }, { rollout }), NOW))).toEqual([
+    expect(ways(reportOutcome(before, report({ number: 2 }, { rollout }), NOW))).toEqual([
       [2, 'AWAITING_BUILD', 'BUILDING', 'Building'],
     ]);
   });
 
-  test('the newest build wins: older ones are ended, and of theirs nothing more is said', () => {
+  test('ends older builds, and their progress is no longer stored', () => {
     const before = facts(['BUILDING', 'AWAITING_BUILD'], { wantedRevisionId: null });
-    const outcome = reportOutcome(before, told({ number: 2 }), NOW);
+    const outcome = reportOutcome(before, report({ number: 2 }), NOW);
     expect(ways(outcome)).toEqual([
       [2, 'AWAITING_BUILD', 'BUILDING', 'Building'],
       [1, 'BUILDING', 'SKIPPED', 'Superseded'],
@@ -178,16 +178,16 @@ describe('several revisions', () => {
     expect(outcome.facts.revisions[0]?.build).toBeUndefined();
   });
 
-  test('a newer revision that needs no build ends the build before it', () => {
+  test('ends when a newer revision needs no build', () => {
     const before = facts(['BUILDING', 'QUEUED']);
-    const outcome = reportOutcome(before, told({}, { build: null }), NOW);
+    const outcome = reportOutcome(before, report({}, { build: null }), NOW);
     expect(ways(outcome)).toContainEqual([1, 'BUILDING', 'SKIPPED', 'Superseded']);
   });
 });
 
 test('a build changes nothing during the grace period of a deletion, and starts again after a restore', () => {
   const before = facts(['BUILDING'], { deleting: true, purgeInMs: 1000 });
-  expect(ways(reportOutcome(before, told(succeeded), NOW))).toEqual([]);
+  expect(ways(reportOutcome(before, report(succeeded), NOW))).toEqual([]);
 });
 
 test('a permanently rejected work item fails the requested build', () => {

@@ -27,7 +27,7 @@ function facts(changes: Parts = {}): ExplainFacts {
     status: 'DEPLOYED',
     reason: 'RolloutComplete',
     message: 'every component runs it.',
-    culprit: null,
+    failureSource: null,
     createdAt: at(100),
     updatedAt: at(150),
     ...changes.revision,
@@ -74,7 +74,7 @@ const serving = (status: Condition['status']) =>
 const chain = (changes: Parts) =>
   explain(facts(changes)).causes.map(({ level, reason }) => `${level} ${reason}`);
 
-test('a change in place that was rolled back: what made it fail is the root, not that it was rolled back', () => {
+test('explains an in-place change that was rolled back by its root cause, and not by the rollback', () => {
   const explained = explain(
     facts({
       deployment: {
@@ -96,15 +96,15 @@ test('a change in place that was rolled back: what made it fail is the root, not
   expect(JSON.stringify(REMEDIES.RolledBack)).not.toContain('explain');
 });
 
-test('a change in place that was rolled back: the object that made it fail is the last link, of the active revision alone', () => {
-  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log', exit_code: 7 };
-  const inPlaceFailure = { reason: 'CrashLoop', message: 'api: pod web-1: exit code 7', culprit };
+test('ends with the object that made an in-place change fail, only for the active revision', () => {
+  const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log', exit_code: 7 };
+  const inPlaceFailure = { reason: 'CrashLoop', message: 'api: pod web-1: exit code 7', failureSource };
   const conditions = [condition('Ready', 'False', 'CrashLoop', 'api: it crashes'), serving('True')];
   const explained = explain(facts({ deployment: { conditions, inPlaceFailure } }));
   expect(explained.causes.at(-1)).toEqual({
     level: 'object',
     condition: null,
-    object: culprit,
+    object: failureSource,
     reason: 'CrashLoop',
     message: 'A change of revision 3 failed: api: Pod web-1: container log: exit 7',
     at: new Date(conditions[0]?.lastTransitionTime ?? ''),
@@ -114,10 +114,10 @@ test('a change in place that was rolled back: the object that made it fail is th
   expect(explained.summary).toContain('However: A change of revision 3 failed: api: Pod web-1');
 
   const unseen = explain(facts({ deployment: { conditions, inPlaceFailure }, listener: { status: 'LOST' } }));
-  expect(unseen.causes.at(-1)).toMatchObject({ object: culprit, current: false });
+  expect(unseen.causes.at(-1)).toMatchObject({ object: failureSource, current: false });
   expect(unseen.remedy?.reason).toBe('ListenerLost');
 
-  const { culprit: _, ...unnamed } = inPlaceFailure;
+  const { failureSource: _, ...unnamed } = inPlaceFailure;
   const told = explain(facts({ deployment: { conditions, inPlaceFailure: unnamed } })).causes.at(-1);
   expect(told).toMatchObject({ object: null, message: expect.stringContaining('pod web-1: exit code 7') });
 
@@ -127,8 +127,8 @@ test('a change in place that was rolled back: the object that made it fail is th
   expect(JSON.stringify(other.causes)).not.toContain('A change of revision');
 });
 
-describe('every reason', () => {
-  test.each(REASON_NAMES)('%s has a remedy with a next step, or one that needs none', (reason) => {
+describe('the remedies', () => {
+  test.each(REASON_NAMES)('have a next step for %s, or state that none is needed', (reason) => {
     const remedy = REMEDIES[reason];
     if ('text' in remedy) {
       expect(remedy.text).toMatch(/^[A-Z].{40,}[.\-)]$/s);
@@ -136,29 +136,29 @@ describe('every reason', () => {
     } else expect(['fine', 'history']).toContain(remedy.kind);
   });
 
-  // Another source_config revives nothing that has failed, so a PATCH of it alone is no remedy.
+  // A new source_config does not revive a failed revision, so a PATCH of it alone is no remedy.
   const failsWith = (status: RevisionStatus) =>
     new Set(REVISION_TRANSITIONS.filter(({ to }) => to === status).flatMap(({ reasons }) => reasons));
   const TRIED_ON = ['ApplyRefused', 'NamespaceNotAllowed'];
   test.each([...failsWith('DEPLOY_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
-    'a revision that failed by %s: what makes another one',
+    'name a redeploy for a revision that failed with %s',
     (reason) => expect(REMEDIES[reason]).toMatchObject({ text: expect.stringMatching(/redeploy\b/) }),
   );
   test.each([...failsWith('BUILD_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
-    'a build that failed by %s: what builds anew',
+    'name a new revision for a build that failed with %s',
     (reason) =>
       expect(REMEDIES[reason]).toMatchObject({
         text: expect.stringMatching(/source_config.*POST …\/revisions/),
       }),
   );
 
-  test('one that is not of the list has none, whatever it is called', () => {
+  test('contain no entry for a reason that is not in the list', () => {
     for (const reason of ['NeverHeardOf', 'constructor', '__proto__']) expect(remedyOf(reason)).toBeNull();
   });
 });
 
-describe('a fine revision', () => {
-  test('serves, and nothing is to be done', () => {
+describe('a deployed revision', () => {
+  test('serves and needs no remedy', () => {
     const explained = explain(facts());
     expect(explained).toMatchObject({
       serves: 'yes',
@@ -169,7 +169,7 @@ describe('a fine revision', () => {
     expect(explained.causes).toHaveLength(1);
   });
 
-  test('that is not the active one any more says which is', () => {
+  test('names the active revision when it is no longer active', () => {
     const explained = explain(facts({ active: OTHER, deployment: { latestRevisionId: 'r4' } }));
     expect(explained).toMatchObject({
       serves: 'no',
@@ -179,7 +179,7 @@ describe('a fine revision', () => {
     expect(explained.causes.at(-1)).toMatchObject({ object: { kind: 'Revision', object: '4', id: 'r4' } });
   });
 
-  test('that serves while a newer one fails does not show the problems of the newer one', () => {
+  test('does not show the problems of a newer revision that fails', () => {
     const deployment = {
       latestRevisionId: 'r4',
       generation: 4,
@@ -192,7 +192,7 @@ describe('a fine revision', () => {
     });
   });
 
-  test('whose pods are gone does not serve, and says why', () => {
+  test('does not serve when its pods are gone, and states why', () => {
     const conditions = [
       serving('False'),
       condition('Progressing', 'False', 'Unschedulable', 'api: no node has room'),
@@ -205,7 +205,7 @@ describe('a fine revision', () => {
 });
 
 describe('a failed revision', () => {
-  const culprit = {
+  const failureSource = {
     component: 'api',
     kind: 'Pod',
     object: 'shop-api-x',
@@ -218,17 +218,17 @@ describe('a failed revision', () => {
     status: 'DEPLOY_FAILED',
     reason: 'CrashLoop',
     message: 'api: a container keeps failing',
-    culprit,
+    failureSource,
   } as const;
 
-  test('is followed down to the smallest thing', () => {
+  test('is traced down to the container that failed', () => {
     const explained = explain(facts({ revision: failed, active: { ...OTHER, id: 'r2', number: 2 } }));
     expect(explained.causes.map(({ level, reason, at: when }) => [level, reason, when])).toEqual([
       ['revision', 'CrashLoop', at(150)],
       ['object', 'CrashLoop', at(150)],
     ]);
     expect(explained.causes[1]).toMatchObject({
-      object: culprit,
+      object: failureSource,
       message: 'api: Pod shop-api-x: container migrate (init): exit 1: no such table',
     });
     expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'CrashLoop' });
@@ -237,22 +237,22 @@ describe('a failed revision', () => {
     );
   });
 
-  test('with a sidecar that had too little memory names the limit of the sidecar', () => {
+  test('names the limit of a sidecar that had too little memory', () => {
     const oom = { component: 'api', container: 'log', container_kind: 'sidecar', exit_code: 137 } as const;
-    const revision = { ...failed, reason: 'CrashLoop', culprit: { ...oom, detail: 'OOMKilled' } };
+    const revision = { ...failed, reason: 'CrashLoop', failureSource: { ...oom, detail: 'OOMKilled' } };
     const remedy = explain(facts({ revision, active: null })).remedy?.text;
     expect(remedy).toContain('source_config.resource_spec.sidecars[…].resources.limits.memory');
     expect(remedy).not.toContain('memory_limit_mb');
   });
 
-  test('without a culprit still has its remedy', () => {
-    const explained = explain(facts({ revision: { ...failed, culprit: null }, active: null }));
+  test('has a remedy without a known failure source', () => {
+    const explained = explain(facts({ revision: { ...failed, failureSource: null }, active: null }));
     expect(explained.causes).toHaveLength(1);
     expect(explained.remedy).toMatchObject({ reason: 'CrashLoop' });
     expect(explained.summary).toContain('No revision is active.');
   });
 
-  test('is final, so a listener that went later is no cause of it', () => {
+  test('does not name a listener that was lost later as a cause', () => {
     expect(chain({ revision: failed, listener: { status: 'LOST' } })).toEqual([
       'revision CrashLoop',
       'object CrashLoop',
@@ -263,7 +263,7 @@ describe('a failed revision', () => {
 test.each([
   ['SKIPPED', 'Superseded'],
   ['INTERRUPTED', 'Interrupted'],
-] as const)('%s names the revision that took its place', (status, reason) => {
+] as const)('names the revision that replaced one with the status %s', (status, reason) => {
   const explained = explain(
     facts({ revision: { status, reason, message: null }, active: null, successor: OTHER }),
   );
@@ -275,11 +275,11 @@ test.each([
   expect(explained.remedy?.text).toContain('rollback');
 });
 
-describe('a revision under way', () => {
+describe('a revision in progress', () => {
   const queued = { status: 'QUEUED', reason: null, message: null } as const;
   const deploying = { status: 'DEPLOYING', reason: 'RolloutInProgress', message: null } as const;
 
-  test('waits for a listener that never came', () => {
+  test('waits for a listener that was never seen', () => {
     const never = { status: 'NEVER_SEEN', lastSeenAt: null } as const;
     const deployment = { conditions: [], observation: null, acknowledgedGeneration: 0 };
     const explained = explain(facts({ revision: queued, listener: never, deployment, active: null }));
@@ -288,7 +288,7 @@ describe('a revision under way', () => {
     expect(explained.causes.find(({ level }) => level === 'listener')).toMatchObject({ at: T0 });
   });
 
-  test('that is not observed has the listener as its cause, and shows the last conditions with their age', () => {
+  test('names a lost listener as its cause, and shows the last conditions with their age', () => {
     const explained = explain(
       facts({
         revision: { ...deploying, status: 'UNKNOWN' },
@@ -307,7 +307,7 @@ describe('a revision under way', () => {
     expect(explained.knowledge).toEqual({ current: false, at: at(700), ageSeconds: 300 });
   });
 
-  test('whose cluster does not respond is not confirmed by a connected listener', () => {
+  test('is not confirmed by a connected listener when the cluster does not respond', () => {
     const explained = explain(
       facts({
         revision: { ...deploying, status: 'UNKNOWN' },
@@ -320,7 +320,7 @@ describe('a revision under way', () => {
   });
 
   test.each(['AWAITING_BUILD', 'QUEUED', 'DEPLOYED'] as const)(
-    'that is %s and cannot be handed out: that is the one to begin with, whatever the cluster says',
+    'starts with the blocked work item when it is %s, whatever the cluster reports',
     (status) => {
       const workBlocked = { reason: 'SecretsUnreadable', message: 'Its secrets are lost.' } as const;
       const deployment = { conditions: [condition('Ready', 'False', 'CrashLoop')], workBlocked };
@@ -330,7 +330,7 @@ describe('a revision under way', () => {
     },
   );
 
-  test('whose item has changed after it was observed is explained by the cluster', () => {
+  test('is explained by the cluster when its work item has changed after it was observed', () => {
     const deployment = {
       acknowledgedGeneration: 2,
       conditions: [condition('Progressing', 'True', 'ImagePullFailed')],
@@ -340,7 +340,7 @@ describe('a revision under way', () => {
     expect(told).not.toContain('deployment Reconciling');
   });
 
-  test('is not in the cluster yet: what the cluster says is about what was wanted before', () => {
+  test('ignores conditions of an earlier generation when it is not in the cluster yet', () => {
     const deployment = {
       generation: 4,
       conditions: [condition('Progressing', 'False', 'CrashLoop'), serving('True')],
@@ -351,7 +351,7 @@ describe('a revision under way', () => {
     ]);
   });
 
-  test('that the cluster rejects shows the rejection although it was not applied', () => {
+  test('shows a rejection by the cluster although it was not applied', () => {
     const { observedGeneration: _, ...refusal } = condition('Ready', 'False', 'NamespaceNotAllowed');
     const deployment = {
       generation: 4,
@@ -362,7 +362,7 @@ describe('a revision under way', () => {
     expect(JSON.stringify(explained.causes)).not.toContain('CrashLoop');
   });
 
-  test('waits for the database: the most particular condition of each reason is the last', () => {
+  test('waits for the database, with the most specific condition of each reason last', () => {
     const conditions = [
       condition('DatabaseReady', 'False', 'DatabaseStarting', 'waits for a volume'),
       condition('Ready', 'False', 'DatabaseStarting'),
@@ -395,7 +395,7 @@ describe('a revision under way', () => {
   const toBuild = { status: 'AWAITING_BUILD', reason: 'AwaitingBuild', message: null } as const;
   const image = (message: string) => condition('ImageReady', 'False', 'AwaitingBuild', message);
 
-  test('waits for its build, not for what runs', () => {
+  test('waits for its build, and not for the running workloads', () => {
     const conditions = [image('revision 3 waits for its build to begin'), serving('False')];
     const data = condition('DatabaseReady', 'False', 'DatabaseStarting');
     const deployment = { conditions: [data, ...conditions] };
@@ -417,7 +417,7 @@ describe('a revision under way', () => {
     expect(explained.causes.map(({ current }) => current)).toEqual([true, true, false]);
   });
 
-  test('was being built when it was last seen', () => {
+  test('shows the build that was running when it was last observed', () => {
     const building = condition('ImageReady', 'False', 'Building');
     const deployment = { conditions: [condition('DatabaseReady', 'False', 'DatabaseStarting'), building] };
     const revision = { status: 'UNKNOWN', reason: 'Building' } as const;
@@ -429,7 +429,7 @@ describe('a revision under way', () => {
     ]);
   });
 
-  test('waits for its build, which is paused, rejected, or not allowed in the namespace', () => {
+  test('explains a build that is paused, rejected, or not allowed in the namespace', () => {
     const explained = (...conditions: Condition[]) =>
       explain(facts({ revision: toBuild, active: null, deployment: { conditions } }));
     const refused = 'the Job of the build was refused: exceeded quota';
@@ -440,21 +440,21 @@ describe('a revision under way', () => {
     expect(explained(note).remedy?.reason).toBe('NamespaceNotAllowed');
   });
 
-  test('waits for its build, and a newer one came: what is said of an image is about that', () => {
+  test('ignores the image condition of a newer revision while it waits for its build', () => {
     const conditions = [image('revision 4 is to be built')];
     const deployment = { conditions, latestRevisionId: 'r4' };
     const explained = explain(facts({ revision: toBuild, active: null, successor: OTHER, deployment }));
     expect(explained.causes.map(({ reason }) => reason)).toEqual(['AwaitingBuild', 'Superseded']);
   });
 
-  test('is overtaken: the newer one is named', () => {
+  test('names the newer revision that supersedes it', () => {
     const explained = explain(
       facts({ revision: queued, active: null, successor: OTHER, deployment: { latestRevisionId: 'r4' } }),
     );
     expect(explained.causes[1]).toMatchObject({ reason: 'Superseded', object: { object: '4' } });
   });
 
-  test('is paused by hand', () => {
+  test('names the pause and the command that ends it', () => {
     const conditions = [
       condition('Ready', 'False', 'RolloutInProgress'),
       condition('Progressing', 'True', 'RolloutInProgress'),
@@ -465,17 +465,17 @@ describe('a revision under way', () => {
     expect(explained.remedy?.text).toContain('kubectl annotate mdep NAME berth.dev/paused-');
   });
 
-  test('of a deployment in deletion shows until when it can be restored, or that it cannot be', () => {
-    const told = (purgeAfter: Date) =>
+  test('shows until when a deployment in deletion can be restored, or that it cannot be restored', () => {
+    const deletionCause = (purgeAfter: Date) =>
       explain(
         facts({ revision: queued, active: null, deployment: { deleteRequestedAt: at(900), purgeAfter } }),
       ).causes[1];
     const end = at(90_000);
-    expect(told(end)?.message).toContain(`can be restored until ${end.toISOString()} (POST`);
-    expect(told(at(950))?.message).toContain('cannot be cancelled any more');
+    expect(deletionCause(end)?.message).toContain(`can be restored until ${end.toISOString()} (POST`);
+    expect(deletionCause(at(950))?.message).toContain('cannot be cancelled any more');
   });
 
-  test('of a deployment in deletion', () => {
+  test('names the deletion of its deployment as a cause, and does not claim to serve', () => {
     const deployment = { deleteRequestedAt: at(900) };
     expect(explain(facts({ deployment }))).toMatchObject({ serves: 'unknown' });
     expect(explain(facts({ revision: queued, deployment, active: null })).causes[1]).toMatchObject({
@@ -484,7 +484,7 @@ describe('a revision under way', () => {
     });
   });
 
-  test('with conditions of a custom resource written by hand', () => {
+  test('accepts unknown reasons and invalid times in conditions that were written by hand', () => {
     const odd = { ...condition('Odd', 'False', 'constructor'), lastTransitionTime: 'yesterday' };
     const explained = explain(
       facts({ revision: deploying, active: null, deployment: { conditions: [odd] } }),
@@ -500,7 +500,7 @@ const EVERY = REVISION_STATUSES.flatMap((status) =>
   ),
 );
 
-test('every state with every listener: the state comes first, and none that is not seen claims to serve', () => {
+test('starts with the revision in every status, and claims to serve only while the listener is connected', () => {
   for (const { status, listener, active } of EVERY) {
     const explained = explain(
       facts({
@@ -528,13 +528,13 @@ test.each([
   [7199, '119 minutes'],
   [7200, '2 hours'],
   [400_000, '4 days'],
-])('%i seconds are %s', (seconds, text) => expect(duration(seconds)).toBe(text));
+])('formats %i seconds as %s', (seconds, text) => expect(duration(seconds)).toBe(text));
 
 describe('a connected listener that does not observe the deployment', () => {
   test.each([
     ['unseen', 'NamespaceNotAllowed', 'does not observe the namespace'],
     ['returning', 'ListenerLost', 'has not reported the state of its cluster yet'],
-  ] as const)('%s: nothing is current, and it says why', (unwatched, reason, text) => {
+  ] as const)('is named as the cause, and no knowledge is current: %s', (unwatched, reason, text) => {
     const explained = explain(facts({ deployment: { unwatched } }));
     expect(explained).toMatchObject({
       serves: 'unknown',
@@ -549,12 +549,12 @@ describe('a connected listener that does not observe the deployment', () => {
 });
 
 describe('symptoms of running pods', () => {
-  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
+  const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
   const symptom = (reason: string, more: object = {}) => ({
     component: 'api',
     reason,
     message: `api: pod web-1, container app: ${reason}`,
-    culprit,
+    failureSource,
     since: '2026-01-01T10:05:00Z',
     ...more,
   });
@@ -584,11 +584,11 @@ describe('symptoms of running pods', () => {
     ['ReadinessFailed', /probe/],
     ['NodeLost', /node/],
   ];
-  test.each(REASONS)('%s names its source and has a remedy of its own', (reason, text) => {
+  test.each(REASONS)('name the failure source and the remedy of %s', (reason, text) => {
     const explained = troubled(symptom(reason));
     expect(explained.causes.at(-1)).toMatchObject({
       level: 'object',
-      object: culprit,
+      object: failureSource,
       reason,
       current: true,
     });
@@ -598,7 +598,7 @@ describe('symptoms of running pods', () => {
     expect(explained.summary).toContain('pod web-1, container app');
   });
 
-  test('too little memory has a remedy about memory, for the app and for data services', () => {
+  test('have a remedy about memory when the app or a data service had too little memory', () => {
     const message = 'pod x, container app: CrashLoopBackOff: exit code 137 (OOMKilled)';
     expect(troubled(symptom('CrashLoop', { message })).remedy?.text).toContain('memory_limit_mb');
     const database = symptom('CrashLoop', { component: 'database', message });
@@ -607,26 +607,26 @@ describe('symptoms of running pods', () => {
     expect(troubled(cache).remedy?.text).toContain('cache_memory_mb');
   });
 
-  test('too little memory of a sidecar or init container names its own limit', () => {
+  test('name the limit of a sidecar or init container that had too little memory', () => {
     const message = 'queue: pod x, container log: CrashLoopBackOff: exit code 137 (OOMKilled)';
     for (const [kind, list] of [
       ['sidecar', 'sidecars'],
       ['init', 'init_containers'],
     ] as const) {
-      const named = { ...culprit, container: 'log', container_kind: kind };
-      const remedy = troubled(symptom('CrashLoop', { message, culprit: named })).remedy?.text;
+      const named = { ...failureSource, container: 'log', container_kind: kind };
+      const remedy = troubled(symptom('CrashLoop', { message, failureSource: named })).remedy?.text;
       expect(remedy).toContain(`${list}[…].resources.limits.memory`);
       expect(remedy).not.toContain('memory_limit_mb');
     }
   });
 
-  test('that are quiet, or of a revision that is not the active one, are left out', () => {
+  test('are omitted when they are quiet or of a revision that is not active', () => {
     expect(troubled(symptom('CrashLoop', { quiet: true })).causes.at(-1)?.level).toBe('condition');
     const older = explain(facts({ active: OTHER, deployment: { symptoms: [symptom('CrashLoop')] } }));
     expect(JSON.stringify(older.causes)).not.toContain('CrashLoop');
   });
 
-  test('of the database come last: an app without it fails because of that', () => {
+  test('end with those of the database, because an app fails without it', () => {
     const database = symptom('ImagePullFailed', { component: 'database', message: 'database: pod x' });
     expect(troubled(database, symptom('CrashLoop')).remedy).toMatchObject({ reason: 'ImagePullFailed' });
   });
@@ -651,7 +651,7 @@ describe('a deployment that is being removed', () => {
   const before = [condition('Ready', 'False', 'CrashLoop'), serving('True')];
   const deployment = { deleteRequestedAt: at(900), generation: 4, conditions: [...before, note] };
 
-  test('names the object that blocks it, and what to do about that', () => {
+  test('names the object that blocks the removal, and its remedy', () => {
     const { causes, remedy, serves, summary } = explain(facts({ deployment }));
     expect(causes.map(({ reason }) => reason)).toEqual([
       'RolloutComplete',
@@ -669,19 +669,19 @@ describe('a deployment that is being removed', () => {
     expect(serves).toBe('unknown');
   });
 
-  test('is not explained by earlier states, and by the last observation while it is not observed', () => {
+  test('is not explained by earlier conditions, and shows the last note while it is not observed', () => {
     expect(explain(facts({ deployment: { ...deployment, conditions: before } })).causes).toHaveLength(2);
     const lost = explain(facts({ deployment, listener: { status: 'LOST' } }));
     expect(lost.causes.at(-1)).toMatchObject({ reason: 'FinalizerBlocks', current: false });
   });
 
-  test('within its grace is explained as what still runs', () => {
+  test('is explained by its running workloads during the grace period', () => {
     const within = { ...deployment, purgeAfter: at(2000), generation: 3, conditions: before };
     expect(explain(facts({ deployment: within })).causes.map(({ reason }) => reason)).toContain('CrashLoop');
   });
 });
 
-test('the condition names an object whose deletion is blocked', () => {
+test('names the object of a condition whose deletion is blocked', () => {
   const message = 'Service shop is being deleted and is held by the finalizer example.com/hold';
   const conditions = [{ ...condition('Ready', 'False', 'FinalizerBlocks'), message }, serving('True')];
   const { causes, remedy } = explain(facts({ deployment: { conditions } }));

@@ -141,21 +141,23 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
 ];
 
 describe('the remedy of a cause', () => {
-  test.each(ROWS)('%s: %s', (reason, message, says) => expect(text(reason, message)).toMatch(says));
+  test.each(ROWS)('fits the reason %s with the message "%s"', (reason, message, says) =>
+    expect(text(reason, message)).toMatch(says),
+  );
 
-  test('ends with what a failed revision needs, as that of its reason does', () => {
+  test('names a redeploy exactly when the remedy of the reason does', () => {
     for (const [reason, message] of ROWS) {
       expect(text(reason, message).includes('redeploy')).toBe(text(reason, '').includes('redeploy'));
     }
   });
 
-  test('is that of the reason if the message shows no cause', () => {
+  test('is that of the reason when the message shows no cause', () => {
     for (const reason of [...Object.keys(CAUSES_OF_REASONS), 'Conflict', 'Available'])
       expect(remedyFor({ reason, message: 'it is so' })).toEqual(remedyOf(reason));
     expect(remedyFor({ reason: 'NeverHeardOf', message: 'x' })).toBeNull();
   });
 
-  test('names the field of the culprit, and of its component the sizes', () => {
+  test('names the field of the failure source, and the sizes of its component', () => {
     const message = 'Multi-Attach error for volume "pvc-1"';
     expect(text('MountFailed', message, { field: CLAIM })).toContain(CLAIM);
     expect(text('Unschedulable', 'Insufficient cpu', { component: 'executor' })).toContain('executor_cpu');
@@ -165,19 +167,19 @@ describe('the remedy of a cause', () => {
   const MEMORY = 'resources.limits.memory';
   test.each([
     [
-      'a sidecar by the culprit',
+      'a sidecar by the failure source',
       { container: 'log', containerKind: 'sidecar' },
       'x',
       `sidecars[…].${MEMORY}`,
     ],
     [
-      'an init container by the culprit',
+      'an init container by the failure source',
       { container: 'm', containerKind: 'init' },
       'x',
       `init_containers[…].${MEMORY}`,
     ],
     [
-      'the app by the culprit',
+      'the app by the failure source',
       { container: 'app', containerKind: 'app', component: 'queue' },
       'x',
       'queue_memory_limit_mb',
@@ -219,13 +221,13 @@ describe('the remedy of a cause', () => {
       'db_memory_limit_mb',
     ],
     ['the cache', { condition: 'CacheReady' }, 'pod x, container cache: exit code 137', 'cache_memory_mb'],
-  ])('too little memory names the limit of %s', (_, more, message, field) => {
+  ])('names the memory limit of %s', (_, more, message, field) => {
     const said = text('CrashLoop', `${message}: OOMKilled`, more);
     expect(said).toContain(`raise source_config.resource_spec.${field}`);
     expect(said.match(/memory_(?:limit_)?mb/) === null).toBe(field.includes('[…]'));
   });
 
-  test('of the volume of the database names no field of volumes', () => {
+  test('names no field of volumes for the volume of the database', () => {
     const condition = 'DatabaseReady';
     for (const [reason, message] of [
       ['MountFailed', 'Multi-Attach error for volume "pvc-1"'],
@@ -237,7 +239,7 @@ describe('the remedy of a cause', () => {
     }
   });
 
-  test('does not go by the name of an image', () =>
+  test('does not depend on the name of an image', () =>
     expect(
       text(
         'ImagePullFailed',
@@ -245,7 +247,7 @@ describe('the remedy of a cause', () => {
       ),
     ).toMatch(/no such image/));
 
-  test('leaves no placeholder', () => {
+  test('contains no placeholder', () => {
     for (const [reason, message] of ROWS)
       expect(text(reason, message)).not.toMatch(/\{(?:cpu|memory|scale|volume|field)/);
     for (const { causes } of Object.values(CAUSES_OF_REASONS))

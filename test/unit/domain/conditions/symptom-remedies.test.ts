@@ -27,7 +27,7 @@ test.each([
   ['ImagePullFailed', 'failed to authorize: 401 Unauthorized', /rejects the credentials/],
   ['ImagePullFailed', 'dial tcp: lookup registry.example: no such host', /do not reach the registry/],
   ['ImagePullFailed', 'Back-off pulling image "web:1"', /^Check that the image still exists/],
-])('follows the cause when %s says "%s"', (reason, message, expected) => {
+])('follows the cause when %s has the message "%s"', (reason, message, expected) => {
   expect(remedy(reason, message)).toMatch(expected);
 });
 

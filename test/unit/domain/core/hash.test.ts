@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson, contentHash } from '../../../../src/domain/core/hash.ts';
 
 describe('canonicalJson', () => {
-  it('is the same whatever the order of keys, at every depth', () => {
+  it('is the same for any order of keys, at every depth', () => {
     const one = { b: [{ y: 1, x: 2 }], a: { d: null, c: 'text' } };
     const other = { a: { c: 'text', d: null }, b: [{ x: 2, y: 1 }] };
     expect(canonicalJson(one)).toBe('{"a":{"c":"text","d":null},"b":[{"x":2,"y":1}]}');
@@ -13,11 +13,11 @@ describe('canonicalJson', () => {
     expect(canonicalJson([2, 1])).not.toBe(canonicalJson([1, 2]));
   });
 
-  it('has no members that are undefined, and null in their place in a list', () => {
+  it('omits undefined members, and writes null for them in a list', () => {
     expect(canonicalJson({ a: undefined, b: [undefined] })).toBe('{"b":[null]}');
   });
 
-  it('writes a date as JSON does, and a key that a plain object would take for its prototype', () => {
+  it('writes a date as JSON does, and keeps a key named __proto__', () => {
     expect(canonicalJson({ at: new Date(0) })).toBe('{"at":"1970-01-01T00:00:00.000Z"}');
     expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"z":1,"a":2}}'))).toBe(
       '{"__proto__":{"a":2,"z":1},"b":1}',
@@ -25,7 +25,7 @@ describe('canonicalJson', () => {
   });
 
   // Hashes are kept in annotations, in names and in the database: another text would roll every deployment once.
-  it('has numbers among the keys before the others, as hashes that are kept were made', () => {
+  it('writes numeric keys before the others, as stored hashes require', () => {
     expect(canonicalJson({ b: 1, 10: 1, 9: 1, a: 1 })).toBe('{"9":1,"10":1,"a":1,"b":1}');
     expect(contentHash({ b: [1, { 2: 'x' }], a: null })).toBe('b40b37c28227fd78');
   });

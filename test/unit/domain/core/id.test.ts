@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { UUID_PATTERN, uuidv7 } from '../../../../src/domain/core/id.ts';
 
-test('is a UUID of version 7 and RFC variant that holds the time', () => {
+test('returns a UUID of version 7 and RFC variant that contains the time', () => {
   const before = Date.now();
   const id = uuidv7();
   expect(id).toMatch(UUID_PATTERN);
@@ -11,7 +11,7 @@ test('is a UUID of version 7 and RFC variant that holds the time', () => {
   expect(time).toBeGreaterThanOrEqual(before);
 });
 
-test('ascends strictly within one millisecond, past the counter’s end, and when the clock steps back', () => {
+test('returns ascending ids within one millisecond, past the end of the counter, and when the clock moves back', () => {
   const now = Date.now() + 60_000;
   const times = [
     ...Array.from({ length: 10_000 }, () => now),
@@ -23,7 +23,7 @@ test('ascends strictly within one millisecond, past the counter’s end, and whe
   expect(ids.toSorted()).toEqual(ids);
 });
 
-test('ends in random digits, which names are derived from', () => {
+test('returns ids with random last digits, from which names are derived', () => {
   const tails = new Set(Array.from({ length: 10_000 }, () => uuidv7().slice(-8)));
   expect(tails.size).toBeGreaterThan(9_990);
 });

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { monotonicClock } from '../../../../src/domain/core/monotonic-clock.ts';
 
-test('what is due in more days than a timer has is not due at once', () => {
+test('does not call at once when the delay is longer than a timer supports', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const day = 86_400_000;

@@ -32,7 +32,7 @@ test.each([
   '葛\u{e0100}城',
   'فروش\u200cگاه',
   'ශ\u0dca\u200dරී',
-])('%s is a name', (name) => expect(isTaken(name)).toBe(true));
+])('accepts %s', (name) => expect(isTaken(name)).toBe(true));
 
 // Each looks like another name, or like none.
 test.each([
@@ -59,16 +59,16 @@ test.each([
   ['a tab at the end', 'shop\t'],
   ['a line end', 'shop\n'],
   ['a byte order mark', '\ufeffshop'],
-])('%s is refused', (_what, name) => expect(isTaken(name)).toBe(false));
+])('rejects %s', (_what, name) => expect(isTaken(name)).toBe(false));
 
-test('its length is counted in code points, as JSON Schema counts them', () => {
+test('counts the length in code points, as JSON Schema does', () => {
   const { maxLength } = z.toJSONSchema(nameSchema) as { maxLength: number };
   expect(maxLength).toBe(128);
   expect(isTaken('😀'.repeat(maxLength))).toBe(true);
   expect(isTaken('😀'.repeat(maxLength + 1))).toBe(false);
 });
 
-test('a PATCH names none, so one that was stored before is changed as any other', () => {
+test('is not part of a PATCH, so that deployments with older names can be changed', () => {
   expect(Object.keys(patchBodySchema.shape)).not.toContain('name');
 });
 
@@ -87,12 +87,12 @@ test.each([
   ['a no-break space inside', 'a\u00a0b', 'a b'],
   ['a case', 'Shop', 'Shop'],
   ['full-width forms', '\uff58', '\uff58'],
-])('%s has one form', (_what, sent, stored) => {
+])('stores %s in one form', (_what, sent, stored) => {
   expect(nameSchema.parse(sent)).toBe(stored);
   expect(nameSchema.parse(stored)).toBe(stored);
 });
 
-test('what is no name is refused with the reason', () => {
+test('rejects an invalid name with the reason', () => {
   const reasons = (name: unknown) => nameSchema.safeParse(name).error?.issues.map(({ message }) => message);
   expect(reasons(' \u00a0 ')).toEqual(['must not be blank']);
   expect(reasons('')).toEqual(['must not be blank']);
@@ -100,16 +100,16 @@ test('what is no name is refused with the reason', () => {
   expect(reasons('x'.repeat(129))).toHaveLength(1);
 });
 
-test('a long name is measured in its one form', () => {
+test('measures the length of the stored form', () => {
   expect(isTaken(NFD.repeat(32))).toBe(true);
   expect(isTaken(`${'x'.repeat(128)}   `)).toBe(true);
 });
 
-test('a search by a part takes it composed, decomposed and as given', () => {
+test('searches for a part in its stored form and as given', () => {
   expect(partSpellingsOf(' f\u00a0')).toEqual([' f ', ' f\u00a0']);
 });
 
-test('lookups in stored names know every space', () => {
+test('knows every space character for lookups in stored names', () => {
   const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code));
   expect(SPACE_CHARACTERS).toBe(all.filter((character) => /\p{Zs}/u.test(character)).join(''));
 });
@@ -126,14 +126,14 @@ const FIELDS: readonly (readonly [string, z.ZodType])[] = [
   ['changed listener', patchListenerSchema.shape.compute_id],
 ];
 
-test.each(FIELDS)('the name of a %s has one form', (_what, schema) => {
+test.each(FIELDS)('stores the name of each %s in one form', (_what, schema) => {
   for (const spelling of [NFC, NFD, `${NFD} `, ` ${NFC}`, `${NFC}\u00a0`])
     expect(schema.parse(spelling)).toBe(NFC);
   for (const refused of ['', ' ', '\u200b', 'a\tb', 'x\u00ad', 'x'.repeat(129)])
     expect(schema.safeParse(refused).success, JSON.stringify(refused)).toBe(false);
 });
 
-test('a normalized name stays as it is', () => {
+test('does not change a normalized name', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (name) => {
       const normalized = normalizedName(name);

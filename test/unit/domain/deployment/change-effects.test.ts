@@ -11,7 +11,7 @@ const config = (resource_spec: ResourceSpec) => toSourceConfig({ resource_spec }
 const effects = (before: ResourceSpec, after: ResourceSpec, external = OURS) =>
   changeEffects(config(before), config(after), external);
 
-test('a scale that needs more connections restarts the database, and says how to avoid it', () => {
+test('reports a restart of the database for a scale that needs more connections, and how to avoid it', () => {
   expect(effects({ max_scale: 2 }, { max_scale: 60 })).toEqual([
     expect.stringMatching(
       /^The database restarts: db_max_connections changes from 100 to \d+, which follows from the scales \(.*set db_max_connections.*\)\.$/,
@@ -32,11 +32,11 @@ test.each<[string, ResourceSpec, ResourceSpec]>([
   ['a switch off', { max_scale: 60 }, { max_scale: 0 }],
   ['a switch on', { max_scale: 0 }, { max_scale: 60 }],
   ['a default written out', {}, { db_max_connections: 100, cache_memory_mb: 512 }],
-])('%s restarts no data service', (_what, before, after) => {
+])('reports no restart of a data service for %s', (_what, before, after) => {
   expect(effects(before, after)).toEqual([]);
 });
 
-test('cores and memory of data services restart them', () => {
+test('reports a restart when the sizes of a data service of the platform change', () => {
   expect(effects({}, { db_cpu: 2, cache_cpu: 1, db_max_connections: 300 })).toEqual([
     'The database restarts: db_max_connections changes from 100 to 300; db_cpu changes from 1 to 2; db_cpu_limit changes from 2 to 4.',
     'The cache restarts and loses what it holds: cache_cpu changes from 0.5 to 1; cache_cpu_limit changes from 1 to 2.',
@@ -45,7 +45,7 @@ test('cores and memory of data services restart them', () => {
   expect(effects({}, { db_cpu: 2, cache_cpu: 1, max_scale: 60 }, theirs)).toEqual([]);
 });
 
-test('with connections for the largest scale in the policy, scaling restarts no database', () => {
+test('reports no restart for a new scale when the policy provides connections for the largest scale', () => {
   const policy = resolvePolicy('self_hosted', { database: { min_connections: 900 } });
   const stored = (spec: ResourceSpec) => withDefaultCeilings(config(spec), policy);
   expect(changeEffects(stored({ max_scale: 2 }), stored({ max_scale: 60 }), OURS)).toEqual([]);
@@ -64,11 +64,11 @@ test('with connections for the largest scale in the policy, scaling restarts no 
   expect(effectiveSpec({}, null, bound).db_max_connections).toBe(300);
 });
 
-test('a deployment that was stored before the policy had it keeps its connections', () => {
+test('keeps the connections of a deployment that was stored before the policy had a minimum', () => {
   expect(effectiveSpec({ max_scale: 2 }, null).db_max_connections).toBe(100);
 });
 
-describe('a policy that changed since the deployment was stored is named as the cause', () => {
+describe('a policy that changed after the deployment was stored', () => {
   type PolicyFile = Parameters<typeof resolvePolicy>[1];
   const stored = (spec: ResourceSpec, file: PolicyFile) =>
     withDefaultCeilings(config(spec), resolvePolicy('self_hosted', file));
@@ -76,42 +76,42 @@ describe('a policy that changed since the deployment was stored is named as the 
 
   test.each<[string, [ResourceSpec, PolicyFile], [ResourceSpec, PolicyFile], string]>([
     [
-      'of more connections at least, while annotations change',
+      'a higher minimum of connections',
       [{}, {}],
       [{ annotations: { a: 'b' } }, least(500)],
       'db_max_connections changes from 100 to 500, which follows from database.min_connections in the policy of the platform, not from what was sent (to choose the number, set db_max_connections)',
     ],
     [
-      'that no longer asks for connections',
+      'no minimum of connections any more',
       [{}, least(500)],
       [{ annotations: { a: 'b' } }, {}],
       'db_max_connections changes from 500 to 100, which follows from database.min_connections in the policy of the platform, not from what was sent (to choose the number, set db_max_connections)',
     ],
     [
-      'of a lower cap',
+      'a lower cap',
       [{}, least(500)],
       [{ annotations: { a: 'b' } }, { ...least(500), caps: { db_connections: 300 } }],
       'db_max_connections changes from 500 to 300, which follows from caps.db_connections in the policy of the platform, not from what was sent (to choose the number, set db_max_connections)',
     ],
     [
-      'together with a scale that needs others',
+      'a higher minimum together with a larger scale',
       [{}, {}],
       [{ max_scale: 60 }, least(9000)],
       'db_max_connections changes from 100 to 9000, which follows from the scales and from database.min_connections in the policy of the platform (to choose the number, set db_max_connections to what the largest scale needs)',
     ],
     [
-      'that caps the default limits',
+      'a cap below the default limits',
       [{ db_cpu: 2 }, {}],
       [{ db_cpu: 2, annotations: { a: 'b' } }, { caps: { cpu: 3 } }],
       'db_cpu_limit changes from 4 to 3, which follows from caps in the policy of the platform',
     ],
-  ])('%s', (_what, [before, formerly], [after, now], effect) => {
+  ])('is named as the cause of a restart: %s', (_what, [before, formerly], [after, now], effect) => {
     expect(changeEffects(stored(before, formerly), stored(after, now), OURS)).toEqual([
       `The database restarts: ${effect}.`,
     ]);
   });
 
-  test('but not where the change gives the same without it', () => {
+  test('is not named when the change has the same effect without it', () => {
     const [effect] = changeEffects(stored({}, {}), stored({ max_scale: 60 }, least(200)), OURS);
     expect(effect).toContain('which follows from the scales (');
     const sent = changeEffects(stored({}, {}), stored({ db_max_connections: 300 }, least(500)), OURS);

@@ -5,10 +5,10 @@ test.each([
   ['kube-system/a', 'kube-system/a', false],
   ['kube-system/a', 'kube-system/b', true],
   ['team/a', 'team/b', true],
-  // The account was given, or lost, the right to read kube-system: nothing is known.
+  // The account gained or lost the right to read kube-system: the ids cannot be compared.
   ['team/a', 'kube-system/b', false],
   ['kube-system/b', 'team/a', false],
-])('%s and %s are surely two clusters: %s', (kept, told, expected) => {
+])('decides whether %s and %s are certainly two clusters: %s', (kept, told, expected) => {
   expect(isAnotherCluster(kept, told)).toBe(expected);
 });
 
@@ -18,6 +18,6 @@ test.each([
   ['team/a', null, 'team/a'],
   ['team/a', 'kube-system/b', 'kube-system/b'],
   ['kube-system/b', 'team/a', 'kube-system/b'],
-])('of %s and %s, %s is kept', (kept, told, expected) => {
+])('compares %s with %s and keeps %s', (kept, told, expected) => {
   expect(keptClusterId(kept, told)).toBe(expected);
 });

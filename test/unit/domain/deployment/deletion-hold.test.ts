@@ -18,12 +18,16 @@ const object = (kind: string, finalizers: string[], deletionTimestamp: string | 
   metadata: { name: 'shop-db', finalizers, ...(deletionTimestamp && { deletionTimestamp }) },
 });
 
-describe('what blocks a deletion', () => {
+describe('the hold of a deletion', () => {
   test.each([
     ['one finalizer', ['example.com/hold'], 'is held by the finalizer example.com/hold'],
-    ['several', ['a.example/x', 'b.example/y'], 'is held by the finalizers a.example/x, b.example/y'],
     [
-      'one beside that of Kubernetes',
+      'several finalizers',
+      ['a.example/x', 'b.example/y'],
+      'is held by the finalizers a.example/x, b.example/y',
+    ],
+    [
+      'a finalizer next to that of Kubernetes',
       ['kubernetes.io/pvc-protection', 'a.example/x'],
       'the finalizer a.example/x',
     ],
@@ -34,14 +38,14 @@ describe('what blocks a deletion', () => {
     expect(hold?.message).toContain(words);
   });
 
-  test('is no finalizer of Kubernetes itself, and none of an object that is not being deleted', () => {
+  test('ignores finalizers of Kubernetes itself, and objects that are not being deleted', () => {
     expect(finalizerHold(object('Deployment', ['foregroundDeletion', 'orphan']))).toBeNull();
     expect(
       finalizerHold({ kind: 'Pod', metadata: { name: 'a', finalizers: ['example.com/hold'] } }),
     ).toBeNull();
   });
 
-  test('is a pod only some time after the end of its grace period', () => {
+  test('names a pod only some time after the end of its grace period', () => {
     const pod = { ...object('Pod', []), node: 'node-1' };
     expect(podHold(pod, new Date('2026-01-01T00:00:14Z'))).toBeNull();
     expect(podHold(pod, NOW)).toMatchObject({
@@ -50,7 +54,7 @@ describe('what blocks a deletion', () => {
     });
   });
 
-  test('names the first few objects', () => {
+  test('names the first three objects and the number of the others', () => {
     const holds = ['a', 'b', 'c', 'd', 'e'].map((name) => ({
       reason: 'FinalizerBlocks' as const,
       message: `Service ${name} is held`,
@@ -69,17 +73,17 @@ describe('what blocks a deletion', () => {
     expect(objectOfHold(message)).toEqual({ kind, object: name });
   });
 
-  test('may begin with no object', () => {
+  test('has no object when its message names none', () => {
     expect(objectOfHold('the remaining objects are being deleted')).toBeNull();
   });
 
-  test.each(HOLD_REASONS)('%s has a remedy that a person can carry out', (reason) => {
+  test.each(HOLD_REASONS)('has a remedy that a person can apply: %s', (reason) => {
     expect(isHoldReason(reason)).toBe(true);
     expect(remedyOf(reason)).toMatchObject({ kind: 'act', text: expect.not.stringMatching(/^Nothing/) });
   });
 });
 
-test('the note of what blocks a purge keeps its time while it says the same', () => {
+test('keeps the time of the note on a blocked purge while its text is the same', () => {
   const later = new Date('2026-01-01T00:02:00Z');
   const first = withDeletionNote([], { reason: 'FinalizerBlocks', message: 'Pod a is held' }, NOW);
   const same = withDeletionNote(first, { reason: 'FinalizerBlocks', message: 'Pod a is held' }, later);

@@ -4,7 +4,7 @@ import { REMEDIES } from '../../../../src/domain/conditions/remedies.ts';
 import { FIELD_RECOVERIES } from '../../../../src/domain/deployment/field-recovery.ts';
 import { resourceSpecSchema } from '../../../../src/domain/resource-spec/resource-spec.ts';
 
-test('every field of resource_spec is in one row', () => {
+test('the table has one row for every field of resource_spec', () => {
   const rows = FIELD_RECOVERIES.flatMap(({ fields }) => fields);
   for (const field of Object.keys(resourceSpecSchema.shape))
     expect(

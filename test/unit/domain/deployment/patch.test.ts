@@ -137,8 +137,8 @@ const patches: fc.Arbitrary<PatchBody> = fc.record(
   partial,
 ) as fc.Arbitrary<PatchBody>;
 
-describe('properties', () => {
-  test('the generated patches are bodies that the API takes', () => {
+describe('applyPatch', () => {
+  test('is tested only with patches that the API accepts', () => {
     fc.assert(
       fc.property(patches, (patch) => {
         expect(patchBodySchema.safeParse(patch).error).toBeUndefined();
@@ -146,7 +146,7 @@ describe('properties', () => {
     );
   });
 
-  test('applying the same patch again changes nothing', () => {
+  test('changes nothing when the same patch is applied again', () => {
     fc.assert(
       fc.property(targets, patches, (before, patch) => {
         const first = applyPatch(before, patch);
@@ -158,7 +158,7 @@ describe('properties', () => {
     );
   });
 
-  test('an answer sent back changes nothing and breaks no rule, masked or not', () => {
+  test('changes nothing and breaks no rule when a response is sent back, masked or not', () => {
     fc.assert(
       fc.property(targets, fc.boolean(), (before, masked) => {
         const spec = before.sourceConfig.resource_spec;
@@ -194,7 +194,7 @@ describe('properties', () => {
     );
   });
 
-  test('source_config alone makes no revision', () => {
+  test('creates no revision for source_config alone', () => {
     fc.assert(
       fc.property(targets, patches, (before, { source_config }) => {
         expect(applyPatch(before, { source_config }).newRevision).toBe(false);
@@ -202,7 +202,7 @@ describe('properties', () => {
     );
   });
 
-  test('what is absent stays', () => {
+  test('keeps what is absent', () => {
     fc.assert(
       fc.property(targets, (before) => {
         for (const empty of [{}, { source_config: {}, source_revision_config: {} }, { secrets: null }]) {
@@ -212,7 +212,7 @@ describe('properties', () => {
     );
   });
 
-  test('the target itself is left alone', () => {
+  test('does not modify its input', () => {
     fc.assert(
       fc.property(targets, patches, (before, patch) => {
         const copy = structuredClone(before);
@@ -223,30 +223,35 @@ describe('properties', () => {
   });
 });
 
-describe('resource_spec', () => {
+describe('a patch of resource_spec', () => {
   test.each<[string, ResourceSpec | null, ResourceSpec | null, ResourceSpec | null]>([
-    ['absent keeps', { cpu: 1 }, { memory_mb: 5 }, { cpu: 1, memory_mb: 5 }],
-    ['null clears', { cpu: 1, memory_mb: 5 }, { cpu: null }, { memory_mb: 5 }],
-    ['maps are replaced', { labels: { a: '1' } }, { labels: { b: '2' } }, { labels: { b: '2' } }],
-    ['lists are replaced', { volumes: [{ name: 'a' }] }, { volumes: [] }, { volumes: [] }],
+    ['keeps an absent field', { cpu: 1 }, { memory_mb: 5 }, { cpu: 1, memory_mb: 5 }],
+    ['clears a field with null', { cpu: 1, memory_mb: 5 }, { cpu: null }, { memory_mb: 5 }],
+    ['replaces a map', { labels: { a: '1' } }, { labels: { b: '2' } }, { labels: { b: '2' } }],
+    ['replaces a list', { volumes: [{ name: 'a' }] }, { volumes: [] }, { volumes: [] }],
     [
-      'null for the size of the volume keeps',
+      'keeps the size of the volume for null',
       { db_storage_gi: 9 },
       { db_storage_gi: null },
       { db_storage_gi: 9 },
     ],
-    ['null for the whole keeps the size', { cpu: 1, db_storage_gi: 9 }, null, { db_storage_gi: 9 }],
-    ['null for the whole', { cpu: 1 }, null, null],
-    ['nothing on nothing', null, {}, null],
-    ['nulls on nothing', null, { cpu: null }, null],
-    ['the first field', null, { cpu: 1 }, { cpu: 1 }],
-    ['the last field goes', { cpu: 1 }, { cpu: null }, {}],
+    [
+      'keeps the size of the volume when the whole is null',
+      { cpu: 1, db_storage_gi: 9 },
+      null,
+      { db_storage_gi: 9 },
+    ],
+    ['clears the whole with null', { cpu: 1 }, null, null],
+    ['stays null without fields', null, {}, null],
+    ['stays null with fields of null', null, { cpu: null }, null],
+    ['sets the first field', null, { cpu: 1 }, { cpu: 1 }],
+    ['removes the last field', { cpu: 1 }, { cpu: null }, {}],
   ])('%s', (_what, stored, sent, expected) => {
     expect(specAfter(stored, sent)).toEqual(expected);
   });
 });
 
-test('changed names fields, never values', () => {
+test('lists the names of changed fields, and never their values', () => {
   const before = target({ secrets: [{ name: 'A', value: 'old' }] });
   const { changed } = applyPatch(before, {
     source_config: { resource_spec: { cpu: 2, labels: { a: 'b' } }, custom_url: 'https://a.example.com' },
@@ -262,21 +267,21 @@ test('changed names fields, never values', () => {
   ]);
 });
 
-describe('immutable fields', () => {
+describe('an immutable field', () => {
   test.each([
     ['integration_id', { integration_id: LISTENER }],
     ['repo_url', { repo_url: 'https://git.example.com/a' }],
     ['deployment_type', { deployment_type: 'prod' as const }],
     ['listener_id', { listener_id: '01890000-0000-7000-8000-000000000009' }],
     ['listener_config', { listener_config: { cluster_namespace: 'other' } }],
-  ])('%s', (field, source_config) => {
+  ])('cannot be changed: %s', (field, source_config) => {
     const patched = applyPatch(target(), { source_config });
     expect(patched.issues).toMatchObject([{ type: 'immutable' }]);
     expect(patched.issues[0]?.loc.slice(0, 2)).toEqual(['source_config', field]);
     expect(patched.next.sourceConfig).toEqual(NO_CONFIG);
   });
 
-  test('what the server chose may be sent back, though it was not asked for', () => {
+  test('may be sent back with the value that the server chose', () => {
     const source_config = { listener_id: LISTENER, listener_config: { cluster_namespace: 'apps' } };
     const patched = applyPatch(target(), { source_config });
     expect(patched).toMatchObject({
@@ -287,7 +292,7 @@ describe('immutable fields', () => {
   });
 });
 
-describe('git_host', () => {
+describe('a patch of a git_host deployment', () => {
   const built = target({
     source: 'git_host',
     sourceConfig: { ...NO_CONFIG, custom_url: 'https://app.example.com' },
@@ -299,7 +304,7 @@ describe('git_host', () => {
     },
   });
 
-  test('what the server set is kept by null and by an echo', () => {
+  test('keeps what the server set when null or the same value is sent', () => {
     for (const [custom_url, image_uri, repo_commit_sha] of [
       [null, null, null],
       ['https://app.example.com', 'registry/app@sha256:1', 'abc'],
@@ -311,7 +316,7 @@ describe('git_host', () => {
     }
   });
 
-  test('another commit is a matter of shape', () => {
+  test('reports another commit as an issue of shape', () => {
     const patched = applyPatch(built, { source_revision_config: { repo_commit_sha: 'def' } });
     expect(patched.shapeIssues).toMatchObject([{ loc: ['source_revision_config', 'repo_commit_sha'] }]);
   });
@@ -330,20 +335,20 @@ describe('git_host', () => {
   });
 });
 
-describe('internal_image', () => {
+describe('a patch of an internal_image deployment', () => {
   const waiting = target({
     source: 'internal_image',
     sourceRevisionConfig: { ...target().sourceRevisionConfig, image_uri: null },
   });
 
-  test('secrets make no revision before there is an image', () => {
+  test('creates no revision for secrets before there is an image', () => {
     expect(applyPatch(waiting, { secrets: [{ name: 'A', value: '1' }] })).toMatchObject({
       changed: ['secrets'],
       newRevision: false,
     });
   });
 
-  test('the image makes one, and cannot be taken away again', () => {
+  test('creates a revision for the image, and rejects its removal', () => {
     const image = { source_revision_config: { image_uri: 'shop/web:1' } };
     const first = applyPatch(waiting, image);
     expect(first.newRevision).toBe(true);
@@ -352,9 +357,9 @@ describe('internal_image', () => {
   });
 });
 
-describe('masks', () => {
+describe('a mask', () => {
   const stored = target({ secrets: [{ name: 'A', value: 'x' }] });
-  test('keep the stored value; for another name they are refused', () => {
+  test('keeps the stored value, and is rejected for another name', () => {
     const kept = applyPatch(stored, { secrets: [{ name: 'A', value: '**********' }] });
     expect(kept).toMatchObject({ changed: [], issues: [], next: { secrets: [{ name: 'A', value: 'x' }] } });
     const unknown = applyPatch(stored, { secrets: [{ name: 'B', value: '**********' }] });

@@ -65,71 +65,72 @@ function input(
   return { source, asked: configs, next: configs, creating: true, hosting, registry: null, ...more };
 }
 
-const told = (found: ReturnType<typeof sourceIssues>) =>
+const codesOf = (found: ReturnType<typeof sourceIssues>) =>
   found.map(({ loc, type }) => `${type} ${loc.join('.')}`);
 
 describe.each(SOURCES)('%s', (source) => {
-  test('what it needs is enough', () => {
+  test('accepts its required fields alone', () => {
     expect(sourceIssues(input(source))).toEqual([]);
   });
 
-  test.each(HOSTING_MODES)('where hosting is %s', (hosting) => {
+  test.each(HOSTING_MODES)('is accepted for new deployments only in its own hosting modes: %s', (hosting) => {
     const allowed = SOURCE_TRAITS[source].hosting.includes(hosting);
-    expect(told(sourceIssues(input(source, {}, {}, { hosting })))).toEqual(
+    expect(codesOf(sourceIssues(input(source, {}, {}, { hosting })))).toEqual(
       allowed ? [] : ['source_unavailable source'],
     );
     // The mode may have changed since: what exists can still be changed.
     expect(sourceIssues(input(source, {}, {}, { hosting, creating: false }))).toEqual([]);
   });
 
-  test('each required field', () => {
+  test('reports each required field that is missing', () => {
     for (const [part, field] of SOURCE_TRAITS[source].required) {
       const cleared = { [field]: null };
       const found = sourceIssues(
         part === 'source_config' ? input(source, cleared) : input(source, {}, cleared),
       );
-      expect(told(found)).toEqual([`missing_for_source ${part}.${field}`]);
+      expect(codesOf(found)).toEqual([`missing_for_source ${part}.${field}`]);
     }
   });
 
-  test('each refused field, by name; null is absent', () => {
+  test('rejects each field that it does not support, by name', () => {
     for (const [part, field] of SOURCE_TRAITS[source].refused) {
       const value = VALUES[part][field as never];
       expect(value, field).toBeDefined();
       const sent = { [field]: value };
       const found = sourceIssues(part === 'source_config' ? input(source, sent) : input(source, {}, sent));
-      expect(told(found)).toEqual([`refused_for_source ${part}.${field}`]);
+      expect(codesOf(found)).toEqual([`refused_for_source ${part}.${field}`]);
     }
   });
 
-  test('build_on_push: false is fine', () => {
+  test('accepts build_on_push: false', () => {
     expect(sourceIssues(input(source, { build_on_push: false }))).toEqual([]);
   });
 
-  test('what is stored already is not refused', () => {
+  test('accepts a field that is already stored', () => {
     const { asked } = input('internal_image');
     const stored = input(source, { custom_url: 'https://a.example.com' });
     expect(sourceIssues({ ...stored, asked, creating: false })).toEqual([]);
   });
 });
 
-test('a repository is refused where nothing can be built, and what exists can still be changed', () => {
-  const without = (more: object) => told(sourceIssues(input('git_host', {}, {}, { builds: false, ...more })));
+test('rejects a new repository when nothing can be built, and accepts changes of existing deployments', () => {
+  const without = (more: object) =>
+    codesOf(sourceIssues(input('git_host', {}, {}, { builds: false, ...more })));
   expect(without({})).toEqual(['builds_unavailable source']);
   expect(without({ creating: false })).toEqual([]);
   expect(without({ hosting: 'self_hosted' })).toEqual(['source_unavailable source']);
-  expect(told(sourceIssues(input('internal_image', {}, {}, { builds: false })))).toEqual([]);
+  expect(codesOf(sourceIssues(input('internal_image', {}, {}, { builds: false })))).toEqual([]);
 });
 
-test('a tag is not built on push', () => {
+test('rejects build_on_push for a tag', () => {
   const found = sourceIssues(input('git_host', { build_on_push: true }, { repo_ref: 'refs/tags/v1' }));
-  expect(told(found)).toEqual(['tag_built_on_push source_config.build_on_push']);
+  expect(codesOf(found)).toEqual(['tag_built_on_push source_config.build_on_push']);
   expect(sourceIssues(input('git_host', { build_on_push: true }, { repo_ref: 'main' }))).toEqual([]);
   expect(sourceIssues(input('git_host', { build_on_push: false }, { repo_ref: 'refs/tags/v1' }))).toEqual([]);
 });
 
 test.each(['refs/pull/1/head', 'heads/main', 'tags/v1', 'remotes/origin/main', 'a'.repeat(40)])(
-  'what names no branch is not built on push: %s',
+  'rejects build_on_push for a ref that is not a branch: %s',
   (repo_ref) => {
     const [found] = sourceIssues(input('git_host', { build_on_push: true }, { repo_ref }));
     expect(found).toMatchObject({ loc: ['source_config', 'build_on_push'] });
@@ -139,26 +140,26 @@ test.each(['refs/pull/1/head', 'heads/main', 'tags/v1', 'remotes/origin/main', '
 );
 
 test.each(['refs/heads/main', 'refs/heads/heads/main', 'feature/tags/x', 'v1'])(
-  'a branch is built on push: %s',
+  'accepts build_on_push for the branch %s',
   (repo_ref) => {
     expect(sourceIssues(input('git_host', { build_on_push: true }, { repo_ref }))).toEqual([]);
   },
 );
 
-test("internal images lie under the platform's registry, where it has one", () => {
+test('requires internal images to be in the registry of the platform when there is one', () => {
   const at = (image_uri: string, source: Source = 'internal_image') =>
-    told(sourceIssues(input(source, {}, { image_uri }, { registry: 'registry.example.com' })));
+    codesOf(sourceIssues(input(source, {}, { image_uri }, { registry: 'registry.example.com' })));
   expect(at('registry.example.com/web:1')).toEqual([]);
   expect(at('docker.io/web:1')).toEqual(['foreign_registry source_revision_config.image_uri']);
   expect(at('docker.io/web:1', 'external_image')).toEqual([]);
 });
 
-describe('where the registry asks the hub who may pull', () => {
+describe('the check of images in a registry that asks the hub for access', () => {
   const registry = 'registry.example.com';
   const owner = { tenantId: 't1', appName: 'shop-12345678' };
   const own = `${registry}/t1/shop-12345678`;
   const at = (source: Source, image_uri: string, more: Partial<SourceRuleInput> = {}) =>
-    told(sourceIssues(input(source, {}, { image_uri }, { registry, owner, creating: false, ...more })));
+    codesOf(sourceIssues(input(source, {}, { image_uri }, { registry, owner, creating: false, ...more })));
   const refusal = ['foreign_repository source_revision_config.image_uri'];
 
   test.each([
@@ -170,24 +171,24 @@ describe('where the registry asks the hub who may pull', () => {
     [`${registry}/t2/shop-12345678:1`, refusal],
     [`${registry}/t1/other-12345678:1`, refusal],
     [`${registry}/shop:1`, refusal],
-  ])('internal_image takes %s: %j', (image, issues) => {
+  ])('reports for the internal image %s: %j', (image, issues) => {
     expect(at('internal_image', image)).toEqual(issues);
     expect(at('internal_image', image, { owner: null })).toEqual([]);
   });
 
-  test('no image under it before there is a repository, and none of external_image', () => {
+  test('rejects any image of the registry before the repository exists, and for external_image', () => {
     expect(at('internal_image', `${own}:1`, { creating: true })).toEqual(refusal);
     expect(at('external_image', `${own}:1`)).toEqual(refusal);
     expect(at('external_image', 'docker.io/web:1')).toEqual([]);
     expect(at('external_image', `${own}:1`, { registry: null })).toEqual([]);
   });
 
-  test('images of other containers alike', () => {
+  test('rejects images of other deployments in init containers and sidecars', () => {
     const containers = (image: string) => ({
       resource_spec: { init_containers: [{ name: 'a', image }], sidecars: [{ name: 'b', image }] },
     });
     const found = (image: string) =>
-      told(sourceIssues(input('git_host', containers(image), {}, { registry, owner, creating: false })));
+      codesOf(sourceIssues(input('git_host', containers(image), {}, { registry, owner, creating: false })));
     expect(found(`${registry}/t2/x:1`)).toEqual([
       'foreign_repository source_config.resource_spec.init_containers.0.image',
       'foreign_repository source_config.resource_spec.sidecars.0.image',
@@ -197,7 +198,7 @@ describe('where the registry asks the hub who may pull', () => {
   });
 });
 
-describe('the shape of bodies', () => {
+describe('the schema of a body', () => {
   const body = {
     name: 'a',
     source: 'external_image',
@@ -207,13 +208,13 @@ describe('the shape of bodies', () => {
   };
   const parse = (more: object) => createBodySchema.safeParse({ ...body, ...more });
 
-  test('ids are lower case behind it', () => {
+  test('converts ids to lower case', () => {
     const { data } = parse({ source_config: { listener_id: UUID.toUpperCase() } });
     expect(data?.source_config.listener_id).toBe(UUID);
   });
 
   test.each(['main', 'feature/x-1', 'refs/heads/main', 'refs/tags/v1.0', 'v1', 'a'.repeat(40), 'user@host'])(
-    'the ref %s',
+    'accepts the ref %s',
     (repo_ref) => {
       expect(parse({ source_revision_config: { repo_ref } }).success).toBe(true);
     },
@@ -242,12 +243,12 @@ describe('the shape of bodies', () => {
     'a.',
     'a//b',
     'a\nb',
-  ])('no ref: %j', (repo_ref) => {
+  ])('rejects the ref %j', (repo_ref) => {
     expect(parse({ source_revision_config: { repo_ref } }).success).toBe(false);
   });
 
   test.each(['A', '_a', 'a.b-c', 'DATABASE_URI_CUSTOM', 'CACHE_URI_CUSTOM', 'constructor'])(
-    'the secret %s',
+    'accepts the secret name %s',
     (name) => {
       expect(parse({ secrets: [{ name, value: '' }] }).success).toBe(true);
     },
@@ -266,7 +267,7 @@ describe('the shape of bodies', () => {
     'PORT',
     'DATABASE_URI',
     'a'.repeat(254),
-  ])('no secret: %j', (name) => {
+  ])('rejects the secret name %j', (name) => {
     expect(parse({ secrets: [{ name, value: '' }] }).success).toBe(false);
   });
 });

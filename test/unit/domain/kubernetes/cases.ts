@@ -4,7 +4,7 @@ import type { z } from 'zod';
 /** `[what, value, path of the expected issue]` */
 export type BadCase = readonly [string, unknown, string];
 
-/** The paths at which a schema finds fault, as dotted text; an unknown key is named as part of the path. */
+/** The paths of the issues of a schema, as dotted text; an unknown key is part of the path. */
 export function issuePaths(schema: z.ZodType, value: unknown): string[] {
   const result = schema.safeParse(value);
   if (result.success) return [];
@@ -15,10 +15,10 @@ export function issuePaths(schema: z.ZodType, value: unknown): string[] {
   );
 }
 
-export function takes(schema: z.ZodType, cases: readonly (readonly [string, unknown])[]): void {
-  it.each(cases)('takes %s', (_, value) => expect(issuePaths(schema, value)).toEqual([]));
+export function accepts(schema: z.ZodType, cases: readonly (readonly [string, unknown])[]): void {
+  it.each(cases)('accepts %s', (_, value) => expect(issuePaths(schema, value)).toEqual([]));
 }
 
-export function refuses(schema: z.ZodType, cases: readonly BadCase[]): void {
-  it.each(cases)('refuses %s', (_, value, path) => expect(issuePaths(schema, value)).toContain(path));
+export function rejects(schema: z.ZodType, cases: readonly BadCase[]): void {
+  it.each(cases)('rejects %s', (_, value, path) => expect(issuePaths(schema, value)).toContain(path));
 }

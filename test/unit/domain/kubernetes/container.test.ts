@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { containerSchema, containersSchema } from '../../../../src/domain/kubernetes/container.ts';
-import { refuses, takes } from './cases.ts';
+import { accepts, rejects } from './cases.ts';
 
 const c = (over: object = {}) => ({ name: 'c', image: 'busybox', ...over });
 const env = (...variables: object[]) => c({ env: variables });
@@ -11,10 +11,10 @@ const res = (limits?: object, requests?: object) => c({ resources: { limits, req
 const sc = (securityContext: object) => c({ securityContext });
 
 describe('containerSchema', () => {
-  takes(containerSchema, [
-    ['the least', c()],
+  accepts(containerSchema, [
+    ['a minimal container', c()],
     [
-      'plain members',
+      'simple members',
       c({
         imagePullPolicy: 'Never',
         command: ['sh', '-c', 'a\nb\t'],
@@ -75,10 +75,10 @@ describe('containerSchema', () => {
     ],
   ]);
 
-  refuses(containerSchema, [
-    ['no name', { image: 'a' }, 'name'],
+  rejects(containerSchema, [
+    ['a missing name', { image: 'a' }, 'name'],
     ['a bad name', c({ name: 'a_b' }), 'name'],
-    ['no image', { name: 'c' }, 'image'],
+    ['a missing image', { name: 'c' }, 'image'],
     ['an empty image', c({ image: '' }), 'image'],
     ['an image with a space', c({ image: ' busybox' }), 'image'],
     ['an unknown pull policy', c({ imagePullPolicy: 'Sometimes' }), 'imagePullPolicy'],
@@ -125,7 +125,7 @@ describe('containerSchema', () => {
       'env.0.valueFrom.fieldRef.fieldPath',
     ],
     [
-      'an unknown resource',
+      'an unknown resource of a resourceFieldRef',
       from({ resourceFieldRef: { resource: 'limits.gpu' } }),
       'env.0.valueFrom.resourceFieldRef.resource',
     ],
@@ -142,7 +142,7 @@ describe('containerSchema', () => {
 
     ['envFrom without source', envFrom({ prefix: 'A' }), 'envFrom.0'],
     [
-      'envFrom with two',
+      'envFrom with two sources',
       envFrom({ configMapRef: { name: 'a' }, secretRef: { name: 'a' } }),
       'envFrom.0.secretRef',
     ],
@@ -151,7 +151,7 @@ describe('containerSchema', () => {
 
     ['request above limit', res({ memory: '1Gi' }, { memory: '1025Mi' }), 'resources.requests.memory'],
     ['a negative quantity', res({ cpu: '-1' }), 'resources.limits.cpu'],
-    ['no quantity', res({ cpu: 'much' }), 'resources.limits.cpu'],
+    ['a text that is not a quantity', res({ cpu: 'much' }), 'resources.limits.cpu'],
     ['too fine a cpu', res({ cpu: '100u' }), 'resources.limits.cpu'],
     ['thousandths of a byte', res({ memory: '400m' }), 'resources.limits.memory'],
     ['too many cores', res({ cpu: '257' }), 'resources.limits.cpu'],
@@ -241,7 +241,7 @@ describe('containerSchema', () => {
 });
 
 describe('containersSchema', () => {
-  refuses(containersSchema, [
+  rejects(containersSchema, [
     ['a name twice', [c(), c({ image: 'x' })], '1.name'],
     ['too many', Array.from({ length: 21 }, (_, index) => c({ name: `c${index}` })), ''],
   ]);

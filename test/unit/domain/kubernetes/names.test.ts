@@ -16,7 +16,7 @@ import {
   volumeFilePathSchema,
 } from '../../../../src/domain/kubernetes/names.ts';
 import { line, text } from '../../../../src/domain/kubernetes/text.ts';
-import { issuePaths, refuses, takes } from './cases.ts';
+import { accepts, issuePaths, rejects } from './cases.ts';
 
 function table(
   name: string,
@@ -25,8 +25,8 @@ function table(
   bad: unknown[],
 ): void {
   describe(name, () => {
-    it.each(good)('takes %j', (value) => expect(issuePaths(schema, value)).toEqual([]));
-    it.each(bad)('refuses %j', (value) => expect(issuePaths(schema, value)).not.toEqual([]));
+    it.each(good)('accepts %j', (value) => expect(issuePaths(schema, value)).toEqual([]));
+    it.each(bad)('rejects %j', (value) => expect(issuePaths(schema, value)).not.toEqual([]));
   });
 }
 
@@ -109,9 +109,9 @@ table(
 table('line', line(3), ['', 'abc', 'é'], ['abcd', 'a\nb', 'a\u0000', 'a\u007f', '\ud800', 1]);
 table('text', text(5), ['', 'a\nb', 'a\tb', 'a\r\nb'], ['a\u0000', 'a\u001b', '\udc00', 'abcdef']);
 
-describe('qualified names', () => {
+describe('the rules for qualified names', () => {
   it.each(['a', 'A.b_c-d', 'example.com/a', 'example.com/A', `${'a'.repeat(253)}/b`, 'a'.repeat(63)])(
-    'takes %s',
+    'accept %s',
     (key) => expect(isQualifiedName(key)).toBe(true),
   );
   it.each([
@@ -128,7 +128,7 @@ describe('qualified names', () => {
     'é',
     'a'.repeat(64),
     `${'a'.repeat(254)}/b`,
-  ])('refuses %j', (key) => expect(isQualifiedName(key)).toBe(false));
+  ])('reject %j', (key) => expect(isQualifiedName(key)).toBe(false));
   it.each([
     ['', true],
     ['a', true],
@@ -136,15 +136,15 @@ describe('qualified names', () => {
     ['-a', false],
     ['a b', false],
     ['a'.repeat(64), false],
-  ])('label value %j: %s', (value, valid) => expect(isLabelValue(value)).toBe(valid));
+  ])('decide whether %j is a label value: %s', (value, valid) => expect(isLabelValue(value)).toBe(valid));
 });
 
 describe('labelsSchema', () => {
-  takes(labelsSchema, [
-    ['none', {}],
-    ['some', { a: '', 'example.com/b': 'c' }],
+  accepts(labelsSchema, [
+    ['an empty map', {}],
+    ['valid labels', { a: '', 'example.com/b': 'c' }],
   ]);
-  refuses(labelsSchema, [
+  rejects(labelsSchema, [
     ['a bad key', { 'a b': 'c' }, 'a b'],
     ['a bad value', { a: 'b c' }, 'a'],
     ['a number', { a: 1 }, 'a'],
@@ -155,11 +155,11 @@ describe('labelsSchema', () => {
 });
 
 describe('annotationsSchema', () => {
-  takes(annotationsSchema, [
-    ['lines', { 'Example.com/a': 'several\nlines, é, "quotes"' }],
+  accepts(annotationsSchema, [
+    ['several lines', { 'Example.com/a': 'several\nlines, é, "quotes"' }],
     ['as much as fits', { a: 'x'.repeat(MAX_ANNOTATIONS_BYTES - 1) }],
   ]);
-  refuses(annotationsSchema, [
+  rejects(annotationsSchema, [
     ['a bad key', { 'a/b/c': '' }, 'a/b/c'],
     ['NUL', { a: '\u0000' }, 'a'],
     ['an object', { a: {} }, 'a'],
@@ -177,5 +177,5 @@ describe('parseImageReference', () => {
     ['docker.io/library/sha256', { name: 'docker.io/library/sha256', tag: null, digest: null }],
     ['sha256:3f', null],
     ['not an image', null],
-  ])('%s', (image, parts) => expect(parseImageReference(image)).toEqual(parts));
+  ])('parses or rejects %s', (image, parts) => expect(parseImageReference(image)).toEqual(parts));
 });

@@ -1,4 +1,4 @@
-/** Pod templates that mean the same have the same normal form; what the operator and the dry run make of it. */
+/** Pod templates with the same meaning have the same normal form, which the operator and the dry run compare. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
@@ -74,7 +74,7 @@ const CONFIGS: RenderConfig[] = (['self_hosted', 'cloud'] as const).flatMap((hos
   (['baseline', 'restricted'] as const).map((podSecurity) => ({ ...SELF_HOSTED, hosting, podSecurity })),
 );
 
-describe('quantities', () => {
+describe('normal forms of quantities', () => {
   test.each([
     ['64Mi', '65536Ki', '67108864', '0.0625Gi'],
     ['500m', '0.5', '.5', '5e-1', '500000u'],
@@ -82,7 +82,7 @@ describe('quantities', () => {
     ['1k', '1e3', '1000', '1E3'],
     ['0', '0m', '0Ki', '0.0'],
     ['1536Mi', '1.5Gi'],
-  ])('%s has one form in every spelling', (wanted, ...others) => {
+  ])('are %s for every spelling', (wanted, ...others) => {
     expect([wanted, ...others].map(normalQuantity)).toEqual([wanted, ...others].map(() => wanted));
   });
 
@@ -91,15 +91,18 @@ describe('quantities', () => {
     ['1', '1.0000000000000002', '0.9999999999999999', '1000m'],
     ['501m', '0.5005', '500000002n', '0.501'],
     ['0', '0', '0m'],
-  ])('cores: %s has one form in every spelling that the API server stores as it', (wanted, ...others) => {
+  ])('are %s for every spelling of cores that the API server stores as equal', (wanted, ...others) => {
     expect([wanted, ...others].map(normalCores)).toEqual([wanted, ...others].map(() => wanted));
   });
 
-  test.each([undefined, null, 'a lot', 7])('cores: what is no quantity stays: %s', (value) => {
-    expect(normalCores(value)).toBe(normalQuantity(value));
-  });
+  test.each([undefined, null, 'a lot', 7])(
+    'are the value itself for cores that are not a quantity: %s',
+    (value) => {
+      expect(normalCores(value)).toBe(normalQuantity(value));
+    },
+  );
 
-  test('the form is the same amount, and its own form', () => {
+  test('have the same amount, and are their own normal forms', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 1n << 70n }), seed, (nano, start) => {
         const text = respelledQuantity(`${nano}n`, dice(start));
@@ -112,8 +115,8 @@ describe('quantities', () => {
   });
 });
 
-describe('equal meaning', () => {
-  test('any spelling of a pod template has its normal form, and the dry run says that no pods roll', () => {
+describe('another spelling of the same pod template', () => {
+  test('has the same normal form, and the dry run reports that no pods roll', () => {
     fc.assert(
       fc.property(anyTemplate, seed, (podTemplate, start) => {
         const other = respelled(podTemplate, start);
@@ -126,7 +129,7 @@ describe('equal meaning', () => {
     );
   }, 60_000);
 
-  test('the operator stores nothing, writes no workload and restarts no pod', async () => {
+  test('lets the operator store nothing, write no workload and restart no pod', async () => {
     await fc.assert(
       fc.asyncProperty(anyTemplate, seed, async (podTemplate, start) => {
         const world = await settled({ ...SPEC, podTemplate });
@@ -156,7 +159,7 @@ describe('equal meaning', () => {
     ['empty requests and limits', {}, { limits: {}, requests: {} }],
     ['float noise', { requests: { cpu: '0.30000000000000004' } }, { requests: { cpu: '0.3' } }],
     ['cores finer than a thousandth', { limits: { cpu: '0.5005' } }, { limits: { cpu: '501m' } }],
-  ])('%s, of the app, the database and the cache', async (_, first, second) => {
+  ])('causes no write for the app, the database and the cache: %s', async (_, first, second) => {
     const spec = (resources: object) => ({
       ...SPEC,
       components: { api: { resources }, queue: { resources } },
@@ -169,7 +172,7 @@ describe('equal meaning', () => {
   });
 });
 
-describe('no pods roll when a field is written out that the rendered template has anyway', () => {
+describe('a field with the value that the rendered template already has', () => {
   const sidecar = (more: Json): Json => ({ sidecars: [{ name: 'side', image: 'side:1', ...more }] });
   const security = (securityContext: Json) => sidecar({ securityContext });
   const capabilities = (more: Json) => security({ capabilities: { add: ['NET_BIND_SERVICE'], ...more } });
@@ -190,7 +193,7 @@ describe('no pods roll when a field is written out that the rendered template ha
     ['the default container', {}, {}, { annotations: { 'kubectl.kubernetes.io/default-container': 'app' } }],
     ['a label of Berth', {}, {}, { labels: { 'app.kubernetes.io/managed-by': 'x' } }],
     ['a native sidecar before others', {}, { sidecars: [native, plain] }, { sidecars: [plain, native] }],
-  ])('%s', (_, config, one, other) => {
+  ])('rolls no pods when it is written explicitly: %s', (_, config, one, other) => {
     expect(podsRoll(one, other, { ...SELF_HOSTED, ...config })).toBe(false);
     expect(podsRoll(other, one, { ...SELF_HOSTED, ...config })).toBe(false);
     expect(podsRoll(one, other)).toBe(true);
@@ -201,13 +204,13 @@ describe('no pods roll when a field is written out that the rendered template ha
     ['not as root', { podSecurity: 'baseline' }, sidecar({}), security({ runAsNonRoot: true })],
     ['no capabilities', { podSecurity: 'baseline' }, sidecar({}), security({ capabilities: {} })],
     ['drop ALL beside add', { podSecurity: 'baseline' }, capabilities({}), capabilities({ drop: ['ALL'] })],
-  ])('but they do where it has another value: %s', (_, config, one, other) => {
+  ])('rolls pods when the rendered template has another value: %s', (_, config, one, other) => {
     expect(podsRoll(one, other, { ...SELF_HOSTED, ...config })).toBe(true);
   });
 });
 
-describe('another meaning', () => {
-  test.each(OF_THE_APP)('%s of the app and an empty value', (name) => {
+describe('a change of the meaning', () => {
+  test.each(OF_THE_APP)('rolls pods when an empty value replaces %s of the app', (name) => {
     const config = { ...SELF_HOSTED, otlpEndpoint: 'https://collector.example', otlpHeadersSecret: 'otlp' };
     const side = (value: Json): Json => ({
       sidecars: [{ name: 'side', image: 'side:1', env: [{ name, ...value }] }],
@@ -224,7 +227,7 @@ describe('another meaning', () => {
   });
 
   test.each(Object.entries(REAL_CHANGES))(
-    '%s has another form, and pods roll',
+    'has another normal form and rolls pods: %s',
     (_, change) => {
       let changed = 0;
       fc.assert(
@@ -254,7 +257,7 @@ describe('another meaning', () => {
   test.each<[string, object, object]>([
     ['read-only', { readOnly: false }, { readOnly: true }],
     ['another file mode', { defaultMode: 420 }, { defaultMode: 0o600 }],
-  ])('%s', (_, one, other) => {
+  ])('has another normal form in a volume: %s', (_, one, other) => {
     const volume = (more: object): Json => ({
       volumes: [{ name: 'v', secret: { secretName: 's', ...more } }],
     });
@@ -262,8 +265,8 @@ describe('another meaning', () => {
   });
 });
 
-describe('stored by earlier versions', () => {
-  test('a hash of what was written then still names its templates', async () => {
+describe('templates that earlier versions stored', () => {
+  test('are found by the hash that was written then', async () => {
     const podTemplate = {
       sidecars: [{ name: 'log', image: 'log:1', resources: { limits: { memory: '65536Ki' } }, args: [] }],
     };
@@ -276,7 +279,7 @@ describe('stored by earlier versions', () => {
     expect(isTemplateInputsHash(spelled, contentHash(asWritten))).toBe(true);
   });
 
-  test('re-spelled, they run on to the byte under the new name', async () => {
+  test('continue to run byte for byte under the new name when the spec is respelled', async () => {
     const podTemplate = (memory: string) => ({
       sidecars: [{ name: 'log', image: 'log:1', resources: { limits: { memory } } }],
     });

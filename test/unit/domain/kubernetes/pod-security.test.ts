@@ -9,7 +9,7 @@ function paths(level: 'privileged' | 'baseline' | 'restricted', securityContext:
 
 /** Agrees with a real API server's admission, tried with thousands of random contexts. */
 const rows: [string, SecurityContext, string | null, string | null][] = [
-  ['nothing', {}, null, null],
+  ['an empty context', {}, null, null],
   ['privileged', { privileged: true }, 'privileged', 'privileged'],
   ['an ordinary capability', { capabilities: { add: ['CHOWN'] } }, null, 'capabilities.add.0'],
   ['the one capability', { capabilities: { add: ['NET_BIND_SERVICE'], drop: ['ALL'] } }, null, null],
@@ -45,7 +45,7 @@ const rows: [string, SecurityContext, string | null, string | null][] = [
 ];
 
 describe('podSecurityViolations', () => {
-  it.each(rows)('%s', (_, context, baseline, restricted) => {
+  it.each(rows)('judges %s at each level', (_, context, baseline, restricted) => {
     expect(paths('privileged', context)).toEqual([]);
     if (baseline === null) expect(paths('baseline', context)).toEqual([]);
     else expect(paths('baseline', context)).toContain(baseline);
@@ -53,7 +53,7 @@ describe('podSecurityViolations', () => {
     else expect(paths('restricted', context)).toContain(restricted);
   });
 
-  it('names each fault once, with its whole path', () => {
+  it('names each violation once, with its whole path', () => {
     const bad = {
       name: 'b',
       image: 'i',
@@ -67,7 +67,7 @@ describe('podSecurityViolations', () => {
     ]);
   });
 
-  it('refuses nfs at restricted only', () => {
+  it('rejects nfs only at restricted', () => {
     const spec = { volumes: [{ name: 'a' }, { name: 'b', nfs: { server: 's', path: '/' } }] };
     expect(podSecurityViolations('baseline', spec)).toEqual([]);
     expect(podSecurityViolations('restricted', spec).map(({ path }) => path)).toEqual([

@@ -33,7 +33,7 @@ describe('parseQuantity', () => {
     ['2E3', 2000n * NANO],
     ['5e-1', NANO / 2n],
     ['1e+2', 100n * NANO],
-  ])('%s', (value, nano) => expect(parseQuantity(value)).toBe(nano));
+  ])('parses %s', (value, nano) => expect(parseQuantity(value)).toBe(nano));
 
   it.each([
     '',
@@ -57,12 +57,12 @@ describe('parseQuantity', () => {
     '1GiB',
     'NaN',
     '٣',
-  ])('refuses %j', (value) => expect(parseQuantity(value)).toBeNull());
+  ])('rejects %j', (value) => expect(parseQuantity(value)).toBeNull());
 
-  it('refuses a text longer than any sensible number', () =>
+  it('rejects a text that is longer than any reasonable number', () =>
     expect(parseQuantity('1'.repeat(65))).toBeNull());
 
-  it('orders as the amounts are ordered', () => {
+  it('orders quantities by their amounts', () => {
     fc.assert(
       fc.property(fc.nat(), fc.nat(), (a, b) => {
         expect(Math.sign(compareQuantities(`${a}m`, `${b}m`))).toBe(Math.sign(a - b));
@@ -75,10 +75,10 @@ describe('parseQuantity', () => {
 });
 
 describe('quantitySchema', () => {
-  it.each(['0', '100m', '1.5Gi', '1e3'])('takes %s', (value) =>
+  it.each(['0', '100m', '1.5Gi', '1e3'])('accepts %s', (value) =>
     expect(quantitySchema.safeParse(value).success).toBe(true),
   );
-  it.each(['', '-1', 'lots', 1, null])('refuses %j', (value) =>
+  it.each(['', '-1', 'lots', 1, null])('rejects %j', (value) =>
     expect(quantitySchema.safeParse(value).success).toBe(false),
   );
 });
@@ -95,7 +95,7 @@ describe('wholeMillicores', () => {
     ['0.3001', '301m'],
     ['1n', '1m'],
     ['no quantity', 'no quantity'],
-  ])('gives %s as %s', (cores, millicores) => {
+  ])('converts %s to %s', (cores, millicores) => {
     expect(wholeMillicores(cores)).toBe(millicores);
   });
 });

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { volumeMountsSchema, volumeSchema, volumesSchema } from '../../../../src/domain/kubernetes/volume.ts';
-import { refuses, takes } from './cases.ts';
+import { accepts, rejects } from './cases.ts';
 
 const v = (source: object) => ({ name: 'v', ...source });
 const item = (over: object = {}) => ({ key: 'k', path: 'p', ...over });
@@ -9,8 +9,8 @@ const projected = (...sources: object[]) => v({ projected: { sources } });
 const downward = (file: object) => v({ downwardAPI: { items: [file] } });
 
 describe('volumeSchema', () => {
-  takes(volumeSchema, [
-    ['no source', v({})],
+  accepts(volumeSchema, [
+    ['a volume without a source', v({})],
     ['a configMap', cm({ items: [item({ mode: 0o777 })], defaultMode: 0, optional: true })],
     ['a secret', v({ secret: { secretName: 's.x', items: [], defaultMode: 511, optional: false } })],
     ['an emptyDir', v({ emptyDir: {} })],
@@ -31,9 +31,9 @@ describe('volumeSchema', () => {
         },
       }),
     ],
-    ['projected, empty', v({ projected: {} })],
+    ['an empty projected volume', v({ projected: {} })],
     [
-      'projected, all',
+      'a projected volume with all sources',
       projected(
         { configMap: { name: 'c' } },
         { secret: { name: 's', optional: true } },
@@ -58,8 +58,8 @@ describe('volumeSchema', () => {
     ],
   ]);
 
-  refuses(volumeSchema, [
-    ['no name', { emptyDir: {} }, 'name'],
+  rejects(volumeSchema, [
+    ['a missing name', { emptyDir: {} }, 'name'],
     ['a bad name', { name: 'V' }, 'name'],
     ['two sources', v({ emptyDir: {}, nfs: { server: 's', path: '/' } }), 'nfs'],
     ['hostPath', v({ hostPath: { path: '/' } }), 'hostPath'],
@@ -104,7 +104,7 @@ describe('volumeSchema', () => {
     ],
     ['an empty projected source', projected({}), 'projected.sources.0'],
     [
-      'two in one projected source',
+      'two sources in one projected source',
       projected({ configMap: { name: 'c' }, secret: { name: 's' } }),
       'projected.sources.0.secret',
     ],
@@ -198,8 +198,8 @@ describe('volumeSchema', () => {
 });
 
 describe('volumesSchema', () => {
-  takes(volumesSchema, [['different names', [v({}), { name: 'w' }]]]);
-  refuses(volumesSchema, [
+  accepts(volumesSchema, [['different names', [v({}), { name: 'w' }]]]);
+  rejects(volumesSchema, [
     ['a name twice', [v({}), v({ emptyDir: {} })], '1.name'],
     ['too many', Array.from({ length: 65 }, (_, index) => ({ name: `v${index}` })), ''],
     ['null', [null], '0'],
@@ -209,7 +209,7 @@ describe('volumesSchema', () => {
 const mount = (over: object = {}) => ({ name: 'v', mountPath: '/m', ...over });
 
 describe('volumeMountsSchema', () => {
-  takes(volumeMountsSchema, [
+  accepts(volumeMountsSchema, [
     [
       'all six fields',
       [
@@ -221,9 +221,9 @@ describe('volumeMountsSchema', () => {
     ['empty sub paths', [mount({ subPath: '', subPathExpr: 'a' })]],
     ['paths below each other', [mount(), mount({ mountPath: '/m/n' })]],
   ]);
-  refuses(volumeMountsSchema, [
-    ['no name', [{ mountPath: '/m' }], '0.name'],
-    ['no path', [{ name: 'v' }], '0.mountPath'],
+  rejects(volumeMountsSchema, [
+    ['a missing name', [{ mountPath: '/m' }], '0.name'],
+    ['a missing path', [{ name: 'v' }], '0.mountPath'],
     ['an empty path', [mount({ mountPath: '' })], '0.mountPath'],
     ['a relative path', [mount({ mountPath: 'm' })], '0.mountPath'],
     ['the root', [mount({ mountPath: '//' })], '0.mountPath'],

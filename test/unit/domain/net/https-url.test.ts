@@ -7,7 +7,7 @@ test.each([
   'https://app.example.com/v1/shop-2',
   'https://bücher.example',
   'https://shop.corp.internal',
-])('an app may be at %s', (url) => {
+])('accepts %s as the URL of an app', (url) => {
   expect(appUrlSchema.safeParse(url).error).toBeUndefined();
 });
 
@@ -37,7 +37,7 @@ test.each([
   `https://${'a'.repeat(64)}.example.com`,
   'https:\\\\app.example.com',
   'https://app.example.com\n.evil.io',
-])('an app may not be at %j', (url) => {
+])('rejects %j as the URL of an app', (url) => {
   expect(appUrlSchema.safeParse(url).success).toBe(false);
 });
 
@@ -46,7 +46,7 @@ test.each([
   'https://git.example.com:8443/app',
   'https://8.8.8.8/app',
   'https://[2606:4700::1111]/app',
-])('a repository may be at %s', (url) => {
+])('accepts %s as the URL of a repository', (url) => {
   expect(repositoryUrlSchema.safeParse(url).error).toBeUndefined();
 });
 
@@ -76,12 +76,12 @@ test.each([
   'https://[64:ff9b::a00:1]/app',
   'https://[2002:a00:1::]/app',
   'https://255.255.255.255/app',
-])('a repository may not be at %s', (url) => {
+])('rejects %s as the URL of a repository', (url) => {
   expect(repositoryUrlSchema.safeParse(url).success).toBe(false);
 });
 
 test.each([appUrlSchema, gitHostUrlSchema, repositoryUrlSchema])(
-  'a dot at the end of the host is named',
+  'names a dot at the end of the host as the problem (schema %#)',
   (schema) => {
     const { error } = schema.safeParse('https://git.example.com./shop');
     expect(error?.issues.map(({ message }) => message)).toEqual(['its host must not end with a dot']);

@@ -16,7 +16,7 @@ test.each([
   [`web:v3@${DIGEST}`, 'v3'],
   [`web@${DIGEST}`, null],
   [null, null],
-])('the version of %s is %s', (image, version) => {
+])('returns the version of %s as %s', (image, version) => {
   expect(versionOfImage(image)).toBe(version);
 });
 
@@ -29,12 +29,12 @@ test.each([
   [`sha512:${'a'.repeat(64)}`, false],
   [`md5:${'a'.repeat(32)}`, false],
   [`sha256+b64:${'a'.repeat(64)}`, false],
-])('a digest is one that registries know: %s', (digest, known) => {
+])('accepts only a digest that registries support: %s', (digest, known) => {
   expect(pinnedImage(`web@${digest}`)).toBe(known ? `web@${digest}` : null);
   expect(imageUriSchema.safeParse(`web@${digest}`).success).toBe(known);
 });
 
-test('pinned is what has a digest', () => {
+test('treats only an image with a digest as pinned', () => {
   expect(pinnedImage(`web@${DIGEST}`)).toBe(`web@${DIGEST}`);
   expect(pinnedImage('web:1')).toBeNull();
   expect(pinnedImage(null)).toBeNull();
@@ -51,6 +51,6 @@ test.each([
   ['registry.example.com/web', 'https://registry.example.com:443', true],
   ['registry.example.com:4430/web', 'registry.example.com', false],
   ['web', 'registry.example.com', false],
-])('%s under %s: %s', (image, registry, expected) => {
+])('decides whether %s is under %s: %s', (image, registry, expected) => {
   expect(isUnderRegistry(image, registry)).toBe(expected);
 });

@@ -6,7 +6,7 @@ import { isProviderNetwork, isPublicAddress, publicNetworks } from '../../../../
 
 const [ipv4, ipv6] = publicNetworks([]);
 
-test('pods reach what URLs may lead to, and nothing else', () => {
+test('lets pods reach the addresses that URLs may have, and no others', () => {
   for (const network of [...(ipv4?.except ?? []), ...(ipv6?.except ?? [])])
     expect(isPublicAddress(network.split('/')[0] ?? ''), network).toBe(false);
   for (const address of [
@@ -32,7 +32,7 @@ test('pods reach what URLs may lead to, and nothing else', () => {
   expect(ipv6?.cidr).toBe('2000::/3');
 });
 
-test('builds reach the same', () => {
+test('lets builds reach the same networks', () => {
   const text = readFileSync(new URL('../../../../manifests/cloud.yaml', import.meta.url), 'utf8');
   interface Policy {
     kind: string;
@@ -47,7 +47,7 @@ test('builds reach the same', () => {
   expect(blocks).toEqual(publicNetworks([]));
 });
 
-test('what a platform closes is an exception of the one that it is part of', () => {
+test('adds a closed network to the exceptions of the network that contains it', () => {
   const [of4, of6] = publicNetworks(['198.51.100.0/24', '52.0.0.0/16', '2600:1f00::/24', 'fd00::/8']);
   expect(of4?.except).toEqual([...(ipv4?.except ?? []), '52.0.0.0/16']);
   expect(of6?.except).toEqual([...(ipv6?.except ?? []), '2600:1f00::/24']);
@@ -80,7 +80,7 @@ test.each([
   '::FFFF:A83F:8110',
   '::168.63.129.16',
   'fe80::1%eth0',
-])('%s, where a provider or a network has services of its own, is not public', (address) => {
+])('does not treat %s as public, because a provider or a network has its own services there', (address) => {
   expect(isPublicAddress(address)).toBe(false);
 });
 
@@ -93,16 +93,18 @@ test.each([
   '166.12.0.0',
   '192.88.98.255',
   '192.88.100.0',
-])('%s, beside those, is public', (address) => expect(isPublicAddress(address)).toBe(true));
+])('treats %s, which is next to such a network, as public', (address) =>
+  expect(isPublicAddress(address)).toBe(true),
+);
 
 test.each([
   'https://168.63.129.16/a',
   'https://0xa83f8110/a',
   'https://2822734096/a',
   'https://[::ffff:a83f:8110]/a',
-])('no repository is at %s', (url) => expect(repositoryUrlSchema.safeParse(url).success).toBe(false));
+])('rejects a repository at %s', (url) => expect(repositoryUrlSchema.safeParse(url).success).toBe(false));
 
-test('a platform opens networks of its provider, and parts of them, and closes win', () => {
+test('opens networks of the provider and parts of them, except closed ones', () => {
   const open = ['161.26.0.0/16', '166.9.0.0/16'];
   expect(publicNetworks([], open).map(({ cidr }) => cidr)).toEqual(['0.0.0.0/0', ...open, '2000::/3']);
   const [, opened] = publicNetworks(['161.26.4.0/24', '166.8.0.0/14'], open);

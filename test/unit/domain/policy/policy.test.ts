@@ -29,7 +29,7 @@ interface Given {
   config?: Partial<SourceConfig>;
   secrets?: Secret[];
   file?: PolicyFile;
-  /** What is there already; absent: it is to be made. */
+  /** The stored configuration; absent: the deployment is new. */
   stored?: Partial<SourceConfig>;
   keptVolumeGi?: number;
 }
@@ -54,7 +54,7 @@ function issues(
   return policyViolations(input, resolvePolicy(hosting, file));
 }
 
-/** The paths that are refused, below resource_spec where they are there. */
+/** The rejected paths; those in resource_spec are relative to it. */
 const refused = (hosting: HostingMode, given: Given) =>
   issues(hosting, given).map(({ loc }) => loc.join('.').replace('source_config.resource_spec.', ''));
 
@@ -156,7 +156,7 @@ const ROWS: readonly Row[] = [
     'allowed',
     'allowed',
   ]),
-  // A list of those that are acted on has holes: in cloud every domain is refused that the policy does not list.
+  // No list of dangerous domains is complete: cloud mode rejects every domain that the policy does not list.
   ...[
     'example.com/owner',
     'k8s.v1.cni.cncf.io/networks',
@@ -327,12 +327,12 @@ const ROWS: readonly Row[] = [
 ];
 
 describe.each(ROWS)('$what', ({ given, path, ...expected }) => {
-  test.each(HOSTING_MODES)('%s', (hosting) => {
+  test.each(HOSTING_MODES)('is rejected or accepted as the table states: %s', (hosting) => {
     expect(refused(hosting, given)).toEqual(expected[hosting] === 'refused' ? [path] : []);
   });
 });
 
-describe('a file', () => {
+describe('the policy', () => {
   test.each<[string, Given, PolicyFile]>([
     ['privileged', sidecar({ securityContext: { privileged: true } }), { pod_security: 'privileged' }],
     [
@@ -382,13 +382,13 @@ describe('a file', () => {
       { metadata: { allowed_keys: ['sidecar.istio.io/*'] } },
     ],
     ['a cap', { spec: { max_scale: 60 } }, { caps: { scale: 60 } }],
-  ])('allows %s', (_what, given, file) => {
+  ])('allows %s when its file does', (_what, given, file) => {
     expect(refused('cloud', given)).not.toEqual([]);
     expect(policyFileSchema.safeParse(file).error).toBeUndefined();
     expect(refused('cloud', { ...given, file })).toEqual([]);
   });
 
-  test('changes one cap of a type and leaves the others of it, and those of other types', () => {
+  test('keeps the other caps of a type and those of other types when its file changes one cap', () => {
     const { caps_by_type: before } = DEFAULT_POLICIES.cloud;
     const file = { caps_by_type: { dev_free: { scale: 2 }, prod: { cpu: 4 } } };
     expect(policyFileSchema.safeParse(file).error).toBeUndefined();
@@ -401,9 +401,9 @@ describe('a file', () => {
     expect(refused('cloud', free)).toEqual(['cpu']);
   });
 
-  test('refuses hosts', () => {
+  test('rejects hosts, except a stored one', () => {
     const given = { config: { custom_url: 'https://a.example.com' } };
-    // What the server gave once is no tenant's to take back.
+    // A stored host is accepted again.
     expect(refused('cloud', given)).toEqual(['source_config.custom_url']);
     expect(refused('cloud', { ...given, stored: given.config })).toEqual([]);
     expect(refused('cloud', { ...given, stored: { custom_url: 'https://b.example.com' } })).toEqual([
@@ -417,7 +417,7 @@ describe('a file', () => {
     ).toHaveLength(1);
   });
 
-  test('names of hosts and keys match whatever their case, in the policy and in the request', () => {
+  test('matches hosts and keys in any case, in the policy and in the request', () => {
     const given = { config: { custom_url: 'https://a.Example.com' } };
     const hosts = { custom_url: { refused_hosts: ['A.example.*'] } };
     expect(refused('self_hosted', { ...given, file: hosts })).toEqual(['source_config.custom_url']);
@@ -433,26 +433,28 @@ describe('a file', () => {
   });
 
   test.each<[string, ResourceSpec, string[]]>([
-    ['cpu within the cap, twice it above', { cpu: 20 }, []],
+    ['cpu within the cap, and twice as much above it', { cpu: 20 }, []],
     ['cpu above the cap', { cpu: 33 }, ['cpu']],
     ['cpu above the cap that a queue inherits', { cpu: 33, queue_min_scale: 1 }, ['cpu']],
     ['memory within the cap', { db_memory_mb: 100_000 }, []],
     ['memory above the cap', { db_memory_mb: 131_073 }, ['db_memory_mb']],
-    ['a least scale above the cap', { queue_min_scale: 51 }, ['queue_min_scale']],
-  ])('%s', (_what, spec, fields) => expect(refused('cloud', { spec })).toEqual(fields));
+    ['a minimum scale above the cap', { queue_min_scale: 51 }, ['queue_min_scale']],
+  ])('applies the caps to the sent spec: %s', (_what, spec, fields) =>
+    expect(refused('cloud', { spec })).toEqual(fields),
+  );
 
-  test('a least scale above the cap of its type', () => {
+  test('rejects a minimum scale above the cap of its type', () => {
     const given = { spec: { queue_min_scale: 2 }, config: { deployment_type: 'dev_free' as const } };
     expect(refused('cloud', given)).toEqual(['queue_min_scale']);
   });
 
-  test('connections for the pods bend to the cap; pods that cannot do with it are refused by name', () => {
+  test('lowers the default connections to the cap, and rejects a scale whose pods need more', () => {
     const file = { caps: { db_connections: 60 } };
     expect(refused('cloud', { spec: { max_scale: 30 }, file })).toEqual([]);
     expect(refused('cloud', { spec: { max_scale: 50 }, file })).toEqual(['max_scale']);
   });
 
-  test('what is stored runs within the caps, whatever becomes of them', () => {
+  test('keeps a stored deployment within the caps, whatever they become', () => {
     const config = { resource_spec: { cpu: 20, max_scale: 30 }, deployment_type: null } as SourceConfig;
     const file = { caps: { db_connections: 60 } };
     const stored = withDefaultCeilings(config, resolvePolicy('cloud', file));
@@ -469,7 +471,7 @@ describe('a file', () => {
     expect(withDefaultCeilings(stored, resolvePolicy('self_hosted'))).toEqual(config);
   });
 
-  test('a cap in fractions of a core leaves whole cores where the contract has them; what is stored stays', () => {
+  test('keeps whole cores for a fractional cap where the contract requires them, and does not change stored limits', () => {
     const whole = { orchestrator_cpu: 1, executor_cpu: 2, db_cpu: 1 };
     const spec = { cpu: 1, cache_cpu: 1, ...whole, executor_cpu: 1 };
     const config = { resource_spec: spec, deployment_type: null } as SourceConfig;
@@ -495,7 +497,7 @@ describe('a file', () => {
     expect(plain.default_ceilings).not.toHaveProperty('whole_cpu');
   });
 
-  test('a volume is not held against a cap that is smaller than it, as it cannot shrink', () => {
+  test('accepts an existing volume above the cap, because a volume cannot shrink', () => {
     const file = { caps: { storage_gi: 50 } };
     const spec = (gi: number) => ({ db_storage_gi: gi });
     const has = (gi: number) => ({ stored: { resource_spec: spec(gi) }, file });
@@ -514,7 +516,7 @@ describe('a file', () => {
     expect(refused('cloud', { ...small, stored: prod })).toEqual([]);
   });
 
-  test('a default that is above a cap is reported as a default', () => {
+  test('reports a default above a cap as a default', () => {
     const [issue] = issues('self_hosted', { file: { caps: { memory_mb: 1024 } } });
     expect(issue).toMatchObject({ type: 'policy_cap', msg: expect.stringContaining('by default') });
   });
@@ -525,7 +527,7 @@ describe('a file', () => {
     { caps: { scale: -1 } },
     { caps: { pods: 1 } },
     { metadata: [] },
-  ])('%j is not taken', (file) => {
+  ])('rejects the file %j', (file) => {
     expect(policyFileSchema.safeParse(file).success).toBe(false);
   });
 });
@@ -577,7 +579,7 @@ const CAPS: Readonly<Record<keyof Caps, readonly [low: number, within: Given, ab
   };
 
 test.each(Object.entries(CAPS))(
-  'a file lowers the cap %s, to the last one',
+  'a policy file lowers the cap %s to its exact value',
   (cap, [low, within, above, path]) => {
     const file = { caps: { [cap]: low } };
     expect(policyFileSchema.safeParse(file).error).toBeUndefined();
@@ -587,7 +589,7 @@ test.each(Object.entries(CAPS))(
   },
 );
 
-test('the defaults are whole policies, and pass a plain deployment of every type', () => {
+test('the defaults are complete policies, and accept a plain deployment of every type', () => {
   for (const hosting of HOSTING_MODES) {
     expect(policySchema.safeParse(DEFAULT_POLICIES[hosting]).error).toBeUndefined();
     expect(resolvePolicy(hosting)).toEqual(DEFAULT_POLICIES[hosting]);
@@ -597,7 +599,7 @@ test('the defaults are whole policies, and pass a plain deployment of every type
   }
 });
 
-test('cloud takes the samples that are meant for it, and an emptyDir that the app’s own limit has room for', () => {
+test('the cloud policy accepts its samples, and has the storage limit of the app as its storage cap', () => {
   const folder = new URL('../../../samples/', import.meta.url);
   const samples = readdirSync(folder)
     .filter((file) => file.startsWith('internal-image'))
@@ -610,7 +612,7 @@ test('cloud takes the samples that are meant for it, and an emptyDir that the ap
   expect(limit).toBe(`${DEFAULT_POLICIES.cloud.caps.ephemeral_storage_gi}Gi`);
 });
 
-test('self_hosted takes every valid spec within baseline', () => {
+test('the self_hosted policy accepts every valid spec within baseline', () => {
   fc.assert(
     fc.property(validResourceSpec(), (spec) => {
       const found = issues('self_hosted', { spec }).filter(({ type }) => type !== 'policy_generated_object');
@@ -619,7 +621,7 @@ test('self_hosted takes every valid spec within baseline', () => {
   );
 });
 
-test('patterns: * stands for anything, all else for itself', () => {
+test('a pattern matches any text with *, and every other character literally', () => {
   expect(matchesAny('a.b', ['a.b'])).toBe(true);
   expect(matchesAny('axb', ['a.b'])).toBe(false);
   expect(matchesAny('abc', ['a*c', 'x'])).toBe(true);
@@ -628,6 +630,6 @@ test('patterns: * stands for anything, all else for itself', () => {
   expect(matchesAny('anything', [])).toBe(false);
   expect(matchesAny('aba', ['aba*ba', 'ab*aba'])).toBe(false);
   expect(matchesAny('a-x-b-y-c', ['a*b*c'])).toBe(true);
-  // As a regular expression this would not end before the universe does.
+  // A backtracking regular expression would not end in any reasonable time.
   expect(matchesAny('a'.repeat(2000), ['*a*a*a*a*a*a*a*a*b'])).toBe(false);
 });

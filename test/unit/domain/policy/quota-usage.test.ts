@@ -34,19 +34,19 @@ function config(spec: ResourceSpec | null, type: SourceConfig['deployment_type']
 }
 const usage = (spec: ResourceSpec | null, external = OURS) => usageOf(demandOf(config(spec), external));
 
-describe('what a deployment counts for', () => {
-  test('by default: a pod, the database and the cache', () => {
+describe('the usage of a deployment', () => {
+  test('includes the pods, the database and the cache by default', () => {
     expect(usage(null)).toEqual({ cpuM: 1000 + 1000 + 500, memoryMb: 1024 + 1024 + 512, storageGi: 10 });
     const prod = usageOf(demandOf(config(null, 'prod'), OURS));
     expect(prod).toEqual({ cpuM: 10 * 2000 + 1500, memoryMb: 10 * 2048 + 1536, storageGi: 20 });
   });
 
-  test('every component at full scale, in exact millicores', () => {
+  test('includes every component at full scale, in exact millicores', () => {
     const spec = { max_scale: 3, cpu: 0.1, queue_max_scale: 2, executor_cpu: 4, orchestrator_max_scale: 5 };
     expect(usage(spec).cpuM).toBe(3 * 100 + 2 * 100 + 4000 + 5 * 1000 + 1500);
   });
 
-  test('a component that is off counts for nothing, the whole one switched off for its volume alone', () => {
+  test('excludes a component that is off, and is only the volume when the whole deployment is off', () => {
     expect(usage({ queue_max_scale: 0, queue_cpu: 8 }).cpuM).toBe(2500);
     expect(usage({ max_scale: 0, executor_cpu: 8, db_storage_gi: 7 })).toEqual({
       cpuM: 0,
@@ -55,7 +55,7 @@ describe('what a deployment counts for', () => {
     });
   });
 
-  test("the tenant's own database and cache count for nothing", () => {
+  test('excludes a database and a cache of the tenant', () => {
     expect(usage(null, { database: true, cache: true })).toEqual({
       cpuM: 1000,
       memoryMb: 1024,
@@ -64,7 +64,7 @@ describe('what a deployment counts for', () => {
     expect(usage(null, { database: false, cache: true }).cpuM).toBe(2000);
   });
 
-  test('sidecars add up, an init container counts where it needs more, as the scheduler counts', () => {
+  test('adds up sidecars, and counts an init container that needs more, as the scheduler does', () => {
     const box = (cpu: string, memory: string, more: object = {}) => ({
       name: 'a',
       image: 'x',
@@ -91,7 +91,7 @@ describe('what a deployment counts for', () => {
     expect(usage({ sidecars: [box('0', '1')] }).memoryMb).toBe(1025 + 1536);
   });
 
-  test('a container that names nothing counts with what the namespace gives it', () => {
+  test('includes the defaults of the namespace for a container without resources', () => {
     const side = { name: 'a', image: 'x' };
     expect(usage({ max_scale: 2, sidecars: [side] })).toMatchObject({
       cpuM: 2 * 1050 + 1500,
@@ -101,13 +101,13 @@ describe('what a deployment counts for', () => {
     expect(usage({ sidecars: [named] })).toMatchObject({ cpuM: 2500, memoryMb: 1024 + 32 + 1536 });
   });
 
-  test('a limit without a request is a request', () => {
+  test('counts a limit without a request as a request', () => {
     const sidecars = [{ name: 'a', image: 'x', resources: { limits: { cpu: '2' } } }];
     expect(usage({ sidecars }).cpuM).toBe(3000 + 1500);
   });
 });
 
-describe('a change that does not fit', () => {
+describe('the check of quotas', () => {
   const ask = (more: Partial<QuotaQuestion>) =>
     quotaIssues({
       quotas: UNLIMITED,
@@ -118,11 +118,11 @@ describe('a change that does not fit', () => {
     });
   const others = { deployments: 3, beingDeleted: 0, cpuM: 8000, memoryMb: 8000, storageGi: 100 };
 
-  test('nothing is refused without a quota', () => {
+  test('accepts everything without a quota', () => {
     expect(ask({ others })).toEqual([]);
   });
 
-  test('is refused with the field and the arithmetic', () => {
+  test('rejects a change with the field and the calculation', () => {
     const demand = demandOf(config({ max_scale: 4, cpu: 0.5 }), OURS);
     expect(ask({ others, demand, quotas: { ...UNLIMITED, cpu: 10 } })).toEqual([
       {
@@ -133,7 +133,7 @@ describe('a change that does not fit', () => {
     ]);
   });
 
-  test('the part that takes most is named', () => {
+  test('names the part that uses the most', () => {
     const demand = demandOf(config({ executor_memory_mb: 9000 }), OURS);
     expect(ask({ others, demand, quotas: { ...UNLIMITED, memory_mb: 8000 } })[0]).toMatchObject({
       loc: ['source_config', 'resource_spec', 'executor_memory_mb'],
@@ -150,12 +150,12 @@ describe('a change that does not fit', () => {
     ]);
   });
 
-  test('what fills a quota to the last millicore fits', () => {
+  test('accepts a change that fills a quota exactly', () => {
     expect(ask({ others, quotas: { ...UNLIMITED, cpu: 10.5 } })).toEqual([]);
     expect(ask({ others, quotas: { ...UNLIMITED, cpu: 10.499 } })).toHaveLength(1);
   });
 
-  test('what is lowered, or stays, fits above the quota too; what is raised does not', () => {
+  test('accepts equal and lower amounts above the quota, and rejects higher ones', () => {
     const quotas = { deployments: 1, cpu: 1, memory_mb: 1, storage_gi: 1 };
     const before = { deployments: 1, beingDeleted: 0, ...usage({ cpu: 2 }) };
     expect(ask({ others, before, quotas })).toEqual([]);
@@ -167,7 +167,7 @@ describe('a change that does not fit', () => {
 });
 
 describe('quotas in force', () => {
-  test('are those of the policy unless the tenant has its own; null means no limit', () => {
+  test('are those of the policy unless the tenant has its own, where null means no limit', () => {
     const policy = { deployments: 5, cpu: 10, memory_mb: null, storage_gi: 7 };
     expect(quotasInForce(policy, { cpu: null, memory_mb: 3 })).toEqual({
       deployments: 5,
@@ -178,7 +178,7 @@ describe('quotas in force', () => {
     expect([isLimited(UNLIMITED), isLimited({}), isLimited({ cpu: 0 })]).toEqual([false, false, true]);
   });
 
-  test('are never negative, and deployments come whole', () => {
+  test('are never negative, and are whole numbers for deployments', () => {
     expect(tenantQuotasSchema.partial().parse({ cpu: 0.3 - 0.1 })).toEqual({ cpu: 0.2 });
     expect(tenantQuotasSchema.partial().parse({})).toEqual({});
     expect(tenantQuotasSchema.partial().safeParse({ cpu: -1 }).success).toBe(false);

@@ -9,7 +9,7 @@ import {
   withTexts,
 } from '../../../../src/domain/redaction/known-secrets.ts';
 
-/** Whether an index is made or not. */
+/** The masked text, which must be the same with and without an index. */
 const masked = (text: string, ...values: string[]) => {
   const forms = formsOf(values);
   const found = masker(forms)(text) ?? 'withheld';
@@ -20,25 +20,25 @@ const PEM = `-----BEGIN KEY-----\n${'MIIEvQIBADANBgkq'.repeat(4)}\n${'hkiG9w0BAQ
 
 describe('values of secrets in a text', () => {
   test.each([
-    ['as they are, each time', masked('a hunter22 b hunter22', 'hunter22'), 'a *** b ***'],
-    ['the longer of two first', masked('hunter22-x', 'hunter22', 'hunter22-x'), '***'],
+    ['each occurrence', masked('a hunter22 b hunter22', 'hunter22'), 'a *** b ***'],
+    ['the longer of two values first', masked('hunter22-x', 'hunter22', 'hunter22-x'), '***'],
     ['within JSON', masked('{"A":"say \\"hi\\" now"}', 'say "hi" now'), '{"A":"***"}'],
     ['within a URL', masked('?key=a%2Fb%20c%3D', 'a/b c='), '?key=***'],
-    ['that are words', masked('info: port 8080', 'info', '8080'), 'info: port 8080'],
-    ['with characters of expressions', masked('x$&(.*)[y', '$&(.*)['), 'x***y'],
-    ['of several lines, one of them', masked(`at ${PEM.split('\n')[1]}!`, PEM), 'at ***!'],
-    ['of one line with a line end behind it', masked('A=hunter22 b', 'hunter22\n'), 'A=*** b'],
-    ['of one line among blank ones', masked('A=hunter22 b', '\n\n hunter22 \r\n'), 'A=*** b'],
+    ['not when they are words', masked('info: port 8080', 'info', '8080'), 'info: port 8080'],
+    ['with characters of regular expressions', masked('x$&(.*)[y', '$&(.*)['), 'x***y'],
+    ['one line of a value with several lines', masked(`at ${PEM.split('\n')[1]}!`, PEM), 'at ***!'],
+    ['a value of one line without its line end', masked('A=hunter22 b', 'hunter22\n'), 'A=*** b'],
+    ['a value of one line among blank ones', masked('A=hunter22 b', '\n\n hunter22 \r\n'), 'A=*** b'],
     ['cut at the beginning', masked('…er22345 failed', 'hunter22345'), '…*** failed'],
     ['cut at the end', masked('failed with hunter22…', 'hunter22345'), 'failed with ***…'],
-    ['cut at its beginning and its end', masked('…nter22', 'hunter22345'), '…***'],
+    ['cut at their beginning and their end', masked('…nter22', 'hunter22345'), '…***'],
     ['cut at both ends', masked('…nter223…', 'hunter22345'), '…***…'],
-    ['that end where a text was cut', masked('…nter22345…', 'hunter22345'), '…***…'],
-  ])('%s', (_, text, expected) => {
+    ['with their end where the text was cut', masked('…nter22345…', 'hunter22345'), '…***…'],
+  ])('are masked: %s', (_, text, expected) => {
     expect(text).toBe(expected);
   });
 
-  test('are gone, wherever a text was cut', () => {
+  test('are masked wherever a text was cut', () => {
     const value = fc.string({ minLength: 6, maxLength: 60 }).filter((text) => !text.includes('*'));
     fc.assert(
       fc.property(value, fc.nat(59), fc.string({ maxLength: 50 }), (secret, at, rest) => {
@@ -49,7 +49,7 @@ describe('values of secrets in a text', () => {
     );
   });
 
-  test('longer than a line of a log: no piece of it is left', () => {
+  test('are masked completely when they are longer than a line of a log', () => {
     const digests = Array.from({ length: 40 }, (_, index) => createHash('sha512').update(`${index}`));
     const secret = digests.map((digest) => digest.digest('base64url')).join('');
     for (let size = 40; size <= 1000; size += 96) {
@@ -61,12 +61,12 @@ describe('values of secrets in a text', () => {
     }
   });
 
-  test('that are made to be slow are not: each of one letter but for its end', () => {
+  test('are searched fast when they differ only at their ends', () => {
     const values = Array.from({ length: 450 }, (_, index) => `${'a'.repeat(4000)}${index}`);
     expect(masked(`…${'a'.repeat(1000)} ${'a'.repeat(3000)}…`, ...values)).toMatch(/^…a/);
   });
 
-  test('that are made to be slow are not: many of them, many texts, each cut at both ends', () => {
+  test('are searched fast when there are many of them and many texts, each cut at both ends', () => {
     const values = [0, 1, 2, 3].map((key) =>
       Array.from({ length: 3900 }, (_, line) => `key-${key}-of-line-${line + 10_000}`).join('\n'),
     );
@@ -79,7 +79,7 @@ describe('values of secrets in a text', () => {
     }
   });
 
-  test('that are made to be slow are withheld', () => {
+  test('cause the text to be withheld when the search would be slow', () => {
     const lines = Array.from({ length: 700 }, (_, size) => `${'a'.repeat(16 + size)}b`);
     const mask = masker(formsOf([lines.join('\n')]));
     expect(mask('a'.repeat(16_000))).toBeNull();
@@ -87,7 +87,7 @@ describe('values of secrets in a text', () => {
     expect(mask(`x ${lines[5]} y`)).toBe('x *** y');
   });
 
-  test('that are too many are withheld; what has to make room for others is found again', () => {
+  test('cause the text to be withheld when they are too large, and are found again after an eviction', () => {
     const part = (letter: string, index: number) =>
       createHash('sha512').update(`${letter} ${index}`).digest('hex');
     const large = (letter: string, size: number) =>
@@ -101,7 +101,7 @@ describe('values of secrets in a text', () => {
   });
 });
 
-/** What the index must not change: each form, the longest first, as if there were no other way. */
+/** The reference for the index: applies each form, the longest first. */
 function oneByOne(text: string, forms: readonly string[]): string {
   const places = (form: string, probe: string) =>
     [...Array(form.length + 1).keys()].filter((at) => form.startsWith(probe, at)).slice(0, 64);
@@ -153,7 +153,7 @@ describe('an index of forms', () => {
       return { forms, text: `${first}${text.join('')}${last}` };
     });
 
-  test('masks what a look at each of them does', () => {
+  test('masks the same text as a check of each form', () => {
     fc.assert(
       fc.property(cases, ({ forms, text }) => {
         const expected = oneByOne(text, forms);
@@ -192,7 +192,7 @@ const failed = {
   number: 1,
   reason: 'CrashLoop',
   message: 'api: hunter22',
-  culprit: { component: 'api', object: 'web-hunter22', detail: 'said hunter22' },
+  failureSource: { component: 'api', object: 'web-hunter22', detail: 'said hunter22' },
 };
 const refused: ClusterReport = {
   kind: 'refused',
@@ -203,7 +203,7 @@ const refused: ClusterReport = {
   retryable: false,
 };
 
-test('what is ready and has not failed is not looked into', () => {
+test('skips a report that is ready and has no failure', () => {
   expect(tellsOfFailure(report({ conditions: [ready('True')] }))).toBe(false);
   expect(tellsOfFailure(report({ conditions: [ready('True')], failed }))).toBe(true);
   expect(tellsOfFailure(report({ conditions: [ready('True')], inPlaceFailure: failed }))).toBe(true);
@@ -212,15 +212,15 @@ test('what is ready and has not failed is not looked into', () => {
   expect(tellsOfFailure({ kind: 'purged', deploymentId: 'd' })).toBe(false);
 });
 
-test('messages and details of a report are masked, names of objects are not', () => {
+test('masks messages and details of a report, and keeps the names of objects', () => {
   const clean = (text: string) => masked(text, 'hunter22');
   expect(withTexts(refused, clean)).toMatchObject({ message: 'no ***' });
-  const { message, culprit } = failed;
-  const symptoms = [{ component: 'api', reason: 'CrashLoop', since: '', message, culprit }];
+  const { message, failureSource } = failed;
+  const symptoms = [{ component: 'api', reason: 'CrashLoop', since: '', message, failureSource }];
   const failing = report({ conditions: [ready('False')], failed, inPlaceFailure: failed, symptoms });
   const withoutIt = {
     message: 'api: ***',
-    culprit: { component: 'api', object: 'web-hunter22', detail: 'said ***' },
+    failureSource: { component: 'api', object: 'web-hunter22', detail: 'said ***' },
   };
   expect(withTexts(failing, clean)).toMatchObject({
     conditions: [{ message: '***' }],
@@ -228,6 +228,6 @@ test('messages and details of a report are masked, names of objects are not', ()
     inPlaceFailure: withoutIt,
     symptoms: [withoutIt],
   });
-  // Ready says nothing of a container that fails while its pod is ready in between.
+  // Ready does not show a container that fails while its pod is ready in between.
   expect(tellsOfFailure(report({ conditions: [ready('True')], symptoms }))).toBe(true);
 });

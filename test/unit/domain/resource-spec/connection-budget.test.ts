@@ -22,11 +22,11 @@ describe('connectionBudget', () => {
     [[1], 13, { pods: 2, maxConnections: 13, poolSize: 1 }],
     [[1], 5000, { pods: 2, maxConnections: 5000, poolSize: 100 }],
     [[1], 3, { pods: 2, maxConnections: 3, poolSize: 1 }],
-  ])('scales %j, sent %j', (maxScales, sent, expected) =>
+  ])('returns the budget for the scales %j and the sent value %j', (maxScales, sent, expected) =>
     expect(connectionBudget(maxScales, sent)).toEqual(expected),
   );
 
-  it('never promises more connections than there are', () => {
+  it('never assigns more connections than exist', () => {
     fc.assert(
       fc.property(scales, fc.option(fc.nat({ max: 50_000 })), (maxScales, spare) => {
         const sent = spare === null ? null : fewestConnections(podsWithSurge(maxScales)) + spare;
@@ -40,7 +40,7 @@ describe('connectionBudget', () => {
 });
 
 describe('connectionShortage', () => {
-  it('is none where every pod gets a connection, to the very connection', () => {
+  it('returns null exactly when every pod gets a connection', () => {
     fc.assert(
       fc.property(scales, (maxScales) => {
         const components = new Map(maxScales.map((scale, index) => [`c${index}`, scale]));
@@ -52,7 +52,7 @@ describe('connectionShortage', () => {
     );
   });
 
-  it('shows the arithmetic', () => {
+  it('states the calculation', () => {
     const components = new Map([
       ['api', 10],
       ['executor', 1],

@@ -2,6 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEPLOYMENT_TYPES, type DeploymentType } from '../../../../src/domain/deployment/source.ts';
 import {
+  COMPONENT_FIELDS,
+  COMPONENTS,
+  type Component,
+} from '../../../../src/domain/resource-spec/components.ts';
+import {
   effectiveSpec,
   hasComponent,
   isOff,
@@ -11,13 +16,7 @@ import {
   type EffectiveResourceSpec,
   effectiveResourceSpecSchema,
 } from '../../../../src/domain/resource-spec/effective-spec-schema.ts';
-import {
-  COMPONENT_FIELDS,
-  COMPONENTS,
-  type Component,
-  type ResourceSpec,
-  resourceSpecSchema,
-} from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { type ResourceSpec, resourceSpecSchema } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { fullResourceSpec, validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 
 function expectOrdered(effective: EffectiveResourceSpec): void {
@@ -35,7 +34,7 @@ function expectOrdered(effective: EffectiveResourceSpec): void {
 }
 
 describe('effectiveSpec', () => {
-  it('of nothing is the sizes of dev', () => {
+  it('returns the sizes of dev for an empty spec', () => {
     expect(effectiveSpec({}, null)).toEqual(effectiveSpec({}, 'dev'));
     expect(effectiveSpec({}, null)).toMatchInlineSnapshot(`
       {
@@ -120,47 +119,49 @@ describe('effectiveSpec', () => {
         db_storage_gi: 20,
       },
     ],
-  ])('defaults of %s', (type, expected) => expect(effectiveSpec({}, type)).toMatchObject(expected));
+  ])('returns the defaults of %s', (type, expected) =>
+    expect(effectiveSpec({}, type)).toMatchObject(expected),
+  );
 
   it.each<[string, ResourceSpec, DeploymentType, object]>([
-    ['a sent max bends the default min', { max_scale: 1 }, 'prod', { min_scale: 1, max_scale: 1 }],
-    ['a sent min bends the default max', { min_scale: 15 }, 'prod', { min_scale: 15, max_scale: 15 }],
-    ['a sent min above one pod', { min_scale: 3 }, 'dev', { min_scale: 3, max_scale: 3 }],
-    ['min 0 still runs one', { min_scale: 0 }, 'prod', { min_scale: 1, max_scale: 10 }],
+    ['lowers the default min to a sent max', { max_scale: 1 }, 'prod', { min_scale: 1, max_scale: 1 }],
+    ['raises the default max to a sent min', { min_scale: 15 }, 'prod', { min_scale: 15, max_scale: 15 }],
+    ['keeps a sent min above one pod', { min_scale: 3 }, 'dev', { min_scale: 3, max_scale: 3 }],
+    ['runs one pod for min 0', { min_scale: 0 }, 'prod', { min_scale: 1, max_scale: 10 }],
     [
-      'max 0 is off, whatever min says',
+      'switches off for max 0, whatever min is',
       { min_scale: 5, max_scale: 0 },
       'prod',
       { min_scale: 0, max_scale: 0 },
     ],
     [
-      'an unset limit is twice the request',
+      'sets an unset limit to twice the request',
       { cpu: 0.3, memory_mb: 100 },
       'dev',
       { cpu_limit: 0.6, memory_limit_mb: 200 },
     ],
     [
-      'an unset request bends to the limit',
+      'lowers an unset request to the limit',
       { cpu_limit: 0.2, memory_limit_mb: 100 },
       'dev',
       { cpu: 0.2, memory_mb: 100 },
     ],
-    ['a limit above the default request', { cpu_limit: 8 }, 'dev', { cpu: 1, cpu_limit: 8 }],
-    ['null is unset', { cpu: null, max_scale: null }, 'dev', { cpu: 1, max_scale: 1 }],
+    ['keeps a limit above the default request', { cpu_limit: 8 }, 'dev', { cpu: 1, cpu_limit: 8 }],
+    ['treats null as unset', { cpu: null, max_scale: null }, 'dev', { cpu: 1, max_scale: 1 }],
     [
-      'twice the request ends at the hard limit',
+      'caps twice the request at the hard limit',
       { cpu: 200, memory_mb: 4_000_000 },
       'dev',
       { cpu_limit: 256, memory_limit_mb: 4_194_304 },
     ],
     [
-      'binary fractions never show',
+      'never shows binary fractions',
       { cpu: 0.1, queue_cpu: 0.7, cache_cpu: 1.1 },
       'dev',
       { cpu_limit: 0.2, queue_cpu_limit: 1.4, cache_cpu_limit: 2.2 },
     ],
     [
-      'the queue takes the main values',
+      'uses the main values for the queue',
       { queue_min_scale: 1, cpu: 3, cpu_limit: 4, memory_mb: 99, max_scale: 7 },
       'dev',
       {
@@ -172,20 +173,20 @@ describe('effectiveSpec', () => {
       },
     ],
     [
-      "the queue's limit follows its own request",
+      'derives the limit of the queue from its own request',
       { queue_cpu: 1, cpu: 3, cpu_limit: 9 },
       'dev',
       { queue_cpu_limit: 2 },
     ],
-    ['the queue bends to its own limit', { queue_memory_limit_mb: 64 }, 'dev', { queue_memory_mb: 64 }],
+    ['lowers the queue to its own limit', { queue_memory_limit_mb: 64 }, 'dev', { queue_memory_mb: 64 }],
     [
-      'the queue exists while the rest is off',
+      'keeps the queue while the rest is off',
       { max_scale: 0, queue_min_scale: 2 },
       'dev',
       { queue_min_scale: 2, queue_max_scale: 2 },
     ],
     [
-      'orchestrator and executor',
+      'fills in orchestrator and executor',
       { orchestrator_cpu_limit: 3, executor_memory_mb: 64 },
       'prod',
       {
@@ -198,9 +199,9 @@ describe('effectiveSpec', () => {
         executor_memory_limit_mb: 128,
       },
     ],
-    ['cache', { cache_cpu_limit: 0.1 }, 'dev', { cache_cpu: 0.1, cache_memory_mb: 512 }],
+    ['fills in the cache', { cache_cpu_limit: 0.1 }, 'dev', { cache_cpu: 0.1, cache_memory_mb: 512 }],
     [
-      'database',
+      'fills in the database',
       { db_memory_limit_mb: 512, db_cpu: 3 },
       'dev',
       { db_memory_mb: 512, db_cpu_limit: 6, db_storage_gi: 10, db_max_connections: 100 },
@@ -242,19 +243,23 @@ describe('componentScale', () => {
   };
 
   it.each<[string, ResourceSpec, string]>([
-    ['only api', {}, '1-1 0-0 0-0 0-0'],
-    ['all', { queue_cpu: 1, orchestrator_cpu: 1, executor_cpu: 1, max_scale: 3 }, '1-3 1-3 1-1 1-1'],
+    ['only the API', {}, '1-1 0-0 0-0 0-0'],
     [
-      'whole off',
+      'all components',
+      { queue_cpu: 1, orchestrator_cpu: 1, executor_cpu: 1, max_scale: 3 },
+      '1-3 1-3 1-1 1-1',
+    ],
+    [
+      'the whole deployment switched off',
       { min_scale: 2, max_scale: 0, queue_min_scale: 2, orchestrator_cpu: 1, executor_cpu: 1 },
       '0-0 0-0 0-0 0-0',
     ],
-    ['queue off', { queue_min_scale: 2, queue_max_scale: 0 }, '1-1 0-0 0-0 0-0'],
-    ['orchestrator off', { orchestrator_max_scale: 0, executor_cpu: 1 }, '1-1 0-0 0-0 1-1'],
+    ['the queue switched off', { queue_min_scale: 2, queue_max_scale: 0 }, '1-1 0-0 0-0 0-0'],
+    ['the orchestrator switched off', { orchestrator_max_scale: 0, executor_cpu: 1 }, '1-1 0-0 0-0 1-1'],
     ['min 0', { min_scale: 0, max_scale: 4, queue_min_scale: 0, queue_max_scale: 2 }, '1-4 1-2 0-0 0-0'],
-  ])('%s', (_, spec, expected) => expect(scales(spec)).toBe(expected));
+  ])('returns the scale of each component: %s', (_, spec, expected) => expect(scales(spec)).toBe(expected));
 
-  it('isOff looks at max_scale alone', () => {
+  it('is switched off only by max_scale 0', () => {
     expect([{}, { max_scale: null }, { max_scale: 1 }, { max_scale: 0 }].map(isOff)).toEqual([
       false,
       false,

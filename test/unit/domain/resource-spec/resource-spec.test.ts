@@ -5,6 +5,8 @@ import {
   COMPONENTS,
   componentExists,
   componentFields,
+} from '../../../../src/domain/resource-spec/components.ts';
+import {
   milliCpu,
   RESOURCE_SPEC_FIELDS,
   type ResourceSpec,
@@ -13,7 +15,7 @@ import {
 import { resourceSpecInputSchema } from '../../../../src/domain/resource-spec/resource-spec-input.ts';
 import { fullResourceSpec, validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { leavesOf } from '../../contract/schema-walk.ts';
-import { refuses, takes } from '../kubernetes/cases.ts';
+import { accepts, rejects } from '../kubernetes/cases.ts';
 
 /** The interface's own list (fields of ResourceSpec), counted there: 31 numbers and 8 settings. */
 const NUMBERS = RESOURCE_SPEC_FIELDS.slice(0, 31);
@@ -21,13 +23,13 @@ const NUMBERS = RESOURCE_SPEC_FIELDS.slice(0, 31);
 const side = (over: object = {}) => ({ name: 's', image: 'i', ...over });
 
 describe('resourceSpecSchema', () => {
-  it('has the fields of the interface, which the full example uses all', () => {
+  it('has the fields of the interface, and the full example uses all of them', () => {
     expect(RESOURCE_SPEC_FIELDS).toHaveLength(39);
     expect(Object.keys(fullResourceSpec)).toEqual(RESOURCE_SPEC_FIELDS);
     expect(resourceSpecSchema.parse(fullResourceSpec)).toEqual(fullResourceSpec);
   });
 
-  it('takes every field as absent and as null', () => {
+  it('accepts every field as absent and as null', () => {
     expect(resourceSpecSchema.parse({})).toEqual({});
     const nulls = Object.fromEntries(RESOURCE_SPEC_FIELDS.map((field) => [field, null]));
     expect(resourceSpecSchema.parse(nulls)).toEqual(nulls);
@@ -38,7 +40,7 @@ describe('resourceSpecSchema', () => {
       expect(resourceSpecSchema.shape[field].description).toMatch(/\.$/);
   });
 
-  it('takes every spec of the arbitraries, unchanged', () => {
+  it('accepts every spec of the arbitraries unchanged', () => {
     fc.assert(
       fc.property(validResourceSpec({ serviceAccountTokens: true }), (spec) => {
         expect(resourceSpecSchema.parse(spec)).toEqual(spec);
@@ -48,7 +50,7 @@ describe('resourceSpecSchema', () => {
   });
 
   const wholeNumbers = NUMBERS.filter((field) => !/^(queue_|cache_)?cpu(_limit)?$/.test(field));
-  refuses(resourceSpecSchema, [
+  rejects(resourceSpecSchema, [
     ...NUMBERS.flatMap((field) => [
       [`a text as ${field}`, { [field]: '1' }, field] as const,
       [`-1 as ${field}`, { [field]: -1 }, field] as const,
@@ -120,7 +122,7 @@ describe('resourceSpecSchema', () => {
     ],
   ]);
 
-  takes(resourceSpecSchema, [
+  accepts(resourceSpecSchema, [
     ['thousandths that binary fractions cannot hold', { cpu: 1.001, cpu_limit: 0.29 + 0, queue_cpu: 4.35 }],
     ['zero scales', { min_scale: 0, max_scale: 0, queue_max_scale: 0 }],
     ['a patch that mounts volumes stored before', { volume_mounts: [{ name: 'stored', mountPath: '/s' }] }],
@@ -134,7 +136,7 @@ describe('resourceSpecSchema', () => {
 });
 
 describe('milliCpu', () => {
-  it('is exact for every cpu that the schema takes', () => {
+  it('is exact for every cpu that the schema accepts', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 256_000 }), (milli) => {
         expect(milliCpu(milli / 1000)).toBe(milli);
@@ -145,7 +147,7 @@ describe('milliCpu', () => {
 });
 
 describe('resourceSpecInputSchema', () => {
-  it('takes null as absent inside containers, volumes and mounts', () => {
+  it('treats null as absent inside containers, volumes and mounts', () => {
     const sent = {
       min_scale: null,
       labels: null,
@@ -162,7 +164,7 @@ describe('resourceSpecInputSchema', () => {
     });
   });
 
-  it('takes quantities as numbers', () => {
+  it('accepts quantities as numbers', () => {
     const sent = {
       volumes: [{ name: 'v', emptyDir: { sizeLimit: 1024 } }],
       init_containers: [side({ resources: { limits: { cpu: 0.5, memory: 1e9 } } })],
@@ -182,7 +184,7 @@ describe('resourceSpecInputSchema', () => {
     expect(resourceSpecInputSchema.parse(parsed)).toEqual(parsed);
   });
 
-  it('rounds what sums, products and quotients of millicores give', () => {
+  it('rounds sums, products and quotients of millicores', () => {
     const milli = fc.integer({ min: 1, max: 1000 });
     fc.assert(
       fc.property(milli, milli, fc.integer({ min: 2, max: 9 }), (a, b, n) => {
@@ -198,7 +200,7 @@ describe('resourceSpecInputSchema', () => {
 
   const cores = leavesOf(resourceSpecSchema).filter(({ path }) => /^[^.[]*cpu[^.[]*$/.test(path));
 
-  it('knows all fields of cores: of four components, the cache and the database', () => {
+  it('has the CPU fields of four components, the cache and the database', () => {
     expect(cores.map(({ path }) => path).toSorted()).toEqual(
       RESOURCE_SPEC_FIELDS.filter((field) => field.includes('cpu')).toSorted(),
     );
@@ -229,13 +231,13 @@ describe('resourceSpecInputSchema', () => {
     ['0.5', '0.5'],
     ['0.50', '0.50'],
     ['300m', '300m'],
-  ])('takes the cpu %j of a container as %j', (cpu, taken) => {
+  ])('reads the cpu %j of a container as %j', (cpu, taken) => {
     const sidecars = [side({ resources: { requests: { cpu }, limits: { cpu } } })];
     const parsed = resourceSpecInputSchema.parse({ sidecars });
     expect(parsed.sidecars?.[0]?.resources).toEqual({ requests: { cpu: taken }, limits: { cpu: taken } });
   });
 
-  refuses(resourceSpecInputSchema, [
+  rejects(resourceSpecInputSchema, [
     ['a difference above float noise', { cpu: 0.300000001 }, 'cpu'],
     ['half a millicore', { cache_cpu: 0.0005 }, 'cache_cpu'],
     ['next to nothing', { cpu: 1e-20 }, 'cpu'],
@@ -255,7 +257,7 @@ describe('resourceSpecInputSchema', () => {
     ['text', 'a', ''],
   ]);
 
-  it('refuses nesting of any depth without falling over', () => {
+  it('rejects nesting of any depth without a stack overflow', () => {
     let deep: unknown = {};
     for (let level = 0; level < 50_000; level += 1) deep = { emptyDir: deep };
     expect(resourceSpecInputSchema.safeParse({ volumes: [deep] }).success).toBe(false);
@@ -263,7 +265,7 @@ describe('resourceSpecInputSchema', () => {
 });
 
 describe('components', () => {
-  it('share out all sizing fields but those of cache and database', () => {
+  it('have all sizing fields except those of cache and database', () => {
     const fields = COMPONENTS.flatMap(componentFields);
     expect(new Set(fields).size).toBe(fields.length);
     expect(new Set(fields)).toEqual(new Set(NUMBERS.filter((field) => !/^(cache|db)_/.test(field))));
@@ -279,7 +281,7 @@ describe('components', () => {
       [...COMPONENTS],
     ],
     ['api fields only', { cpu: 1 }, ['api']],
-  ])('exist once a field is given: %s', (_, spec, expected) =>
+  ])('exist when a field is given: %s', (_, spec, expected) =>
     expect(COMPONENTS.filter((component) => componentExists(spec, component))).toEqual(expected),
   );
 });

@@ -53,7 +53,7 @@ describe('specRuleIssues', () => {
         volumes: [{ name: 'v', downwardAPI: { items: [fileOf('s')] } }],
       },
     ],
-  ])('lets %s be', (_, spec) => expect(broken(spec)).toEqual([]));
+  ])('accepts %s', (_, spec) => expect(broken(spec)).toEqual([]));
 
   it.each<[string, ResourceSpec, string[]]>([
     ['min above max', { min_scale: 3, max_scale: 2 }, ['min_scale min_above_max']],
@@ -131,9 +131,9 @@ describe('specRuleIssues', () => {
       { min_scale: 3, max_scale: 2, cpu: 2, cpu_limit: 1 },
       ['min_scale min_above_max', 'cpu request_above_limit'],
     ],
-  ])('refuses %s', (_, spec, expected) => expect(broken(spec)).toEqual(expected));
+  ])('rejects %s', (_, spec, expected) => expect(broken(spec)).toEqual(expected));
 
-  it('has no connection budget where the database is not ours', () => {
+  it('checks no connection budget for an external database', () => {
     const spec = { max_scale: 100, db_max_connections: 1 };
     expect(broken(spec)).toEqual(['db_max_connections connections_too_few']);
     expect(broken(spec, null, true)).toEqual([]);

@@ -12,7 +12,7 @@ describe('specChangeIssues', () => {
     ['less', { db_storage_gi: 20 }, { db_storage_gi: 19 }, false],
     ['less than the default', {}, { db_storage_gi: 9 }, false],
     ['unset again', { db_storage_gi: 20 }, {}, false],
-  ])('database volume: %s', (_, before, after, allowed) =>
+  ])('decides about a new size of the database volume: %s', (_, before, after, allowed) =>
     expect(specChangeIssues(before, after, 'dev').map(({ loc }) => loc)).toEqual(
       allowed ? [] : [['db_storage_gi']],
     ),
@@ -23,7 +23,7 @@ describe('specChangeIssues', () => {
     ['below what the volume has', { db_storage_gi: 19 }, 20, false],
     ['unset again, to the default', {}, 10, true],
     ['a volume that is larger than was asked for', { db_storage_gi: 39 }, 60, false],
-  ])('a growth that was not carried out is taken back: %s', (_, after, volumeGi, allowed) => {
+  ])('decides about the revert of an expansion that was not done: %s', (_, after, volumeGi, allowed) => {
     const issues = specChangeIssues({ db_storage_gi: 40 }, after, 'dev', { capacityGi: volumeGi });
     expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
   });
@@ -33,10 +33,13 @@ describe('specChangeIssues', () => {
     ['no volume, unset again', {}, 0, true],
     ['the volume that is kept', { db_storage_gi: 20 }, 20, true],
     ['less than is kept', { db_storage_gi: 19 }, 20, false],
-  ])('while the database is the tenant’s own the floor is what is kept: %s', (_, after, keptGi, allowed) => {
-    const issues = specChangeIssues({ db_storage_gi: 1024 }, after, 'dev', { keptGi });
-    expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
-  });
+  ])(
+    'uses the kept volume as the minimum while the tenant has its own database: %s',
+    (_, after, keptGi, allowed) => {
+      const issues = specChangeIssues({ db_storage_gi: 1024 }, after, 'dev', { keptGi });
+      expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
+    },
+  );
 
   it.each<[string, number, Parameters<typeof specChangeIssues>[3], string | null]>([
     ['at the capacity', 5, { capacityGi: 5 }, null],
@@ -59,7 +62,7 @@ describe('specChangeIssues', () => {
       { capacityGi: 60 },
       'it is 40, 39 was asked for; the capacity of the volume is 60 Gi',
     ],
-  ])('an unfinished expansion: %s', (_, wanted, known, message) => {
+  ])('decides about a size during an unfinished expansion: %s', (_, wanted, known, message) => {
     const issues = specChangeIssues({ db_storage_gi: 40 }, { db_storage_gi: wanted }, 'dev', known);
     expect(issues.map(({ msg }) => msg)).toEqual(message === null ? [] : [expect.stringContaining(message)]);
   });
@@ -110,14 +113,14 @@ class Volume {
 }
 
 describe('a size that was in effect before', () => {
-  test('is accepted again before the first report, and what is between', () => {
+  test('is accepted again before the first report, like every size in between', () => {
     const volume = new Volume(5).patch(20);
     expect([4, 5, 10, 20].filter((size) => volume.accepts(size))).toEqual([5, 10, 20]);
     volume.patch(10, 5, 30);
     expect([4, 5, 6, 30].filter((size) => volume.accepts(size))).toEqual([5, 6, 30]);
   });
 
-  test('is accepted again while the cluster is away, whatever else changes', () => {
+  test('is accepted again while the cluster does not report, whatever else changes', () => {
     const volume = new Volume(5).report(null).patch(20);
     volume.generation += 3;
     expect([4, 5].map((size) => volume.accepts(size))).toEqual([false, true]);
@@ -128,24 +131,24 @@ describe('a size that was in effect before', () => {
     expect([4, 5].map((size) => volume.accepts(size))).toEqual([false, true]);
   });
 
-  test('is refused once the volume has grown, as the report of the new generation says', () => {
+  test('is rejected when the volume has grown, as the report of the new generation states', () => {
     const volume = new Volume(5).report(null).patch(20).report(null);
     expect([5, 10, 19, 20].filter((size) => volume.accepts(size))).toEqual([20]);
     volume.patch(30);
     expect([5, 19, 20].filter((size) => volume.accepts(size))).toEqual([20]);
   });
 
-  test('is refused once the volume has grown, even if something else keeps the new generation from being in effect', () => {
+  test('is rejected when the volume has grown, even if the new generation is not in effect', () => {
     const volume = new Volume(5).report(5).patch(20).report(20, 1);
     expect([5, 19, 20].filter((size) => volume.accepts(size))).toEqual([20]);
   });
 
-  test('is refused when the volume has grown to a size between, even if the report comes late', () => {
+  test('is rejected when the volume has grown to a size in between, even if the report is late', () => {
     const volume = new Volume(5).report(null).patch(20).report(5).patch(30).report(null, 2);
     expect([5, 19, 20, 30].filter((size) => volume.accepts(size))).toEqual([20, 30]);
   });
 
-  test('is accepted again where the provider has rounded it up; no other size below the capacity is', () => {
+  test('is the only size below the capacity that is accepted when the provider has rounded it up', () => {
     const volume = new Volume(5).report(8).patch(20);
     for (const now of [volume, volume.report(8)])
       expect([4, 5, 6, 7, 8, 9].filter((size) => now.accepts(size))).toEqual([5, 8, 9]);
@@ -160,7 +163,7 @@ describe('a size that was in effect before', () => {
     expect([5, 8, 11, 12].filter((size) => volume.accepts(size))).toEqual([12]);
   });
 
-  test('is not that of a volume which was kept for the time of another database', () => {
+  test('is not taken from a volume that was kept while another database was used', () => {
     const spec = { db_storage_gi: 40 };
     const after = { spec, external: false, generation: 3 };
     expect(formerSizesAfter({ db_storage_gi: 5 }, after, 'dev', { keptGi: 0 })).toBeUndefined();
@@ -170,7 +173,7 @@ describe('a size that was in effect before', () => {
     expect(formerSizesAfter({ db_storage_gi: 5 }, { ...after, external: true }, 'dev', {})).toBeUndefined();
   });
 
-  test('is one of sixteen at most; the one of the last report stays', () => {
+  test('is one of at most sixteen, which include that of the last report', () => {
     const volume = new Volume(5).report(null);
     for (let size = 6; size < 60; size += 1) volume.patch(size);
     expect(volume.former.length).toBeLessThanOrEqual(16);
@@ -238,7 +241,7 @@ class History {
   }
 }
 
-test('whatever the order of changes and reports: the size before is accepted, and none below the capacity that is known', () => {
+test('accepts the previous size and none below the known capacity, for any order of changes and reports', () => {
   const size = fc.integer({ min: 1, max: 40 });
   const step = fc.record({
     size,

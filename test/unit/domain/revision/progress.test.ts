@@ -47,13 +47,13 @@ const move = (to: OutcomeMove['to'], reason: OutcomeMove['reason'], more: Partia
   ...more,
 });
 
-it('the time of a UUID v7 is read off it; another text has none', () => {
+it('reads the time of a UUID v7, and returns null for another text', () => {
   expect(timeOfUuidv7('0190b4f0-6c00-7abc-8def-0123456789ab')).toBe(0x0190b4f06c00);
   expect(timeOfUuidv7('0190b4f0-6c00-4abc-8def-0123456789ab')).toBeNull();
   expect(timeOfUuidv7('nonsense')).toBeNull();
 });
 
-it('READY counts the first time alone, since its revision was made', () => {
+it('measures only the first READY, from the creation of its revision', () => {
   const before = facts({ observation: observation(false) });
   const after = facts({ observation: observation(true) });
   expect(progressOf(before, after, [], at(12))).toEqual([{ kind: 'ready', seconds: 12 }]);
@@ -69,18 +69,21 @@ it.each([
   ['DEPLOY_FAILED', 'CrashLoop', 'failed'],
   ['INTERRUPTED', 'Interrupted', 'interrupted'],
   ['SKIPPED', 'Superseded', 'skipped'],
-] as const)('a revision that comes to be %s is a rollout that ends as %s: %s', (to, reason, result) => {
-  const moves = [move(to, reason)];
-  expect(progressOf(facts(), facts(), moves, at(30))).toEqual([
-    { kind: 'rollout', result, reason, built: false, seconds: 30 },
-  ]);
-});
+] as const)(
+  'measures a rollout for a revision that becomes %s with the reason %s as %s',
+  (to, reason, result) => {
+    const moves = [move(to, reason)];
+    expect(progressOf(facts(), facts(), moves, at(30))).toEqual([
+      { kind: 'rollout', result, reason, built: false, seconds: 30 },
+    ]);
+  },
+);
 
-it('steps on the way end nothing', () => {
+it('measures nothing for intermediate steps', () => {
   expect(progressOf(facts(), facts(), [move('DEPLOYING', 'RolloutInProgress')], at(5))).toEqual([]);
 });
 
-it('a build is measured at its final phase, for the duration of its Job; a clock that moved back gives no negative time', () => {
+it('measures a build at its final phase by the duration of its Job, and never a negative time', () => {
   const build = {
     phase: 'Succeeded',
     started_at: later(10).toISOString(),

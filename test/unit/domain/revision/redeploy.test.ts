@@ -12,27 +12,27 @@ const revision = (image_uri: string | null, resolvedImage: string | null, repo =
   },
 });
 
-describe('the same again', () => {
+describe('a redeploy of the same content', () => {
   test.each([
-    ['a tag that was resolved: its digest', revision('web:1', DIGEST), DIGEST],
-    ['a tag that was not: the tag', revision('web:1', null), null],
-    ['a digest: itself', revision(DIGEST, null), DIGEST],
-    ['a build: its image', revision(null, DIGEST, true), DIGEST],
-    ['no build yet: to be built', revision(null, null, true), null],
-  ])('%s; the config to the letter', (_, given, resolvedImage) => {
+    ['the digest of a tag that was resolved', revision('web:1', DIGEST), DIGEST],
+    ['the tag when it was not resolved', revision('web:1', null), null],
+    ['a given digest', revision(DIGEST, null), DIGEST],
+    ['the image of a build', revision(null, DIGEST, true), DIGEST],
+    ['no image when nothing is built yet', revision(null, null, true), null],
+  ])('has the same config and %s', (_, given, resolvedImage) => {
     const source = given.sourceRevisionConfig.repo_ref === null ? 'external_image' : 'git_host';
     const content = repeatedContent('same', source, given);
     expect(content).toEqual({ sourceRevisionConfig: given.sourceRevisionConfig, resolvedImage });
   });
 });
 
-describe('with fresh content', () => {
-  test('a tag is resolved again, a digest stays', () => {
+describe('a redeploy with fresh content', () => {
+  test('resolves a tag again, and keeps a digest', () => {
     expect(repeatedContent('fresh', 'external_image', revision('web:1', DIGEST)).resolvedImage).toBeNull();
     expect(repeatedContent('fresh', 'internal_image', revision(DIGEST, DIGEST)).resolvedImage).toBe(DIGEST);
   });
 
-  test('a repository is built again: neither image nor commit of the former build is left', () => {
+  test('builds a repository again, without image and commit of the former build', () => {
     expect(repeatedContent('fresh', 'git_host', revision(DIGEST, DIGEST, true))).toEqual({
       resolvedImage: null,
       sourceRevisionConfig: {

@@ -71,64 +71,74 @@ function observed(over: Partial<ObservedReport> = {}): ObservedReport {
 const statesAfter = (before: DeploymentFacts, report: ClusterReport) =>
   reportOutcome(before, report, NOW).facts.revisions.map(({ status }) => status);
 
-describe('observed: where revisions go', () => {
+describe('an observed report', () => {
   const failed = { ...ref(2), reason: 'CrashLoop', message: 'api: exit 1' };
   const TABLE: [string, RevisionStatus[], Partial<ObservedReport>, RevisionStatus[]][] = [
-    ['waits for data services', ['QUEUED'], {}, ['AWAITING_DEPLOY']],
-    ['stays while it waits', ['AWAITING_DEPLOY'], {}, ['AWAITING_DEPLOY']],
-    ['rolls', ['AWAITING_DEPLOY'], { rollout: ref(1) }, ['DEPLOYING']],
-    ['rolls although the hand-out was not yet noted', ['QUEUED'], { rollout: ref(1) }, ['DEPLOYING']],
-    ['is done', ['DEPLOYING'], { active: ref(1) }, ['DEPLOYED']],
-    ['is done before it was seen rolling', ['QUEUED'], { active: ref(1) }, ['DEPLOYED']],
+    ['a revision waits for data services', ['QUEUED'], {}, ['AWAITING_DEPLOY']],
+    ['a revision that waits stays', ['AWAITING_DEPLOY'], {}, ['AWAITING_DEPLOY']],
+    ['a rollout begins', ['AWAITING_DEPLOY'], { rollout: ref(1) }, ['DEPLOYING']],
+    ['a rollout begins before the hand-out is recorded', ['QUEUED'], { rollout: ref(1) }, ['DEPLOYING']],
+    ['a rollout ends', ['DEPLOYING'], { active: ref(1) }, ['DEPLOYED']],
+    ['a rollout ends before its begin was observed', ['QUEUED'], { active: ref(1) }, ['DEPLOYED']],
     [
-      'failed, the former one serves',
+      'a rollout fails and the former revision serves',
       ['DEPLOYED', 'DEPLOYING'],
       { active: ref(1), failed },
       ['DEPLOYED', 'DEPLOY_FAILED'],
     ],
     [
-      'an older one that was rolling',
+      'a newer rollout interrupts an older one',
       ['DEPLOYING', 'QUEUED'],
       { rollout: ref(2) },
       ['INTERRUPTED', 'DEPLOYING'],
     ],
     [
-      'an older one that never started',
+      'a newer rollout skips a revision that never started',
       ['AWAITING_DEPLOY', 'QUEUED'],
       { rollout: ref(2) },
       ['SKIPPED', 'DEPLOYING'],
     ],
     [
-      'older ones, the newest waits',
+      'a newer revision that waits interrupts an older rollout',
       ['DEPLOYING', 'AWAITING_DEPLOY'],
       {},
       ['INTERRUPTED', 'AWAITING_DEPLOY'],
     ],
     [
-      'older ones of an older generation are left alone',
+      'a report of an older generation ends no older revision',
       ['DEPLOYING', 'QUEUED'],
       { specGeneration: 6, rollout: ref(1) },
       ['DEPLOYING', 'QUEUED'],
     ],
     [
-      'done, and the next one rolls already',
+      'a rollout ends and the next one has begun',
       ['DEPLOYING', 'QUEUED'],
       { active: ref(1), rollout: ref(2) },
       ['DEPLOYED', 'DEPLOYING'],
     ],
-    ['in-place change of the active one', ['DEPLOYED'], { active: ref(1), rollout: ref(1) }, ['DEPLOYED']],
-    ['switched off before it started', ['AWAITING_DEPLOY'], { off: true }, ['QUEUED']],
-    ['switched off while it rolled', ['DEPLOYING'], { off: true }, ['QUEUED']],
-    ['a failed one is not revived', ['DEPLOY_FAILED'], { rollout: ref(1) }, ['DEPLOY_FAILED']],
-    ['an unknown one is nobody’s', ['QUEUED'], { active: { id: 'x', number: 9 } }, ['AWAITING_DEPLOY']],
     [
-      'a build under way is not the cluster’s',
+      'an in-place change leaves the active revision DEPLOYED',
+      ['DEPLOYED'],
+      { active: ref(1), rollout: ref(1) },
+      ['DEPLOYED'],
+    ],
+    ['a switch-off queues a revision that has not started', ['AWAITING_DEPLOY'], { off: true }, ['QUEUED']],
+    ['a switch-off queues a revision that rolls out', ['DEPLOYING'], { off: true }, ['QUEUED']],
+    ['a failed revision is not revived', ['DEPLOY_FAILED'], { rollout: ref(1) }, ['DEPLOY_FAILED']],
+    [
+      'an unknown active revision is ignored',
+      ['QUEUED'],
+      { active: { id: 'x', number: 9 } },
+      ['AWAITING_DEPLOY'],
+    ],
+    [
+      'a running build is not changed by the cluster',
       ['DEPLOYED', 'AWAITING_BUILD'],
       { active: ref(1) },
       ['DEPLOYED', 'AWAITING_BUILD'],
     ],
   ];
-  it.each(TABLE)('%s', (_name, before, report, after) => {
+  it.each(TABLE)('moves revisions by the rule: %s', (_name, before, report, after) => {
     expect(statesAfter(facts(before), observed(report))).toEqual(after);
   });
 
@@ -147,7 +157,7 @@ describe('observed: where revisions go', () => {
     });
   });
 
-  it('takes a reason that is not in the list as RolloutFailed', () => {
+  it('uses RolloutFailed for a reason that is not in the list', () => {
     const report = observed({ failed: { ...failed, reason: 'constructor' } });
     expect(reportOutcome(facts(['DEPLOYED', 'DEPLOYING']), report, NOW).moves[0]?.reason).toBe(
       'RolloutFailed',
@@ -155,12 +165,12 @@ describe('observed: where revisions go', () => {
   });
 });
 
-describe('observed: a change in place that failed', () => {
-  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log' };
-  const failure = { reason: 'CrashLoop', message: 'api: pod web-1: exit 7', culprit };
+describe('an observed in-place change that failed', () => {
+  const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log' };
+  const failure = { reason: 'CrashLoop', message: 'api: pod web-1: exit 7', failureSource };
   const before = () => facts(['DEPLOYED'], { active: ref(1) });
 
-  it('is kept and told once, and moves no revision', () => {
+  it('is stored, causes one event, and moves no revision', () => {
     const report = observed({ active: ref(1), inPlaceFailure: failure });
     const first = reportOutcome(before(), report, NOW);
     expect(first.facts.inPlaceFailure).toEqual(failure);
@@ -169,7 +179,7 @@ describe('observed: a change in place that failed', () => {
       revisionId: 'r1',
       reason: 'CrashLoop',
       message: 'A change of revision 1 failed: api: pod web-1: exit 7',
-      details: { culprit },
+      details: { failure_source: failureSource },
     });
     // As PostgreSQL gives it back: with its keys in another order.
     const { reason, ...rest } = failure;
@@ -177,7 +187,7 @@ describe('observed: a change in place that failed', () => {
     expect(reportOutcome(again, report, NOW).events).toEqual([]);
   });
 
-  it('is forgotten when the next one is tried, or another revision is active', () => {
+  it('is removed when the next change starts or another revision is active', () => {
     const failing = facts(['DEPLOYED', 'DEPLOYING'], { active: ref(1), inPlaceFailure: failure });
     for (const report of [
       observed({ active: ref(1), rollout: ref(1) }),
@@ -189,7 +199,7 @@ describe('observed: a change in place that failed', () => {
   });
 });
 
-describe('observed: what had begun to roll', () => {
+describe('an observed revision of a deployment that was switched off', () => {
   const through = (...reports: Partial<ObservedReport>[]) =>
     reports.reduce(
       (before, report) => reportOutcome(before, observed(report), NOW).facts,
@@ -203,26 +213,26 @@ describe('observed: what had begun to roll', () => {
 
   it.each<[string, Partial<ObservedReport>[], RevisionStatus]>([
     [
-      'and was switched off, is interrupted by a newer one',
+      'is interrupted by a newer one when its rollout had begun',
       [{ rollout: ref(1) }, { off: true }],
       'INTERRUPTED',
     ],
     [
-      'and waits for its database again, too',
+      'is interrupted by a newer one when it waits for its database again',
       [{ rollout: ref(1) }, { off: true }, { conditions: [] }],
       'INTERRUPTED',
     ],
-    ['never, is skipped', [{ off: true }], 'SKIPPED'],
+    ['is skipped for a newer one when its rollout never began', [{ off: true }], 'SKIPPED'],
   ])('%s', (_name, reports, status) => {
     const { facts: after } = reportOutcome(next(through(...reports)), observed({ rollout: ref(2) }), NOW);
     expect(after.revisions.map((revision) => revision.status)).toEqual([status, 'DEPLOYING']);
   });
 
-  it('and was switched off, waits, although a refused volume holds its generation back', () => {
+  it('is queued although a rejected volume keeps its generation from being in effect', () => {
     const rolling = facts(['DEPLOYING']);
     const off = observed({ off: true, specGeneration: 6 });
     expect(statesAfter(rolling, off)).toEqual(['QUEUED']);
-    // It may be wanted on by now: the cluster was seen off before.
+    // The desired state may be on again: the cluster was observed off before.
     expect(statesAfter(facts(['AWAITING_DEPLOY']), off)).toEqual(['AWAITING_DEPLOY']);
     const wantedOff = (status: RevisionStatus) => facts([status], { switchedOff: true });
     expect(statesAfter(wantedOff('AWAITING_DEPLOY'), off)).toEqual(['QUEUED']);
@@ -231,8 +241,8 @@ describe('observed: what had begun to roll', () => {
   });
 });
 
-describe('observed: trouble', () => {
-  const told = (type: string, reason: string): Condition => ({
+describe('an observed report with problems', () => {
+  const failing = (type: string, reason: string): Condition => ({
     ...condition(type, 'False'),
     reason,
     message: 'exceeded quota',
@@ -249,42 +259,44 @@ describe('observed: trouble', () => {
     'MountFailed',
     'CredentialsLost',
     'VolumeNotExpandable',
-  ])('%s leaves a row, once, whichever conditions tell of it', (reason) => {
-    const conditions = [told('DatabaseReady', reason), told('Ready', reason)];
+  ])('writes one event for %s, whichever conditions state it', (reason) => {
+    const conditions = [failing('DatabaseReady', reason), failing('Ready', reason)];
     const report = { conditions, rollout: ref(2), active: ref(1) };
     const before = facts(['DEPLOYED', 'DEPLOYING'], { active: ref(1) });
     expect(rows(before, report)).toEqual([`${reason}: Ready is False: exceeded quota`]);
     expect(rows(reportOutcome(before, observed(report), NOW).facts, report)).toEqual([]);
   });
 
-  it('that only takes its time leaves none; nor does what the end of a rollout or change tells anyway', () => {
+  it('writes no event for progress, or for what the end of a rollout or change already states', () => {
     const before = facts(['DEPLOYED', 'DEPLOYING'], { active: ref(1) });
-    expect(rows(before, { conditions: [told('Ready', 'RolloutInProgress')], rollout: ref(2) })).toEqual([]);
+    expect(rows(before, { conditions: [failing('Ready', 'RolloutInProgress')], rollout: ref(2) })).toEqual(
+      [],
+    );
     const failed = { ...ref(2), reason: 'QuotaExceeded', message: 'm' };
-    expect(rows(before, { conditions: [told('Ready', 'QuotaExceeded')], active: ref(1), failed })).toEqual(
+    expect(rows(before, { conditions: [failing('Ready', 'QuotaExceeded')], active: ref(1), failed })).toEqual(
       [],
     );
     const inPlaceFailure = { reason: 'Unschedulable', message: 'm' };
-    const inPlace = { conditions: [told('Ready', 'Unschedulable')], active: ref(1), inPlaceFailure };
+    const inPlace = { conditions: [failing('Ready', 'Unschedulable')], active: ref(1), inPlaceFailure };
     expect(rows(facts(['DEPLOYED'], { active: ref(1) }), inPlace)).toEqual([
       'Unschedulable: A change of revision 1 failed: m',
     ]);
   });
 
-  it('of a volume is kept as far as it has come', () => {
+  it('stores the size that the volume has reached', () => {
     const kept = (volumeGi: number | null) =>
       reportOutcome(facts(['DEPLOYED'], { volumeGi: 10 }), observed({ volumeGi }), NOW).facts.volumeGi;
     expect([kept(20), kept(null)]).toEqual([20, null]);
   });
 });
 
-describe('observed: symptoms of running pods', () => {
+describe('an observed report with symptoms of running pods', () => {
   const since = '2026-01-02T03:00:00Z';
   const symptom = (component: string, reason: string, more: object = {}) => ({
     component,
     reason,
     message: `${component}: pod x: ${reason}`,
-    culprit: { component, object: 'x' },
+    failureSource: { component, object: 'x' },
     since,
     ...more,
   });
@@ -293,8 +305,8 @@ describe('observed: symptoms of running pods', () => {
   const serving = facts(['DEPLOYED'], { active: ref(1) });
   const rows = (before: DeploymentFacts, report: Partial<ObservedReport>) => {
     const { facts: after, events } = reportOutcome(before, observed({ active: ref(1), ...report }), NOW);
-    const told = events.filter(({ details }) => !('from' in details));
-    return { after, told: told.map(({ reason, message }) => `${reason}: ${message}`) };
+    const reported = events.filter(({ details }) => !('from' in details));
+    return { after, reported: reported.map(({ reason, message }) => `${reason}: ${message}`) };
   };
 
   it.each([
@@ -306,10 +318,10 @@ describe('observed: symptoms of running pods', () => {
     'MountFailed',
     'Unschedulable',
     'NodeLost',
-  ])('%s leaves one row with its source, and one when it is over', (reason) => {
+  ])('writes one event for %s with its source, and one when it is over', (reason) => {
     const conditions = [...DATA_READY, ready(reason), progressing('False')];
     const first = rows(serving, { conditions, symptoms: [symptom('api', reason)] });
-    expect(first.told).toEqual([`${reason}: Running pods are in trouble: api: pod x: ${reason}`]);
+    expect(first.reported).toEqual([`${reason}: Running pods are in trouble: api: pod x: ${reason}`]);
     const { events } = reportOutcome(
       serving,
       observed({ active: ref(1), symptoms: [symptom('api', reason)] }),
@@ -317,65 +329,65 @@ describe('observed: symptoms of running pods', () => {
     );
     expect(events.find((row) => row.reason === reason)?.details).toEqual({
       component: 'api',
-      culprit: { component: 'api', object: 'x' },
+      failure_source: { component: 'api', object: 'x' },
     });
     // Another pod, a restart and a pause between two restarts are the same.
     const again = symptom('api', reason, { message: 'api: pod y', quiet: true });
     const second = rows(first.after, { conditions, symptoms: [again] });
-    expect(second.told).toEqual([]);
+    expect(second.reported).toEqual([]);
     const over = rows(second.after, { conditions: [...DATA_READY, progressing('False')] });
-    expect(over.told).toEqual([`Recovered: Running pods have recovered: api: ${reason} is over.`]);
+    expect(over.reported).toEqual([`Recovered: Running pods have recovered: api: ${reason} is over.`]);
     expect(over.after.symptoms).toEqual([]);
-    expect(rows(over.after, {}).told).toEqual([]);
+    expect(rows(over.after, {}).reported).toEqual([]);
     expect(first.after.active).toEqual(ref(1));
     expect(first.after.revisions).toEqual(serving.revisions);
   });
 
-  it('of several components and causes each leaves its own row', () => {
+  it('writes one event for each component and cause', () => {
     const symptoms = [
       symptom('api', 'CrashLoop'),
       symptom('api', 'ImagePullFailed'),
       symptom('queue', 'CrashLoop'),
     ];
-    const { after, told } = rows(serving, { symptoms });
-    expect(told).toHaveLength(3);
-    expect(rows(after, { symptoms: symptoms.slice(0, 2) }).told).toEqual([
+    const { after, reported } = rows(serving, { symptoms });
+    expect(reported).toHaveLength(3);
+    expect(rows(after, { symptoms: symptoms.slice(0, 2) }).reported).toEqual([
       'Recovered: Running pods have recovered: queue: CrashLoop is over.',
     ]);
   });
 
   it.each([
     ['a rollout', {}, { rollout: ref(2) }],
-    ['that nothing runs', {}, { off: true }],
-    ['a switch-off', { switchedOff: true }, {}],
+    ['an observed switch-off', {}, { off: true }],
+    ['a requested switch-off', { switchedOff: true }, {}],
     ['a deletion', { deleting: true }, {}],
-    ['that nothing is observed', {}, { conditions: [...DATA_READY, progressing('Unknown')] }],
-  ] as const)('%s proves no recovery', (_, more, report) => {
+    ['a time without observation', {}, { conditions: [...DATA_READY, progressing('Unknown')] }],
+  ] as const)('states no recovery for %s', (_, more, report) => {
     const before = facts(['DEPLOYED', 'DEPLOYING'], {
       active: ref(1),
       symptoms: [symptom('api', 'CrashLoop')],
       ...more,
     });
-    const { after, told } = rows(before, report);
-    expect(told.filter((row) => row.startsWith('Recovered'))).toEqual([]);
+    const { after, reported } = rows(before, report);
+    expect(reported.filter((row) => row.startsWith('Recovered'))).toEqual([]);
     expect(after.symptoms).toEqual([]);
   });
 
-  it('in Ready, a failure that was reported before is no news when a symptom is over', () => {
+  it('writes no event for a known failure in Ready when a symptom is over', () => {
     const failed = { ...ref(2), reason: 'ImagePullFailed', message: 'm' };
     const before = facts(['DEPLOYED', 'DEPLOY_FAILED'], {
       active: ref(1),
       symptoms: [symptom('api', 'QuotaExceeded')],
       conditions: [ready('QuotaExceeded')],
     });
-    expect(rows(before, { conditions: [ready('ImagePullFailed')], failed }).told).toEqual([
+    expect(rows(before, { conditions: [ready('ImagePullFailed')], failed }).reported).toEqual([
       'Recovered: Running pods have recovered: api: QuotaExceeded is over.',
     ]);
   });
 });
 
-describe('observed: the deployment', () => {
-  it('is ready once database and cache are, and says so once', () => {
+describe('an observed deployment', () => {
+  it('is ready when database and cache are ready, and causes one event', () => {
     const first = reportOutcome(facts(['QUEUED']), observed(), NOW);
     expect(first.facts.observation).toMatchObject({
       dataReady: true,
@@ -392,20 +404,20 @@ describe('observed: the deployment', () => {
   });
 
   it.each([
-    ['only the database is', [condition('DatabaseReady')]],
-    ['the cache is not', [condition('DatabaseReady'), condition('CacheReady', 'False')]],
-    ['nothing was said', []],
+    ['only the database is ready', [condition('DatabaseReady')]],
+    ['the cache is not ready', [condition('DatabaseReady'), condition('CacheReady', 'False')]],
+    ['nothing was reported', []],
   ])('is not ready when %s', (_name, conditions) => {
     const { facts: after } = reportOutcome(facts(['QUEUED']), observed({ conditions }), NOW);
     expect(after.observation?.dataReady).toBe(false);
   });
 
-  it('is UNUSED once it was seen switched off', () => {
+  it('is UNUSED when it was observed switched off', () => {
     const { events } = reportOutcome(facts(['DEPLOYED']), observed({ off: true }), NOW);
     expect(events).toMatchObject([{ reason: 'SwitchedOff', details: { to: 'UNUSED' } }]);
   });
 
-  it('has the active revision that was seen, never an older one, never none', () => {
+  it('has the active revision that was observed, and never an older one or none', () => {
     const active = (report: Partial<ObservedReport>) =>
       reportOutcome(facts(['DEPLOYED', 'DEPLOYED', 'DEPLOYING'], { active: ref(2) }), observed(report), NOW)
         .facts.active;
@@ -428,10 +440,10 @@ describe('observed: the deployment', () => {
   });
 });
 
-describe('applied', () => {
+describe('the report that an item was applied', () => {
   const applied = (generation: number) =>
     ({ kind: 'applied', deploymentId: DEPLOYMENT, generation, goneEnvironments: [] }) as const;
-  it('acknowledges its generation, not a later one', () => {
+  it('acknowledges its generation, and no later one', () => {
     expect(reportOutcome(facts([]), applied(7), NOW).facts).toMatchObject({
       acknowledgedGeneration: 7,
       attempts: 0,
@@ -443,18 +455,18 @@ describe('applied', () => {
     expect(reportOutcome(facts([]), applied(99), NOW).facts.acknowledgedGeneration).toBe(7);
     expect(reportOutcome(facts([]), applied(1), NOW).facts.acknowledgedGeneration).toBe(6);
   });
-  it('of an outdated item version acknowledges only earlier generations; without a version on either side, all', () => {
+  it('acknowledges only earlier generations when its item version is outdated', () => {
     const version = (workVersion: number | undefined) => ({ ...applied(7), workVersion });
-    const acknowledged = (known: number | undefined, told: number | undefined) =>
-      reportOutcome(facts([], { acknowledgedGeneration: 3, workVersion: known }), version(told), NOW).facts
-        .acknowledgedGeneration;
+    const acknowledged = (known: number | undefined, reported: number | undefined) =>
+      reportOutcome(facts([], { acknowledgedGeneration: 3, workVersion: known }), version(reported), NOW)
+        .facts.acknowledgedGeneration;
     expect([acknowledged(2, 2), acknowledged(2, undefined), acknowledged(undefined, 2)]).toEqual([7, 7, 7]);
     expect([acknowledged(2, 1), acknowledged(1, 2)]).toEqual([6, 6]);
     const grace = facts([], { deleting: true, purgeInMs: 90_000, workVersion: 2 });
     expect(reportOutcome(grace, version(1), NOW)).toMatchObject({ facts: grace, retryAfterMs: null });
     expect(reportOutcome(grace, version(2), NOW)).toMatchObject({ retryAfterMs: 90_000 });
   });
-  it('within the grace of a deletion: not acknowledged, the item comes again when the grace is over', () => {
+  it('acknowledges nothing during the grace period of a deletion, after which the item is due again', () => {
     const grace = facts([], { deleting: true, purgeInMs: 90_000, attempts: 3 });
     expect(reportOutcome(grace, applied(7), NOW)).toMatchObject({
       facts: { acknowledgedGeneration: 6, attempts: 0 },
@@ -470,7 +482,7 @@ describe('applied', () => {
   });
 });
 
-describe('refused', () => {
+describe('the report that an item was rejected', () => {
   const refused = (over: object = {}) =>
     ({
       kind: 'refused',
@@ -482,17 +494,17 @@ describe('refused', () => {
       ...over,
     }) as const;
 
-  it('comes again later and later, at most a minute', () => {
+  it('leads to retries with backoff, at most a minute apart', () => {
     const delays = [1, 2, 3, 7, 50].map(
       (attempts) => reportOutcome(facts(['AWAITING_DEPLOY'], { attempts }), refused(), NOW).retryAfterMs,
     );
     expect(delays).toEqual([1000, 2000, 4000, 60_000, 60_000]);
   });
-  it('after the same item was applied: it is work again', () => {
+  it('makes an item due again that was applied before', () => {
     const done = facts([], { acknowledgedGeneration: 7, attempts: 0 });
     expect(reportOutcome(done, refused(), NOW).facts.acknowledgedGeneration).toBe(6);
   });
-  it('within the grace of a deletion: not later than its end', () => {
+  it('leads to a retry no later than the end of the grace period of a deletion', () => {
     const grace = facts(['AWAITING_DEPLOY'], { deleting: true, purgeInMs: 700 });
     for (const retryable of [true, false]) {
       expect(reportOutcome(grace, refused({ retryable }), NOW)).toMatchObject({
@@ -510,7 +522,7 @@ describe('refused', () => {
     expect(statesAfter(facts(['AWAITING_DEPLOY']), refused())).toEqual(['AWAITING_DEPLOY']);
     expect(reportOutcome({ ...first.facts, attempts: 2 }, refused(), NOW).events).toEqual([]);
   });
-  it('for good: the wanted revision has failed with the reason', () => {
+  it('fails the desired revision with the reason when it is permanent', () => {
     const { moves, retryAfterMs } = reportOutcome(
       facts(['DEPLOYED', 'AWAITING_DEPLOY']),
       refused({ retryable: false }),
@@ -521,7 +533,7 @@ describe('refused', () => {
     ]);
     expect(retryAfterMs).toBe(600_000);
   });
-  it('for good, of a change in place: the revision that runs has not failed', () => {
+  it('does not fail the running revision when it is permanent for an in-place change', () => {
     expect(statesAfter(facts(['DEPLOYED']), refused({ retryable: false }))).toEqual(['DEPLOYED']);
   });
   it('makes a new work item due, without the ended build', () => {
@@ -537,7 +549,7 @@ describe('refused', () => {
       'BUILD_FAILED',
     ]);
   });
-  it('of an older generation is ignored', () => {
+  it('is ignored when it is of an older generation', () => {
     const outcome = reportOutcome(
       facts(['AWAITING_DEPLOY']),
       refused({ generation: 6, retryable: false }),
@@ -547,22 +559,22 @@ describe('refused', () => {
   });
 });
 
-describe('purged', () => {
+describe('the report that a deployment was purged', () => {
   const purged = { kind: 'purged', deploymentId: DEPLOYMENT } as const;
-  it('ends the record of a deployment that is being deleted', () => {
+  it('removes the record of a deployment that is being deleted', () => {
     expect(reportOutcome(facts([], { deleting: true }), purged, NOW).remove).toBe(true);
   });
-  it('within the grace of a deletion it ends nothing: the deployment can still be restored', () => {
+  it('removes nothing during the grace period, because the deployment can still be restored', () => {
     const grace = facts([], { deleting: true, purgeInMs: 90_000 });
     expect(reportOutcome(grace, purged, NOW)).toMatchObject({ remove: false, retryAfterMs: 0 });
   });
-  it('of one that is wanted again makes it work', () => {
+  it('makes a deployment due that is desired again', () => {
     const outcome = reportOutcome(facts([], { acknowledgedGeneration: 7 }), purged, NOW);
     expect(outcome).toMatchObject({ remove: false, retryAfterMs: 0, facts: { acknowledgedGeneration: 6 } });
   });
 });
 
-describe('whatever is reported, in whatever order', () => {
+describe('any sequence of reports', () => {
   const statuses = fc.array(fc.constantFrom(...REVISION_STATUSES), { minLength: 1, maxLength: 5 });
   const maybeRef = fc.option(fc.integer({ min: 1, max: 6 }).map(ref), { nil: null });
   const report: fc.Arbitrary<ClusterReport> = fc.oneof(
@@ -604,7 +616,7 @@ describe('whatever is reported, in whatever order', () => {
     expect(after.acknowledgedGeneration).toBeLessThanOrEqual(after.generation);
   }
 
-  it('does not leave terminal states, and does not move back', () => {
+  it('leaves no terminal status, and does not move back', () => {
     fc.assert(
       fc.property(statuses, fc.array(report, { minLength: 1, maxLength: 12 }), (before, reports) => {
         reports.reduce((now, next) => {
@@ -667,7 +679,7 @@ describe('a purge that waits', () => {
     expect(noteOf(after.conditions)?.message).toBe('Pod a is held');
   });
 
-  it('says nothing of a deployment that is wanted, or may still be restored', () => {
+  it('is ignored for a deployment that is desired or can still be restored', () => {
     for (const over of [{}, { deleting: true, purgeInMs: 5000 }]) {
       const before = facts(['DEPLOYED'], over);
       const outcome = reportOutcome(before, waiting('Pod a is held'), NOW);
@@ -675,7 +687,7 @@ describe('a purge that waits', () => {
     }
   });
 
-  it('that is rejected is recorded the same way, and is due again', () => {
+  it('is recorded in the same way when it is rejected, and is due again', () => {
     const refusal = { ...waiting('no right', 'ApplyRefused'), waiting: false };
     const outcome = reportOutcome(purging, refusal, NOW);
     expect(noteOf(outcome.facts.conditions)).toMatchObject({ reason: 'ApplyRefused' });

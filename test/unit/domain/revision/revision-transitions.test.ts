@@ -25,7 +25,7 @@ function factsOf(status: RevisionStatus): DeploymentFacts {
 
 const PAIRS = REVISION_STATUSES.flatMap((from) => REVISION_STATUSES.map((to) => [from, to] as const));
 
-it.each(PAIRS)('%s → %s happens, with an event, exactly if the table allows it', (from, to) => {
+it.each(PAIRS)('moves from %s to %s, with an event, exactly when the table allows it', (from, to) => {
   const facts = factsOf(from);
   const [revision] = facts.revisions;
   if (revision === undefined) throw new Error('failed to make a revision');

@@ -115,7 +115,7 @@ function reportOf(
 }
 
 describe('the table of revision states', () => {
-  test('is what reports do: nothing else happens, each with a reason of the table, and every line of it happens', () => {
+  test('contains exactly the transitions that reports cause, each with a reason of the table', () => {
     const happened = new Set<string>();
     fc.assert(
       fc.property(facts, fc.oneof({ weight: 4, arbitrary: observed }, refused), (given, report) => {
@@ -132,7 +132,7 @@ describe('the table of revision states', () => {
           told.map(({ revisionId, reason, details }) => [revisionId, reason, details['from'], details['to']]),
         ).toEqual(
           outcome.moves.map(({ id, reason, from, to }) => {
-            // The history has those on their way as UNKNOWN until it tells of the listener's return.
+            // In the history, a revision in progress is UNKNOWN until the listener returns.
             const onItsWay = ['BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING'].includes(from);
             return [id, reason, given.listenerLost === true && onItsWay ? 'UNKNOWN' : from, to];
           }),
@@ -140,14 +140,14 @@ describe('the table of revision states', () => {
       }),
       { numRuns: 20_000, seed: 1 },
     );
-    // Of CREATING nothing is built: nobody makes such a revision.
+    // No build starts in CREATING: no revision is created with this status.
     const table = REVISION_TRANSITIONS.filter(
       ({ from, by }) => by.includes('report') || (by.includes('build') && from !== 'CREATING'),
     ).map(({ from, to }) => `${from} → ${to}`);
     expect([...happened].sort()).toEqual(table.sort());
   });
 
-  test('names no way twice, only reasons of the closed list, and ends only in states of an end', () => {
+  test('names each transition once, with reasons of the closed list, and ends only in terminal statuses', () => {
     const names = REVISION_TRANSITIONS.map(({ from, to }) => `${from} → ${to}`);
     expect(new Set(names).size).toBe(names.length);
     for (const { reasons } of REVISION_TRANSITIONS)
@@ -162,7 +162,7 @@ describe('the table of revision states', () => {
     ]);
   });
 
-  test('lets every state be reached, and every one that is no end reach DEPLOYED', () => {
+  test('reaches every status from CREATING, and DEPLOYED from every status that is not terminal', () => {
     const reach = (start: RevisionStatus) => {
       const seen = new Set([start]);
       for (const at of seen) for (const next of followersOf(at)) seen.add(next);
@@ -175,7 +175,7 @@ describe('the table of revision states', () => {
 });
 
 describe('the table of deployment statuses', () => {
-  test('is in the order of precedence, and somebody is in every one of them', () => {
+  test('is in the order of precedence, and every status can occur', () => {
     expect(DEPLOYMENT_STATUS_RULES.map(({ status }) => status)).toEqual([...DEPLOYMENT_STATUSES]);
     const combinations = Array.from({ length: 64 }, (_, bits) => ({
       deleting: (bits & 1) > 0,
@@ -188,7 +188,7 @@ describe('the table of deployment statuses', () => {
     expect(new Set(combinations.map(deploymentStatus))).toEqual(new Set(DEPLOYMENT_STATUSES));
   });
 
-  test('names the reason of each change that a report makes', () => {
+  test('names the reason of each change that a report causes', () => {
     fc.assert(
       fc.property(facts, observed, (given, report) => {
         const { events } = reportOutcome(before(given), reportOf(report), NOW);
@@ -204,7 +204,7 @@ describe('the table of deployment statuses', () => {
   });
 });
 
-test('a revision whose image does not exist has failed for a reason that the tables know', () => {
+test('the tables allow ImageNotFound for every transition to DEPLOY_FAILED', () => {
   const failing = REVISION_TRANSITIONS.filter(({ to }) => to === 'DEPLOY_FAILED');
   expect(failing.map(({ reasons }) => reasons.includes('ImageNotFound'))).toEqual(failing.map(() => true));
 });

@@ -6,7 +6,7 @@ function roomAt() {
   return { clock, room: new KnownRoom(() => clock.now) };
 }
 
-test('a tenant with much room has it for as long as all processes together need to fill it', () => {
+test('knows the room of a tenant for as long as all processes together need to fill it', () => {
   const { clock, room } = roomAt();
   expect(room.has('a')).toBe(false);
   room.note('a', 20_000);
@@ -17,7 +17,7 @@ test('a tenant with much room has it for as long as all processes together need 
   expect(room.has('a')).toBe(false);
 });
 
-test('what was counted last decides; with little room nothing is known', () => {
+test('uses the last count, and knows nothing when there is little room', () => {
   const { room } = roomAt();
   room.note('a', 20_000);
   room.note('a', 999);
@@ -26,7 +26,7 @@ test('what was counted last decides; with little room nothing is known', () => {
   expect(room.has('b')).toBe(false);
 });
 
-test('of so many tenants those are forgotten that were counted longest ago', () => {
+test('forgets the tenants that were counted longest ago when there are too many', () => {
   const { room } = roomAt();
   for (let index = 0; index < 10_001; index += 1) room.note(`tenant-${index}`, 20_000);
   expect(room.has('tenant-0')).toBe(false);

@@ -18,10 +18,10 @@ function setUp(options: Omit<TurnsOptions, 'clock'>) {
   return { clock, turns, begun, take, takeAll, leave };
 }
 
-describe('a group with much to do', () => {
+describe('a busy group', () => {
   const options = { max: 16, maxOfGroup: 8, share: { atOnce: 2 }, shareBeside: { atOnce: 1 } };
 
-  test('has its share once it has not paused for a while; until then as many as a group may have', () => {
+  test('is limited to its share after a time without a pause, and to the maximum of a group before', () => {
     const { clock, begun, takeAll, leave } = setUp(options);
     takeAll('crowd', 'abcdefghijklmno');
     expect(begun.join('')).toBe('abcdefgh');
@@ -35,7 +35,7 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('abcdefghij');
   });
 
-  test('has its share no more after a break', () => {
+  test('is not limited to its share after a pause', () => {
     const { clock, begun, takeAll, leave } = setUp(options);
     takeAll('crowd', 'abc');
     clock.advance(1000);
@@ -44,7 +44,7 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('abcdefghijk');
   });
 
-  test('leaves the places to a group that does one thing after the other', () => {
+  test('leaves the places to a group that does one task after the other', () => {
     const { clock, begun, takeAll, leave } = setUp(options);
     takeAll('crowd', 'abcdefghijklmno');
     clock.advance(300);
@@ -61,7 +61,7 @@ describe('a group with much to do', () => {
     expect(begun.join(''), 'nobody else is at work').toBe('abcdefghuvwxyzij');
   });
 
-  test('beside another one that has much to do as well, both have the share of it', () => {
+  test('has the smaller share when another group is busy as well', () => {
     const { clock, begun, takeAll, leave } = setUp({ ...options, maxOfGroup: 5 });
     takeAll('a', '12345');
     takeAll('b', '67890');
@@ -76,7 +76,7 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('1234567890xy');
   });
 
-  test('takes one more every so often, when those before take their time, up to as many as a group may have', () => {
+  test('takes one more place at an interval when its tasks are slow, up to the maximum of a group', () => {
     const { clock, turns, begun, takeAll } = setUp({
       max: 16,
       maxOfGroup: 4,
@@ -97,7 +97,7 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('abcd12345');
   });
 
-  test('lets one with little to do go first, in the pauses between its steps too, but for one now and then', () => {
+  test('yields to a group with little to do, also between its tasks, except for one place at an interval', () => {
     const shareBeside = { atOnce: 2, everyMs: 100 };
     const { clock, begun, takeAll, leave } = setUp({ max: 16, maxOfGroup: 2, shareBeside, yieldMs: 150 });
     takeAll('crowd', 'abcdefgh');
@@ -121,7 +121,7 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('ab1cd2efg');
   });
 
-  test('is not one that begins little, however long each takes', () => {
+  test('is not a group that begins few tasks, however long each one takes', () => {
     const { clock, begun, takeAll, leave } = setUp({ max: 16, maxOfGroup: 4, share: { atOnce: 1 } });
     takeAll('slow', 'abc');
     clock.advance(1000);
@@ -132,7 +132,7 @@ describe('a group with much to do', () => {
     expect(begun.join(''), 'it goes on, with as many as it may have at once').toBe('abcd');
   });
 
-  test('does not yield to another one that has much to do as well', () => {
+  test('does not yield to another busy group', () => {
     const { clock, begun, takeAll, leave } = setUp({ ...options, yieldMs: 150 });
     takeAll('a', '12345678x');
     takeAll('b', '90abcdefy');
@@ -144,7 +144,7 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('1234567890abcdefxy');
   });
 
-  test('has no share when it is nobody, and is not another one either', () => {
+  test('has no share when its calls belong to no tenant, and does not limit other groups then', () => {
     const { clock, begun, takeAll, leave } = setUp({ ...options, maxOfGroup: 3 });
     takeAll(NO_GROUP, '123');
     takeAll('crowd', 'abc');
@@ -157,7 +157,7 @@ describe('a group with much to do', () => {
   });
 });
 
-test('nothing begins while it is closed', () => {
+test('starts nothing while it is closed', () => {
   let isOpen = false;
   const { turns, begun, take } = setUp({ max: 1, isOpen: () => isOpen });
   take('a', '1');
@@ -167,7 +167,7 @@ test('nothing begins while it is closed', () => {
   expect(begun).toEqual(['1']);
 });
 
-test('who gave up gets no place and takes none from another one', () => {
+test('gives no place to a caller that gave up, and takes none from another caller', () => {
   const { turns, begun, take } = setUp({ max: 1 });
   take('a', '1');
   const giveUp = take('b', '2');
@@ -183,7 +183,7 @@ test('who gave up gets no place and takes none from another one', () => {
 
 const GROUPS = ['a', 'b', 'c', NO_GROUP];
 
-/** Those that have a place, and those that wait, as their callers know them. */
+/** The callers that have a place and the callers that wait. */
 class Callers {
   readonly clock = new FakeClock();
   readonly turns: Turns;
@@ -230,7 +230,7 @@ class Callers {
     });
     expect(held.length).toBeLessThanOrEqual(4);
     for (const group of GROUPS) expect(held.filter((each) => each === group).length).toBeLessThanOrEqual(3);
-    // Held back by its share alone: somebody calls back.
+    // Only its share holds it back: a timer must be set.
     const isHeldBack = ({ group }: { group: string }) =>
       held.length < 4 && held.filter((each) => each === group).length < 3;
     if (waiting.some(isHeldBack)) expect(this.clock.timers).toBeGreaterThan(0);
@@ -239,7 +239,7 @@ class Callers {
   }
 }
 
-test('whatever comes: bounds hold, nothing waits for a place that is free, and nothing is lost', () => {
+test('keeps its bounds, lets no caller wait for a free place, and loses no caller, for any sequence of calls', () => {
   const step = fc.oneof(
     fc.constantFrom(...GROUPS).map((group) => (callers: Callers) => callers.take(group)),
     fc.nat().map((nth) => (callers: Callers) => callers.leave(nth)),

@@ -1,4 +1,4 @@
-/** Requests that take too long to arrive, over a real socket. The time is short here; what ends is awaited. */
+/** Requests that take too long to arrive, over a real socket. The timeout is short, and each test waits for the end. */
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -40,7 +40,7 @@ const listener = (path: string, ...headers: string[]) =>
 const LENGTH = 'content-length: 100000';
 const CHUNKED = 'transfer-encoding: chunked';
 
-/** Sends `first`, then `next` again and again until the server ends the connection. @returns what it answered */
+/** Sends `first`, then `next` repeatedly until the server closes the connection. @returns the response */
 function trickle(first: string, next: string, reads = true): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -68,21 +68,21 @@ test.each([
   ['a second request on a connection', `${head('GET', '/healthz')}${head('POST', '/public', LENGTH)}`, ' '],
   ['a body with a valid key', listener('reports', LENGTH), ' '],
   ['a chunked body with a valid key', listener('inventory', CHUNKED), '1\r\n \r\n'],
-])('%s ends in its time, with 408', async (_what, first, next) => {
+])('returns 408 within the request timeout for %s', async (_what, first, next) => {
   expect(await trickle(first, next)).toContain('HTTP/1.1 408 ');
 });
 
-test('a connection on which nothing comes, or that was refused at once, ends in the same time', async () => {
+test('closes a silent connection, or one whose request was rejected at once, within the same timeout', async () => {
   await trickle('', '');
   await trickle(head('POST', `/v2/webhooks/${ID}`, LENGTH), ' ');
   await trickle(head('POST', '/v2/deployments', LENGTH), ' ');
 });
 
-test('a late request ends though its answer has begun and is not read', async () => {
+test('ends a late request although its response has begun and is not read', async () => {
   await trickle(head('GET', '/endless', LENGTH), ' ', false);
 });
 
-test('the time is that of the arrival: an answer may take longer', async () => {
+test('limits the time of the arrival of a request, but not the time of its response', async () => {
   const slow = buildApp({ ...declaringDeps(), requestTimeoutMs: 50 });
   const { promise: expired, resolve } = Promise.withResolvers<void>();
   slow.post('/slow', { config: { access: 'public' } }, async () => {

@@ -1,4 +1,4 @@
-/** What metrics hear of requests: which answers wait, and whose fault a failure is. */
+/** What metrics record of requests: whether a response waits, and whether the cluster or the hub caused a failure. */
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
 import type { ZodObject } from 'zod';
@@ -11,7 +11,7 @@ import { observeRequests } from '../../../../src/hub/api/observe/observe-request
 import { UNOBSERVED } from '../../../../src/hub/api/observe/observer.ts';
 import { createMetrics } from '../../../../src/metrics/metrics.ts';
 
-test('every route that may wait is marked so: those with wait_seconds, and those that stream', async () => {
+test('marks every route that may wait: those with wait_seconds and those that stream', async () => {
   const app = buildApp(declaringDeps());
   const marked = new Set<string>();
   const waiting = new Set<string>();

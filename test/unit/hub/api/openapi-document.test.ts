@@ -1,4 +1,4 @@
-/** The OpenAPI document of these sources, looked at as a whole; what an API answers is test/integration/hub/api/api-openapi. */
+/** The OpenAPI document of these sources as a whole; test/integration/hub/api/api-openapi covers the responses. */
 import { beforeAll, expect, test } from 'vitest';
 import { openApiDocument } from '../../../../scripts/openapi-document.ts';
 import {
@@ -48,7 +48,7 @@ function schemasOfAnswers(): [string, JsonSchema][] {
 const schemasOfComponents = () =>
   Object.entries(document.components.schemas).flatMap(([name, schema]) => allOf(schema, name));
 
-test('a body that nothing needs is not required, and its example is not null', () => {
+test('does not require a body without required fields, and its example is an empty object', () => {
   const optional = operations().filter(({ operation }) => operation.requestBody?.required === false);
   for (const { name, operation } of optional)
     expect(operation.requestBody?.content[JSON_TYPE]?.example, name).toEqual({});
@@ -62,7 +62,7 @@ test('a body that nothing needs is not required, and its example is not null', (
   ]);
 });
 
-/** Names that others give: the owner of a cluster, the cluster itself, the tracing backend, a client. */
+/** Ids that Berth does not assign: those of a cluster, its owner, the tracing backend and a client. */
 const NO_UUIDS: ReadonlySet<string> = new Set(['compute_id', 'cluster_id', 'backend_id', 'request_id']);
 
 /** Who acted, and what a cause is about, may be of any kind. */
@@ -73,7 +73,7 @@ function formatOf(field: string): string | null {
   return /^id$|_id$/.test(field) && !NO_UUIDS.has(field) ? 'uuid' : null;
 }
 
-test('ids of answers are UUIDs, and times are date-times', () => {
+test('states the format uuid for ids of responses, and date-time for times', () => {
   const protocol = operations().filter(({ operation }) => operation.tags?.[0] === 'listener protocol');
   const answers = [
     ...schemasOfAnswers().filter(([path]) => !protocol.some(({ name }) => path.startsWith(name))),
@@ -97,7 +97,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
   title type uniqueItems`.split(/\s+/),
 );
 
-test('its schemas have no keyword that is ours alone', () => {
+test('uses only standard keywords in its schemas', () => {
   const bodies = operations().flatMap(({ name, operation }) => {
     const schema = operation.requestBody?.content[JSON_TYPE]?.schema;
     const parameters = (operation.parameters ?? []).map((parameter) => parameter.schema);
@@ -111,6 +111,6 @@ test('its schemas have no keyword that is ours alone', () => {
   expect(unknown).toEqual([]);
 });
 
-test('it tells its licence', () => {
+test('states its license', () => {
   expect(document.info.license).toEqual({ name: 'Apache License 2.0', identifier: 'Apache-2.0' });
 });

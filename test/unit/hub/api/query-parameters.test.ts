@@ -1,4 +1,4 @@
-/** What every query parameter of every route takes, and what it says when it takes something else. */
+/** What every query parameter of every route accepts, and its message for other values. */
 import type { RouteOptions } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { declaringDeps } from '../../../../scripts/openapi-document.ts';
@@ -16,7 +16,7 @@ interface Parameter {
   /** `GET /v2/deployments limit`. */
   readonly title: string;
   readonly schema: JsonSchema;
-  /** What is said of this parameter; null: it is taken, as `value`. */
+  /** The message for this parameter; null: it is accepted as `value`. */
   readonly send: (value: unknown) => { readonly message: string | null; readonly value: unknown };
 }
 
@@ -64,12 +64,12 @@ const OF_LISTENERS = /^GET \/v2\/listeners\/\{id\}\/(work|log-requests) /;
 const ofType = (type: string) =>
   parameters.filter(({ title, schema }) => schema.type === type && !OF_LISTENERS.test(title));
 
-/** Words of the library that checks, and of the language that it is written in. */
+/** Words of the validation library and of JavaScript. */
 const JARGON = /expected|received|invalid|regex|pattern|>=|<=|NaN|undefined|zod/i;
 const BOOLEAN = 'must be true or false (true, True, TRUE, 1, false, False, FALSE and 0 are accepted)';
 
 describe('every boolean parameter', () => {
-  test('takes the spellings of common clients', () => {
+  test('accepts the spellings of common clients', () => {
     const all = ofType('boolean');
     expect(all.length).toBeGreaterThan(10);
     for (const { title, send } of all) {
@@ -80,7 +80,7 @@ describe('every boolean parameter', () => {
     }
   });
 
-  test('means what was sent', () => {
+  test('has the value that was sent', () => {
     const filter = parameters.find(({ title }) => title === 'GET /v2/deployments remote_reconciled');
     expect(['True', '1', 'False', '0'].map((word) => filter?.send(word).value)).toEqual([
       true,
@@ -90,7 +90,7 @@ describe('every boolean parameter', () => {
     ]);
   });
 
-  test('lists the accepted values otherwise', () => {
+  test('lists the accepted values when it rejects another text', () => {
     for (const { title, send } of ofType('boolean')) {
       for (const word of ['yes', 'on', '', 'null', 'None', '1.0', ' true', '2'])
         expect(send(word).message, `${title} ${word}`).toBe(BOOLEAN);
@@ -100,7 +100,7 @@ describe('every boolean parameter', () => {
 });
 
 describe('every integer parameter', () => {
-  test('takes a whole number with a fraction of zeros', () => {
+  test('accepts a whole number with a fraction of zeros', () => {
     const all = ofType('integer');
     expect(all.length).toBeGreaterThan(5);
     for (const { title, send } of all) {
@@ -109,7 +109,7 @@ describe('every integer parameter', () => {
     }
   });
 
-  test('asks for a whole number otherwise', () => {
+  test('requires a whole number when it rejects another text', () => {
     for (const { title, send } of ofType('integer')) {
       for (const word of ['5.5', '5.', '.0', '1e2', '0x5', 'five', '', 'NaN', 'Infinity', '1,000', '５'])
         expect(send(word).message, `${title} ${word}`).toBe('must be a whole number, such as 5');
@@ -121,7 +121,7 @@ describe('every integer parameter', () => {
 });
 
 describe('every parameter', () => {
-  test('says in plain words what it takes', () => {
+  test('states in plain words what it accepts', () => {
     for (const { title, send } of parameters) {
       for (const word of ['', 'nonsense', '\u0000', 'x'.repeat(5000), ['a', 'b']]) {
         const { message } = send(word);
@@ -130,7 +130,7 @@ describe('every parameter', () => {
     }
   });
 
-  test('lists its values when it takes only some', () => {
+  test('lists its values when it accepts only some', () => {
     const enums = parameters.filter(({ schema }) => schema.enum !== undefined);
     expect(enums.length).toBeGreaterThan(2);
     for (const { title, schema, send } of enums)
@@ -138,7 +138,7 @@ describe('every parameter', () => {
   });
 });
 
-test('a list may be sent in one parameter or in several, with spaces behind its commas', () => {
+test('accepts a list in one parameter or in several, with spaces after its commas', () => {
   const ids = parameters.find(({ title }) => title === 'GET /v2/deployments deployment_ids');
   const one = '0197a000-0000-7000-8000-000000000001';
   const two = '0197a000-0000-7000-8000-000000000002';

@@ -1,4 +1,4 @@
-/** Ends of requests, as metrics and the log see them: of clients that wait, and of those that go away. */
+/** Ends of requests in metrics and in the log: of clients that wait, and of clients that disconnect. */
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { type FastifyReply, fastify } from 'fastify';
@@ -46,7 +46,7 @@ async function world() {
   app.post('/body', async () => ({}));
   const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
   stops.push(() => app.close());
-  /** Sends the text, waits, and goes away. */
+  /** Sends the text, waits, and disconnects. */
   const leave = async (text: string, wait: Promise<void>) => {
     const socket = connect(Number(url.port), '127.0.0.1');
     socket.write(text);
@@ -75,7 +75,7 @@ test('reports a disconnected client once, when its request has been handled', as
   expect(the.logged).toEqual(['/slow aborted']);
 });
 
-test('a client that goes in the middle of an answer, or of its own request', async () => {
+test('reports a client that disconnects during a response or during its own request', async () => {
   const the = await world();
   const began = Promise.withResolvers<void>();
   setTimeout(began.resolve, 100);
@@ -106,7 +106,7 @@ test('reports a call within the process once, even if it is aborted', async () =
   expect(the.counted).toEqual(the.logged);
 });
 
-test('a client that takes nothing is cut off some minutes after the time of its answer', () => {
+test('disconnects a client that reads nothing some minutes after the time of its response', () => {
   vi.useFakeTimers();
   const destroy = vi.fn();
   const closing: (() => void)[] = [];
@@ -119,7 +119,7 @@ test('a client that takes nothing is cut off some minutes after the time of its 
   expect(destroy).toHaveBeenCalledOnce();
   cutOff(reply(), 60_000);
   for (const close of closing) close();
-  // Its close came before anybody listened for it.
+  // It was closed before the listener was added.
   cutOff({ raw: { destroy, once, destroyed: true } } as unknown as FastifyReply, 60_000);
   expect(vi.getTimerCount()).toBe(0);
   vi.advanceTimersByTime(3_600_000);

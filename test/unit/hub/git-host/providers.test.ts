@@ -4,7 +4,7 @@ import { gitHostUrlSchema } from '../../../../src/domain/net/https-url.ts';
 import { isPublicAddress } from '../../../../src/domain/net/networks.ts';
 import { PROVIDERS } from '../../../../src/hub/git-host/providers.ts';
 
-describe('where a provider lists repositories', () => {
+describe('the URL of the repository list', () => {
   test.each([
     ['github', 'https://github.com', 'https://api.github.com/user/repos'],
     ['github', 'https://shop.ghe.com', 'https://api.shop.ghe.com/user/repos'],
@@ -12,15 +12,15 @@ describe('where a provider lists repositories', () => {
     ['github', 'https://notgithub.com:8443', 'https://notgithub.com:8443/api/v3/user/repos'],
     ['gitlab', 'https://gitlab.com', 'https://gitlab.com/api/v4/projects'],
     ['gitlab', 'https://git.example.com/gitlab', 'https://git.example.com/gitlab/api/v4/projects'],
-  ] as const)('%s at %s', (provider, hostUrl, expected) => {
+  ] as const)('is that of the API of %s at %s', (provider, hostUrl, expected) => {
     const url = PROVIDERS[provider].url(hostUrl, { number: 3, size: 20 });
     expect(`${url.origin}${url.pathname}`).toBe(expected);
     expect([url.searchParams.get('page'), url.searchParams.get('per_page')]).toEqual(['3', '20']);
   });
 });
 
-describe('what a provider answers', () => {
-  test('is read as far as it is used', () => {
+describe('the response of a provider', () => {
+  test('is parsed to the fields that are used', () => {
     const repository = { id: 1, full_name: 'a/b', clone_url: 'https://h/a/b.git', owner: { login: 'a' } };
     expect(PROVIDERS.github.answer.parse([repository])).toEqual([
       { fullName: 'a/b', url: 'https://h/a/b.git', defaultBranch: null, isPrivate: null },
@@ -44,7 +44,7 @@ describe('what a provider answers', () => {
     [{}],
     [{ full_name: 1 }],
     [{ full_name: 'x'.repeat(5000) }],
-  ])('else it is refused: %j', (answer) => {
+  ])('is rejected when it has another form: %j', (answer) => {
     for (const provider of ['github', 'gitlab'] as const) {
       expect(PROVIDERS[provider].answer.safeParse(answer).success).toBe(false);
     }
@@ -61,7 +61,9 @@ test.each([
   ['https://git.example.com/gitlab', 'https://git.example.com/gitlab', false],
   ['https://git.example.com/gitlab2/a', 'https://git.example.com/gitlab', false],
   ['https://git.example.com/gitlab/../a', 'https://git.example.com/gitlab', false],
-])('%s is on %s: %s', (repository, host, expected) => expect(isOnHost(repository, host)).toBe(expected));
+])('decides whether %s is on %s: %s', (repository, host, expected) =>
+  expect(isOnHost(repository, host)).toBe(expected),
+);
 
 test.each([
   ['8.8.8.8', true],
@@ -78,7 +80,9 @@ test.each([
   ['fe80::1%eth0', false],
   ['fd00::1', false],
   ['2002:a00:1::', false],
-])('the address %s is public: %s', (address, expected) => expect(isPublicAddress(address)).toBe(expected));
+])('decides whether the address %s is public: %s', (address, expected) =>
+  expect(isPublicAddress(address)).toBe(expected),
+);
 
 test.each([
   ['https://git.example.com', true],
@@ -90,6 +94,6 @@ test.each([
   ['https://git.example.com/#a', false],
   ['https://git.example.com//a', false],
   ['https://git.example.com/%2fetc', false],
-])('the shape of %s as a host_url is fine: %s', (url, expected) => {
+])('decides whether %s is a valid host_url: %s', (url, expected) => {
   expect(gitHostUrlSchema.safeParse(url).success).toBe(expected);
 });

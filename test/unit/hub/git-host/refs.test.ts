@@ -8,7 +8,7 @@ const message = (...lines: (string | Buffer)[]) =>
   Buffer.concat(lines.map((line) => (typeof line === 'string' ? packet(line) : line)));
 
 describe('packets', () => {
-  test('come back as they were sent', () => {
+  test('are read as they were written', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), fc.constant(FLUSH), fc.constant(DELIMITER))), (sent) => {
         const read = packetsOf(message(...sent));
@@ -19,7 +19,7 @@ describe('packets', () => {
     );
   });
 
-  test('cut anywhere but between two, they are none; anything else is no failure', () => {
+  test('are rejected when one is cut, and no input causes an exception', () => {
     const whole = message('one', FLUSH, 'three');
     const ends = new Set([0, 8, 12, whole.length]);
     for (let length = 0; length <= whole.length; length += 1)
@@ -28,14 +28,14 @@ describe('packets', () => {
     for (const wrong of ['0003', '00zz', '-001', '<html>']) expect(packetsOf(Buffer.from(wrong))).toBeNull();
   });
 
-  test('one that is too long is not made', () => {
+  test('are not written when one is too long', () => {
     expect(() => packet('x'.repeat(70_000))).toThrow(RangeError);
   });
 });
 
-describe('the first answer of a server', () => {
+describe('the first response of a server', () => {
   const service = '# service=git-upload-pack';
-  test('of version 2, with and without the line of the service', () => {
+  test('is read in version 2, with and without the line of the service', () => {
     const capabilities = ['version 2', 'agent=git/2', 'ls-refs=unborn', 'object-format=sha256'];
     const expected = { version: 2, objectFormat: 'sha256' };
     expect(readAdvertisement(message(service, FLUSH, ...capabilities, FLUSH))).toEqual(expected);
@@ -43,7 +43,7 @@ describe('the first answer of a server', () => {
     expect(readAdvertisement(message('version 2', FLUSH))).toEqual({ version: 2, objectFormat: null });
   });
 
-  test('of the versions before it holds the refs', () => {
+  test('contains the refs in earlier versions', () => {
     const answer = message(
       service,
       FLUSH,
@@ -59,7 +59,7 @@ describe('the first answer of a server', () => {
   });
 
   test.each(['', '<html></html>', '001e# service=git-receive-pack\n', '0000'])(
-    'else it is none: %j',
+    'is rejected when it is %j',
     (text) => {
       expect(readAdvertisement(Buffer.from(text))).toBeNull();
     },
@@ -67,7 +67,7 @@ describe('the first answer of a server', () => {
 });
 
 describe('refs', () => {
-  test('are asked for by name', () => {
+  test('are requested by name', () => {
     const asked = packetsOf(lsRefsRequest([null, 'main', 'main'], 'sha1'));
     expect(asked?.map((each) => (Buffer.isBuffer(each) ? textOf(each) : each))).toEqual([
       'command=ls-refs',
@@ -94,18 +94,18 @@ describe('refs', () => {
     ['main-2', { branch: 'main-2', commit: B }],
     ['mai', null],
     ['HEAD', null],
-  ])('of %s: %j', (branch, expected) => {
+  ])('contain the head of %s: %j', (branch, expected) => {
     expect(refs && headOf(refs, branch)).toEqual(expected);
   });
 
-  test('of an empty repository, of one whose HEAD is no branch: there is none', () => {
+  test('contain no head when the repository is empty or its HEAD is not a branch', () => {
     for (const lines of [[], [`${A} HEAD`], ['unborn HEAD symref-target:refs/heads/main']]) {
       const read = readRefs(message(...lines, FLUSH));
       expect(read && headOf(read, null), JSON.stringify(lines)).toBeNull();
     }
   });
 
-  test('an error, a cut answer, nonsense: no refs', () => {
+  test('are not read from an error, a truncated response or other data', () => {
     for (const answer of [
       message('ERR no', FLUSH),
       message(`${A} HEAD`),

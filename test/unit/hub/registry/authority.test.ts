@@ -12,7 +12,7 @@ const OWNER = { id: 'd1', tenantId: 't1', appName: 'shop-12345678' };
 const NOW = new Date('2026-01-01T00:00:00.500Z');
 const PATH = 'apps/t1/shop-12345678';
 
-describe('what is granted', () => {
+describe('the granted access', () => {
   const both = { path: PATH, actions: ['pull', 'push'] };
   it.each([
     [['repository:apps/t1/shop-12345678:pull'], ['pull']],
@@ -30,13 +30,13 @@ describe('what is granted', () => {
     [['registry:catalog:*'], []],
     [['', ':', '::', 'repository', 'repository:apps/t1/shop-12345678'], []],
     [[], []],
-  ])('of %j: %j', (scopes, actions) => {
+  ])('is for the scopes %j: %j', (scopes, actions) => {
     expect(grantedAccess(scopes, both)).toEqual(
       actions.length === 0 ? [] : [{ type: 'repository', name: PATH, actions }],
     );
   });
 
-  it('is never more than the credential says, whatever is asked', () => {
+  it('never exceeds the credential, whatever scopes are requested', () => {
     const scope = fc.oneof(
       fc.string(),
       fc
@@ -57,7 +57,7 @@ describe('what is granted', () => {
 });
 
 describe('the authority', () => {
-  it('signs tokens that the key set proves, for its registry and a short time', () => {
+  it('signs tokens that the key set verifies, for its registry and a short time', () => {
     const statement = { kind: 'pull', deploymentId: 'd1', tenantId: 't1', expiresAt: null } as const;
     const scopes = [`repository:${PATH}:pull,push`];
     const { token, expiresIn } = authority.accessToken(statement, OWNER, scopes, NOW);
@@ -84,7 +84,7 @@ describe('the authority', () => {
     expect(authority.read(token, NOW)).toBeNull();
   });
 
-  it('writes credentials as clients keep them, by the host of the registry', () => {
+  it('writes credentials in the form of a Docker configuration, by the host of the registry', () => {
     const credential = authority.credential('pull', OWNER, null);
     const { auths } = JSON.parse(authority.dockerConfig(credential));
     expect(Object.keys(auths)).toEqual(['registry.example.com:5000']);
@@ -94,7 +94,7 @@ describe('the authority', () => {
     expect(authority.repositoryOf(OWNER)).toBe(`registry.example.com:5000/${PATH}`);
   });
 
-  it('tells the registry where its clients are to be sent', () => {
+  it('configures the token URL for clients of the registry', () => {
     expect(registryConfig('registry.example.com/apps', 'https://berth.example.com/')).toContain(
       'realm: https://berth.example.com/v2/registry/token\n    service: registry.example.com\n',
     );

@@ -7,7 +7,7 @@ const KEY = generateSigningKey();
 const authorityOf = (settings: Record<string, string>) => configuredAuthority(loadConfig(settings));
 
 describe('the configured authority of the registry', () => {
-  it('is there with registry and key, and not without a key', () => {
+  it('exists when registry and key are set, and not without a key', () => {
     const settings = { BERTH_REGISTRY: 'https://registry.example.com/apps/' };
     expect(authorityOf(settings)).toBeNull();
     expect(
@@ -20,7 +20,7 @@ describe('the configured authority of the registry', () => {
   it.each([
     ['a key without a registry', {}, /BERTH_REGISTRY is not set/],
     [
-      'no key',
+      'a text that is not a key',
       { BERTH_REGISTRY: 'r.example', BERTH_REGISTRY_SIGNING_KEY: 'x' },
       /BERTH_REGISTRY_SIGNING_KEY holds no/,
     ],
@@ -35,7 +35,7 @@ describe('the configured authority of the registry', () => {
       { BERTH_REGISTRY: `r.example/${'a'.repeat(200)}` },
       /BERTH_REGISTRY: images cannot/,
     ],
-  ])('refuses to start with %s', (_what, settings, message) => {
+  ])('rejects %s', (_what, settings, message) => {
     const start = () => authorityOf({ BERTH_REGISTRY_SIGNING_KEY: KEY, ...settings });
     expect(start).toThrow(ConfigError);
     expect(start).toThrow(message);

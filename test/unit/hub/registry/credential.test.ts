@@ -22,7 +22,7 @@ const statements: fc.Arbitrary<Statement> = fc.record({
 });
 
 describe('a credential', () => {
-  it('says what was stated, under any of the keys, and always in the same text', () => {
+  it('contains its statement, is read with any of the keys, and always has the same text', () => {
     fc.assert(
       fc.property(statements, (statement) => {
         const text = writeCredential(key, statement);
@@ -34,7 +34,7 @@ describe('a credential', () => {
     );
   });
 
-  it('is none with any character changed, cut or added', () => {
+  it('is invalid when any character is changed, removed or added', () => {
     const text = writeCredential(key, { kind: 'push', deploymentId: 'd', tenantId: 't', expiresAt: null });
     fc.assert(
       fc.property(fc.nat(text.length - 1), fc.constantFrom('A', '_', '.', '=', ''), (at, character) => {
@@ -49,7 +49,7 @@ describe('a credential', () => {
     expect(readCredential([key], 'x'.repeat(100_000), NOW)).toBeNull();
   });
 
-  it('is none from the second on in which it expires', () => {
+  it('is invalid from the second in which it expires', () => {
     const statement = { kind: 'push', deploymentId: 'd', tenantId: 't', expiresAt: NOW } as const;
     const text = writeCredential(key, statement);
     expect(readCredential([key], text, new Date(NOW.getTime() - 1))).toEqual(statement);

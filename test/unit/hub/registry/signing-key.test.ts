@@ -5,7 +5,7 @@ import { generateSigningKey, keySet, parseSigningKeys } from '../../../../src/hu
 const pem = generateSigningKey();
 
 describe('signing keys', () => {
-  it('are read from PEM, several in a row, line ends written as they are or as \\n', () => {
+  it('are read from one or more PEM blocks, with line breaks or with \\n', () => {
     const second = generateSigningKey();
     const ids = parseSigningKeys(`${pem}\n${second}`).map(({ jwk }) => jwk.kid);
     expect(new Set(ids).size).toBe(2);
@@ -14,7 +14,7 @@ describe('signing keys', () => {
     );
   });
 
-  it('are named by their thumbprint and give no private part away', () => {
+  it('are named by their thumbprint, and the key set contains no private part', () => {
     const keys = parseSigningKeys(pem);
     const [{ jwk }] = keys;
     const members = `{"crv":"P-256","kty":"EC","x":"${jwk.x}","y":"${jwk.y}"}`;
@@ -48,7 +48,7 @@ describe('signing keys', () => {
     ],
     ['a public key', pem.replaceAll('PRIVATE', 'PUBLIC'), /no private key/],
     ['the same one twice', `${pem}${pem}`, /twice/],
-  ])('refuses %s, quoting nothing of it', (_, text, message) => {
+  ])('are rejected without a quote of the input: %s', (_, text, message) => {
     expect(() => parseSigningKeys(text)).toThrow(message);
     try {
       parseSigningKeys(text);

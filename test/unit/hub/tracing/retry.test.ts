@@ -5,14 +5,14 @@ import { parseRetryAfter, retryDelayMs } from '../../../../src/hub/tracing/retry
 const attempts = fc.integer({ min: 1, max: 10_000 });
 const share = fc.double({ min: 0, max: 0.999, noNaN: true });
 
-describe('the time until a message is sent again', () => {
-  test('grows from a second to ten minutes while the backend is away', () => {
+describe('the delay until a message is sent again', () => {
+  test('grows from one second to ten minutes while the backend is unavailable', () => {
     const longest = (attempt: number) => retryDelayMs(attempt, { refused: false }, () => 1);
     expect([1, 2, 7, 10, 11, 1000].map(longest)).toEqual([1e3, 2e3, 64e3, 512e3, 600e3, 600e3]);
     expect(retryDelayMs(5, { refused: false }, () => 0)).toBe(0);
   });
 
-  test('is one to ten minutes where the backend refused the message', () => {
+  test('is one to ten minutes when the backend rejected the message', () => {
     fc.assert(
       fc.property(attempts, share, (attempt, random) => {
         const delay = retryDelayMs(attempt, { refused: true }, () => random);
@@ -36,6 +36,6 @@ test.each([
   ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
   ['-5', undefined],
   ['soon', undefined],
-])('Retry-After %j is %j ms', (header, expected) => {
+])('parses Retry-After %j as %j ms', (header, expected) => {
   expect(parseRetryAfter(header, new Date('2026-01-01T00:00:00Z'))).toBe(expected);
 });

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { resourceSpecDoc, storedResourceSpecDoc } from '../../../../scripts/resource-spec-doc.ts';
-import {
-  COMPONENTS,
-  type ResourceSpec,
-  resourceSpecSchema,
-} from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { COMPONENTS } from '../../../../src/domain/resource-spec/components.ts';
+import { type ResourceSpec, resourceSpecSchema } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import type { DesiredObject } from '../../../../src/workloads/desired-object.ts';
 import { FIELD_ROWS } from '../../../../src/workloads/fields/field-paths.ts';
 import type { FieldRow, FieldTarget } from '../../../../src/workloads/fields/field-row.ts';
@@ -97,15 +94,18 @@ function proveRow(row: FieldRow, spec: ResourceSpec): void {
   }
 }
 
-describe('every row of the table is true', () => {
+describe('the rendering of fields', () => {
   const rows = FIELD_ROWS.filter(({ field }) => !LISTS.includes(field));
-  test.each(rows.map((row) => [row.field, row] as const))('%s', (field, row) => {
-    proveRow(row, SPEC);
-    const other = otherThan((SPEC as Record<string, unknown>)[field]);
-    if (other !== undefined) proveRow(row, { ...SPEC, [field]: other });
-  });
+  test.each(rows.map((row) => [row.field, row] as const))(
+    'follows the row of %s in the table',
+    (field, row) => {
+      proveRow(row, SPEC);
+      const other = otherThan((SPEC as Record<string, unknown>)[field]);
+      if (other !== undefined) proveRow(row, { ...SPEC, [field]: other });
+    },
+  );
 
-  test('lists keep their entries in the order given', () => {
+  test('keeps the entries of lists in the given order', () => {
     const { templates } = render(minimalRequest(SPEC), SELF_HOSTED);
     for (const component of COMPONENTS) {
       const pod = templates[component]?.spec;
@@ -116,12 +116,12 @@ describe('every row of the table is true', () => {
   });
 });
 
-test('every field of the schema has its row, and no row lacks a field', () => {
+test('every field of the schema has a row, and every row has a field', () => {
   expect(FIELD_ROWS.map(({ field }) => field).toSorted()).toEqual(
     schemaFields(resourceSpecSchema).toSorted(),
   );
 });
 
-test('docs/resource-spec.md is what npm run docs writes', () => {
+test('docs/resource-spec.md matches the output of npm run docs', () => {
   expect(storedResourceSpecDoc()).toBe(resourceSpecDoc());
 });

@@ -43,7 +43,7 @@ const name = fc.oneof(
 );
 
 describe('the environment of the app container', () => {
-  test("is exactly the reserved names and OpenTelemetry's", () => {
+  test('contains exactly the reserved names and those of OpenTelemetry', () => {
     const names = Object.keys(environment(minimalRequest()));
     const signals = signalEndpoints('', '').map(([endpoint]) => endpoint);
     expect(names.toSorted()).toEqual([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES, ...signals].toSorted());
@@ -51,7 +51,7 @@ describe('the environment of the app container', () => {
     expect(TRACING_ENV_NAMES.some(isReservedEnvName)).toBe(false);
   });
 
-  test("shows the app the deployment's name as it was written, whatever it holds", () => {
+  test('contains the name of the deployment as it was written, whatever characters it has', () => {
     fc.assert(
       fc.property(name, (displayName) => {
         const seen = environment({ ...minimalRequest(), name: displayName });
@@ -62,7 +62,7 @@ describe('the environment of the app container', () => {
     );
   });
 
-  test('gives OpenTelemetry attributes that decode to what was meant', () => {
+  test('contains OpenTelemetry attributes that decode to the original values', () => {
     fc.assert(
       fc.property(name, (displayName) => {
         const attributes =
@@ -92,7 +92,7 @@ describe('the environment of the app container', () => {
   });
 });
 
-describe("OpenTelemetry's variables", () => {
+describe('the variables of OpenTelemetry', () => {
   const withSecrets = (...names: string[]) => ({
     ...minimalRequest(),
     secrets: names.map((secret) => ({ name: secret, value: 'x' })),
@@ -100,13 +100,13 @@ describe("OpenTelemetry's variables", () => {
   const variables = (request: RequestBody, config: RenderConfig) =>
     new Map(appEnv(resourceOf(request, config), 'queue', config).map((entry) => [entry.name, entry]));
 
-  test('name the component where the platform has no endpoint', () => {
+  test('name the component when the platform has no endpoint', () => {
     const env = variables(minimalRequest(), SELF_HOSTED);
     expect(env.get('OTEL_SERVICE_NAME')?.value).toBe('demo-000000d1-queue');
     expect([...env.keys()].filter((named) => named.startsWith('OTEL_EXPORTER_'))).toEqual([]);
   });
 
-  test('name project, component and revision where it has one, and the headers by reference alone', () => {
+  test('name project, component and revision when it has one, and contain only a reference to the headers', () => {
     const env = variables(minimalRequest(), TRACED);
     expect(env.get('OTEL_SERVICE_NAME')?.value).toBe('Demo');
     expect(env.get('OTEL_RESOURCE_ATTRIBUTES')?.value).toMatch(
@@ -119,7 +119,7 @@ describe("OpenTelemetry's variables", () => {
     });
   });
 
-  test.each(TRACING_ENV_NAMES)("%s of the user's secrets wins", (own) => {
+  test.each(TRACING_ENV_NAMES)('have the value of the user for %s when a secret has this name', (own) => {
     const env = variables(withSecrets(own), TRACED);
     expect(env.get(own)).toEqual({
       name: own,
@@ -127,7 +127,7 @@ describe("OpenTelemetry's variables", () => {
     });
   });
 
-  test("send nothing of the platform's to an endpoint of the user's", () => {
+  test('send no setting of the platform to an endpoint of the user', () => {
     const env = variables(withSecrets('OTEL_EXPORTER_OTLP_ENDPOINT'), TRACED);
     expect([...env.keys()].filter((named) => named.startsWith('OTEL_EXPORTER_'))).toEqual([
       'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -135,7 +135,7 @@ describe("OpenTelemetry's variables", () => {
   });
 
   test.each(['TRACES_', 'METRICS_', 'LOGS_', 'PROFILES_', ''])(
-    "send no header of the platform's where a secret is OTEL_EXPORTER_OTLP_%sENDPOINT",
+    'send no header of the platform when a secret is OTEL_EXPORTER_OTLP_%sENDPOINT',
     (signal) => {
       const own = `OTEL_EXPORTER_OTLP_${signal}ENDPOINT`;
       const env = variables(withSecrets(own), TRACED);
@@ -146,7 +146,7 @@ describe("OpenTelemetry's variables", () => {
     },
   );
 
-  test('send the headers with the endpoint of each signal, whatever the image or an unknown Secret has', () => {
+  test('set the endpoint of each signal with the headers, whatever the image or an unknown Secret contains', () => {
     const env = variables(minimalRequest(), TRACED);
     expect(env.get('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')?.value).toBe('http://collector:4318/v1/traces');
     expect(env.get('OTEL_EXPORTER_OTLP_METRICS_ENDPOINT')?.value).toBe('http://collector:4318/v1/metrics');
@@ -169,7 +169,7 @@ describe("OpenTelemetry's variables", () => {
     ['OTEL_EXPORTER_OTLP_TRACES_INSECURE', HTTPS, false],
     ['OTEL_TRACES_SAMPLER', TRACED, true],
   ] as const)(
-    'with the secrets %s the headers are only sent where nothing reads them',
+    'send the headers with the secrets %s only when nothing else can read them',
     (names, config, sent) => {
       const env = variables(withSecrets(...names.split(' ')), config);
       expect(env.has('OTEL_EXPORTER_OTLP_HEADERS')).toBe(sent);
@@ -177,7 +177,7 @@ describe("OpenTelemetry's variables", () => {
     },
   );
 
-  test('a sidecar is handed the headers with the endpoints alone', () => {
+  test('give a sidecar the headers only together with the endpoints of the platform', () => {
     const app = appEnv(resourceOf(minimalRequest(), TRACED), 'api', TRACED);
     const asked = { name: 'OTEL_EXPORTER_OTLP_HEADERS' };
     const handed = requestedEnv([asked], app);
@@ -199,24 +199,27 @@ describe("OpenTelemetry's variables", () => {
     ['http://10.1.2.3:4317', { ipBlock: { cidr: '10.1.2.3/32' } }, 4317],
     ['https://otlp.vendor.example', null, 0],
     ['http://collector:4318', null, 0],
-  ])('leave an isolated app the way to %s, and no other', (otlpEndpoint, peer, port) => {
-    const egress = (config: RenderConfig) => {
-      const [{ spec } = {}] = appPolicy(resourceOf(minimalRequest(), config), config);
-      return (spec as { egress: object[] }).egress;
-    };
-    const isolated = { ...SELF_HOSTED, networkIsolation: true };
-    const rule = { to: [peer], ports: [{ protocol: 'TCP', port }] };
-    expect(egress({ ...isolated, otlpEndpoint })).toEqual([
-      ...egress(isolated),
-      ...(peer === null ? [] : [rule]),
-    ]);
-  });
+  ])(
+    'add an egress rule to an isolated app for %s only when its network is known',
+    (otlpEndpoint, peer, port) => {
+      const egress = (config: RenderConfig) => {
+        const [{ spec } = {}] = appPolicy(resourceOf(minimalRequest(), config), config);
+        return (spec as { egress: object[] }).egress;
+      };
+      const isolated = { ...SELF_HOSTED, networkIsolation: true };
+      const rule = { to: [peer], ports: [{ protocol: 'TCP', port }] };
+      expect(egress({ ...isolated, otlpEndpoint })).toEqual([
+        ...egress(isolated),
+        ...(peer === null ? [] : [rule]),
+      ]);
+    },
+  );
 });
 
-describe("the environment of the user's containers", () => {
+describe('the environment of the containers of the user', () => {
   const app = appEnv(resourceOf(minimalRequest(), SELF_HOSTED), 'api', SELF_HOSTED);
 
-  test("holds the app's variable where an entry names it and says nothing more", () => {
+  test('contains the variable of the app when an entry has only its name', () => {
     const [database, own, unknown] = requestedEnv(
       [{ name: 'DATABASE_URI' }, { name: 'PORT', value: '9000' }, { name: 'EMPTY' }],
       app,
@@ -226,7 +229,7 @@ describe("the environment of the user's containers", () => {
     expect(unknown).toEqual({ name: 'EMPTY' });
   });
 
-  test('holds nothing of the app that was not asked for', () => {
+  test('contains no variable of the app that was not requested', () => {
     expect(requestedEnv([{ name: 'POD', value: 'x' }], app)).toEqual([{ name: 'POD', value: 'x' }]);
   });
 });

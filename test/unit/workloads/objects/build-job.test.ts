@@ -14,24 +14,24 @@ function podOf(more: Partial<BuildConfig>) {
 }
 
 describe('the pod of a build', () => {
-  test('pushes a tag of its revision, and has cache mounts of its deployment alone', () => {
+  test('pushes a tag of its revision, and has cache mounts only of its deployment', () => {
     const { image } = podOf({});
     expect(image.args).toContain('--output=type=image,name=registry.example/t/shop-1:rev-7,push=true');
     expect(image.args).toContain('--opt=build-arg:BUILDKIT_CACHE_MOUNT_NS=id-shop-1');
   });
 
-  test('has nothing of pull Secret, authorities and proxy where none is set', () => {
+  test('has no pull Secret, certificate authorities or proxy when none is set', () => {
     const text = JSON.stringify(podOf({}).pod);
     for (const word of ['imagePullSecrets', 'SSL_CERT_DIR', 'PROXY', 'certificates']) {
       expect(text).not.toContain(word);
     }
   });
 
-  test('is pulled by the Secret that the platform names', () => {
+  test('uses the pull Secret that the platform names', () => {
     expect(podOf({ pullSecret: 'mirror' }).pod.imagePullSecrets).toEqual([{ name: 'mirror' }]);
   });
 
-  test('trusts the authorities of the ConfigMap, for git hosts and in BuildKit', () => {
+  test('trusts the certificate authorities of the ConfigMap, for git hosts and in BuildKit', () => {
     const { pod, source, image, result } = podOf({ caConfigMap: 'authorities' });
     expect(pod.volumes).toContainEqual({ name: 'ca', configMap: { name: 'authorities' } });
     expect(source.env).toContainEqual({ name: 'BERTH_BUILD_CA', value: '/certificates/ca.crt' });
@@ -42,7 +42,7 @@ describe('the pod of a build', () => {
     expect(mounts).toEqual([true, true, false]);
   });
 
-  test('BuildKit and what it runs have the proxy, the step that clones has not', () => {
+  test('uses the proxy for BuildKit and its commands, but not for the step that clones', () => {
     const { source, image } = podOf({
       proxy: { url: 'http://proxy.example:3128', except: 'a.example,10.0.0.0/8' },
     });

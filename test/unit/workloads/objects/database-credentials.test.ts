@@ -8,7 +8,7 @@ import { minimalRequest, resourceOf, SELF_HOSTED } from '../render-request.ts';
 
 const resource = resourceOf(minimalRequest(), SELF_HOSTED);
 
-test('the uri says the same as the single keys, whatever the password', () => {
+test('has the same values in the uri as in the single keys, for any password', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (password) => {
       const data = databaseCredentials(resource, password)['stringData'] as Record<string, string>;
@@ -25,7 +25,7 @@ test('the uri says the same as the single keys, whatever the password', () => {
   );
 });
 
-test('the bare Secret is the same object without data', () => {
+test('returns the same object without data as the bare Secret', () => {
   const { stringData: _, ...rest } = databaseCredentials(resource, 'secret');
   expect(bareDatabaseCredentials(resource)).toEqual(rest);
 });

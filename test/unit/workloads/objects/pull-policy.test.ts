@@ -18,11 +18,11 @@ test.each([
   [`registry.example/app@${DIGEST}`, 'IfNotPresent'],
   [`registry.example/app:1.0@${DIGEST}`, 'IfNotPresent'],
   [`registry.example/app:latest@${DIGEST}`, 'Always'],
-])('%s is pulled %s where nothing is said, as Kubernetes has it for a new container', (image, policy) => {
+])('gives %s the policy %s by default, as Kubernetes does for a new container', (image, policy) => {
   expect(pullPolicy(image)).toBe(policy);
 });
 
-test('in cloud mode an image of a tenant is always pulled, whatever policy the tenant specifies', () => {
+test('always pulls an image of a tenant in cloud mode, whatever policy the tenant specifies', () => {
   for (const asked of ['Always', 'IfNotPresent', 'Never', undefined] as const) {
     expect(givenPullPolicy('registry.example/app:1.0', { hosting: 'cloud' }, asked)).toBe('Always');
     expect(givenPullPolicy('registry.example/app:1.0', { hosting: 'self_hosted' }, asked)).toBe(
@@ -40,43 +40,53 @@ const OWN = 'registry.example/t1/shop';
 const REGISTRY = 'registry.example';
 
 test.each([
-  ['what was built', app('git_host'), `${OWN}@${DIGEST}`, 'IfNotPresent'],
-  ['what was pushed to the own repository', app('internal_image'), `${OWN}:1@${DIGEST}`, 'IfNotPresent'],
-  ['a tag of it, which another one on the node may have', app('internal_image'), `${OWN}:1`, 'Always'],
-  ['a tag by a custom resource that says it was built', app('git_host'), `${OWN}:1`, 'Always'],
-  ['of another one', app('internal_image'), `registry.example/t2/shop@${DIGEST}`, 'Always'],
-  ['of somewhere else', app('external_image'), `${OWN}@${DIGEST}`, 'Always'],
+  ['an image that was built', app('git_host'), `${OWN}@${DIGEST}`, 'IfNotPresent'],
   [
-    'of another tenant, whose id the resource claims',
+    'an image that was pushed to the repository of the deployment',
+    app('internal_image'),
+    `${OWN}:1@${DIGEST}`,
+    'IfNotPresent',
+  ],
+  [
+    'a tag of this repository, which another image on the node may have',
+    app('internal_image'),
+    `${OWN}:1`,
+    'Always',
+  ],
+  ['a tag in a custom resource that claims to be built', app('git_host'), `${OWN}:1`, 'Always'],
+  ['an image of another deployment', app('internal_image'), `registry.example/t2/shop@${DIGEST}`, 'Always'],
+  ['an external image', app('external_image'), `${OWN}@${DIGEST}`, 'Always'],
+  [
+    'an image of another tenant whose id the resource claims',
     app('internal_image', 'berth-t1', 't2'),
     `registry.example/t2/shop@${DIGEST}`,
     'Always',
   ],
   [
-    'of its own id, in a namespace that is no tenant’s',
+    'an image of its own id in a namespace that belongs to no tenant',
     app('internal_image', 'shop'),
     `${OWN}@${DIGEST}`,
     'Always',
   ],
   [
-    'of a path that ends alike, in another registry',
+    'an image with the same end of the path in another registry',
     app('internal_image'),
     `elsewhere.example/t1/shop@${DIGEST}`,
     'Always',
   ],
   [
-    'of a path that ends alike, below another one',
+    'an image with the same end of the path below another path',
     app('internal_image'),
     `registry.example/t2/t1/shop@${DIGEST}`,
     'Always',
   ],
-])('between strangers, of an app: %s', (_what, resource, image, policy) => {
+])('selects the policy for an app in cloud mode: %s', (_what, resource, image, policy) => {
   expect(appPullPolicy(resource, image, { hosting: 'cloud', registry: REGISTRY })).toBe(policy);
   expect(appPullPolicy(resource, image, { hosting: 'cloud' })).toBe('Always');
   expect(appPullPolicy(resource, image, { hosting: 'self_hosted' })).toBe(pullPolicy(image));
 });
 
-test('in cloud mode the image of a database is always pulled if it is not that of the platform', () => {
+test('always pulls the image of a database in cloud mode when it is not that of the platform', () => {
   const databaseImage = 'postgres:18';
   const image = `registry.example/t2/shop@${DIGEST}`;
   expect(databasePullPolicy(image, { hosting: 'cloud', databaseImage })).toBe('Always');

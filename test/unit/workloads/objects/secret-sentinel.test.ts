@@ -9,7 +9,7 @@ const secretsOf = (spec: object, secrets: { name: string; value: string }[] = []
 };
 const app = resourceOf(minimalRequest(), SELF_HOSTED).metadata.name;
 
-test('watched over are the Secrets that only the listener can make, and no others that pods name', () => {
+test('lists only the Secrets that the listener creates, and no others that pods name', () => {
   expect(secretsOf({})).toEqual([]);
   expect(secretsOf({}, [{ name: 'A', value: 'b' }])).toEqual([`${app}-env-1`]);
   expect(secretsOf({ image_pull_secrets: [{ name: 'mine' }] })).toEqual([]);

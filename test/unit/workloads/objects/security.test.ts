@@ -18,28 +18,28 @@ function isRestricted(context: V1SecurityContext | undefined): boolean {
 
 describe('containerSecurity', () => {
   test.each<[string, V1SecurityContext | undefined, V1SecurityContext]>([
-    ['nothing said', undefined, { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }],
+    ['no security context', undefined, { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }],
     [
-      'capabilities spoken of',
+      'given capabilities',
       { capabilities: { add: ['CHOWN'] } },
       { allowPrivilegeEscalation: false, capabilities: { add: ['CHOWN'] } },
     ],
     [
-      'escalation allowed',
+      'allowed escalation',
       { allowPrivilegeEscalation: true },
       { allowPrivilegeEscalation: true, capabilities: { drop: ['ALL'] } },
     ],
-    ['privileged', { privileged: true }, { privileged: true }],
+    ['a privileged container', { privileged: true }, { privileged: true }],
     [
       'CAP_SYS_ADMIN',
       { capabilities: { add: ['CAP_SYS_ADMIN'] } },
       { capabilities: { add: ['CAP_SYS_ADMIN'] } },
     ],
-  ])('baseline, %s', (_, given, wanted) => {
+  ])('returns the baseline context for %s', (_, given, wanted) => {
     expect(containerSecurity('baseline', given)).toEqual(wanted);
   });
 
-  test('restricted keeps what is said and fills in the rest', () => {
+  test('keeps the given values and fills in the rest for restricted', () => {
     expect(
       containerSecurity('restricted', { runAsUser: 7, capabilities: { add: ['NET_BIND_SERVICE'] } }),
     ).toEqual({
@@ -50,13 +50,13 @@ describe('containerSecurity', () => {
     });
   });
 
-  test('does not write into what it is given', () => {
+  test('does not modify its input', () => {
     const given = Object.freeze({ capabilities: Object.freeze({ add: ['CHOWN'] }) });
     expect(() => containerSecurity('restricted', given)).not.toThrow();
   });
 });
 
-test('in cloud every container is restricted: app, user’s, database and cache', () => {
+test('restricts every container in cloud mode: of the app, the user, the database and the cache', () => {
   fc.assert(
     fc.property(validResourceSpec({ podSecurity: 'restricted' }), (spec) => {
       const { objects } = render({ ...minimalRequest(spec), source: 'internal_image' }, CLOUD);

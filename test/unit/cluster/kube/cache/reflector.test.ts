@@ -51,7 +51,7 @@ async function setUp(
 
 const names = (objects: KubeObject[]) => objects.map((object) => object.metadata.name).sort();
 
-describe('list and watch', () => {
+describe('the reflector', () => {
   test('lists in pages, then follows events', async () => {
     const s = await setUp({ pageSize: 2 }, (server) => {
       for (const name of ['a', 'b', 'c', 'd', 'e']) server.put(bareObject(name));
@@ -70,7 +70,7 @@ describe('list and watch', () => {
     expect(s.reflector.store.get('ns/b')).toBeUndefined();
   });
 
-  test('lists the most recent state, and asks the watch for bookmarks and an end', async () => {
+  test('lists the most recent state, and requests bookmarks and a timeout for the watch', async () => {
     const s = await setUp({ watchSeconds: { min: 300, max: 600 }, random: () => 0.5 });
     await watching(s);
     const [list, watch] = s.server.requests;
@@ -120,7 +120,7 @@ describe('list and watch', () => {
   test.each([
     ['drops managedFields', {}, {}],
     [
-      'or what the transform drops, which sees them',
+      'passes managedFields to a transform that drops them',
       {
         transform: (object: UntypedObject) => ({
           ...object,
@@ -160,7 +160,7 @@ describe('list and watch', () => {
   });
 });
 
-describe('faults of the watch', () => {
+describe('the reflector after a fault of the watch', () => {
   test.each([
     ['as HTTP status', { kind: 'status', code: 410, reason: 'Expired' }],
     ['as ERROR event', { kind: 'error-event', code: 410, reason: 'Expired' }],
@@ -221,8 +221,8 @@ describe('faults of the watch', () => {
     ['500', { kind: 'status', code: 500, reason: 'InternalError' }],
     ['503', { kind: 'status', code: 503, reason: 'ServiceUnavailable' }],
     ['an ERROR event of 500', { kind: 'error-event', code: 500, reason: 'InternalError' }],
-    ['an end at once', { kind: 'end-at-once' }],
-  ] as const)('continues after %s, however often', async (_name, fault) => {
+    ['an immediate end', { kind: 'end-at-once' }],
+  ] as const)('continues after %s eight times in a row', async (_name, fault) => {
     const s = await setUp({}, (server) => server.watchFaults.push(...Array.from({ length: 8 }, () => fault)));
     await s.reflector.waitForSync();
     await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
@@ -295,7 +295,7 @@ describe('faults of the watch', () => {
   });
 });
 
-describe('faults of the list', () => {
+describe('the reflector after a fault of the list', () => {
   test('keeps trying, logs the same failure once, and syncs when the server is back', async () => {
     let broken = true;
     const s = await setUp({}, (server) => {
@@ -313,7 +313,7 @@ describe('faults of the list', () => {
     expect(s.reported.added).toEqual(['a']);
   });
 
-  test('does not accept a list that is older than the known state at first', async () => {
+  test('does not accept a list that is older than the known state at the first attempts', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('b'));
@@ -366,7 +366,7 @@ describe('a repeated list', () => {
     expect(s.reflector.store.get('ns/a')).toEqual(s.server.objects.get('ns/a'));
   });
 
-  test('starts over when the first list is interrupted after a page, and reports objects that are gone as deleted', async () => {
+  test('starts over after an interruption, and reports objects that are gone as deleted', async () => {
     let lists = 0;
     const s = await setUp({ pageSize: 2 }, (server) => {
       for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name));
@@ -383,7 +383,7 @@ describe('a repeated list', () => {
   });
 });
 
-test('accepts at once the list of a server that was restored while the first list was interrupted', async () => {
+test('the reflector accepts the list of a server that was restored during the first list, without further attempts', async () => {
   let lists = 0;
   const s = await setUp({ pageSize: 2 }, (server) => {
     for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name, { data: { of: 'before' } }));
@@ -404,7 +404,7 @@ test('accepts at once the list of a server that was restored while the first lis
   expect(s.reported.deleted).toContain('a');
 });
 
-describe('start and stop', () => {
+describe('the reflector at start and stop', () => {
   test('sends every known object to handlers that are added late', async () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
@@ -466,7 +466,7 @@ describe('a lost event', () => {
   });
 });
 
-describe('own writes', () => {
+describe('the reflector after an own write', () => {
   test('adds the response to a write to the cache at once, and recognizes its event', async () => {
     const s = await setUp();
     await watching(s);
@@ -482,7 +482,7 @@ describe('own writes', () => {
     expect(s.reported.added.length + echoes.length).toBe(1);
   });
 
-  test('is not current when it has not seen a write that it may not add', async () => {
+  test('is not current until the watch reaches a written object that its selector does not match', async () => {
     const s = await setUp({ labelSelector: 'app=x' });
     await watching(s);
     const inView = {

@@ -3,16 +3,16 @@ import { describe, expect, test, vi } from 'vitest';
 import type { ObservedRequest } from '../../../../../src/cluster/kube/client/client-types.ts';
 import type { KubeObject } from '../../../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
-import { bareObject, type SeenRequest, sendStatus } from '../fake-api-server.ts';
+import { bareObject, type ReceivedRequest, sendStatus } from '../fake-api-server.ts';
 import { fakeServer } from '../support.ts';
 
 const at = { namespace: 'ns', name: 'a' };
 
-function query(request: SeenRequest | undefined): Record<string, string> {
+function query(request: ReceivedRequest | undefined): Record<string, string> {
   return Object.fromEntries(request?.query ?? []);
 }
 
-describe('calls', () => {
+describe('the client', () => {
   test('creates, gets, finds, lists and deletes objects', async () => {
     const { server, client } = await fakeServer();
     const created = await client.create(bareObject('a', { data: { x: 'y' } }));
@@ -113,7 +113,7 @@ describe('calls', () => {
   });
 });
 
-describe('failures', () => {
+describe('the client on a failure', () => {
   test('reports a missing response as a timeout', async () => {
     const { server, client } = await fakeServer();
     server.intercept = () => true;
@@ -187,12 +187,12 @@ describe('failures', () => {
   });
 
   test.each([
-    ['seconds', () => '3', 3_000],
+    ['three seconds', () => '3', 3_000],
     // Relative to the time of the response, because earlier tests may be slow.
     ['a date', () => new Date(Date.now() + 10_000).toUTCString(), expect.closeTo(10_000, -4)],
-    ['longer than anybody should wait', () => '3600', 60_000],
-    ['a word', () => 'soon', undefined],
-  ])('Retry-After: %s', async (_, value, expected) => {
+    ['an hour as one minute', () => '3600', 60_000],
+    ['a word as no time', () => 'soon', undefined],
+  ])('reads a Retry-After of %s', async (_, value, expected) => {
     const { server, client } = await fakeServer();
     server.intercept = (_request, response) => {
       sendStatus(response, 429, 'TooManyRequests', { 'retry-after': value() });
@@ -248,7 +248,7 @@ describe('failures', () => {
   });
 });
 
-describe('observation and limits', () => {
+describe('the client with an observer and limits', () => {
   test('reports every finished call once', async () => {
     const seen: ObservedRequest[] = [];
     const { client } = await fakeServer({ observer: (request) => seen.push(request) });

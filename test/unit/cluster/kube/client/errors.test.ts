@@ -25,7 +25,7 @@ describe('error responses', () => {
     [500, 'ServerTimeout', 'server', true],
     [503, undefined, 'server', true],
     [504, 'Timeout', 'server', true],
-  ])('%i %s is %s', (code, reason, kind, retryable) => {
+  ])('map the status %i with the reason %s to the kind %s', (code, reason, kind, retryable) => {
     expect(statusError('do it', code, { reason, message: 'text', details: { name: 'x' } })).toMatchObject({
       kind,
       retryable,
@@ -64,7 +64,7 @@ describe('error responses', () => {
     [400, 'strict decoding error: duplicate field "spec.revision"', []],
     [500, 'Internal error occurred: unknown field "spec.revision"', []],
     [422, 'Invalid value: "strict decoding error: unknown field \\"a\\""', []],
-  ])('%i names the fields that the server does not know: %s', (code, message, fields) => {
+  ])('yield the unknown fields in a %i with the message: %s', (code, message, fields) => {
     expect(unknownFields(statusError('x', code, { message }))).toEqual(fields);
   });
 
@@ -113,7 +113,7 @@ describe('error responses about a Secret', () => {
     ['Secret "b" is invalid: data[aHVudGVyMg==]: Invalid value: "aHVudGVyMg=="', 422, 'Invalid'],
     ['aHVudGVyMg==', 409, 'Conflict'],
     ['aHVudGVyMg==', 418, 'Teapot'],
-  ])('omit text that may quote the Secret: %s', (message, code, reason) => {
+  ])('omit text that may quote the Secret: %s (%i)', (message, code, reason) => {
     const error = refused(message, code, reason);
     expect(`${error.message} ${JSON.stringify(error)} ${String(error)}`).not.toContain('aHVudGVyMg==');
     expect(error.message).toContain('failed to create Secret a/b: ');
@@ -149,7 +149,7 @@ describe('any thrown value', () => {
     });
   });
 
-  test('keeps its kind, and an abort is not a failure', () => {
+  test('keeps the kind of a KubeError, and has the kind aborted for an AbortError', () => {
     const known = new KubeError({ kind: 'timeout', message: 'x' });
     expect(toKubeError(known)).toBe(known);
     expect(toKubeError(new DOMException('x', 'AbortError'))).toMatchObject({

@@ -66,7 +66,7 @@ test('a repeated event increases the count, without a further call while it wait
   expect({ posts: server.count('POST'), patches: server.count('PATCH') }).toEqual({ posts: 1, patches: 1 });
 });
 
-test('other messages create other events, and cluster-scoped objects have theirs in default', async () => {
+test('different messages create separate events, and cluster-scoped objects have theirs in the namespace default', async () => {
   const { server, recorder } = await setUp();
   recorder.record(object, 'Normal', 'Applied', 'x');
   recorder.record(object, 'Normal', 'Applied', 'y');
@@ -88,18 +88,21 @@ test('an event that the server has deleted is created again', async () => {
 test.each([
   ['Warning', 50, 20_000],
   ['Normal', 25, 60_000],
-] as const)('one object cannot flood the server with the type %s', async (type, burst, refillMs) => {
-  const { server, clock, recorder } = await setUp();
-  const reported = () => stored(server).filter(({ reason }) => reason === 'Failing');
-  for (let n = 0; n < 100; n += 1) recorder.record(object, type, 'Failing', `attempt ${n}`);
-  await recorder.flush();
-  expect(reported()).toHaveLength(burst);
-  clock.advance(refillMs);
-  recorder.record(object, type, 'Failing', 'later');
-  recorder.record(object, type, 'Failing', 'and later');
-  await recorder.flush();
-  expect(reported()).toHaveLength(burst + 1);
-});
+] as const)(
+  'one object cannot flood the server with events of the type %s',
+  async (type, burst, refillMs) => {
+    const { server, clock, recorder } = await setUp();
+    const reported = () => stored(server).filter(({ reason }) => reason === 'Failing');
+    for (let n = 0; n < 100; n += 1) recorder.record(object, type, 'Failing', `attempt ${n}`);
+    await recorder.flush();
+    expect(reported()).toHaveLength(burst);
+    clock.advance(refillMs);
+    recorder.record(object, type, 'Failing', 'later');
+    recorder.record(object, type, 'Failing', 'and later');
+    await recorder.flush();
+    expect(reported()).toHaveLength(burst + 1);
+  },
+);
 
 test('ordinary events do not use up the budget of warnings and important events', async () => {
   const { server, recorder } = await setUp();
@@ -134,7 +137,7 @@ test('the number of dropped events is reported at once, then once a minute', asy
   expect(leftOut()).toMatchObject([{ count: 12 }]);
 });
 
-test('failures are not passed to the caller', async () => {
+test('a failure to send an event is not passed to the caller', async () => {
   const { server, logger, recorder } = await setUp();
   server.intercept = (_request, response) => {
     sendStatus(response, 403, 'Forbidden');

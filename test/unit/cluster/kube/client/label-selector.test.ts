@@ -22,6 +22,6 @@ test.each([
   ['missing in (x)', false],
   ['app > 3', undefined],
   ['app=a=b', undefined],
-])('%s: %s', (selector, expected) => {
+])('matchesLabelSelector evaluates "%s" to %s', (selector, expected) => {
   expect(matchesLabelSelector(selector, labels)).toBe(expected);
 });

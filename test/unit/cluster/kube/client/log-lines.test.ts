@@ -41,7 +41,7 @@ test('carriage returns are removed at line ends, but kept within lines', () => {
   expect(cut([`${TIME} 10%\r20%\r\n`])).toEqual([{ at: TIME, text: '10%\r20%' }]);
 });
 
-test('the lines do not depend on where chunks end, within a timestamp or a character', () => {
+test('the lines are the same wherever chunks end, even within a timestamp or a character', () => {
   const long = 'ä🚢'.repeat(LONGEST_LINE);
   const bytes = Buffer.from(`${TIME} grün 🚢 漢字\n${TIME} ${long}\n${TIME} x`);
   const whole = cut([bytes]);

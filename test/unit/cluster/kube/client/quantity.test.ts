@@ -17,7 +17,7 @@ test.each([
   ['0.0000000001', '1n'],
   ['.5', '0.50'],
   ['5.', '5'],
-])('%s is %s', (a, b) => {
+])('%s equals %s', (a, b) => {
   expect(quantityInBillionths(a)).toBe(quantityInBillionths(b));
   expect(quantityInBillionths(a)).toBeDefined();
 });
@@ -29,12 +29,12 @@ test.each(['', 'm', '1 Gi', '1gi', 'one', '1Kii', '.', '1e', '--1', '0x10'])(
   },
 );
 
-test('different amounts are different', () => {
+test('different amounts have different values', () => {
   expect(quantityInBillionths('1G')).not.toBe(quantityInBillionths('1Gi'));
   expect(quantityInBillionths('999m')).not.toBe(quantityInBillionths('1'));
 });
 
-test('whole numbers keep their order and their suffix its weight', () => {
+test('whole numbers keep their order, and suffixes multiply them by their factor', () => {
   fc.assert(
     fc.property(fc.nat(1_000_000), fc.nat(1_000_000), (a, b) => {
       const [x, y] = [quantityInBillionths(String(a)) ?? 0n, quantityInBillionths(String(b)) ?? 0n];

@@ -124,7 +124,7 @@ describe('a streamed list', () => {
   });
 
   test.each(['end', 'cut', 'silence', 'bookmarks', 'error'] as const)(
-    'that fails (%s) is discarded: the next list is paged, and the one after it is streamed',
+    'is discarded after a fault (%s); the next list is paged, and the one after it is streamed',
     async (fault) => {
       const s = await setUp(
         (server) => {
@@ -144,7 +144,7 @@ describe('a streamed list', () => {
     },
   );
 
-  test('that is interrupted before a restore of the server is overruled by the pages after it', async () => {
+  test('is replaced by the paged list when the server is restored after an interruption', async () => {
     const s = await setUp((server) => {
       three(server);
       server.streamFaults.push('cut');
@@ -174,7 +174,7 @@ describe('a streamed list', () => {
     expect(s.server.count('list')).toBe(2);
   });
 
-  test.each([403, 429, 503])('that is rejected with %i is requested as a stream again', async (status) => {
+  test.each([403, 429, 503])('is requested again as a stream after a rejection with %i', async (status) => {
     let refused = 0;
     const s = await setUp((server) => {
       three(server);
@@ -191,7 +191,7 @@ describe('a streamed list', () => {
     expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([3, 0]);
   });
 
-  test('is observed with its result when it has ended', async () => {
+  test('is reported to the observer with its result once it has ended', async () => {
     const seen: ObservedRequest[] = [];
     const { server, client } = await fakeServer({ observer: (request) => seen.push(request) });
     server.streams = true;
@@ -246,7 +246,7 @@ describe('the strategy for a list', () => {
     expect(way.mayStream('a')).toBe(true);
   });
 
-  test('tries streams again an hour after the server said that it has none', () => {
+  test('tries streams again an hour after the server reported that it has none', () => {
     const { ways: way, pass } = ways();
     way.refused();
     expect(way.mayStream('a')).toBe(false);

@@ -26,16 +26,20 @@ function containerDiff(desired: object, live: object): string[] {
   );
 }
 
-describe('no difference', () => {
+describe('the comparison', () => {
   test.each<[string, object, object]>([
     [
       'defaults that the server filled in',
       {},
       { terminationMessagePath: '/dev/x', resources: {}, imagePullPolicy: 'Always' },
     ],
-    ['the same cpu', { resources: { limits: { cpu: '1' } } }, { resources: { limits: { cpu: '1000m' } } }],
     [
-      'the same memory',
+      'another notation of the same cpu',
+      { resources: { limits: { cpu: '1' } } },
+      { resources: { limits: { cpu: '1000m' } } },
+    ],
+    [
+      'another notation of the same memory',
       { resources: { requests: { memory: '1024Mi' } } },
       { resources: { requests: { memory: '1Gi' } } },
     ],
@@ -88,11 +92,11 @@ describe('no difference', () => {
       { ports: [{ containerPort: 80 }] },
       { ports: [{ containerPort: 80, protocol: 'TCP' }] },
     ],
-  ])('%s', (_name, desired, live) => {
+  ])('ignores %s', (_name, desired, live) => {
     expect(containerDiff(desired, live)).toEqual([]);
   });
 
-  test('for labels and annotations of others, and for the metadata of the server', () => {
+  test('ignores labels and annotations of others, and the metadata of the server', () => {
     const desired = deployment({});
     const live = deployment({});
     Object.assign(live.metadata, {
@@ -112,7 +116,7 @@ describe('no difference', () => {
   });
 });
 
-describe('differences', () => {
+describe('the differences', () => {
   test.each<[string, object, object, string[]]>([
     ['another image', { image: 'x:2' }, {}, ['image is x:1, should be x:2']],
     [
@@ -121,10 +125,10 @@ describe('differences', () => {
       { resources: { limits: { memory: '1G' } } },
       ['resources.limits.memory is 1G, should be 1Gi'],
     ],
-    ['a field that is gone', { workingDir: '/srv' }, {}, ['workingDir is missing']],
-    ['a variable that is gone', { env: [{ name: 'A', value: '1' }] }, {}, ['env is missing']],
+    ['a missing field', { workingDir: '/srv' }, {}, ['workingDir is missing']],
+    ['a missing variable', { env: [{ name: 'A', value: '1' }] }, {}, ['env is missing']],
     [
-      'one variable of two',
+      'one missing variable of two',
       { env: [{ name: 'A' }, { name: 'B' }] },
       { env: [{ name: 'B' }] },
       ['env[name=A] is missing'],
@@ -135,10 +139,10 @@ describe('differences', () => {
       { env: [{ name: 'B' }, { name: 'A' }] },
       ['env[name=B] is out of order'],
     ],
-    ['an argument more', { args: ['a'] }, { args: ['a', 'b'] }, ['args has 2 entries, should have 1']],
+    ['an additional argument', { args: ['a'] }, { args: ['a', 'b'] }, ['args has 2 entries, should have 1']],
     ['another argument', { args: ['a', 'b'] }, { args: ['a', 'c'] }, ['args[1] differs']],
     [
-      'a false that says something',
+      'a missing false that is not the default',
       { securityContext: { allowPrivilegeEscalation: false } },
       { securityContext: {} },
       ['securityContext.allowPrivilegeEscalation is missing'],
@@ -149,7 +153,7 @@ describe('differences', () => {
       { ports: [{ containerPort: 53, protocol: 'TCP' }] },
       ['ports[containerPort=53,protocol=UDP] is missing'],
     ],
-  ])('%s', (_name, desired, live, expected) => {
+  ])('include %s', (_name, desired, live, expected) => {
     expect(containerDiff(desired, live)).toEqual(expected);
   });
 
@@ -200,7 +204,7 @@ describe('differences', () => {
     expect(containerDiff(env('old'), env('hunter2'))).toEqual(['env[name=TOKEN].value differs']);
   });
 
-  test('compare stringData of a Secret with data', () => {
+  test('treat stringData of a Secret like data', () => {
     const live = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { a: 'aGk=' } };
     const desired = (a: string) => ({
       apiVersion: 'v1',
@@ -222,7 +226,7 @@ describe('fields that are applied as a whole', () => {
   });
   const pods = (labels: object) => ({ podSelector: { matchLabels: labels } });
 
-  test('differ by keys that others added inside, and only there', () => {
+  test('differ by keys that others added inside them, and by no other keys', () => {
     const desired = policy(pods({ a: '1' }));
     const live = policy({ ...pods({ a: '1', added: '2' }), more: 'x' });
     live.metadata.labels = { ...live.metadata.labels, theirs: 'z' } as never;
@@ -240,7 +244,7 @@ describe('fields that are applied as a whole', () => {
   });
 });
 
-describe('hash', () => {
+describe('the hash', () => {
   test('requires a write only when the desired state changed', () => {
     const desired = withHash(deployment({ env: [{ name: 'A', value: '1' }] }), ANNOTATION);
     expect(whyApply(desired, desired, ANNOTATION)).toEqual([]);
@@ -287,8 +291,8 @@ const tree = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie
   object: fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), tie('value'), { maxKeys: 4 }),
 })).object;
 
-describe('properties', () => {
-  test('an object does not differ from itself, with or without more fields', () => {
+describe('the comparison of any object', () => {
+  test('finds no difference between an object and itself, with or without more fields', () => {
     fc.assert(
       fc.property(tree, fields, (object, more) => {
         expect(subsetDiff(object, object)).toEqual([]);
@@ -297,7 +301,7 @@ describe('properties', () => {
     );
   });
 
-  test('any changed leaf is found, with its path', () => {
+  test('finds any changed leaf as one difference, and changes the hash', () => {
     fc.assert(
       fc.property(tree, fc.nat(), (object, which) => {
         const leaves = leavesOf(object);
@@ -350,7 +354,7 @@ describe('a field that is applied as a whole', () => {
     expect(subsetDiff(service({ app: 'a' }), service({ app: 'a' }))).toEqual([]);
   });
 
-  test("reaches into the peers of a NetworkPolicy's rule", () => {
+  test('differs by a selector that was added to a peer in a rule of a NetworkPolicy', () => {
     const policy = (peer: object) => ({
       apiVersion: 'networking.k8s.io/v1',
       kind: 'NetworkPolicy',

@@ -54,7 +54,7 @@ const leads =
   () =>
     expect(elector.isLeader()).toBe(true);
 
-describe('two candidates', () => {
+describe('candidates', () => {
   test('hand over only once the lease is released', async () => {
     const { server, client } = await fakeServer();
     const first = contend(client, 'first');
@@ -169,7 +169,7 @@ describe('a leader that cannot renew', () => {
   });
 });
 
-describe('clocks', () => {
+describe('a candidate', () => {
   const skewed = (ms: number): Clock => ({
     now: () => performance.now() + ms,
     date: () => new Date(Date.now() + ms),
@@ -182,7 +182,7 @@ describe('clocks', () => {
   test.each([
     ['ahead', 3_600_000],
     ['behind', -3_600_000],
-  ])('do not let a candidate whose clock is an hour %s take a lease that is renewed', async (_name, skew) => {
+  ])('does not take a renewed lease when its clock is an hour %s', async (_name, skew) => {
     const { server, client } = await fakeServer();
     const first = contend(client, 'first');
     await vi.waitFor(leads(first));
@@ -195,7 +195,7 @@ describe('clocks', () => {
     await vi.waitFor(leads(second));
   });
 
-  test('do not keep a lease alive that is not renewed, whatever time it claims', async () => {
+  test('takes a lease that is not renewed, even if its renewTime is in the future', async () => {
     const { server, client } = await fakeServer();
     server.put({
       apiVersion: 'coordination.k8s.io/v1',
@@ -207,7 +207,7 @@ describe('clocks', () => {
     await vi.waitFor(leads(contender), { timeout: 5_000 });
   });
 
-  test('end the leadership of a machine that was suspended, and its next term lasts', async () => {
+  test('stops leading after a suspension of the machine, and its next term lasts', async () => {
     const { server, client } = await fakeServer();
     const clock = new FakeClock();
     const contender = contend(client, 'first', { clock });
@@ -232,7 +232,7 @@ describe('clocks', () => {
     expect(contender.elector.isLeader()).toBe(true);
   });
 
-  test('do not prolong a term when the wall clock is set back', async () => {
+  test('does not lead longer when the wall clock is set back', async () => {
     const { client } = await fakeServer();
     const clock = new FakeClock();
     const contender = contend(client, 'first', { clock });
@@ -242,11 +242,11 @@ describe('clocks', () => {
     expect(contender.elector.isLeader()).toBe(false);
   });
 
-  test('have six fractional digits in a Lease', () => {
+  test('writes times with six fractional digits to a Lease', () => {
     expect(microTime(new Date('2030-01-02T03:04:05.678Z'))).toBe('2030-01-02T03:04:05.678000Z');
   });
 
-  test('must not contradict each other in the options', async () => {
+  test('rejects a lease duration that does not exceed the renew deadline', async () => {
     const { client } = await fakeServer();
     const options = {
       client,

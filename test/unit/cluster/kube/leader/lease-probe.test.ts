@@ -26,7 +26,7 @@ it('a cluster responds when it reports that the Lease does not exist', async () 
   expect(await setUp().probe()).toBeNull();
 });
 
-it('a cluster that cannot read its Leases does not respond until it can, and no address is reported', async () => {
+it('a cluster counts as unresponsive while it cannot read its Leases, and its address is not reported', async () => {
   const { clock, state, probe } = setUp();
   state.fails = true;
   expect(await probe()).toBe('the cluster does not answer');
@@ -35,7 +35,7 @@ it('a cluster that cannot read its Leases does not respond until it can, and no 
   expect(await probe()).toBeNull();
 });
 
-it('probes at the same time, or within 5 s, share one call', async () => {
+it('simultaneous probes, and probes within 5 s, share one call', async () => {
   const { clock, state, probe } = setUp();
   await Promise.all([probe(), probe()]);
   clock.advance(4_999);

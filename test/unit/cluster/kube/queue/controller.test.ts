@@ -26,7 +26,7 @@ function setUp(
   return { clock, queue, stop, logger, outcomes, finished };
 }
 
-test('a reconcile is on behalf of the group of its key', async () => {
+test('a reconcile runs on behalf of the group of its key', async () => {
   const groups: string[] = [];
   const stop = new AbortController();
   const queue = new WorkQueue({ groupOf: (key) => `tenant of ${key}` });
@@ -48,26 +48,26 @@ test('a reconcile is on behalf of the group of its key', async () => {
   await finished;
 });
 
-test('reconciles without calls yield to the event loop, so that the lease can be renewed', async () => {
+test('reconciles that make no calls yield to the event loop, so that the lease can be renewed', async () => {
   const KEYS = 100;
   const s = setUp(async () => ({ kind: 'settled' }));
-  let looksBefore = KEYS;
+  let reconcilesBefore = KEYS;
   setImmediate(() => {
-    looksBefore = s.outcomes.length;
+    reconcilesBefore = s.outcomes.length;
   });
   for (let key = 0; key < KEYS; key += 1) s.queue.add(String(key));
   await vi.waitFor(() => expect(s.outcomes).toHaveLength(KEYS));
-  expect(looksBefore).toBeLessThan(KEYS);
+  expect(reconcilesBefore).toBeLessThan(KEYS);
   s.stop.abort();
   await s.finished;
 });
 
-describe('outcomes', () => {
-  test('settled needs no further reconcile, and requeue comes back after its time', async () => {
-    let looks = 0;
+describe('the outcome of a reconcile', () => {
+  test('leads to another reconcile after its time for requeue, and to none for settled', async () => {
+    let reconciles = 0;
     const s = setUp(async () => {
-      looks += 1;
-      return looks === 1 ? { kind: 'requeue', afterMs: 5_000 } : { kind: 'settled' };
+      reconciles += 1;
+      return reconciles === 1 ? { kind: 'requeue', afterMs: 5_000 } : { kind: 'settled' };
     });
     s.queue.add('a');
     await vi.waitFor(() => expect(s.outcomes).toEqual(['a: requeue']));
@@ -78,7 +78,7 @@ describe('outcomes', () => {
     await s.finished;
   });
 
-  test('retry backs off, at least as long as the server asked, and a thrown error is a retry', async () => {
+  test('leads to a retry with backoff, at least as long as the server asked, also for a thrown error', async () => {
     const errors = [
       new KubeError({ kind: 'too_many_requests', message: 'busy', retryAfterMs: 9_000 }),
       new TypeError('a bug'),
@@ -103,7 +103,7 @@ describe('outcomes', () => {
     await s.finished;
   });
 
-  test('terminal is not retried', async () => {
+  test('leads to no retry when it is terminal', async () => {
     const s = setUp(async () => ({ kind: 'terminal', error: new Error('invalid') }));
     s.queue.add('a');
     await vi.waitFor(() => expect(s.outcomes).toEqual(['a: terminal']));
@@ -113,8 +113,8 @@ describe('outcomes', () => {
   });
 });
 
-describe('ending', () => {
-  test('stop lets current reconciles finish and starts no new ones', async () => {
+describe('workers', () => {
+  test('finish current reconciles and start no new ones after stop', async () => {
     const release = Promise.withResolvers<void>();
     const seen: boolean[] = [];
     const s = setUp(async (_key, signal) => {
@@ -131,7 +131,7 @@ describe('ending', () => {
     expect(seen).toEqual([false, false]);
   });
 
-  test('abort and the deadline reach the reconcile through its signal', async () => {
+  test('pass an abort and the deadline to the reconcile through its signal', async () => {
     const abort = new AbortController();
     const untilAborted = (_key: string, signal: AbortSignal) =>
       new Promise<ReconcileOutcome>((_resolve, reject) =>
@@ -152,7 +152,7 @@ describe('ending', () => {
     await slow.finished;
   });
 
-  test('an error of the observer stops nothing', async () => {
+  test('continue after an error of the observer', async () => {
     const queue = new WorkQueue();
     const stop = new AbortController();
     const keys: string[] = [];

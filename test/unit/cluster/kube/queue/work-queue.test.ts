@@ -58,7 +58,7 @@ describe('keys', () => {
 });
 
 describe('held keys', () => {
-  test('wait for the release, then come in order of name, keys that are ahead first, in their current groups', async () => {
+  test('wait for the release, and are then handed out by name in their current groups, keys that are ahead first', async () => {
     const groups: Record<string, string> = {};
     const { clock, queue } = setUp({ held: true, groupOf: (key) => groups[key] ?? 'nobody' });
     const waiting = queue.get();
@@ -100,14 +100,14 @@ describe('keys that are ahead', () => {
     return taken.join('');
   };
 
-  test('come first, three out of four times, so that no other key waits forever', async () => {
+  test('are handed out first three out of four times, so that other keys do not wait forever', async () => {
     const { queue } = setUp();
     for (const key of 'abc') queue.add(key);
     for (const key of '12345678') queue.add(key, { ahead: true });
     expect(await takeAll(queue)).toBe('123a456b78c');
   });
 
-  test('may be waiting or being processed already when they are added as ahead', async () => {
+  test('are handed out first even if they were already waiting or being processed', async () => {
     const { queue } = setUp();
     for (const key of 'abc') queue.add(key);
     queue.add('c', { ahead: true });
@@ -118,14 +118,14 @@ describe('keys that are ahead', () => {
     expect(await takeAll(queue)).toBe('cab');
   });
 
-  test('take the turns of their group', async () => {
+  test('take turns with the keys of other groups', async () => {
     const { queue } = setUp({ groupOf: (key) => (/[a-z]/.test(key) ? 'letters' : 'digits') });
     for (const key of 'abc') queue.add(key, { ahead: true });
     for (const key of '12') queue.add(key);
     expect(await takeAll(queue)).toBe('a1b2c');
   });
 
-  test('hide neither the wait of another key nor their own', async () => {
+  test('do not change the age of the oldest waiting key', async () => {
     const { queue, clock } = setUp();
     queue.add('a');
     clock.advance(1_000);
@@ -141,7 +141,7 @@ describe('keys that are ahead', () => {
 });
 
 describe('delays', () => {
-  test('use the earliest of several', async () => {
+  test('end at the earliest of several times for one key', async () => {
     const { queue, clock } = setUp();
     queue.addAfter('a', 5_000);
     queue.addAfter('a', 1_000);
@@ -176,7 +176,7 @@ describe('delays', () => {
     expect(await take(queue)).toBe('a');
   });
 
-  test('bring the key again when they end during processing', async () => {
+  test('hand out the key again when they end during its processing', async () => {
     const { queue, clock } = setUp();
     queue.add('a');
     await queue.get();
@@ -187,7 +187,7 @@ describe('delays', () => {
     expect(await take(queue)).toBe('a');
   });
 
-  test('double with full jitter up to the cap, until forget', () => {
+  test('double with full jitter up to the cap until the key is forgotten', () => {
     const { queue } = setUp({ backoff: { baseMs: 500, capMs: 60_000 } });
     const delays = Array.from({ length: 9 }, () => queue.addRateLimited('a'));
     expect(delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
@@ -202,7 +202,7 @@ describe('delays', () => {
     expect(queue.addRateLimited('a', 7_000)).toBe(7_000);
   });
 
-  test('protect a key that the server asked to leave alone, even if it is added before, during or after the reconcile', async () => {
+  test('hold back a key for the time that the server requested, even if it is added meanwhile', async () => {
     const { queue, clock } = setUp();
     queue.add('a');
     queue.add('b');
@@ -221,7 +221,7 @@ describe('delays', () => {
     expect(queue.delayed).toBe(0);
   });
 
-  test('requested by the server end with a successful reconcile', async () => {
+  test('end with a successful reconcile, even if the server requested them', async () => {
     const { queue } = setUp();
     queue.add('a');
     await take(queue);
@@ -233,7 +233,7 @@ describe('delays', () => {
   });
 });
 
-describe('fairness', () => {
+describe('a queue with groups', () => {
   test('lets groups take turns', async () => {
     const { queue } = setUp({ groupOf: (key) => key.split('/')[0] ?? '' });
     for (let n = 0; n < 1_000; n += 1) queue.add(`big/${n}`);
@@ -267,8 +267,8 @@ describe('fairness', () => {
   });
 });
 
-describe('measures and shutdown', () => {
-  test('report depth, processing and the age of the oldest key', async () => {
+describe('a queue', () => {
+  test('reports depth, number of keys in processing and the age of the oldest key', async () => {
     const { queue, clock } = setUp();
     expect(queue.oldestAgeMs).toBe(0);
     queue.add('a');
@@ -281,7 +281,7 @@ describe('measures and shutdown', () => {
     expect(queue.processing).toBe(1);
   });
 
-  test('wait for current keys, and hand out nothing more', async () => {
+  test('waits for current keys at shutdown, and hands out no others', async () => {
     const { queue, clock } = setUp();
     queue.add('a');
     queue.addAfter('later', 10);
@@ -377,8 +377,8 @@ class Model {
   }
 }
 
-describe('properties', () => {
-  test('no key is with two workers, and none that was added is lost', async () => {
+describe('any sequence of calls', () => {
+  test('gives no key to two workers, and loses no added key', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
         const model = new Model();

@@ -137,7 +137,7 @@ test('uses the group on whose behalf the call is made, however deeply nested', a
   await Promise.all(all);
 });
 
-test('does not start a call whose time runs out while it waits, and frees its place in the line', async () => {
+test('does not start a call that is cancelled while it waits, and frees its place in the line', async () => {
   const limiter = new CallLimiter({ maxInFlight: 1 });
   const gate = Promise.withResolvers<void>();
   const first = limiter.run(() => gate.promise, forever);

@@ -75,7 +75,7 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toEqual([]);
   });
 
-  it('is applied when the generation is newer, and after an edit by another account, even of the generation', async () => {
+  it('is applied when the generation is newer or another account has edited it, even its generation', async () => {
     applied(1);
     await apply(applyWork({ generation: 2 }));
     expect(live().spec.generation).toBe(2);
@@ -109,7 +109,7 @@ describe('the custom resource', () => {
     expect(isNoted()).toBe(false);
   });
 
-  it('of a newer generation, applied by another replica, is not overwritten', async () => {
+  it('is not overwritten when another replica has applied a newer generation', async () => {
     applied(5);
     expect(await apply(applyWork({ generation: 4 }))).toEqual({ kind: 'late' });
     expect(live().spec.generation).toBe(5);
@@ -135,7 +135,7 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toHaveLength(2);
   });
 
-  it('is created, not resurrected by the write, when it was deleted between read and write', async () => {
+  it('is created with a create, not with the apply, when it was deleted between read and write', async () => {
     applied(1);
     const stale = live();
     cluster.remove('ManagedDeployment', NAME);
@@ -151,7 +151,7 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toHaveLength(1);
   });
 
-  it('is applied again only after a running deletion', async () => {
+  it('is not applied while it is being deleted', async () => {
     applied(1);
     const object = live();
     cluster.put({ ...object, metadata: { ...object.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
@@ -167,7 +167,7 @@ describe('the custom resource', () => {
   });
   const docker = { name: `${NAME}-pull`, docker_config: '{}' };
 
-  it('of another deployment is not changed: its name is recorded, and no Secret is created for it', async () => {
+  it('is not changed when it belongs to another deployment; its name is recorded, and no Secret is created', async () => {
     cluster.put(other());
     const item = applyWork({ env_secrets: [secret(1)], pull_secret: docker });
     await expect(apply(item)).rejects.toMatchObject({ reason: 'Conflict', retryable: true });
@@ -179,7 +179,7 @@ describe('the custom resource', () => {
     expect(cluster.get('Secret', `${NAME}-env-1`)).toBeDefined();
   });
 
-  it('of another deployment that takes the name meanwhile keeps no Secret of this one', async () => {
+  it('leaves no Secrets of this deployment when another deployment takes its name meanwhile', async () => {
     cluster.before = (call) => call === 'create ManagedDeployment' && void cluster.put(other());
     const item = applyWork({ env_secrets: [secret(1)], pull_secret: docker });
     await expect(apply(item)).rejects.toMatchObject({ reason: 'Conflict', retryable: true });
@@ -192,7 +192,7 @@ describe('the custom resource', () => {
     expect(cluster.get('Secret', docker.name)).toBeDefined();
   });
 
-  it('of another deployment does not affect the Secrets of workloads that run without a resource', async () => {
+  it('leaves the Secrets of running workloads unchanged when it was lost and another deployment has its name', async () => {
     const item = applyWork({ env_secrets: [secret(1)], pull_secret: docker });
     await apply(item);
     const names = [`${NAME}-env-1`, docker.name];
@@ -210,9 +210,9 @@ describe('the custom resource', () => {
 
   it.each([
     ['after a restart', false],
-    ['by a repair', true],
+    ['during a repair', true],
   ])(
-    'of another deployment that takes the name meanwhile does not affect older Secrets, %s',
+    'leaves older Secrets unchanged %s when another deployment takes its name meanwhile',
     async (_, repair) => {
       await apply(applyWork({ env_secrets: [secret(1)], pull_secret: docker }));
       const names = [`${NAME}-env-1`, docker.name];
@@ -228,14 +228,14 @@ describe('the custom resource', () => {
     },
   );
 
-  it('is reported after several attempts when other accounts keep changing it', async () => {
+  it('causes a conflict after several attempts when other accounts keep changing it', async () => {
     applied(1);
     cluster.before = (call) => call === 'apply ManagedDeployment' && void cluster.put({ ...live() });
     await expect(apply(applyWork({ generation: 2 }))).rejects.toMatchObject({ kind: 'conflict' });
     expect(cluster.writes()).toHaveLength(6);
   });
 
-  it('is rejected for good in the namespace of Berth itself', async () => {
+  it('is rejected without a retry in the namespace of Berth itself', async () => {
     deps = depsFor({ ownNamespace: NAMESPACE });
     await expect(apply()).rejects.toMatchObject({ reason: 'NamespaceNotAllowed', retryable: false });
     expect(cluster.calls).toEqual([]);
@@ -249,7 +249,7 @@ describe('the custom resource', () => {
   });
 });
 
-describe('environments', () => {
+describe('the Secrets of an environment', () => {
   it('are created once and cached, and a repair checks them again', async () => {
     const item = applyWork({ env_secrets: [secret(1)] });
     await apply(item);
@@ -260,7 +260,7 @@ describe('environments', () => {
     expect(cluster.get('Secret', `${NAME}-env-1`)).toBeDefined();
   });
 
-  it('are accepted when they belong to the deployment, never overwritten, and otherwise a conflict', async () => {
+  it('are accepted unchanged when they belong to the deployment, and cause a conflict otherwise', async () => {
     const metadata = { name: `${NAME}-env-1`, namespace: NAMESPACE };
     cluster.put({
       apiVersion: 'v1',
@@ -293,7 +293,7 @@ describe('environments', () => {
     ]);
   });
 
-  it('of another revision are kept when they were replaced meanwhile', async () => {
+  it('are kept when another owner replaced them between read and deletion', async () => {
     const metadata = { name: `${NAME}-env-1`, namespace: NAMESPACE };
     const foreign = { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, labels: {} } };
     cluster.put({ ...foreign, metadata: { ...metadata, labels: OURS } });
@@ -307,7 +307,7 @@ describe('environments', () => {
     expect(cluster.get('Secret', metadata.name)?.metadata.labels).toEqual({});
   });
 
-  it('are removed and reported when no revision needs them, and a failure of that stops nothing', async () => {
+  it('are removed and reported when no revision needs them, and a failed removal does not block the apply', async () => {
     const labels = { ...OURS };
     for (const number of [1, 2]) {
       cluster.put({
@@ -381,11 +381,11 @@ describe('environments', () => {
   });
 });
 
-describe('a term that is over', () => {
+describe('an apply', () => {
   it.each([
     ['before the environment', 0, []],
     ['before the custom resource', 1, [`create Secret ${NAME}-env-1`]],
-  ])('writes nothing more: %s', async (_name, writes, expected) => {
+  ])('stops when the term ends %s', async (_name, writes, expected) => {
     deps = depsFor({
       guard: () => {
         if (cluster.writes().length >= writes) throw new TermOver();

@@ -95,7 +95,7 @@ afterEach(async () => {
   await running;
 });
 
-test('the certificate is removed once the route is gone and cert-manager has had time, and the mark once no certificate is left', async () => {
+test('a certificate is removed shortly after its route is gone, and the mark once no certificate is left', async () => {
   certificate('a.example.com');
   put(null, 'https://a.example.com');
   await pass(60_000);
@@ -126,11 +126,11 @@ test('a certificate that cert-manager creates again is removed again, at growing
 });
 
 test.each([
-  ['of the present host stays', 'b.example.com', SECRET, true],
-  ['of the former host is removed, because it is created again', 'a.example.com', SECRET, false],
-  ['of which the host is not known stays', null, SECRET, true],
-  ['of another Certificate stays', 'a.example.com', 'somebody', true],
-])('a certificate after a change of the host: %s', async (_name, hosts, name, stays) => {
+  ['for the current host stays', 'b.example.com', SECRET, true],
+  ['for the former host is removed', 'a.example.com', SECRET, false],
+  ['without a known host stays', null, SECRET, true],
+  ['of another Certificate resource stays', 'a.example.com', 'somebody', true],
+])('after a change of the host, a certificate %s', async (_name, hosts, name, stays) => {
   certificate(hosts, name);
   put('https://b.example.com/path', 'https://b.example.com/path');
   await pass(10_000);

@@ -65,7 +65,7 @@ describe('a resource that the operator blocks because of its identity', () => {
     expect(stateOf()).toBeUndefined();
   });
 
-  it('differs in the inventory from what was applied', () => {
+  it('has another hash in the inventory than the applied spec', () => {
     const whole = inventoryItem(resource([]));
     const held = inventoryItem(resource([ready('Conflict')]));
     expect(held?.spec_hash).not.toBe(whole?.spec_hash);
@@ -88,7 +88,7 @@ describe('the identity record of a name', () => {
     expect(stateOf()).toBeUndefined();
   });
 
-  it('is written before a resource is deleted whose workloads are kept, and stays', async () => {
+  it('is written before the deletion of a resource whose workloads are kept, and stays', async () => {
     resource([]);
     const memory: PurgeMemory = new Map();
     const item = purgeWork({ keep_workloads: true });
@@ -105,7 +105,7 @@ describe('the identity record of a name', () => {
   });
 });
 
-it('an id in another spelling than the hub’s does not belong to the hub', () => {
+it('a deployment id in upper case does not belong to the hub', () => {
   const letters = '0190abcd-0000-7000-8000-00000000000a';
   expect(deploymentIdOf({ spec: { deploymentId: letters } } as Resource)).toBe(letters);
   expect(deploymentIdOf({ spec: { deploymentId: letters.toUpperCase() } } as Resource)).toBeNull();

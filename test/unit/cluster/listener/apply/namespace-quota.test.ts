@@ -7,7 +7,7 @@ import { quotaIssues } from '../../../../../src/domain/policy/quota-usage.ts';
 const amount = (quantity: string | undefined) => parseQuantity(quantity ?? '') ?? -1n;
 
 describe('the quota of a tenant’s namespace', () => {
-  test('allows what the policy’s quotas allow while every pod is replaced', () => {
+  test('is twice the CPU and memory of the policy’s quotas, so that every pod can be replaced', () => {
     const { cpu, memory_mb, storage_gi, deployments } = DEFAULT_POLICIES.cloud.tenant_quotas;
     const hard = namespaceQuota(DEFAULT_POLICIES.cloud.tenant_quotas);
     expect(amount(hard['requests.cpu'])).toBe(2n * amount(String(cpu)));
@@ -34,7 +34,7 @@ describe('the quota of a tenant’s namespace', () => {
     expect(Number(hard['count/secrets'])).toBeGreaterThanOrEqual(there * 18);
   });
 
-  test('is rounded up, and has no limit where the tenant’s quotas have none', () => {
+  test('is rounded up, and has no limit when the tenant’s quotas have none', () => {
     const quotas = { deployments: null, cpu: 0.0005, memory_mb: 0.5, storage_gi: null };
     expect(namespaceQuota(quotas)).toEqual({ 'requests.cpu': '2m', 'requests.memory': '2Mi' });
     const none = { deployments: null, cpu: null, memory_mb: null, storage_gi: null };

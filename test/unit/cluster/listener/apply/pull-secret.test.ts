@@ -38,7 +38,7 @@ describe('the pull secret', () => {
     expect(cluster.calls).toEqual([]);
   });
 
-  it('costs one call the first time, none while it is unchanged, and is read again for a repair', async () => {
+  it('needs one call the first time and none while it is unchanged, and is written again in a repair', async () => {
     await ensure();
     await ensure();
     expect(cluster.calls).toEqual([`create Secret ${PULL}`]);
@@ -56,7 +56,7 @@ describe('the pull secret', () => {
     expect(cluster.writes()).toEqual([`create Secret ${PULL}`, `create Secret ${PULL}`]);
   });
 
-  it('is replaced when its content or type differs, or when another process wrote a wrong one', async () => {
+  it('is replaced when its content or type differs, also after a write by another process', async () => {
     await ensure('old');
     await ensure('new');
     expect(content()).toBe('new');
@@ -71,7 +71,7 @@ describe('the pull secret', () => {
     expect(cluster.get('Secret', PULL)).toMatchObject({ type: 'kubernetes.io/dockerconfigjson' });
   });
 
-  it('is rejected and retried when an object of another owner has the name', async () => {
+  it('causes a retryable conflict when an object of another owner has its name', async () => {
     cluster.put({
       apiVersion: 'v1',
       kind: 'Secret',
@@ -81,7 +81,7 @@ describe('the pull secret', () => {
     expect(cluster.writes()).toEqual([`create Secret ${PULL}`]);
   });
 
-  it('is created after a running deletion', async () => {
+  it('causes a retryable error while it is being deleted', async () => {
     const metadata = {
       name: PULL,
       namespace: NAMESPACE,

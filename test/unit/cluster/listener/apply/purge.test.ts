@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 const NOW = new Date('2026-01-01T00:05:00Z');
-function look(item = purgeWork({ env_secrets: [`${NAME}-env-1`] })) {
+function purgeOnce(item = purgeWork({ env_secrets: [`${NAME}-env-1`] })) {
   const { client } = cluster;
   const secrets = new EnvSecrets({ client, logger: recordingLogger() });
   const identities = new IdentityRecords(client);
@@ -29,24 +29,24 @@ const put = (apiVersion: string, kind: string, name: string, more: object = {}) 
  * checks.
  */
 async function purge(item?: ReturnType<typeof purgeWork>): Promise<number> {
-  for (let looks = 1; looks < 20; looks += 1) {
-    if ((await look(item)).kind === 'done') return looks;
+  for (let round = 1; round < 20; round += 1) {
+    if ((await purgeOnce(item)).kind === 'done') return round;
     cluster.remove('ManagedDeployment', NAME);
   }
   throw new Error('it never ends');
 }
 
-describe('purge', () => {
+describe('a purge', () => {
   it('deletes the custom resource first, in the foreground, and waits for it before it deletes the rest', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
-    expect(await look()).toMatchObject({ kind: 'wait' });
-    expect(await look()).toMatchObject({ kind: 'wait' });
+    expect(await purgeOnce()).toMatchObject({ kind: 'wait' });
+    expect(await purgeOnce()).toMatchObject({ kind: 'wait' });
     expect(cluster.writes()).toEqual([`delete ManagedDeployment ${NAME}`]);
     expect(cluster.get('PersistentVolumeClaim', `${NAME}-db`)).toBeDefined();
   });
 
-  it('deletes the objects of the deployment, found in two ways, and no others', async () => {
+  it('deletes all objects of the deployment, and no others', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, {
       spec: specOf(1, { revision: { number: 7, envSecretName: `${NAME}-env-7` } }),
     });
@@ -72,10 +72,10 @@ describe('purge', () => {
     ]);
   });
 
-  it('checks often at first, and less often what hangs', async () => {
+  it('checks often at first, and less often later', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     const waits: unknown[] = [];
-    for (let i = 0; i < 20; i += 1) waits.push(await look());
+    for (let i = 0; i < 20; i += 1) waits.push(await purgeOnce());
     const ms = waits.map((result) => (result as { ms: number }).ms);
     expect(ms.slice(0, 11)).toEqual(Array(11).fill(500));
     expect(ms.slice(11)).toEqual([1000, 1500, 2000, 2500, 3000, 3000, 3000, 3000, 3000]);
@@ -88,16 +88,16 @@ describe('purge', () => {
 
   it('keeps a custom resource of the same name that belongs to another deployment', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1, { deploymentId: 'other' }) });
-    expect((await look()).kind).toBe('done');
+    expect((await purgeOnce()).kind).toBe('done');
     expect(cluster.get('ManagedDeployment', NAME)).toBeDefined();
   });
 
-  it('is not done while a volume is protected', async () => {
+  it('waits while a claim is being deleted', async () => {
     put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
     const claim = cluster.get('PersistentVolumeClaim', `${NAME}-db`);
     if (claim !== undefined)
       cluster.put({ ...claim, metadata: { ...claim.metadata, deletionTimestamp: 'now' } });
-    expect((await look()).kind).toBe('wait');
+    expect((await purgeOnce()).kind).toBe('wait');
     expect(cluster.writes()).toEqual([]);
   });
 
@@ -109,12 +109,12 @@ describe('purge', () => {
       cluster.remove('Secret', `${NAME}-db`);
       put('v1', 'Secret', `${NAME}-db`);
     };
-    await look();
+    await purgeOnce();
     expect(cluster.get('Secret', `${NAME}-db`)).toBeDefined();
   });
 });
 
-describe('what blocks a purge', () => {
+describe('the reported blocker of a purge', () => {
   const SINCE = '2026-01-01T00:00:00Z';
   const leaving = (
     apiVersion: string,
@@ -130,9 +130,9 @@ describe('what blocks a purge', () => {
       ...more,
     });
   const held = { finalizers: ['example.com/hold'] };
-  const holdOf = async () => ((await look()) as { hold?: { reason: string; message: string } }).hold;
+  const holdOf = async () => ((await purgeOnce()) as { hold?: { reason: string; message: string } }).hold;
   const lookOften = async () => {
-    for (let looks = 0; looks < 12; looks += 1) await look();
+    for (let round = 0; round < 12; round += 1) await purgeOnce();
   };
 
   it.each([
@@ -140,7 +140,7 @@ describe('what blocks a purge', () => {
     ['apps/v1', 'ControllerRevision', `${NAME}-1`],
     ['v1', 'Secret', `${NAME}-db`],
     ['v1', 'Secret', `${NAME}-env-1`],
-  ])('is reported at once: a finalizer on a %s %s', async (apiVersion, kind, name) => {
+  ])('is a finalizer on the %s %s %s, without a delay', async (apiVersion, kind, name) => {
     leaving(apiVersion, kind, name, held);
     const hold = await holdOf();
     expect(hold?.reason).toBe('FinalizerBlocks');
@@ -148,7 +148,7 @@ describe('what blocks a purge', () => {
     expect(hold?.message).toContain('example.com/hold');
     expect(cluster.writes()).toEqual([]);
     cluster.remove(kind, name);
-    expect((await look()).kind).toBe('done');
+    expect((await purgeOnce()).kind).toBe('done');
   });
 
   it('is a finalizer on the custom resource, or the reason in its status', async () => {
@@ -165,14 +165,14 @@ describe('what blocks a purge', () => {
     expect(await holdOf()).toEqual({ reason: 'FinalizerBlocks', message: 'Service x is held' });
   });
 
-  it('is a custom resource that waits without a reported reason for some time', async () => {
+  it('is the custom resource when it waits for some time without a reported reason', async () => {
     leaving('berth.dev/v1alpha1', 'ManagedDeployment', NAME, {}, { spec: specOf(1) });
     expect(await holdOf()).toBeUndefined();
-    for (let looks = 0; looks < 20; looks += 1) await look();
+    for (let round = 0; round < 20; round += 1) await purgeOnce();
     expect(await holdOf()).toMatchObject({ reason: 'DependentsLeft' });
   });
 
-  it('is any pod that uses the claim, while that lasts', async () => {
+  it('is any pod that uses the claim, and then the finalizer of the claim', async () => {
     leaving('v1', 'PersistentVolumeClaim', `${NAME}-db`, { finalizers: ['kubernetes.io/pvc-protection'] });
     const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: `${NAME}-db` } }];
     const pod = (name: string, phase: string) =>
@@ -197,7 +197,7 @@ describe('what blocks a purge', () => {
     });
   });
 
-  it('is a pod that its node does not end, or one whose owner is gone', async () => {
+  it('is a pod that its node does not end, or a pod whose owner is missing', async () => {
     leaving('v1', 'Pod', 'web-1', {}, { spec: { nodeName: 'node-1' }, status: { phase: 'Running' } });
     await lookOften();
     expect(await holdOf()).toMatchObject({
@@ -236,21 +236,21 @@ describe('what blocks a purge', () => {
     ['delete PersistentVolumeClaim', 'DeletionRefused'],
     ['list ControllerRevision', 'DeletionRefused'],
     ['delete ManagedDeployment', 'DeletionRefused'],
-  ])('is a rejected call (%s), which is repeated until it is accepted', async (call, reason) => {
+  ])('is a rejected call (%s), which is repeated until it succeeds', async (call, reason) => {
     if (call.endsWith('ManagedDeployment')) {
       put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     }
     put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
     put('v1', 'Secret', `${NAME}-db`);
     cluster.failures.set(call, ['forbidden', 'invalid']);
-    expect(await look()).toMatchObject({ kind: 'wait', hold: { reason } });
-    expect(await look()).toMatchObject({ kind: 'wait', hold: { reason } });
+    expect(await purgeOnce()).toMatchObject({ kind: 'wait', hold: { reason } });
+    expect(await purgeOnce()).toMatchObject({ kind: 'wait', hold: { reason } });
     await purge();
     expect(cluster.objects.size).toBe(0);
   });
 
-  it('is not another error', async () => {
+  it('does not include a server error, which is thrown', async () => {
     cluster.failures.set('list PersistentVolumeClaim', ['server']);
-    await expect(look()).rejects.toThrow('server');
+    await expect(purgeOnce()).rejects.toThrow('server');
   });
 });

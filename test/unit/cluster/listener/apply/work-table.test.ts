@@ -38,8 +38,8 @@ function setUp() {
     random: () => 1,
   };
   const table = new WorkTable(options);
-  const told = () => outbox.draft(100)?.reports ?? [];
-  return { cluster, outbox, term, clock, logger, table, told, options };
+  const reported = () => outbox.draft(100)?.reports ?? [];
+  return { cluster, outbox, term, clock, logger, table, reported, options };
 }
 let t: ReturnType<typeof setUp>;
 beforeEach(() => {
@@ -50,18 +50,18 @@ describe('the work table', () => {
   it('reports an applied item with its generation', async () => {
     t.table.add(applyWork({ generation: 3 }));
     expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });
-    expect(t.told()).toEqual([{ kind: 'applied', deployment_id: ID, generation: 3 }]);
+    expect(t.reported()).toEqual([{ kind: 'applied', deployment_id: ID, generation: 3 }]);
     expect(t.table.size).toBe(0);
   });
 
-  it('reports no older generation as applied than the cluster has, and lets the hub compare', async () => {
+  it('does not report a generation as applied that is older than that of the cluster, and lets the hub compare', async () => {
     t.table.add(applyWork({ generation: 7 }));
     await t.table.reconcile(ID, signal);
-    expect(t.told()).toHaveLength(1);
+    expect(t.reported()).toHaveLength(1);
     const former = new WorkTable({ ...t.options });
     former.add(applyWork({ generation: 4 }));
     expect(await former.reconcile(ID, signal)).toEqual({ kind: 'settled' });
-    expect([former.size, t.told()]).toEqual([0, []]);
+    expect([former.size, t.reported()]).toEqual([0, []]);
     expect([...t.outbox.takeTouched().touched.keys()]).toEqual([`team/${NAME}`]);
     expect(t.cluster.get('ManagedDeployment', NAME)).toMatchObject({ spec: { generation: 7 } });
   });
@@ -70,10 +70,10 @@ describe('the work table', () => {
     t.table.add(applyWork({ generation: 3 }));
     t.table.add(applyWork({ generation: 2 }));
     await t.table.reconcile(ID, signal);
-    expect(t.told()).toMatchObject([{ generation: 3 }]);
+    expect(t.reported()).toMatchObject([{ generation: 3 }]);
   });
 
-  it('processes an item that arrives during an older one afterwards', async () => {
+  it('processes an item that arrives while an older one is processed', async () => {
     t.table.add(applyWork({ generation: 1 }));
     t.cluster.before = () => {
       t.cluster.before = () => {};
@@ -92,10 +92,10 @@ describe('the work table', () => {
     expect(await t.table.reconcile(ID, signal)).toMatchObject({ kind: 'requeue' });
     t.cluster.remove('ManagedDeployment', NAME);
     await t.table.reconcile(ID, signal);
-    expect(t.told()).toEqual([{ kind: 'purged', deployment_id: ID }]);
+    expect(t.reported()).toEqual([{ kind: 'purged', deployment_id: ID }]);
   });
 
-  it('reports a refusal, final or not, and leaves the item to the hub', async () => {
+  it('reports a retryable or final refusal, and leaves the item to the hub', async () => {
     for (const [failure, retryable] of [
       ['invalid', false],
       ['forbidden', true],
@@ -104,12 +104,12 @@ describe('the work table', () => {
       t.cluster.failures.set('create ManagedDeployment', [failure]);
       t.table.add(applyWork());
       expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });
-      expect(t.told()).toMatchObject([{ kind: 'refused', generation: 1, retryable }]);
+      expect(t.reported()).toMatchObject([{ kind: 'refused', generation: 1, retryable }]);
       expect(t.table.size).toBe(0);
     }
   });
 
-  it('attributes a field that the cluster does not know to its CRD, until the upgrade', async () => {
+  it('reports that the CRD must be upgraded when the cluster does not know a field', async () => {
     const refused = (action: string, code: number, message: string) =>
       statusError(action, code, { message }, { resource: 'manageddeployments' });
     const texts = [
@@ -126,7 +126,7 @@ describe('the work table', () => {
       };
       t.table.add(applyWork());
       await t.table.reconcile(ID, signal);
-      expect(t.told()).toEqual([
+      expect(t.reported()).toEqual([
         {
           kind: 'refused',
           deployment_id: ID,
@@ -140,16 +140,16 @@ describe('the work table', () => {
     }
   });
 
-  it('retries a transient failure silently, then reports it', async () => {
+  it('reports a transient failure only after several retries', async () => {
     t.cluster.failures.set('create ManagedDeployment', Array(9).fill('server'));
     t.table.add(applyWork());
     for (let i = 0; i < 3; i += 1) {
       expect((await t.table.reconcile(ID, signal)).kind).toBe('retry');
       t.table.queue.addRateLimited(ID);
     }
-    expect(t.told()).toEqual([]);
+    expect(t.reported()).toEqual([]);
     await t.table.reconcile(ID, signal);
-    expect(t.told()).toMatchObject([{ kind: 'refused', reason: 'ReconcileFailed', retryable: true }]);
+    expect(t.reported()).toMatchObject([{ kind: 'refused', reason: 'ReconcileFailed', retryable: true }]);
   });
 
   it('writes and reports nothing once the term is over', async () => {
@@ -157,7 +157,7 @@ describe('the work table', () => {
     t.term.lose();
     expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });
     expect(t.cluster.writes()).toEqual([]);
-    expect(t.told()).toEqual([]);
+    expect(t.reported()).toEqual([]);
   });
 
   it('treats an item of the same generation as a repair, and checks the environments again', async () => {
@@ -173,7 +173,7 @@ describe('the work table', () => {
   });
 });
 
-describe('cached state', () => {
+describe('the cached state', () => {
   const secret = { name: `${NAME}-env-1`, revision_number: 1, revision_id: 'r1', data: { A: '1' } };
   const status = (reason: string) => ({
     observedSpecGeneration: 1,
@@ -186,7 +186,7 @@ describe('cached state', () => {
     if (resource !== undefined) t.cluster.put({ ...resource, ...more });
   };
 
-  it('of Secrets from an earlier term is not trusted when the operator misses one', async () => {
+  it('is ignored for Secrets of an earlier term when the operator misses one', async () => {
     const item = applyWork({ env_secrets: [secret] });
     t.table.add(item);
     await t.table.reconcile(ID, signal);
@@ -198,24 +198,24 @@ describe('cached state', () => {
     expect(t.cluster.get('Secret', secret.name)).toBeDefined();
   });
 
-  it('of a status at the hub is not trusted after a refusal: the status is sent again once the item is applied', async () => {
+  it('is ignored for the status at the hub after a refusal, so that the status is sent again after the apply', async () => {
     t.table.add(applyWork());
     await t.table.reconcile(ID, signal);
     put({ status: status('Reconciling') });
-    t.told();
+    t.reported();
     for (const failures of [['forbidden'], []] as const) {
       t.cluster.failures.set('apply ManagedDeployment', [...failures]);
       t.table.add(applyWork({ generation: 2 }));
       await t.table.reconcile(ID, signal);
     }
-    expect(t.told().map(({ kind }) => kind)).toEqual(['applied', 'observed']);
+    expect(t.reported().map(({ kind }) => kind)).toEqual(['applied', 'observed']);
     t.table.add(applyWork({ generation: 3 }));
     await t.table.reconcile(ID, signal);
-    expect(t.told().map(({ kind }) => kind)).toEqual(['applied']);
+    expect(t.reported().map(({ kind }) => kind)).toEqual(['applied']);
   });
 });
 
-describe('pulling work', () => {
+describe('the pull loop', () => {
   function pull(answers: (WorkItem[] | Error)[], reachable = () => true) {
     const stopping = new AbortController();
     t.term.lost.addEventListener('abort', () => stopping.abort());
@@ -293,7 +293,7 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
-  it('is not blocked by items that wait, up to a limit', async () => {
+  it('continues while items wait for a retry, up to a limit', async () => {
     t.cluster.failures.set('create ManagedDeployment', Array(400).fill('network'));
     const pulling = pull(Array.from({ length: 20 }, (_, i) => portion(`${i}-`)));
     await settle();
@@ -306,7 +306,7 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
-  it('is not blocked permanently by purges that hang: those with the most checks are left to the hub', async () => {
+  it('leaves the purges with the most checks to the hub when hanging purges fill the table', async () => {
     const hanging = (id: string) => {
       const name = `shop-${id}`;
       t.cluster.put({
@@ -321,13 +321,13 @@ describe('pulling work', () => {
     const answers: WorkItem[][] = [];
     while (purges.length > 0) answers.push(purges.splice(0, 32));
     const pulling = pull([...answers, [hanging('last')], portion('other-')]);
-    const looks = async (from: number, to: number) => {
+    const reconcileRange = async (from: number, to: number) => {
       for (let i = from; i < to; i += 1) await t.table.reconcile(`p${i}`, signal);
       await settle();
     };
     await settle();
-    await looks(31, 32);
-    for (let from = 0; from < 184; from += 32) await looks(from, Math.min(from + 32, 184));
+    await reconcileRange(31, 32);
+    for (let from = 0; from < 184; from += 32) await reconcileRange(from, Math.min(from + 32, 184));
     expect([t.table.size, t.table.busy, pulling.asked()]).toEqual([184, 17, 9]);
     expect(await t.table.reconcile('p31', signal)).toEqual({ kind: 'settled' });
     for (const key of ['p183', 'last']) {
@@ -379,27 +379,27 @@ describe('a purge that is blocked', () => {
     t.table.add(purgeWork());
     const reconcile = () => t.table.reconcile(ID, signal);
     expect(await reconcile()).toMatchObject({ kind: 'requeue' });
-    expect(t.told()).toMatchObject([
+    expect(t.reported()).toMatchObject([
       { kind: 'refused', waiting: true, retryable: true, reason: 'FinalizerBlocks' },
     ]);
-    for (let looks = 0; looks < 5; looks += 1) await reconcile();
+    for (let round = 0; round < 5; round += 1) await reconcile();
     // The hub hands the item out again until it is reported as done.
     t.table.add(purgeWork());
     await reconcile();
-    expect(t.told()).toEqual([]);
+    expect(t.reported()).toEqual([]);
     claim('example.com/b');
     await reconcile();
-    expect(t.told()).toMatchObject([{ message: expect.stringContaining('example.com/b') }]);
+    expect(t.reported()).toMatchObject([{ message: expect.stringContaining('example.com/b') }]);
     claim('kubernetes.io/pvc-protection');
     await reconcile();
-    expect(t.told()).toMatchObject([{ reason: 'BeingDeleted', waiting: true }]);
+    expect(t.reported()).toMatchObject([{ reason: 'BeingDeleted', waiting: true }]);
     t.cluster.remove('PersistentVolumeClaim', `${NAME}-db`);
     await reconcile();
-    expect(t.told()).toEqual([{ kind: 'purged', deployment_id: ID }]);
+    expect(t.reported()).toEqual([{ kind: 'purged', deployment_id: ID }]);
     expect(t.cluster.writes()).toEqual([]);
   });
 
-  it('is known to be running', () => {
+  it('counts as running once it is in the table', () => {
     expect(t.table.isPurging(ID)).toBe(false);
     t.table.add(purgeWork());
     expect(t.table.isPurging(ID)).toBe(true);

@@ -9,16 +9,16 @@ let clock: FakeClock;
 let handlers: ReflectorHandlers<Resource>;
 let ending: AbortController;
 let running: Promise<void>;
-let looks: number;
+let cleanUps: number;
 
 beforeEach(async () => {
   clock = new FakeClock();
   ending = new AbortController();
-  looks = 0;
+  cleanUps = 0;
   running = cleanUpBuilds({
     builds: {
       tidy: async () => {
-        looks += 1;
+        cleanUps += 1;
       },
     },
     view: {
@@ -59,25 +59,25 @@ const asking = (revisionId: string, phase?: string) =>
     ...(phase === undefined ? {} : { status: { build: { revisionId, phase } } }),
   }) as unknown as Resource;
 
-test('checks at the start, and when a build has ended or its deployment is gone', async () => {
-  expect(looks).toBe(1);
+test('the cleanup runs at the start, and when a build has ended or its deployment is gone', async () => {
+  expect(cleanUps).toBe(1);
   handlers.added?.(asking('a'));
   await pass();
-  expect(looks).toBe(1);
+  expect(cleanUps).toBe(1);
   handlers.updated?.(asking('a', 'Succeeded'), asking('a', 'Running'));
   await pass();
-  expect(looks).toBe(2);
+  expect(cleanUps).toBe(2);
   handlers.deleted?.(asking('a'));
   await pass();
-  expect(looks).toBe(3);
+  expect(cleanUps).toBe(3);
 });
 
-test('removes the Secret of a replaced build, even if the own write was in the cache before its event', async () => {
+test('the cleanup runs when a build is replaced, even if the cache had the listener’s write before its event', async () => {
   handlers.added?.(asking('a'));
   handlers.updated?.(asking('b'), asking('b'));
   await pass();
-  expect(looks).toBe(2);
+  expect(cleanUps).toBe(2);
   handlers.updated?.(asking('b', 'Running'), asking('b'));
   await pass();
-  expect(looks).toBe(2);
+  expect(cleanUps).toBe(2);
 });

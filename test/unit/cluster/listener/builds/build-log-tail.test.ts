@@ -157,7 +157,7 @@ test('neither loses nor repeats lines after a failed call or when the hub has lo
   expect(the.kept).toEqual(numbered(11).map((text) => `source: ${text}`));
 });
 
-test('sends many lines in pieces', async () => {
+test('sends many lines in several calls', async () => {
   const the = world();
   the.print('source', ...numbered(2500));
   expect(await turns(the.tail(), pod({ source: 'ended' }, { phase: 'Failed' }))).toBe('done');

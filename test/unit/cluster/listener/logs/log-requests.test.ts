@@ -13,7 +13,7 @@ import { NOTHING_HERE } from '../../../../../src/contract/protocol/work-protocol
 import { FakeClock } from '../../kube/support.ts';
 import { hub404 } from '../fixtures.ts';
 
-test('the call is repeated without capabilities when the hub rejects them', async () => {
+test('a call is repeated without capabilities when the hub rejects them', async () => {
   const asked: boolean[] = [];
   const waits: number[] = [];
   const ending = new AbortController();
@@ -38,28 +38,31 @@ test('the call is repeated without capabilities when the hub rejects them', asyn
 });
 
 test.each([
-  ['of something on the way', hub404('<html>'), 10_000],
-  ['of a hub that knows no such requests', hub404(JSON.stringify({ detail: NOTHING_HERE })), 300_000],
-])('after a 404 %s the hub is polled again after a suitable pause', async (_whose, failed, pauseMs) => {
-  const clock = new FakeClock();
-  const ending = new AbortController();
-  let asked = 0;
-  const serving = serveLogRequests({
-    hub: {
-      logRequests: async () => {
-        asked += 1;
-        if (asked === 2) ending.abort();
-        throw await failed;
+  ['of a proxy', hub404('<html>'), 10_000],
+  ['of a hub without log requests', hub404(JSON.stringify({ detail: NOTHING_HERE })), 300_000],
+])(
+  'after a 404 %s, the hub is polled again after the pause for that case',
+  async (_whose, failed, pauseMs) => {
+    const clock = new FakeClock();
+    const ending = new AbortController();
+    let asked = 0;
+    const serving = serveLogRequests({
+      hub: {
+        logRequests: async () => {
+          asked += 1;
+          if (asked === 2) ending.abort();
+          throw await failed;
+        },
       },
-    },
-    term: { epoch: 1, lost: ending.signal, isValid: () => true, end: () => undefined },
-    logger: { debug() {}, info() {}, warn() {}, error() {} },
-    clock,
-    random: () => 1,
-    signal: ending.signal,
-  } as unknown as LogRequestsOptions);
-  await vi.waitFor(() => expect(clock.timers).toBe(1));
-  clock.advance(pauseMs);
-  await serving;
-  expect(asked).toBe(2);
-});
+      term: { epoch: 1, lost: ending.signal, isValid: () => true, end: () => undefined },
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      clock,
+      random: () => 1,
+      signal: ending.signal,
+    } as unknown as LogRequestsOptions);
+    await vi.waitFor(() => expect(clock.timers).toBe(1));
+    clock.advance(pauseMs);
+    await serving;
+    expect(asked).toBe(2);
+  },
+);

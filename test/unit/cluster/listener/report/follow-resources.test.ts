@@ -48,7 +48,7 @@ function compared(old: Resource, changed: Resource, isOwnWrite = false): string[
 
 const KEY = `${NAMESPACE}/${NAME}`;
 
-it('the hub compares a spec that another account has edited, though the annotation has the hash of it', () => {
+it('the hub compares a spec that another account has edited, even if the annotation has its hash', () => {
   const forged = resource(2, { revision: { id: 'r1', number: 1, image: 'evil:1' } });
   expect(compared(resource(1), forged)).toEqual([KEY]);
   const ahead = resource(2, { generation: 2_000_000_000 });

@@ -26,6 +26,8 @@ function resource(more: { spec?: object; status?: Resource['status']; metadata?:
   };
 }
 const revision = { id: 'r2', number: 2, templates: 't' };
+/** The source of a failure in a report. Hubs of the previous version read `culprit`. */
+const sent = (source: object) => ({ failure_source: source, culprit: source });
 
 describe('the credentials of a build', () => {
   const build = {
@@ -44,7 +46,7 @@ describe('the credentials of a build', () => {
       }),
     )?.spec_hash;
 
-  it('make the resource different from what was applied when they may be lost', () => {
+  it('change the hash of the inventory item when they may be lost', () => {
     const ordinary = hashOf('Running');
     expect(hashOf('Waiting', 'BuildLost')).not.toBe(ordinary);
     expect(hashOf('Running', 'BuildLost')).not.toBe(ordinary);
@@ -55,15 +57,12 @@ describe('the credentials of a build', () => {
 });
 
 describe('a resource that another account wrote', () => {
-  it.each([2 ** 62, 1.5, 'x', undefined])(
-    'is reported with a generation that no hub issues instead of %s',
-    (generation) => {
-      const odd = { ...resource(), spec: { ...specOf(4), generation } } as Resource;
-      expect(inventoryItem(odd)?.generation).toBe(0);
-    },
-  );
+  it.each([2 ** 62, 1.5, 'x', undefined])('is reported with generation 0 instead of %s', (generation) => {
+    const odd = { ...resource(), spec: { ...specOf(4), generation } } as Resource;
+    expect(inventoryItem(odd)?.generation).toBe(0);
+  });
 
-  it('without a spec does not belong to the hub', () => {
+  it('does not belong to the hub when it has no spec', () => {
     const bare = { ...resource(), spec: undefined } as unknown as Resource;
     expect([inventoryItem(bare), goneItem(bare), observedReport(bare)]).toEqual([null, null, null]);
     expect(hasOwnLabels(bare)).toBe(false);
@@ -105,7 +104,7 @@ describe('the report of a status', () => {
     ['10G', 10],
     ['1.5Ti', 1536],
     ['nonsense', undefined],
-  ])('contains the size of a volume of %s that is below the desired size in whole Gi', (requested, gi) => {
+  ])('contains the requested size %s of a volume in whole Gi if it is valid', (requested, gi) => {
     const report = observedReport(resource({ status: { observedSpecGeneration: 4, volume: { requested } } }));
     expect(report).toMatchObject(gi === undefined ? {} : { volume_gi: gi });
     expect(report !== null && 'volume_gi' in report).toBe(gi !== undefined);
@@ -129,11 +128,11 @@ describe('the report of a status', () => {
 
   const status = { observedSpecGeneration: 4 };
   it.each([
-    ['without a status', resource()],
-    ['whose operator has not seen it', resource({ status: { conditions: [] } })],
-    ['without a record', resource({ status, spec: { deploymentId: undefined } })],
-    ['with an id that no hub issued', resource({ status, spec: { deploymentId: 'by-hand' } })],
-  ])('is empty for %s', (_name, object) => {
+    ['a resource without a status', resource()],
+    ['a resource that the operator has not observed', resource({ status: { conditions: [] } })],
+    ['a resource without a deployment id', resource({ status, spec: { deploymentId: undefined } })],
+    ['a resource with an id that no hub issued', resource({ status, spec: { deploymentId: 'by-hand' } })],
+  ])('is null for %s', (_name, object) => {
     expect(observedReport(object)).toBeNull();
   });
 
@@ -169,15 +168,15 @@ describe('the report of a status', () => {
     expect(of(...told)?.conditions).toEqual(told);
   });
 
-  it('a failure comes with its culprit', () => {
-    const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
+  it('contains the source of a failure', () => {
+    const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
     const failedRevision = {
       id: 'r2',
       number: 2,
       reason: 'CrashLoop',
       message: 'why',
       templates: 't',
-      culprit,
+      failureSource,
     };
     const report = observedReport(resource({ status: { ...status, failedRevision } }));
     expect(report?.failed_revision).toEqual({
@@ -185,17 +184,21 @@ describe('the report of a status', () => {
       number: 2,
       reason: 'CrashLoop',
       message: 'why',
-      culprit,
+      ...sent(failureSource),
     });
+    const { failureSource: culprit, ...earlier } = failedRevision;
+    const stored = { ...status, failedRevision: { ...earlier, culprit } };
+    expect(observedReport(resource({ status: stored }))).toEqual(report);
   });
 
   it('does not count a failed change in place as a failure of the running revision, and contains its source', () => {
-    const failure = { reason: 'CrashLoop', message: 'why', culprit: { kind: 'Pod', object: 'web-1' } };
+    const failure = { reason: 'CrashLoop', message: 'why', failureSource: { kind: 'Pod', object: 'web-1' } };
     const failedRevision = { id: 'r1', number: 1, templates: 't2', ...failure };
     const activeRevision = { id: 'r1', number: 1, templates: 't' };
     const report = observedReport(resource({ status: { ...status, activeRevision, failedRevision } }));
     expect([report?.active_revision, report?.failed_revision]).toEqual([{ id: 'r1', number: 1 }, null]);
-    expect(report?.in_place_failure).toEqual(failure);
+    const { failureSource, ...rest } = failure;
+    expect(report?.in_place_failure).toEqual({ ...rest, ...sent(failureSource) });
     // An older hub does not know the field.
     expect(observedReport(resource({ status: { ...status, activeRevision } }))).not.toHaveProperty(
       'in_place_failure',
@@ -203,7 +206,9 @@ describe('the report of a status', () => {
   });
 
   it('lists symptoms of running pods, and marks the quiet ones', () => {
-    const symptom = { component: 'api', reason: 'CrashLoop', message: 'm', culprit: { object: 'p' } };
+    const source = { object: 'p' };
+    const plain = { component: 'api', reason: 'CrashLoop', message: 'm' };
+    const symptom = { ...plain, failureSource: source };
     const since = '2026-01-01T00:00:00Z';
     const symptoms = [
       { ...symptom, since },
@@ -211,8 +216,8 @@ describe('the report of a status', () => {
     ];
     const report = observedReport(resource({ status: { ...status, symptoms } }));
     expect(report?.symptoms).toEqual([
-      { ...symptom, since },
-      { ...symptom, component: 'queue', since, quiet: true },
+      { ...plain, ...sent(source), since },
+      { ...plain, component: 'queue', ...sent(source), since, quiet: true },
     ]);
     if (report === null) throw new Error('there is no report');
     expect(reportSchema.safeParse({ ...report, deployment_id: ID }).success).toBe(true);
@@ -221,7 +226,7 @@ describe('the report of a status', () => {
     expect(asBefore(report)).not.toHaveProperty('symptoms');
   });
 
-  it('is empty for revisions without a record', () => {
+  it('contains no active revision that has no id', () => {
     const report = observedReport(
       resource({ status: { ...status, activeRevision: { number: 1, templates: 't' } } }),
     );
@@ -230,7 +235,7 @@ describe('the report of a status', () => {
 });
 
 describe('the inventory item', () => {
-  it('shows an edit by the listener’s annotation', () => {
+  it('shows that the spec was edited when its hash differs from the annotation', () => {
     const applied = resource({
       metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
     });
@@ -245,7 +250,7 @@ describe('the inventory item', () => {
     });
   });
 
-  it('differs from what was applied when the labels were edited', () => {
+  it('has another hash when the labels were edited', () => {
     const applied = resource({
       metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
     });
@@ -274,7 +279,7 @@ describe('the inventory item', () => {
     expect(inventoryItem(odd)?.applied_hash).toHaveLength(64);
   });
 
-  it('of a deleted resource has no uid', () => {
+  it('has no uid for a deleted resource', () => {
     expect(goneItem(resource())?.uid).toBeNull();
     expect(goneItem(resource({ spec: { deploymentId: undefined } }))).toBeNull();
   });

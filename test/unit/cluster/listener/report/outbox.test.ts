@@ -29,7 +29,7 @@ const ready = (reason: Reason): Condition => ({
 });
 
 describe('the outbox', () => {
-  it('keeps the newest of each deployment, outcomes first', () => {
+  it('keeps the newest reports of each deployment, outcomes first', () => {
     const outbox = new Outbox();
     outbox.addObserved(observed('a', 1));
     outbox.addOutcome(applied('a', 1));
@@ -39,7 +39,7 @@ describe('the outbox', () => {
     expect(outbox.isEmpty).toBe(true);
   });
 
-  it('does not repeat what the hub has, but sends a return to an earlier state', () => {
+  it('does not repeat a status that the hub has, but sends a return to an earlier one', () => {
     const outbox = new Outbox();
     outbox.addObserved(observed('a', 1));
     outbox.draft(10);
@@ -61,7 +61,7 @@ describe('the outbox', () => {
     expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
   });
 
-  it('separates a copy of a custom resource with the same id in another place', () => {
+  it('separates the statuses of two custom resources with the same id', () => {
     const outbox = new Outbox();
     const copy = (generation: number) => ({ ...observed('a', generation), namespace: 'clone' });
     outbox.addObserved(observed('a', 1));
@@ -74,7 +74,7 @@ describe('the outbox', () => {
     expect(outbox.draft(10)?.reports).toEqual([observed('a', 2)]);
   });
 
-  it('sends a status that the hub has when that is requested', () => {
+  it('sends a status again on request, even if the hub has it', () => {
     const outbox = new Outbox();
     outbox.addObserved(observed('a', 1));
     outbox.draft(10);
@@ -82,14 +82,14 @@ describe('the outbox', () => {
     expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
   });
 
-  it('sends again what the hub may not have', () => {
+  it('sends a status again after a failed call', () => {
     const outbox = new Outbox();
     outbox.addObserved(observed('a', 1));
     outbox.draft(10)?.failed();
     expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
   });
 
-  it('puts a failed draft back, unless something newer came', () => {
+  it('puts the reports of a failed draft back unless there are newer ones', () => {
     const outbox = new Outbox();
     outbox.addOutcome(applied('a', 1));
     outbox.addOutcome(applied('b', 1));
@@ -109,7 +109,7 @@ describe('the outbox', () => {
       rollout_revision: revision(number),
     });
 
-    it('keeps statuses with other revisions than the next one, in order', () => {
+    it('keeps, in order, each status whose revisions differ from those of the next one', () => {
       const outbox = new Outbox();
       for (const report of [rolling('a', 2), rolling('a', 2, 7), rolling('b', 2), rolling('a', 3)]) {
         outbox.addObserved(report);
@@ -129,7 +129,7 @@ describe('the outbox', () => {
       expect(outbox.isEmpty).toBe(true);
     });
 
-    it('keeps problems that came and went, for the history', () => {
+    it('keeps problems that have passed, for the history', () => {
       const outbox = new Outbox();
       const troubled = { ...rolling('a', 2), conditions: [ready('Unschedulable')] };
       const worded = { ...rolling('a', 2, 7), conditions: [ready('Unschedulable')] };
@@ -137,7 +137,7 @@ describe('the outbox', () => {
       expect(outbox.draft(10)?.reports).toEqual([rolling('a', 2), worded, rolling('a', 2)]);
     });
 
-    it('keeps a limited number of them, the latest', () => {
+    it('keeps only the latest 20 statuses of a deployment', () => {
       const outbox = new Outbox();
       for (let number = 2; number <= 1000; number += 1) outbox.addObserved(rolling('a', number));
       const reports = outbox.draft(500)?.reports ?? [];
@@ -162,14 +162,14 @@ describe('the outbox', () => {
       },
     ],
     ['the end of a rollout', 'is urgent', observed('a', 1)],
-  ])('%s %s', (_, how, report) => {
+  ])('decides that %s %s', (_, how, report) => {
     const outbox = new Outbox();
     if (report.kind === 'observed') outbox.addObserved(report);
     else outbox.addOutcome(report);
     expect(outbox.isUrgent).toBe(how === 'is urgent');
   });
 
-  it('hands out at most as many as asked for, and none is lost', () => {
+  it('returns at most the requested number of reports, and loses none', () => {
     const outbox = new Outbox();
     for (const id of ['a', 'b', 'c']) outbox.addOutcome(applied(id, 1));
     outbox.addObserved(observed('a', 1));
@@ -177,7 +177,7 @@ describe('the outbox', () => {
     expect(sizes).toEqual([2, 2, undefined]);
   });
 
-  it('wakes those who wait for content', async () => {
+  it('wakes a caller that waits for content', async () => {
     const outbox = new Outbox();
     const waiting = outbox.waitForContent();
     outbox.touch('n/a', null);

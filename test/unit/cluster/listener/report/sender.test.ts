@@ -120,7 +120,7 @@ beforeEach(() => {
 });
 
 describe('the sender', () => {
-  it('sends at once, then sends everything that came meanwhile with the next seq', async () => {
+  it('sends the first report at once, and the reports of the next period together with the next seq', async () => {
     t.outbox.addOutcome(refused('a'));
     await settle();
     t.outbox.addOutcome(applied(2));
@@ -158,7 +158,7 @@ describe('the sender', () => {
     expect(t.calls.slice(1)).toMatchObject([{ reports: [rolling] }]);
   });
 
-  it('does not delay reports forever, nor longer when more items are applied', async () => {
+  it('limits the delay of reports, even when more items are applied meanwhile', async () => {
     t.outbox.addOutcome(applied(1));
     await t.pass(BATCH_WAIT_MS - 1);
     t.outbox.addOutcome(applied(1, 'b'));
@@ -167,7 +167,7 @@ describe('the sender', () => {
     expect(t.calls).toMatchObject([{ reports: [applied(1), applied(1, 'b'), { kind: 'observed' }] }]);
   });
 
-  it('sends delayed reports at once when it stops', async () => {
+  it('sends a delayed status at once when it drains', async () => {
     t.outbox.addObserved({ ...observed, rollout_revision: { id: 'r1', number: 1 } });
     await settle();
     t.draining.abort();
@@ -214,7 +214,7 @@ describe('the sender', () => {
     expect(t.outbox.isEmpty).toBe(true);
   });
 
-  it('waits as long as the hub asks for', async () => {
+  it('waits as long as the hub requests', async () => {
     t.failures.push(new HubError('unavailable', 'busy', 429, 5000));
     t.outbox.addOutcome(refused());
     await settle();
@@ -236,7 +236,7 @@ describe('the sender', () => {
     expect(t.outbox.isEmpty).toBe(true);
   });
 
-  it('sends a hub of the previous version what that knows, and further reports at once', async () => {
+  it('omits fields that a hub of the previous version rejects, and omits them at once from later reports', async () => {
     const refusal = new HubError('refused', 'unrecognized key: routes', 422);
     const report = { ...observed, routes: { generation: 1, hosts: [] } };
     t.failures.push(refusal, refusal);
@@ -301,7 +301,7 @@ describe('the sender', () => {
     expect(t.logger.lines.filter(({ message }) => message.includes('does not know'))).toHaveLength(1);
   });
 
-  it('sends what it was gathering at once when it drains', async () => {
+  it('sends gathered reports at once when it drains', async () => {
     t.outbox.addOutcome(refused());
     await settle();
     t.outbox.addOutcome(applied(2));
@@ -310,7 +310,7 @@ describe('the sender', () => {
     expect(t.calls).toMatchObject([{ reports: [refused()] }, { reports: [applied(2)] }]);
   });
 
-  it('sends delayed reports at once when it drains', async () => {
+  it('sends a delayed outcome at once when it drains', async () => {
     t.outbox.addOutcome(applied(1));
     await settle();
     t.draining.abort();
@@ -319,7 +319,7 @@ describe('the sender', () => {
     expect(t.clock.timers).toBe(0);
   });
 
-  it('sends what is there when it drains, then ends', async () => {
+  it('sends the remaining reports when it drains, and then ends', async () => {
     t.outbox.addOutcome(applied(1));
     t.draining.abort();
     await t.done;
@@ -327,7 +327,21 @@ describe('the sender', () => {
   });
 });
 
-it('a hub of the previous version receives what blocks a purge as a retryable refusal', () => {
+it('a hub of the previous version receives the source of a failure under the name that it knows', () => {
+  const failed = { id: 'r1', number: 1, reason: 'CrashLoop', message: 'm', culprit: { object: 'pod' } };
+  const report = {
+    ...observed,
+    failed_revision: { ...failed, failure_source: failed.culprit },
+    in_place_failure: { reason: 'CrashLoop', message: 'm', failure_source: { container: 'app' } },
+  };
+  expect(asBefore(report)).toEqual({
+    ...observed,
+    failed_revision: failed,
+    in_place_failure: { reason: 'CrashLoop', message: 'm' },
+  });
+});
+
+it('a hub of the previous version receives the blocker of a purge as a retryable refusal', () => {
   const blocked: Report = {
     kind: 'refused',
     deployment_id: '01900000-0000-7000-8000-000000000001',

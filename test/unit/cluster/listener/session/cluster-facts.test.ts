@@ -10,7 +10,7 @@ function setUp(ownNamespace: string | null = 'berth-system') {
   let up = true;
   let lastError: string | undefined;
   const uids = new Map<string, string | 'forbidden'>();
-  const looked: string[] = [];
+  const lookups: string[] = [];
   const lease = { read: 0, answer: 'none' as 'none' | 'forbidden' | 'lost' };
   const unreadable: { namespace: string; message: string }[] = [];
   const logger = recordingLogger();
@@ -29,7 +29,7 @@ function setUp(ownNamespace: string | null = 'berth-system') {
           if (lease.answer === 'lost') throw new KubeError({ kind: 'network', message: 'etcd is gone' });
           return undefined;
         }
-        looked.push(name);
+        lookups.push(name);
         const uid = uids.get(name);
         if (uid === 'forbidden') throw new KubeError({ kind: 'forbidden', message: 'no' });
         if (uid === 'lost') throw new KubeError({ kind: 'network', message: 'no' });
@@ -50,7 +50,7 @@ function setUp(ownNamespace: string | null = 'berth-system') {
     logger,
     asked: () => asked,
     uids,
-    looked,
+    lookups,
     lease,
     unreadable,
     set: (now: boolean, error?: string) => {
@@ -97,18 +97,21 @@ describe('the reported facts of the cluster', () => {
   });
 
   it.each([
-    ['with the rights of an older version', 'berth-system', 'forbidden'],
-    ['that does not know where it runs', null, 'none'],
-  ] as const)('of a listener %s depend on the version each time', async (_who, ownNamespace, answer) => {
-    const t = setUp(ownNamespace);
-    t.lease.answer = answer;
-    await t.probe.facts();
-    t.clock.advance(20_000);
-    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
-    expect(t.asked()).toBe(2);
-  });
+    ['has the rights of an older version', 'berth-system', 'forbidden'],
+    ['does not know its own namespace', null, 'none'],
+  ] as const)(
+    'include a read of the version each time when the listener %s',
+    async (_who, ownNamespace, answer) => {
+      const t = setUp(ownNamespace);
+      t.lease.answer = answer;
+      await t.probe.facts();
+      t.clock.advance(20_000);
+      expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
+      expect(t.asked()).toBe(2);
+    },
+  );
 
-  it('report it as unreachable until it responds, logged once each', async () => {
+  it('report it as unreachable until it responds, and log each change once', async () => {
     const t = setUp();
     await t.probe.facts();
     t.set(true, 'watch failed');
@@ -131,13 +134,13 @@ describe('the reported facts of the cluster', () => {
     expect(await t.probe.facts()).toMatchObject({ unreadable_namespaces: [] });
   });
 
-  it('contain its id, from kube-system or from the first readable namespace, read once', async () => {
+  it('contain its id from kube-system or from the first readable namespace, read once', async () => {
     const t = setUp();
     t.uids.set('kube-system', 'u1');
     expect(await t.probe.facts()).toMatchObject({ cluster_id: 'kube-system/u1' });
     t.clock.advance(20_000);
     await t.probe.facts();
-    expect(t.looked).toEqual(['kube-system']);
+    expect(t.lookups).toEqual(['kube-system']);
 
     const narrow = setUp();
     narrow.uids.set('kube-system', 'forbidden').set('team-a', 'forbidden').set('team-b', 'u2');

@@ -49,7 +49,7 @@ describe('responses of the hub', () => {
     [429, 'unavailable'],
     [500, 'unavailable'],
     [503, 'unavailable'],
-  ])('%i is %s, with the hub’s own sentence', async (status, kind) => {
+  ])('map the status %i to an error of the kind %s with the message of the hub', async (status, kind) => {
     const client = clientOf({ status, body: '{"detail":"because"}', retryAfterMs: 3000 });
     await expect(client.lease(lease)).rejects.toMatchObject({
       kind,
@@ -58,12 +58,12 @@ describe('responses of the hub', () => {
     });
   });
 
-  it('with a Retry-After of an hour cause a wait of a minute', async () => {
+  it('cause a wait of at most a minute, even with a Retry-After of an hour', async () => {
     const client = clientOf({ status: 503, body: '', retryAfterMs: 3_600_000 });
     await expect(client.lease(lease)).rejects.toMatchObject({ retryAfterMs: 60_000 });
   });
 
-  it('that are missing or invalid count as unavailable', async () => {
+  it('count as unavailable when they are missing or invalid', async () => {
     await expect(clientOf(new TypeError('fetch failed')).lease(lease)).rejects.toMatchObject({
       kind: 'unavailable',
       status: 0,
@@ -79,7 +79,7 @@ describe('responses of the hub', () => {
     await expect(client.lease(lease, { signal })).rejects.toThrow('stop');
   });
 
-  it('with an unknown work item do not block other items, and a spec may be newer than this program', async () => {
+  it('may contain unknown work items, which are skipped, and specs with unknown fields, which are kept', async () => {
     const logger = recordingLogger();
     const newer = { ...applyWork(), spec: { ...applyWork().spec, fieldOfTomorrow: 1 } };
     const body = JSON.stringify({ items: [newer, { kind: 'nonsense' }, purgeWork()] });
@@ -90,7 +90,7 @@ describe('responses of the hub', () => {
   });
 });
 
-describe('over HTTP', () => {
+describe('the HTTP transport', () => {
   it('sends the key and the body below the base address, and reads Retry-After', async () => {
     const seen: unknown[] = [];
     const url = await serve((request, response) => {
@@ -110,7 +110,7 @@ describe('over HTTP', () => {
     expect(seen).toEqual([['PUT', '/hub/v2/listeners/l/lease', 'k', lease]]);
   });
 
-  it('reports why there was no connection', async () => {
+  it('reports the cause of a failed connection', async () => {
     const url = await serve(() => {});
     for (const close of closers.splice(0)) close();
     const client = createHubClient({
@@ -134,8 +134,8 @@ describe('over HTTP', () => {
   });
 });
 
-describe('in the process', () => {
-  it('goes through inject, key included', async () => {
+describe('the in-process transport', () => {
+  it('passes requests with the key to inject', async () => {
     const transport = inProcessTransport(
       async ({ method, url, headers, payload }) => ({
         statusCode: 200,
@@ -152,7 +152,7 @@ describe('in the process', () => {
     });
   });
 
-  it('does not wait for a response that is no longer needed', async () => {
+  it('does not wait for a response after the signal of the caller fires', async () => {
     const transport = inProcessTransport(() => new Promise(() => {}), 'k');
     const gone = new AbortController();
     const waiting = transport({ method: 'GET', path: '/', signal: gone.signal });

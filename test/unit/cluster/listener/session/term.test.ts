@@ -73,7 +73,7 @@ afterEach(async () => {
 });
 
 describe('terms', () => {
-  it('begin with a new epoch and are renewed often enough that some renewals may fail', async () => {
+  it('begin with a new epoch and are renewed', async () => {
     await begin();
     expect(t.requests).toMatchObject([{ holder: 'me', epoch: null, namespaces: ['a'] }]);
     await t.pass(30_000);
@@ -98,7 +98,7 @@ describe('terms', () => {
     expect(t.requests).toHaveLength(then);
   });
 
-  it('wait while another process holds the lease, and count the hub’s answer', async () => {
+  it('begin only when no other process holds the lease, and a conflict counts as a response of the hub', async () => {
     const held = new HubError('conflict', 'held', 409);
     await begin(held, held, 7);
     expect([t.terms.length, t.answered()]).toEqual([0, 1]);
@@ -107,7 +107,7 @@ describe('terms', () => {
     expect(t.terms).toMatchObject([{ epoch: 7 }]);
   });
 
-  it('seek the lease however long the hub is away', async () => {
+  it('begin once the hub is back after a long outage', async () => {
     await begin(...Array<HubError>(5).fill(new HubError('unavailable', 'away')));
     expect(t.terms).toHaveLength(0);
     for (let i = 0; i < 5; i += 1) await t.pass(10_000);
@@ -146,7 +146,7 @@ describe('terms', () => {
     expect(t.terms[0]?.isValid()).toBe(false);
   });
 
-  it('end although a renewal hangs', async () => {
+  it('end even when a renewal hangs', async () => {
     await begin();
     t.answers.push('hang');
     await t.pass(20_000);
@@ -165,7 +165,7 @@ describe('terms', () => {
     expect(t.requests.at(-1)).toMatchObject({ epoch: null });
   });
 
-  it('release the lease on stop, but not one that is lost', async () => {
+  it('release the lease on stop', async () => {
     await begin();
     t.stopping.abort();
     await t.running;

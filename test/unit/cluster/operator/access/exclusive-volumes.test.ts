@@ -94,18 +94,18 @@ function seen(
   return [observed, { templates: { api: template } } as unknown as Target];
 }
 
-describe('the old pod ends first', () => {
+describe('an old pod', () => {
   test.each<[string, ObservedPod[], Scene, boolean]>([
-    ['for a volume of one pod', [old, unschedulable(ONE_POD)], {}, true],
+    ['ends first for a volume that allows one pod', [old, unschedulable(ONE_POD)], {}, true],
     [
-      'while the old pod is ending',
+      'ends first while it is already ending',
       [{ ...old, metadata: { ...old.metadata, deletionTimestamp: 'x' } }, unschedulable(ONE_POD)],
       {},
       true,
     ],
-    ['for a volume on another node', [old, starting], { event: OTHER_NODE }, true],
+    ['ends first for a volume on another node', [old, starting], { event: OTHER_NODE }, true],
     [
-      'for one that is attached elsewhere',
+      'ends first for a volume that is attached elsewhere',
       [old, starting],
       {
         event:
@@ -114,23 +114,43 @@ describe('the old pod ends first', () => {
       true,
     ],
     [
-      'for one of several claims that both mount',
+      'ends first for one of several claims that both pods mount',
       [old, unschedulable(ONE_POD)],
       { formerClaims: ['other', 'data'] },
       true,
     ],
-    ['not where the old pod mounts no claim', [old, unschedulable(ONE_POD)], { formerClaims: [] }, false],
-    ['not where it mounts another claim', [old, unschedulable(ONE_POD)], { formerClaims: ['other'] }, false],
     [
-      'not where it mounts another claim, for a volume on another node',
+      'does not end first when it mounts no claim',
+      [old, unschedulable(ONE_POD)],
+      { formerClaims: [] },
+      false,
+    ],
+    [
+      'does not end first when it mounts another claim',
+      [old, unschedulable(ONE_POD)],
+      { formerClaims: ['other'] },
+      false,
+    ],
+    [
+      'does not end first when it mounts another claim and the volume is on another node',
       [old, starting],
       { event: 'Multi-Attach error for volume "pvc-1"', formerClaims: ['other'] },
       false,
     ],
-    ['not where its template is not known', [old, unschedulable(ONE_POD)], { isStored: false }, false],
-    ['not where another pod uses the volume', [old, starting], { event: `${OTHER_NODE}, foreign-1` }, false],
     [
-      'not where pods of another namespace use it',
+      'does not end first when its template is unknown',
+      [old, unschedulable(ONE_POD)],
+      { isStored: false },
+      false,
+    ],
+    [
+      'does not end first when another pod uses the volume',
+      [old, starting],
+      { event: `${OTHER_NODE}, foreign-1` },
+      false,
+    ],
+    [
+      'does not end first when pods of another namespace use the volume',
       [old, starting],
       {
         event:
@@ -138,41 +158,46 @@ describe('the old pod ends first', () => {
       },
       false,
     ],
-    ['not where none was there', [unschedulable(ONE_POD)], {}, false],
-    ['until the new pod is scheduled', [unschedulable(ONE_POD)], { yielding: true }, true],
-    ['not once it is', [starting], { yielding: true }, false],
-    ['not once it has ended', [{ ...old, status: { phase: 'Failed' } }, unschedulable(ONE_POD)], {}, false],
+    ['does not end first when it does not exist', [unschedulable(ONE_POD)], {}, false],
+    ['ends first until the new pod is scheduled', [unschedulable(ONE_POD)], { yielding: true }, true],
+    ['does not end first once the new pod is scheduled', [starting], { yielding: true }, false],
     [
-      'not of several, of which the others keep the volume',
+      'does not end first once it has ended',
+      [{ ...old, status: { phase: 'Failed' } }, unschedulable(ONE_POD)],
+      {},
+      false,
+    ],
+    [
+      'does not end first when it is one of several and the others keep the volume',
       [old, unschedulable(ONE_POD)],
       { replicas: 2 },
       false,
     ],
     [
-      'not where another component uses the same volume',
+      'does not end first when another component uses the same volume',
       [old, pod('web-queue', { [LABELS.component]: 'queue' }), unschedulable(ONE_POD)],
       {},
       false,
     ],
     [
-      'not beside pods of the database',
+      'ends first even if there are pods of the database',
       [old, pod('web-db-0', { [LABELS.component]: 'database' }), unschedulable(ONE_POD)],
       {},
       true,
     ],
     [
-      'not for a lack of room',
+      'does not end first when nodes lack resources',
       [old, unschedulable('0/1 nodes are available: 1 Insufficient cpu.')],
       {},
       false,
     ],
-    ['not while it merely starts', [old, starting], {}, false],
+    ['does not end first while the new pod is starting', [old, starting], {}, false],
   ])('%s', (_, pods, more, yields) => {
     expect([...componentsThatYield(...seen(pods, more))]).toEqual(yields ? ['api'] : []);
   });
 });
 
-test('surges no pod while the old pod ends first, and otherwise removes none early', () => {
+test('a Deployment surges no pod while the old pod ends first, and otherwise removes no pod early', () => {
   const managed = resource({ revision: { image: 'web:2' } }) as never;
   const strategy = (yields: boolean) =>
     (componentDeployment(managed, 'api', template, CONFIG, yields)['spec'] as { strategy: unknown }).strategy;

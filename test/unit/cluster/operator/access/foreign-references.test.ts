@@ -47,8 +47,8 @@ const USES: [string, object][] = [
   ['spec.podTemplate.serviceAccountName', { podTemplate: { serviceAccountName: 'shop' } }],
 ];
 
-describe('what Berth made for another deployment', () => {
-  test.each(USES)('is not used by pods: %s', async (path, more) => {
+describe('an object that Berth created for another deployment', () => {
+  test.each(USES)('is not used by pods through %s (case %#)', async (path, more) => {
     const world = await withVictim();
     world.create('evil', { revision: { image: 'evil:1' }, ...more });
     await world.work();
@@ -63,7 +63,7 @@ describe('what Berth made for another deployment', () => {
     ['later-db', volume({ persistentVolumeClaim: { claimName: 'later-db' } })],
     ['later-tls', volume({ secret: { secretName: 'later-tls' } })],
     ['later-0000abcd', { podTemplate: { serviceAccountName: 'later-0000abcd' } }],
-  ])('is not used before it is made either: %s', async (name, more) => {
+  ])('is not used under the name %s, even when it is created later (case %#)', async (name, more) => {
     const world = new Namespace();
     world.create('evil', { revision: { image: 'evil:1' }, ...more });
     await world.work(4);
@@ -83,7 +83,7 @@ describe('what Berth made for another deployment', () => {
       'shop-deadbeef-pull',
       { revision: { image: 'evil:1' }, podTemplate: { imagePullSecrets: [{ name: 'shop-deadbeef-pull' }] } },
     ],
-  ])('is not used by a resource of its name that has another id: %s', async (name, more) => {
+  ])('is not used as %s by a resource of the same name that has another id', async (name, more) => {
     for (const owner of ['hub', 'other']) {
       const world = new Namespace();
       world.cluster.put(secret(name, { [LABELS.managedBy]: MANAGED_BY, [LABELS.deploymentId]: owner }));
@@ -95,7 +95,7 @@ describe('what Berth made for another deployment', () => {
     }
   });
 
-  test('is not used by a resource that had the name only as a text before', async () => {
+  test('is not used by a resource that contained its name only as text before', async () => {
     const world = await withVictim();
     const text = sidecar({ env: [{ name: 'P', value: 'shop-db' }] });
     world.create('evil', { revision: { number: 1, image: 'evil:1' }, ...text });
@@ -125,7 +125,7 @@ describe('what Berth made for another deployment', () => {
     expect(hasPods(world, 'evil')).toBe(false);
   });
 
-  test('is not used because a text of an earlier template equals its name', async () => {
+  test('is not used even when a text of an earlier template equals its name', async () => {
     const world = await withVictim();
     world.create('evil', {
       revision: { image: 'evil:1' },
@@ -146,7 +146,7 @@ describe('what Berth made for another deployment', () => {
     expect(mounted).not.toContain('"secret":{');
   });
 
-  test('is not used by a later resource of its name', async () => {
+  test('is not used by a later resource with the same name', async () => {
     const world = new Namespace();
     world.cluster.put(
       secret('web-env-1', { [LABELS.managedBy]: MANAGED_BY, [LABELS.deploymentId]: 'former' }),
@@ -159,7 +159,7 @@ describe('what Berth made for another deployment', () => {
 });
 
 test.each(['settings', 'orders-db', 'web-env-1', 'shop-env-1'])(
-  'a Secret of the namespace that Berth did not make is used: %s',
+  'a resource uses the Secret %s of the namespace, which Berth did not create',
   async (name) => {
     const world = await withVictim();
     world.cluster.put(secret(name));
@@ -170,7 +170,7 @@ test.each(['settings', 'orders-db', 'web-env-1', 'shop-env-1'])(
   },
 );
 
-test('uses a claim of the namespace that Berth did not create: orders-db', async () => {
+test('a resource uses the claim orders-db of the namespace, which Berth did not create', async () => {
   const world = await withVictim();
   const spec = { resources: { requests: { storage: '1Gi' } } };
   world.cluster.put({ ...secret('orders-db'), kind: 'PersistentVolumeClaim', spec } as KubeObject);
@@ -182,7 +182,7 @@ test('uses a claim of the namespace that Berth did not create: orders-db', async
 });
 
 test.each(['payments', 'payments-0000abcd'])(
-  'a ServiceAccount that Berth did not make is used: %s',
+  'a resource uses the ServiceAccount %s, which Berth did not create',
   async (name) => {
     const world = await withVictim();
     world.cluster.put({ ...secret(name), kind: 'ServiceAccount' });
@@ -193,7 +193,7 @@ test.each(['payments', 'payments-0000abcd'])(
   },
 );
 
-test('uses a certificate that belongs to no deployment: orders-tls', async () => {
+test('a resource uses the certificate orders-tls, which belongs to no deployment', async () => {
   const world = await withVictim();
   world.cluster.put(secret('orders-tls'));
   world.create('web', { revision: { image: 'web:1' }, ...volume({ secret: { secretName: 'orders-tls' } }) });
@@ -201,7 +201,7 @@ test('uses a certificate that belongs to no deployment: orders-tls', async () =>
   expect(hasPods(world, 'web')).toBe(true);
 });
 
-test('uses a Secret that is created after the resource as soon as it exists', async () => {
+test('a resource uses a Secret that is created later as soon as it exists', async () => {
   const world = await withVictim();
   world.create('web', { revision: { image: 'web:1', envSecretName: 'orders-db' } });
   await world.work(3);
@@ -211,7 +211,7 @@ test('uses a Secret that is created after the resource as soon as it exists', as
   expect(hasPods(world, 'web')).toBe(true);
 });
 
-describe('a rejection ends when its cause is gone, without a change of the resource and without an event', () => {
+describe('a rejected reference', () => {
   const claim = (name: string) =>
     ({ ...secret(name), kind: 'PersistentVolumeClaim', spec: { resources: {} } }) as KubeObject;
   const account = (name: string) => ({ ...secret(name), kind: 'ServiceAccount' }) as KubeObject;
@@ -222,27 +222,30 @@ describe('a rejection ends when its cause is gone, without a change of the resou
     ['a certificate', volume({ secret: { secretName: 'shop-tls' } }), secret('shop-tls')],
   ];
 
-  test.each(CAUSES)('%s', async (_, more, made) => {
-    const world = await withVictim();
-    world.create('user', { revision: { image: 'web:1' }, ...more });
-    await world.work();
-    expect(world.ready('user')).toMatch(/^Refused: .*belongs to another deployment/);
-    const outcome = await world.look('user');
-    expect(outcome?.kind === 'requeue' ? outcome.afterMs : Number.NaN).toBeLessThanOrEqual(30_000);
+  test.each(CAUSES)(
+    'is accepted once %s of another deployment is gone, without an event',
+    async (_, more, made) => {
+      const world = await withVictim();
+      world.create('user', { revision: { image: 'web:1' }, ...more });
+      await world.work();
+      expect(world.ready('user')).toMatch(/^Refused: .*belongs to another deployment/);
+      const outcome = await world.reconcileOnce('user');
+      expect(outcome?.kind === 'requeue' ? outcome.afterMs : Number.NaN).toBeLessThanOrEqual(30_000);
 
-    // The deployment is deleted with all that Berth made for it, and its former user makes an object of the name.
-    for (const { kind, metadata } of world.objects())
-      if (metadata.name === 'shop' || metadata.name.startsWith('shop-'))
-        world.cluster.remove(`${kind}/${NAMESPACE}/${metadata.name}`);
-    world.delete('shop');
-    world.cluster.put(made);
-    await world.work();
-    expect(world.status('user').status).toBe('READY');
-    expect(hasPods(world, 'user')).toBe(true);
-  });
+      // The deployment is deleted with all that Berth made for it, and its former user makes an object of the name.
+      for (const { kind, metadata } of world.objects())
+        if (metadata.name === 'shop' || metadata.name.startsWith('shop-'))
+          world.cluster.remove(`${kind}/${NAMESPACE}/${metadata.name}`);
+      world.delete('shop');
+      world.cluster.put(made);
+      await world.work();
+      expect(world.status('user').status).toBe('READY');
+      expect(hasPods(world, 'user')).toBe(true);
+    },
+  );
 });
 
-test('checks an allowed reference again after a while, until a stored template uses it', async () => {
+test('an allowed reference is checked again after a while, until a stored template uses it', async () => {
   const { client } = new Namespace().cluster;
   let labels: Record<string, string> = {};
   let finds = 0;

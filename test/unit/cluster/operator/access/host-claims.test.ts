@@ -73,7 +73,7 @@ async function expectRouted(shop: World): Promise<void> {
 }
 
 describe('a host that two custom resources request', () => {
-  test('belongs to the older one; the other one runs without a route, and its status does not name the owner', async () => {
+  test('belongs to the older one, while the other one runs without a route and without the name of the owner', async () => {
     const shop = world();
     neighbour(shop, `https://${HOST}/elsewhere`, EARLIER);
     await expectRefused(shop);
@@ -82,7 +82,7 @@ describe('a host that two custom resources request', () => {
     expect(JSON.stringify([shop.status, shop.events])).not.toMatch(/neighbour|other\//);
   });
 
-  test('does not belong to the later one, nor to one that is being deleted', async () => {
+  test('does not belong to the newer one, nor to one that is being deleted', async () => {
     const shop = world();
     neighbour(shop, `https://${HOST}`, LATER);
     await expectRouted(shop);
@@ -109,11 +109,11 @@ describe('a host that two custom resources request', () => {
     const shop = world();
     await expectRouted(shop);
     neighbour(shop, `https://${HOST}`, EARLIER);
-    expect(await shop.look()).toEqual([]);
+    expect(await shop.reconcileOnce()).toEqual([]);
     await expectRouted(shop);
   });
 
-  test('is taken from the later one if both have a route from before this rule', async () => {
+  test('is taken from the newer one if both have a route from an earlier version', async () => {
     const shop = world();
     await expectRouted(shop);
     neighbour(shop, `https://${HOST}`, EARLIER);
@@ -121,7 +121,7 @@ describe('a host that two custom resources request', () => {
     await expectRefused(shop);
   });
 
-  test('is free when the other one no longer requests it, in any case of letters', async () => {
+  test('is free once the other one no longer requests it, and upper case does not make it another host', async () => {
     const shop = world(`https://${HOST.toUpperCase()}`);
     neighbour(shop, `https://${HOST}`, EARLIER);
     await expectRefused(shop);
@@ -142,7 +142,7 @@ describe('a host that two custom resources request', () => {
     await expectRouted(shop);
   });
 
-  test('leaves a resource that changes to it without a route, if it is taken', async () => {
+  test('causes no route for a resource that changes to it while it is taken', async () => {
     const shop = world('https://former.example.com');
     await expectRouted(shop);
     neighbour(shop, `https://${HOST}`, LATER);
@@ -164,7 +164,7 @@ test('no deployment gets the host of the hub', async () => {
 
 describe('the hosts of the other parts of the platform', () => {
   test.each([`https://${HOST}/v2`, 'https://SHOP.example.com', 'https://sh%6fp.example.com'])(
-    '%s gets no route',
+    'do not allow a route for %s',
     async (url) => {
       const shop = world(url);
       shop.platformHosts = [HOST];
@@ -201,7 +201,7 @@ describe('the hosts that the policy rejects', () => {
     ['https://sh%6fp.example.com', HOST],
     [`https://${HOST}`, 'Shop.*'],
     [`https://${HOST}`, '*.example.com'],
-  ])('%s gets no route when the policy refuses %s', async (url, pattern) => {
+  ])('do not allow a route for %s when the policy rejects %s', async (url, pattern) => {
     const shop = refusing(world(url), [pattern]);
     await expectRefused(shop);
     expect(message(shop, 'RouteReady')).toBe(
@@ -219,7 +219,7 @@ describe('the hosts that the policy rejects', () => {
     await expectRefused(shop);
   });
 
-  test('exclude the hosts that the hub generates: only names that end in digits of the id', async () => {
+  test('exclude generated hosts, which are only names that end in digits of the id', async () => {
     const deploymentId = '0197a000-0000-7000-8000-00000000abcd';
     const name = 'shop-0000abcd';
     const named = (url: string) => {

@@ -29,7 +29,7 @@ describe('an identity that is in use', () => {
     return world;
   };
 
-  test('of a resource applied by hand is its uid, and is not given to another resource that names it', async () => {
+  test('is the uid of a resource applied by hand, and is not given to a resource that names it', async () => {
     const world = await victim();
     const before = owners(world);
     world.create('evil', spec(world.uid('web'), { database: { volumePolicy: 'Delete' } }));
@@ -46,7 +46,7 @@ describe('an identity that is in use', () => {
     ['a text that gives the same label', 'a b', labelValue('a b')],
     ['the text whose label it is', labelValue('ä/ö'), 'ä/ö'],
     ['the empty text', '', ''],
-  ])('%s is not given to another resource', async (_, first, second) => {
+  ])('is not given to another resource through %s', async (_, first, second) => {
     const world = new Namespace();
     world.create('one', spec(first));
     await world.work();
@@ -58,7 +58,7 @@ describe('an identity that is in use', () => {
     expect(world.objects().filter(({ metadata }) => metadata.name.startsWith('another'))).toEqual([]);
   });
 
-  test('stops a second resource that ran with it before an upgrade', async () => {
+  test('is taken from a second resource that ran with it before an upgrade', async () => {
     const world = await victim();
     world.create('evil', spec('of-its-own'));
     await world.work();
@@ -75,7 +75,7 @@ describe('an identity that is in use', () => {
     expect(world.status('web').status).toBe('READY');
   });
 
-  test('of a deleted resource that left its volume is not given to another one', async () => {
+  test('is not given to another resource when a deleted resource left its volume', async () => {
     const world = await victim();
     const uid = world.uid('web');
     world.delete('web');
@@ -140,7 +140,7 @@ describe('the resource of the listener', () => {
     expect(world.status(HUB).status).toBe('READY');
   });
 
-  test('keeps its data, whatever volumePolicy an edit has set', async () => {
+  test('keeps its data, even if an edit has set volumePolicy to Delete', async () => {
     const world = await deployed();
     world.cluster.edit(`ManagedDeployment/${NAMESPACE}/${HUB}`, (object) => {
       object['spec'] = { ...(object['spec'] as { database: object }), database: { volumePolicy: 'Delete' } };
@@ -168,7 +168,7 @@ describe('the objects that a deployment left', () => {
   ];
 
   test.each(CLAIMANTS.flatMap(([what, wanted]) => [true, false].map((record) => ({ what, wanted, record }))))(
-    'is not taken over, changed or used by a resource of $what (recorded: $record)',
+    'are not taken over, changed or used by a resource with $what (recorded: $record)',
     async ({ wanted, record }) => {
       const world = await left(record);
       const before = structuredClone(world.objects());
@@ -220,7 +220,7 @@ describe('the objects that a deployment left', () => {
     expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/${HUB}-db`)?.metadata.uid).toBe(volume);
   });
 
-  test('return by name to a resource applied by hand that was deleted by mistake, and no other resource deletes them', async () => {
+  test('return by name to a resource that was applied by hand again, and do not get it as owner', async () => {
     const world = new Namespace();
     world.create('web', spec());
     await world.work();
@@ -248,7 +248,7 @@ describe('the objects that a deployment left', () => {
     expect(world.objects()).toEqual(before);
   });
 
-  test('stay with the resource that an earlier version gave them to by name', async () => {
+  test('stay with the resource to which an earlier version gave them by name', async () => {
     const world = new Namespace();
     world.create('web', spec());
     await world.work();
@@ -268,7 +268,7 @@ describe('the objects that a deployment left', () => {
 describe('a name that is reserved for an object of a hub deployment', () => {
   const RESERVED = ['db', 'cache', 'api', 'tls', 'pull', 'db-copy', 'identity', 'env-1', '1', '1-2'];
 
-  test.each(RESERVED)('is given to no other resource: -%s', async (part) => {
+  test.each(RESERVED)('is given to no other resource when it ends with -%s', async (part) => {
     const world = new Namespace();
     const taken = `${HUB}-${part}`;
     world.create(taken, { ...spec(), revision: { image: 'web:1', number: 2 } });
@@ -285,7 +285,7 @@ describe('a name that is reserved for an object of a hub deployment', () => {
     'svc-1a2b3c4d-env-1a2b3c4d',
     'svc-1a2b3c4d-1-12345678',
     HUB,
-  ])('is no other one: %s', async (name) => {
+  ])('is not %s', async (name) => {
     const world = new Namespace();
     world.create(name, spec());
     await world.work();
@@ -415,7 +415,7 @@ class Hostile {
   }
 }
 
-test('lets no selector match pods of another resource, moves no ownership, and prefers the resource of the listener', async () => {
+test('any sequence of changes lets no selector match pods of another resource and moves no ownership', async () => {
   let won = 0;
   const property = fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
     const hostile = new Hostile();

@@ -7,7 +7,7 @@ import { transformPod } from '../../../../../src/cluster/operator/observe/cached
 /** What a kubelet passes on of a container at most. */
 const MOST_OF_A_CONTAINER = 4096;
 
-describe('credentials', () => {
+describe('maskCredentials', () => {
   test.each([
     ['no such table: users', 'no such table: users'],
     ['connect postgres://app:s3c@ret@db:5432/x', 'connect postgres://***@db:5432/x'],
@@ -20,12 +20,12 @@ describe('credentials', () => {
     ["password = 'never closed\nnext", "password = '***\nnext"],
     ['PASSWORD=', 'PASSWORD='],
     [`${'x'.repeat(500)}-token=s3cret`, `${'x'.repeat(500)}-token=***`],
-  ])('%j', (text, masked) => {
+  ])('masks only the credentials in %j', (text, masked) => {
     expect(maskCredentials(text)).toBe(masked);
     expect(maskCredentials(masked)).toBe(masked);
   });
 
-  test('are masked after any sensitive name', () => {
+  test('masks the value after any sensitive name', () => {
     const name = fc.constantFrom(
       'password',
       'DB_PASSWD',
@@ -46,13 +46,13 @@ describe('credentials', () => {
   });
 });
 
-describe('a text made to be slow', () => {
+describe('an adversarial text', () => {
   const BAD = [
     ...['token-', 'token=', 'token:', 'a:', '=', '"token" :', 'a-', 'a-://', '://', '://a@', 'token= ', 'a '],
     ...['token:"', 'token:\\"', '"', '\\', 'token\n', 'token: bearer ', '_', 'api_', 'password', ' '],
   ];
-  // With an expression that tries each name anew, one of these alone took seconds; here each is read 50 times.
-  test.each(BAD)('is masked in linear time: %j repeated', (part) => {
+  // An expression that starts again at each name took seconds for one of these. Here each is read 50 times.
+  test.each(BAD)('is masked in linear time when it repeats %j', (part) => {
     const text = part.repeat(Math.ceil(MOST_OF_A_CONTAINER / part.length));
     for (let count = 0; count < 50; count += 1) {
       expect(maskCredentials(`${text}${count}`).length).toBeGreaterThan(0);

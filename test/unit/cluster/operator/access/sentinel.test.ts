@@ -1,4 +1,4 @@
-/** The witness of a deployment's Secrets that somebody has edited, or that is there although the cache does not show it. */
+/** The sentinel of a deployment's Secrets that was edited, or that exists although the cache does not show it. */
 import { describe, expect, test } from 'vitest';
 import { matchesLabelSelector } from '../../../../../src/cluster/kube/client/label-selector.ts';
 import type { ObjectMeta, UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
@@ -10,11 +10,12 @@ import { NAMESPACE, revised, settled, type World } from '../fixtures.ts';
 
 const SPEC = revised('web:1', 1, { suspend: true });
 
-/** A deployment at rest, and its witness. As in a watch by labels, without them it is out of sight. */
+/** A settled deployment and its sentinel. A cache by labels does not contain a sentinel without its labels. */
 async function withSentinel(): Promise<{ world: World; id: string; before: UntypedObject }> {
   const world = await settled(SPEC);
   const [before, ...others] = world.cluster.list('ControllerRevision');
-  if (before === undefined || others.length > 0) throw new Error('there is no witness, or more than it');
+  if (before === undefined || others.length > 0)
+    throw new Error('expected exactly one ControllerRevision: the sentinel');
   const { view } = world.cluster;
   const children = view.children.bind(view);
   view.children = (kind, key) =>
@@ -26,8 +27,8 @@ async function withSentinel(): Promise<{ world: World; id: string; before: Untyp
 
 const metadataOf = (world: World, id: string): Partial<ObjectMeta> => world.cluster.get(id)?.metadata ?? {};
 
-/** What a look sends, and how it ends. */
-async function look(world: World) {
+/** Reconciles once. @returns the kind of the outcome, and the writes */
+async function reconcileWithOutcome(world: World) {
   world.cluster.writes = [];
   const { kind } = await world.reconcile();
   return { kind, writes: world.cluster.writes.map(({ verb, id }) => `${verb} ${id}`) };
@@ -50,7 +51,7 @@ const MARKS: readonly string[] = [
 
 describe('a sentinel that was edited', () => {
   test.each([...MARKS.map((label) => ({ labels: [label] })), { labels: MARKS }])(
-    'has its labels again: $labels',
+    'gets back its labels $labels',
     async ({ labels }) => {
       const { world, id, before } = await withSentinel();
       world.cluster.edit(id, ({ metadata }) => {
@@ -58,7 +59,7 @@ describe('a sentinel that was edited', () => {
         Object.assign(metadata.labels ?? {}, { 'example.com/mine': 'yes' });
       });
       const { name } = before.metadata;
-      expect(await look(world), 'one refused, one not').toEqual({
+      expect(await reconcileWithOutcome(world), 'one refused, one not').toEqual({
         kind: 'settled',
         writes: [`create ControllerRevision/${name}`, `patch ControllerRevision/${name}`],
       });
@@ -67,7 +68,7 @@ describe('a sentinel that was edited', () => {
         labels: { ...before.metadata.labels, 'example.com/mine': 'yes' },
         ownerReferences: before.metadata.ownerReferences,
       });
-      expect(await look(world), 'and is seen').toEqual({ kind: 'settled', writes: [] });
+      expect(await reconcileWithOutcome(world), 'and is seen').toEqual({ kind: 'settled', writes: [] });
     },
   );
 
@@ -76,7 +77,7 @@ describe('a sentinel that was edited', () => {
     world.cluster.edit(id, ({ metadata }) => {
       Object.assign(metadata.labels ?? {}, { [LABELS.managedBy]: 'somebody' });
     });
-    await look(world);
+    await reconcileWithOutcome(world);
     expect(metadataOf(world, id).labels).toEqual(before.metadata.labels);
   });
 
@@ -86,12 +87,12 @@ describe('a sentinel that was edited', () => {
     world.cluster.edit(id, ({ metadata }) => {
       metadata.ownerReferences = [other];
     });
-    await look(world);
+    await reconcileWithOutcome(world);
     expect(metadataOf(world, id).ownerReferences).toEqual([
       ...(before.metadata.ownerReferences ?? []),
       other,
     ]);
-    expect(await look(world)).toEqual({ kind: 'settled', writes: [] });
+    expect(await reconcileWithOutcome(world)).toEqual({ kind: 'settled', writes: [] });
   });
 
   test('is not overwritten if it changes meanwhile, and is reconciled again', async () => {
@@ -111,9 +112,9 @@ describe('a sentinel that was edited', () => {
       }
       return found as never;
     };
-    expect(await look(world)).toMatchObject({ kind: 'retry' });
+    expect(await reconcileWithOutcome(world)).toMatchObject({ kind: 'retry' });
     expect(metadataOf(world, id).labels).toEqual({});
-    await look(world);
+    await reconcileWithOutcome(world);
     expect(metadataOf(world, id).labels).toEqual(before.metadata.labels);
   });
 });
@@ -125,7 +126,7 @@ describe('an object with the name of the sentinel', () => {
       metadata.deletionTimestamp = new Date(0).toISOString();
     });
     const before = world.cluster.get(id);
-    expect(await look(world)).toMatchObject({ kind: 'retry' });
+    expect(await reconcileWithOutcome(world)).toMatchObject({ kind: 'retry' });
     expect(world.cluster.get(id)).toEqual(before);
   });
 
@@ -136,7 +137,7 @@ describe('an object with the name of the sentinel', () => {
       metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'Secret', name: 'web-db', uid: 'another' }];
     });
     const before = world.cluster.get(id);
-    expect(await look(world)).toMatchObject({ kind: 'retry' });
+    expect(await reconcileWithOutcome(world)).toMatchObject({ kind: 'retry' });
     expect(world.cluster.get(id)).toEqual(before);
   });
 
@@ -150,16 +151,16 @@ describe('an object with the name of the sentinel', () => {
       if (resource.kind === 'ControllerRevision') world.cluster.remove(id);
       return find(resource, at, options);
     };
-    expect(await look(world)).toMatchObject({ kind: 'retry' });
-    expect(await look(world)).toMatchObject({
+    expect(await reconcileWithOutcome(world)).toMatchObject({ kind: 'retry' });
+    expect(await reconcileWithOutcome(world)).toMatchObject({
       writes: [`create ControllerRevision/${before.metadata.name}`],
     });
   });
 
-  test('leaves nothing to do if it is the sentinel and the cache is behind', async () => {
+  test('needs no further reconcile if it is the sentinel and the cache is stale', async () => {
     const { world } = await withSentinel();
     hidden(world);
-    const { kind, writes } = await look(world);
+    const { kind, writes } = await reconcileWithOutcome(world);
     expect({ kind, writes: writes.filter((write) => !write.startsWith('create')) }).toEqual({
       kind: 'settled',
       writes: [],

@@ -26,24 +26,24 @@ function parts(
 
 describe('rejected fields of pods, by path in the custom resource', () => {
   test.each([
-    ['what may be', { labels: { team: 'shop' }, volumes: [{ name: 'v' }] }, []],
+    ['contain no field of an allowed spec', { labels: { team: 'shop' }, volumes: [{ name: 'v' }] }, []],
     [
-      'a reserved label',
+      'contain a reserved label',
       { labels: { 'berth.dev/deployment-id': 'x' } },
       ['spec.podTemplate.labels.berth.dev/deployment-id'],
     ],
     [
-      'a mount of no volume',
+      'contain a mount without a volume',
       { volumeMounts: [{ name: 'v', mountPath: '/v' }] },
       ['spec.podTemplate.volumeMounts[0].name'],
     ],
     [
-      'an account of Berth',
+      'contain an account of Berth',
       { serviceAccountName: 'berth-operator' },
       ['spec.podTemplate.serviceAccountName'],
     ],
     [
-      'a Secret of another deployment',
+      'contain a Secret of another deployment',
       { imagePullSecrets: [{ name: 'shop-0a1b2c3d-pull' }] },
       ['spec.podTemplate.imagePullSecrets[0].name'],
     ],
@@ -100,7 +100,7 @@ describe('the operator', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('keeps the active revision when the policy is narrowed, and runs a rejected one when it is widened', async () => {
+  test('keeps the active revision, and creates its objects again, when the policy is narrowed', async () => {
     const world = new World(PRIVILEGED);
     world.policy = resolvePolicy('self_hosted', { pod_security: 'privileged' });
     world.restart();
@@ -115,7 +115,7 @@ describe('the operator', () => {
     expect(world.condition('Serving')).toBe('True Available');
   });
 
-  test('allows nothing because of an edited status', async () => {
+  test('rejects the field even if the status was edited', async () => {
     const world = new World(PRIVILEGED);
     world.cluster.edit(`ManagedDeployment/${NAMESPACE}/web`, (object) => {
       object['status'] = { activeRevision: { number: 1, templates: 'web-1', image: 'web:1' } };
@@ -132,9 +132,9 @@ describe('a database or cache that is rejected', () => {
   const message = (world: World) => world.status.conditions?.find(({ type }) => type === 'Ready')?.message;
 
   test.each([
-    ['an id of an image', { image: 'sha256:3f' }, 'spec.database.image'],
+    ['an image id', { image: 'sha256:3f' }, 'spec.database.image'],
     ['a limit of 0', { resources: { limits: { memory: '0' } } }, 'spec.database.resources.limits.memory'],
-  ])('is not made: %s', async (_what, database, field) => {
+  ])('is not created with %s', async (_what, database, field) => {
     const world = new World({ ...PLAIN, database });
     await world.converge();
     expect(world.condition('Ready')).toBe('False Refused');
@@ -158,7 +158,7 @@ describe('a database or cache that is rejected', () => {
     expect(world.cluster.get(DATABASE)?.['spec']).toEqual(before);
   });
 
-  test('is unchanged if an earlier version created it this way', async () => {
+  test('is accepted with a rejected image if it exists, because it keeps its image', async () => {
     const world = new World({ ...PLAIN, database: { image: 'postgres:17' } });
     await world.converge();
     world.change({ ...PLAIN, database: { image: 'sha256:3f' } });

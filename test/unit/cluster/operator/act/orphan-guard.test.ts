@@ -60,7 +60,7 @@ async function settledClaim() {
 
 describe('a POST that is executed after its deployment was deleted', () => {
   test.each(POSTED)(
-    '%s: gets the deleted resource as owner, so that the garbage collector removes it',
+    'gets the deleted resource as owner for %s, so that the garbage collector removes the object',
     async (id) => {
       const world = new World(SPEC);
       const uid = world.cluster.get(RESOURCE_ID)?.metadata.uid;
@@ -69,7 +69,7 @@ describe('a POST that is executed after its deployment was deleted', () => {
       await steps(world, 3).catch(() => undefined);
       expect(world.cluster.get(RESOURCE_ID)).toBeUndefined();
       expect(ownersOf(world, id)).toEqual([['ManagedDeployment', uid]]);
-      expect(await world.look()).toEqual([]);
+      expect(await world.reconcileOnce()).toEqual([]);
     },
   );
 
@@ -90,7 +90,7 @@ describe('a POST that is executed after its deployment was deleted', () => {
       world.cluster.remove(RESOURCE_ID);
       makeAgain(world);
     });
-    await world.look();
+    await world.reconcileOnce();
     expect(ownersOf(world, 'PersistentVolumeClaim/web-db')).toBeUndefined();
     await world.converge();
     expect(world.condition('Ready')).toMatch(/^True/);
@@ -102,7 +102,7 @@ describe('a POST that is executed after its deployment was deleted', () => {
       world.cluster.remove(RESOURCE_ID);
       world.mayAct = false;
     });
-    await expect(world.look()).rejects.toThrow('no longer leads');
+    await expect(world.reconcileOnce()).rejects.toThrow('no longer leads');
     expect(ownersOf(world, 'PersistentVolumeClaim/web-db')).toBeUndefined();
   });
 
@@ -116,7 +116,7 @@ describe('a POST that is executed after its deployment was deleted', () => {
 
 describe('a POST without a response', () => {
   test.each(POSTED)(
-    '%s: is searched for and gets the deleted resource as owner if it was executed',
+    'is searched for, and gets the deleted resource as owner if it created %s',
     async (id) => {
       const world = new World(SPEC);
       const uid = uidOf(world);
@@ -130,7 +130,7 @@ describe('a POST without a response', () => {
   test('causes no write when it was not executed', async () => {
     const world = new World(SPEC);
     during(world, CLAIM, () => world.cluster.remove(RESOURCE_ID), { error: 'network' });
-    await world.look().catch(() => undefined);
+    await world.reconcileOnce().catch(() => undefined);
     expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)).toBeUndefined();
     expect(SECRETS.map((id) => ownersOf(world, id))).toEqual(SECRETS.map(() => [expect.anything()]));
   });
@@ -149,7 +149,7 @@ describe('a POST without a response', () => {
       },
       { error: 'network' },
     );
-    await world.look().catch(() => undefined);
+    await world.reconcileOnce().catch(() => undefined);
     expect([CLAIM, ...SECRETS].map((id) => ownersOf(world, id))).toEqual([undefined, undefined, undefined]);
   });
 
@@ -157,7 +157,7 @@ describe('a POST without a response', () => {
     const world = new World(SPEC);
     during(world, CLAIM, () => world.cluster.remove(RESOURCE_ID), { error: 'forbidden' });
     const find = vi.spyOn(world.cluster.client, 'find');
-    await world.look().catch(() => undefined);
+    await world.reconcileOnce().catch(() => undefined);
     expect(find.mock.calls.filter(([{ kind }]) => kind === 'PersistentVolumeClaim')).toEqual([]);
   });
 });
@@ -171,7 +171,7 @@ describe('the check for orphans', () => {
         metadata.annotations = { 'pv.kubernetes.io/bind-completed': 'yes' };
       });
     });
-    await world.look().catch(() => undefined);
+    await world.reconcileOnce().catch(() => undefined);
     expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)).toBeDefined();
     expect([CLAIM, ...SECRETS].map((id) => ownersOf(world, id))).toEqual([undefined, undefined, undefined]);
   });
@@ -180,7 +180,7 @@ describe('the check for orphans', () => {
     const world = deletedMeanwhile();
     const uid = uidOf(world);
     during(world, `patch ${CLAIM}`, () => makeAgain(world));
-    await world.look().catch(() => undefined);
+    await world.reconcileOnce().catch(() => undefined);
     expect([CLAIM, ...SECRETS].map((id) => ownersOf(world, id))).toEqual([
       [['ManagedDeployment', uid]],
       undefined,
@@ -195,8 +195,8 @@ describe('the check for orphans', () => {
     const world = deletedMeanwhile();
     const uid = uidOf(world);
     during(world, `patch ${CLAIM}`, () => undefined, { error: 'server', afterCommit });
-    const writes = (await world.look().catch(() => world.cluster.writes.map(nameOf))).filter((write) =>
-      write.startsWith('patch'),
+    const writes = (await world.reconcileOnce().catch(() => world.cluster.writes.map(nameOf))).filter(
+      (write) => write.startsWith('patch'),
     );
     expect([CLAIM, ...SECRETS].map((id) => ownersOf(world, id))).toEqual(
       [CLAIM, ...SECRETS].map(() => [['ManagedDeployment', uid]]),
@@ -217,7 +217,7 @@ describe('the check for orphans', () => {
       }
       return await find(kind, at, options);
     });
-    await world.look().catch(() => undefined);
+    await world.reconcileOnce().catch(() => undefined);
     expect(ownersOf(world, CLAIM)).toEqual([['ManagedDeployment', uid]]);
   });
 
@@ -243,6 +243,6 @@ describe('the check for orphans', () => {
       world.mayAct = false;
       throw new TypeError('not a function');
     });
-    await expect(world.look()).rejects.toThrow('not a function');
+    await expect(world.reconcileOnce()).rejects.toThrow('not a function');
   });
 });

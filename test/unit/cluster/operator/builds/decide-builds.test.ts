@@ -40,42 +40,39 @@ function decide({ resources, jobs = [], pods = [], limits = { total: 10, perTena
 }
 
 describe('build slots', () => {
-  test.each([10, 0])(
-    'twenty builds of three tenants with two places, begun %i s apart: each tenant in its turn',
-    (apart) => {
-      const of = (tenant: string, count: number) =>
-        Array.from({ length: count }, (_, index) =>
-          resourceWith({
-            name: `${tenant}-${index}`,
-            tenant,
-            revisionId: `${tenant}-${String(index).padStart(2, '0')}`,
-          }),
-        );
-      let waiting = [...of('a', 14), ...of('b', 3), ...of('c', 3)];
-      let jobs: ObservedJob[] = [];
-      const begun: string[] = [];
-      for (let at = 0; waiting.length > 0; at += 1) {
-        const made = decide({ resources: waiting, jobs, limits: { total: 2, perTenant: 2 } })
-          .filter((action) => action.startsWith('create'))
-          .map((action) => action.split(' ')[1] ?? '');
-        expect(made.length).toBeLessThanOrEqual(2);
-        begun.push(...made);
-        const builders = made.flatMap((name) => waiting.filter(({ metadata }) => metadata.name === name));
-        waiting = waiting.filter((resource) => !builders.includes(resource));
-        // What began ends before the next look; its Job stays a while.
-        const ended = builders.map((resource, index) =>
-          jobOf(resource, {
-            created: at * apart + Math.sign(apart) * index,
-            end: ['Complete', '', at * apart + 5],
-          }),
-        );
-        jobs = [...jobs, ...ended];
-      }
-      expect(begun.slice(0, 9).map((name) => name[0])).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c']);
-      expect(begun.slice(9).every((name) => name.startsWith('a'))).toBe(true);
-      expect(new Set(begun).size).toBe(20);
-    },
-  );
+  test.each([10, 0])('go to three tenants in turn when builds start %i s apart', (apart) => {
+    const of = (tenant: string, count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        resourceWith({
+          name: `${tenant}-${index}`,
+          tenant,
+          revisionId: `${tenant}-${String(index).padStart(2, '0')}`,
+        }),
+      );
+    let waiting = [...of('a', 14), ...of('b', 3), ...of('c', 3)];
+    let jobs: ObservedJob[] = [];
+    const begun: string[] = [];
+    for (let at = 0; waiting.length > 0; at += 1) {
+      const made = decide({ resources: waiting, jobs, limits: { total: 2, perTenant: 2 } })
+        .filter((action) => action.startsWith('create'))
+        .map((action) => action.split(' ')[1] ?? '');
+      expect(made.length).toBeLessThanOrEqual(2);
+      begun.push(...made);
+      const builders = made.flatMap((name) => waiting.filter(({ metadata }) => metadata.name === name));
+      waiting = waiting.filter((resource) => !builders.includes(resource));
+      // What began ends before the next look; its Job stays a while.
+      const ended = builders.map((resource, index) =>
+        jobOf(resource, {
+          created: at * apart + Math.sign(apart) * index,
+          end: ['Complete', '', at * apart + 5],
+        }),
+      );
+      jobs = [...jobs, ...ended];
+    }
+    expect(begun.slice(0, 9).map((name) => name[0])).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c']);
+    expect(begun.slice(9).every((name) => name.startsWith('a'))).toBe(true);
+    expect(new Set(begun).size).toBe(20);
+  });
 
   test('are limited per tenant, and other tenants get the rest', () => {
     const mine = ['1', '2', '3'].map((n) => resourceWith({ name: `a-${n}`, tenant: 'a', revisionId: n }));
@@ -83,7 +80,7 @@ describe('build slots', () => {
     expect(decide({ resources: [...mine, other] })).toEqual(['create a-1 1', 'create b-1 1', 'create a-2 1']);
   });
 
-  test('belong to the namespace of a tenant, whatever its resources state', () => {
+  test('are counted per namespace, whatever tenant id the resources state', () => {
     const invented = ['1', '2', '3'].map((n) =>
       resourceWith({ name: `a-${n}`, tenant: 'a', tenantId: `invented-${n}`, revisionId: n }),
     );
@@ -104,12 +101,12 @@ describe('build slots', () => {
   });
 });
 
-describe('one build of a deployment at a time', () => {
+describe('a build of a deployment', () => {
   const old = resourceWith({ revisionId: 'r1' });
   const fresh = resourceWith({ revisionId: 'r2', number: 2 });
   const job = jobOf(old);
 
-  test('a newer revision deletes the build of the older one, and starts when it is gone', () => {
+  test('replaces the build of an older revision, and starts when that is gone', () => {
     expect(decide({ resources: [fresh], jobs: [job], pods: [podWith(job, { source: runs })] })).toEqual([
       `delete ${job.metadata.name}: a newer revision is to be built`,
     ]);
@@ -118,23 +115,23 @@ describe('one build of a deployment at a time', () => {
     expect(decide({ resources: [fresh] })).toEqual(['create shop-1 1']);
   });
 
-  test('a pod on a lost node does not block builds forever', () => {
+  test('starts even if a pod of an earlier build is stuck on a lost node', () => {
     const stuck = podWith(job, { source: runs }, {}, -180);
     expect(decide({ resources: [fresh], pods: [stuck] })).toEqual(['create shop-1 1']);
   });
 
-  test("another user's resource with the same id blocks nothing", () => {
+  test('starts even if the resource of another user has the same id', () => {
     const thief = resourceWith({ name: 'thief', tenant: 'u', spec: { deploymentId: 'id-shop-1' } });
     const theirs = jobOf(thief);
     const pods = [podWith(theirs, { source: runs })];
     expect(decide({ resources: [old, thief], jobs: [theirs], pods })).toEqual(['create shop-1 1']);
   });
 
-  test('a running build is not started again', () => {
+  test('is not started again while it runs', () => {
     expect(decide({ resources: [old], jobs: [job], pods: [podWith(job, { source: runs })] })).toEqual([]);
   });
 
-  test('a second attempt starts after a pause', () => {
+  test('is attempted again after a pause', () => {
     const failed = jobOf(old, { end: ['Failed', 'BackoffLimitExceeded', -9] });
     expect(decide({ resources: [old], jobs: [failed] })).toEqual([]);
     const longAgo = jobOf(old, { end: ['Failed', 'BackoffLimitExceeded', -11] });
@@ -160,7 +157,7 @@ describe('a Job whose pod never starts', () => {
     return decide({ resources: [shop], jobs: [job], pods: [pod] });
   };
 
-  test('is deleted, for another attempt or none', () => {
+  test('is deleted, whether or not another attempt follows', () => {
     expect(stuck(1)[0]).toContain('it did not start');
     expect(stuck(3)[0]).toContain('it did not start');
     const about = { revisionId: 'r1', number: 1 };
@@ -172,7 +169,7 @@ describe('a Job whose pod never starts', () => {
     );
   });
 
-  test('stays if it has failed, because users may read its log', () => {
+  test('stays if a step has failed, because users may read its log', () => {
     const shop = resourceWith();
     const job = jobOf(shop);
     const pod = podWith(job, { source: ended(1, '{"reason":"GitHostUnavailable","message":"m"}') });

@@ -18,7 +18,7 @@ describe('the last error of BuildKit', () => {
 [rootlesskit:parent] error: failed to start the child: fork/exec /proc/self/exe: operation not permitted`,
     // Of a long log the end alone is there.
     '[rootlesskit:parent] error: failed to setup UID/GID map: newuidmap failed: operation not permitted',
-  ])('its daemon is gone: %s', (line) => {
+  ])('means BuildLost when the daemon is gone: %s', (line) => {
     expect(imageFailureReason(`#9 RUN npm ci\n${line}`)).toBe('BuildLost');
   });
 
@@ -40,7 +40,7 @@ describe('the last error of BuildKit', () => {
     `${PULL}failed to authorize: failed to fetch anonymous token: Get "https://auth.docker.io/token": net/http: TLS handshake timeout`,
     `${PULL}unexpected status code https://registry-1.docker.io/v2/library/node/manifests/24: 429 Too Many Requests - Server message: toomanyrequests`,
     `${SOLVE}failed to compute cache key: failed to copy: httpReadSeeker: failed open: unexpected status code https://registry-1.docker.io/v2/x: 502 Bad Gateway`,
-  ])('a registry does not answer: %s', (line) => {
+  ])('means RegistryUnavailable when a registry does not respond: %s', (line) => {
     expect(imageFailureReason(line)).toBe('RegistryUnavailable');
   });
 
@@ -48,7 +48,7 @@ describe('the last error of BuildKit', () => {
     `${PUSH}unexpected status from POST request to https://registry.example/v2/t/shop-503/blobs/uploads/: 403 Forbidden`,
     `${PUSH}server message: insufficient_scope: authorization failed`,
     `${PUSH}errors:\ndenied: requested access to the resource is denied\nunauthorized: authentication required`,
-  ])('the push is refused: %s', (line) => {
+  ])('means RegistryRefused when the push is rejected: %s', (line) => {
     expect(imageFailureReason(line)).toBe('RegistryRefused');
   });
 
@@ -63,7 +63,7 @@ describe('the last error of BuildKit', () => {
     `#9 1.2 could not connect to tcp://x after 10 trials\n${SOLVE}process "/bin/sh -c ./start" did not complete successfully: exit code: 1`,
     `${SOLVE}dockerfile parse error on line 503: unknown instruction: EOF`,
     '',
-  ])('the Dockerfile is at fault: %s', (line) => {
+  ])('means BuildFailed when the Dockerfile is wrong: %s', (line) => {
     expect(imageFailureReason(line)).toBe('BuildFailed');
   });
 });

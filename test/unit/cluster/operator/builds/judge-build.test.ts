@@ -107,7 +107,7 @@ describe('a final status', () => {
       'RegistryRefused',
     ],
     ['error: failed to solve: process "curl https://x" failed: connection refused', 'BuildFailed'],
-  ])('%s: %s', (log, reason) => {
+  ])('has for the output "%s" the reason %s', (log, reason) => {
     expect(seen({ source: ended(0), image: ended(1, log) }).status).toMatchObject({
       phase: 'Failed',
       reason,
@@ -143,7 +143,7 @@ describe('a final status', () => {
   });
 });
 
-describe('a failure that may pass is retried', () => {
+describe('a build with a temporary failure', () => {
   const passing: [string, Parameters<typeof podWith>[1], object][] = [
     ['the git host is down', { source: ended(1, '{"reason":"GitHostUnavailable","message":"m"}') }, {}],
     [
@@ -165,7 +165,7 @@ describe('a failure that may pass is retried', () => {
       { conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' }] },
     ],
   ];
-  test.each(passing)('%s', (_, states, status) => {
+  test.each(passing)('is retried when %s', (_, states, status) => {
     const judged = seen(states, status);
     expect(judged.status).toMatchObject({ phase: 'Waiting', attempt: 2 });
     expect(judged.status.message).toContain('attempt 1 of 3 failed: ');
@@ -181,7 +181,7 @@ describe('a failure that may pass is retried', () => {
     ['StartError', { source: ended(128, 'no space left on device', 'StartError') }, {}],
     ['without a reason', { source: ended(0) }, {}],
   ];
-  test.each(LOST_PODS)('if the builder or node is lost: %s', (named, states, status) => {
+  test.each(LOST_PODS)('is retried when the builder or node is lost (%s)', (named, states, status) => {
     const over = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded'] });
     const judged = judge(shop, [over], [podWith(over, states, { phase: 'Failed', ...status })]);
     expect(judged).toMatchObject({
@@ -191,7 +191,7 @@ describe('a failure that may pass is retried', () => {
     expect(judged.status.message).toContain(named);
   });
 
-  test('if the local builder was killed and reports that in the pod', () => {
+  test('is retried when the local builder was killed and reports that in the pod', () => {
     const pod = podWith(job, { source: ended(0), image: { running: {} } });
     const restarted = { reason: 'BuilderRestarted', message: 'what it ran before is lost' };
     const status = lostStatus(pod as unknown as Parameters<typeof lostStatus>[0], restarted, 'now');
@@ -205,7 +205,7 @@ describe('a failure that may pass is retried', () => {
     }
   });
 
-  test('if its pod was deleted or is gone and its Job has ended', () => {
+  test('is retried when its pod was deleted or is gone and its Job has ended', () => {
     const ended = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded'] });
     expect(judge(shop, [ended], [podWith(ended, { source: runs }, {}, 30)]).status).toMatchObject({
       phase: 'Waiting',
@@ -216,27 +216,27 @@ describe('a failure that may pass is retried', () => {
     expect(judge(shop, [gone]).status).toMatchObject({ attempt: 2, reason: 'BuildLost' });
   });
 
-  test('but not before its Job ends, if its pod is being deleted', () => {
+  test('is not retried before its Job ends when its pod is being deleted', () => {
     expect(seen({ source: runs }, {}, 30)).toMatchObject({ status: { phase: 'Running' }, start: null });
     const late = jobOf(shop, { end: ['Failed', 'DeadlineExceeded'] });
     expect(judge(shop, [late], [podWith(late, { source: runs }, {}, 30)]).status.reason).toBe('BuildTimeout');
   });
 
-  test('if a user deleted its Job', () => {
+  test('is retried when a user deleted its Job', () => {
     expect(judge(resourceWith({ status: runningStatus }))).toMatchObject({
       status: { phase: 'Waiting', attempt: 2, reason: 'BuildLost' },
       start: { attempt: 2 },
     });
   });
 
-  test('if it has ended and its result was lost', () => {
+  test('is retried when it has ended and its result was lost', () => {
     const done = jobOf(shop, { end: ['Complete', 'CompletionsReached', -10] });
     expect(judge(shop, [done]).status).toMatchObject({ attempt: 2, reason: 'BuildLost' });
     const mute = podWith(done, { ...succeeded, result: ended(0, '') }, { phase: 'Succeeded' });
     expect(judge(shop, [done], [mute]).status).toMatchObject({ attempt: 2, reason: 'BuildLost' });
   });
 
-  test('but not at once, if its pod is not in the cache yet', () => {
+  test('is not retried at once when its pod is not in the cache yet', () => {
     const done = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded', -1] });
     expect(judge(shop, [done])).toMatchObject({
       status: { phase: 'Running' },
@@ -244,7 +244,7 @@ describe('a failure that may pass is retried', () => {
     });
   });
 
-  test('until the third attempt fails, with its reason', () => {
+  test('fails with the reason of the third attempt', () => {
     const third = jobOf(shop, { attempt: 3 });
     const pod = podWith(third, { source: ended(1, '{"reason":"GitHostUnavailable","message":"m"}') });
     expect(judge(shop, [job, jobOf(shop, { attempt: 2 }), third], [pod])).toMatchObject({
@@ -253,7 +253,7 @@ describe('a failure that may pass is retried', () => {
     });
   });
 
-  test('with earlier attempts counted from the status and the Jobs', () => {
+  test('counts earlier attempts from the status and the Jobs', () => {
     const second = resourceWith({
       status: { ...runningStatus, phase: 'Waiting', attempt: 2, reason: 'BuildLost' },
     });
@@ -276,13 +276,13 @@ describe('a build that does not start', () => {
   const waited = (passed: number, states = waits(), status: object = conditions('False')) =>
     judge(shop, [job], [podWith(job, states, status)], seconds(passed));
 
-  test('is not reported for 45 s, and checked then', () => {
+  test('is not reported for 45 s, and is checked again then', () => {
     const judged = waited(44);
     expect(judged.status).not.toHaveProperty('message');
     expect(judged.recheckAt).toBe(seconds(45).getTime());
   });
 
-  test('then reports what it waits for, and requests its Secret', () => {
+  test('reports after 45 s what it waits for, and requests its Secret', () => {
     const judged = waited(45);
     expect(judged).toMatchObject({
       status: { phase: 'Running', reason: 'BuildLost' },
@@ -295,9 +295,9 @@ describe('a build that does not start', () => {
   });
 
   test.each([
-    ['its volumes are not there', waits(), conditions('False')],
-    ['the local builder says so', waits('secret "x" not found'), conditions()],
-  ])('is lost after 180 s, and tried again: %s', (_, states, status) => {
+    ['its volumes are missing', waits(), conditions('False')],
+    ['the local builder reports a missing Secret', waits('secret "x" not found'), conditions()],
+  ])('is lost after 180 s and retried when %s', (_, states, status) => {
     expect(waited(179, states, status).start).toBeNull();
     expect(waited(180, states, status)).toMatchObject({
       status: { phase: 'Waiting', attempt: 2, reason: 'BuildLost' },
@@ -314,7 +314,7 @@ describe('a build that does not start', () => {
     expect(waited(1000, waits(), conditions()).status.phase).toBe('Running');
   });
 
-  test('has no pod', () => {
+  test('reports that its Job has no pod', () => {
     expect(judge(shop, [job], [], seconds(45)).status.message).toBe(
       `it has not begun within 45 s: its Job ${job.metadata.name} has no pod`,
     );

@@ -9,7 +9,7 @@ const judged = (repoUrl: string, jobs = [] as ReturnType<typeof jobOf>[]) =>
   judgeBuild(resource, of(repoUrl), { jobs, pods: [], refusal: null }, CONFIG.timeoutSeconds, NOW);
 const PRIVATE_CALLED = { sourceVariables: { BERTH_GIT_ALLOW_PRIVATE: 'true' } };
 
-describe('a repository of a custom resource', () => {
+describe('the build of a repository', () => {
   test.each([
     'https://localhost/a',
     'https://127.0.0.1/a',
@@ -18,7 +18,7 @@ describe('a repository of a custom resource', () => {
     'https://[::1]/a',
     'https://[fd00::1]/a',
     'https://kubernetes.default.svc/a',
-  ])('%s is built nowhere but where the installation calls private addresses', (url) => {
+  ])('fails for %s unless the installation calls private addresses', (url) => {
     const judgement = judged(url);
     expect(withoutPrivateHost(judgement, of(url), CONFIG)).toMatchObject({
       status: { revisionId: 'r1', number: 1, phase: 'Failed', reason: 'GitHostRefused' },
@@ -27,13 +27,13 @@ describe('a repository of a custom resource', () => {
     expect(withoutPrivateHost(judgement, of(url), PRIVATE_CALLED)).toBe(judgement);
   });
 
-  test('with a public name is built; the clone step checks its address', () => {
+  test('starts for a public name, whose address the clone step checks', () => {
     const judgement = judged('https://git.example/shop/web');
     expect(judgement.start).not.toBeNull();
     expect(withoutPrivateHost(judgement, of('https://git.example/shop/web'), CONFIG)).toBe(judgement);
   });
 
-  test('whose build already runs continues, because its first step has checked the address', () => {
+  test('continues when its Job already runs, because its first step has checked the address', () => {
     const judgement = judged('https://127.0.0.1/a', [jobOf(resource)]);
     expect(withoutPrivateHost(judgement, of('https://127.0.0.1/a'), CONFIG)).toBe(judgement);
   });

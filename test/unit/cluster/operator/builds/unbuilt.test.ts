@@ -24,14 +24,14 @@ test('has no status without a requested build', () => {
   expect(unbuiltStatus(resourceWith({ spec: { build: undefined } }))).toBeUndefined();
 });
 
-test('fits into the status, whatever length the message of a scheduler or a webhook has', async () => {
+test('a build status fits into the status of the resource, however long its message is', async () => {
   const { spec } = resourceWith({ revisionId: 'r1', number: 1 });
   const world = new World({ ...spec, revision: { ...spec.revision, image: 'web:1' } });
   const message = 'x'.repeat(10_000);
   world.cluster.edit(RESOURCE_ID, (object) => {
     object['status'] = { build: { revisionId: 'r1', number: 1, phase: 'Failed', message } };
   });
-  await world.look();
+  await world.reconcileOnce();
   expect(buildStatusSchema.parse(world.status.build)).toMatchObject({
     phase: 'Failed',
     message: expect.stringMatching(/^x+…$/) as string,

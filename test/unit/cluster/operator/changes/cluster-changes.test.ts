@@ -71,7 +71,7 @@ describe('a safe change', () => {
     expect(world.status.acceptedChanges).toBeUndefined();
   });
 
-  test('is drift and is reverted if a user makes it', async () => {
+  test('is reverted as drift if a user makes it', async () => {
     const world = await settled(SPEC);
     world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) =>
       pullAlways(object['spec'] as Workload, object),
@@ -126,8 +126,8 @@ const labels: Change = ({ template: { metadata } }) =>
 
 describe.each<[string, string, Change]>([
   ['an image', API, otherImage],
-  ['a command that Berth does not name', API, added],
-  ['a removed variable', API, (spec) => void (app(spec)['env'] as unknown[]).pop()],
+  ['a command that Berth does not set', API, added],
+  ['the list of variables', API, (spec) => void (app(spec)['env'] as unknown[]).pop()],
   [
     'the value of a variable',
     API,
@@ -135,9 +135,9 @@ describe.each<[string, string, Change]>([
   ],
   ['a label of the pods', API, labels],
   ['the number of pods', API, (spec) => Object.assign(spec, { replicas: 3 })],
-  ['a pause', API, (spec) => Object.assign(spec, { paused: true })],
+  ['the field paused', API, (spec) => Object.assign(spec, { paused: true })],
   [
-    'a looser security context',
+    'the security context',
     API,
     (spec) => Object.assign(app(spec)['securityContext'] as object, { allowPrivilegeEscalation: true }),
   ],
@@ -148,12 +148,12 @@ describe.each<[string, string, Change]>([
     (spec) => Object.assign((spec as unknown as { ports: object[] }).ports[0] ?? {}, { port: 81 }),
   ],
   [
-    'our note of what was applied',
+    'the annotation with the applied hash',
     'Service/web',
     (_, { metadata }) => void delete metadata.annotations?.['berth.dev/applied-hash'],
   ],
-])('%s, changed by a policy', (_, id, change) => {
-  test('blocks Ready, is reported, and ends within a minute after the policy is removed', async () => {
+])('%s that a policy changes', (_, id, change) => {
+  test('blocks Ready, is reported, and is reverted within a minute after the policy is removed', async () => {
     const world = changedWorld(changing(id, change));
     await steps(world, 10);
     expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
@@ -166,7 +166,7 @@ describe.each<[string, string, Change]>([
     expect(pods(world)).not.toMatch(/evil|paused/);
   });
 
-  test('is written at most twice, and then only dry-run', async () => {
+  test('is written at most twice, and then only as a dry run', async () => {
     const world = changedWorld(changing(id, change));
     const writes = (await steps(world, 10)).filter(
       (write) => write.includes(id) && !write.startsWith('status'),
@@ -181,7 +181,7 @@ describe.each<[string, string, Change]>([
   });
 });
 
-test('reverts a changed key that makes the apply invalid after the policy is removed, and never reports it as rejected', async () => {
+test('reverts a changed key that makes the apply invalid once the policy is removed, without reporting a rejection', async () => {
   const port: Change = (spec) =>
     Object.assign((spec as unknown as { ports: object[] }).ports[0] ?? {}, { port: 81 });
   const world = changedWorld(changing('Service/web', port));
@@ -201,7 +201,7 @@ test('reverts a changed key that makes the apply invalid after the policy is rem
   expect(world.events.map(({ reason }) => reason)).not.toContain('Refused');
 });
 
-test('fails no revision because of a changed template, and extends the deadline', async () => {
+test('fails no revision because of a changed template, and extends the deadline of the rollout', async () => {
   const world = changedWorld(changing(API, otherImage));
   world.cluster.stuck.set('api', 'ErrImageNeverPull');
   await steps(world, 10);
@@ -244,7 +244,7 @@ test.each([
   ['Never', 'IfNotPresent', digest, true],
   ['Always', 'IfNotPresent', digest, false],
   ['Always', 'Never', digest, false],
-])('imagePullPolicy %s becomes %s for %s: safe is %s', (wanted, present, image, isSafe) => {
+])('rates a change of imagePullPolicy from %s to %s for %s as safe: %s', (wanted, present, image, isSafe) => {
   const row = SAFE_FIELDS.find(({ field }) => field === 'imagePullPolicy');
   expect(row?.holds({ wanted, present, image })).toBe(isSafe);
 });
@@ -252,8 +252,8 @@ test.each([
 describe.each<[string, (count: number) => Change]>([
   ['image', (count) => (spec) => Object.assign(app(spec), { image: `evil:${count}` })],
   ['number of pods', (count) => (spec) => Object.assign(spec, { replicas: 2 + count })],
-])('another %s with each request', (_, change) => {
-  test('is written at most twice, and then only dry-run with a growing pause', async () => {
+])('a policy that sets another %s with each request', (_, change) => {
+  test('causes at most two writes, and then only dry runs', async () => {
     let count = 0;
     const world = changedWorld((object) => {
       count += 1;
@@ -285,7 +285,7 @@ describe.each(['Service', 'Deployment'])('labels and owner of a %s that a policy
   };
   const versions = (world: World) => world.cluster.list(kind).map(({ metadata }) => metadata.resourceVersion);
 
-  test('lead to a few writes, then to dry runs, until the policy is removed', async () => {
+  test('lead to a few writes and then to dry runs, until the policy is removed', async () => {
     const world = changedWorld(strip);
     await steps(world, 10);
     expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
@@ -351,7 +351,7 @@ describe.each<[string, string, Change, string]>([
     listed('initContainers', PRIVILEGED, podsOf),
     'initContainers[name=evil]',
   ],
-  ['variables of a Secret', API, inApp({ envFrom: [{ secretRef: { name: 'evil' } }] }), 'envFrom is added'],
+  ['an envFrom of a Secret', API, inApp({ envFrom: [{ secretRef: { name: 'evil' } }] }), 'envFrom is added'],
   ['a variable of a Secret', API, listed('env', FROM_SECRET, app), 'env[name=EVIL] is added'],
   [
     'a variable for the loader',
@@ -375,20 +375,20 @@ describe.each<[string, string, Change, string]>([
     'securityContext.capabilities.add is added',
   ],
   [
-    'root',
+    'the user root',
     API,
     (spec) => Object.assign(app(spec)['securityContext'] as object, { runAsUser: 0 }),
     'securityContext.runAsUser is added',
   ],
-  ['external addresses', SERVICE, inSpec({ externalIPs: ['203.0.113.1'] }), 'spec.externalIPs is added'],
+  ['an external address', SERVICE, inSpec({ externalIPs: ['203.0.113.1'] }), 'spec.externalIPs is added'],
   [
     'another port',
     SERVICE,
     listed('ports', { name: 'evil', port: 81 } as never, ports),
     'spec.ports[port=81,protocol=TCP] is added',
   ],
-  ['a rule', 'NetworkPolicy', inSpec({ egress: [{}] }), 'spec.egress is added'],
-])('%s, added by a policy', (_, id, change, named) => {
+  ['a rule of a NetworkPolicy', 'NetworkPolicy', inSpec({ egress: [{}] }), 'spec.egress is added'],
+])('%s that a policy adds', (_, id, change, named) => {
   test('blocks Ready, is reported, is not written repeatedly, and is removed after the policy', async () => {
     const world = changedWorld(changing(id, change));
     const writes = (await steps(world, 10)).filter(
@@ -409,7 +409,7 @@ describe.each<[string, string, Change, string]>([
     ).not.toMatch(/evil|hostNetwork|hostPID|envFrom|LD_PRELOAD|NET_RAW|"runAsUser":0|externalIPs|"port":81/i);
   });
 
-  test('is found by an operator that starts later, although the policy is gone', async () => {
+  test('is removed by an operator that starts after the policy is gone', async () => {
     const world = changedWorld(changing(id, change));
     await steps(world, 6);
     world.cluster.admit = undefined;
@@ -446,12 +446,12 @@ describe.each<[string, string, Change, string]>([
     'metadata.labels.team is added',
   ],
   [
-    'a hint for traffic',
+    'a traffic distribution',
     SERVICE,
     inSpec({ trafficDistribution: 'PreferClose' }),
     'spec.trafficDistribution is added',
   ],
-])('%s, added safely by a policy', (_, id, change, named) => {
+])('the safe addition of %s by a policy', (_, id, change, named) => {
   test('lets the rollout complete, is reported, and is accepted by the next operator too', async () => {
     const world = changedWorld(changing(id, change));
     await world.converge();
@@ -509,11 +509,46 @@ describe('a field that a user adds', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('is removed if it gives more rights', async () => {
+  const owned = (fields: object): Change => {
+    const fieldsV1 = { 'f:spec': { 'f:template': { 'f:spec': fields } } };
+    return (_, { metadata }) =>
+      Object.assign(metadata, {
+        managedFields: [{ manager: 'kubectl-edit', operation: 'Update', fieldsV1 }],
+      });
+  };
+
+  test.each<[string, object, object]>([
+    ['hostNetwork', { hostNetwork: true }, { 'f:hostNetwork': {} }],
+    [
+      'a privileged container',
+      { initContainers: [{ name: 'debug', image: 'busybox:1', securityContext: { privileged: true } }] },
+      { 'f:initContainers': { '.': {}, 'k:{"name":"debug"}': { '.': {}, 'f:name': {}, 'f:image': {} } } },
+    ],
+  ])('is kept and not reported if the field manager is another: %s', async (_, added, fields) => {
     const world = await settled(SPEC);
-    edit(world, inPods({ hostNetwork: true }));
+    edit(world, (spec, object) => {
+      inPods(added)(spec, object);
+      owned(fields)(spec, object);
+    });
+    world.cluster.settle();
+    expect(await world.converge()).toEqual([]);
+    const more = JSON.stringify(added).slice(1, -1);
+    expect(pods(world)).toContain(more);
+    world.change(revised('web:2', 2));
+    await world.converge();
+    expect(pods(world)).toContain(more);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('is removed if a policy added it to the write of a user, without an owner', async () => {
+    const world = await settled(SPEC);
+    edit(world, (spec, object) => {
+      inPods({ hostNetwork: true, tolerations: [{ operator: 'Exists' }] })(spec, object);
+      owned({ 'f:tolerations': {} })(spec, object);
+    });
     await world.converge();
     expect(pods(world)).not.toContain('hostNetwork');
+    expect(pods(world)).toContain('tolerations');
     expect(world.condition('Ready')).toBe('True Converged');
   });
 });
@@ -540,7 +575,7 @@ describe.each(['Deployment', 'StatefulSet'])('a key that a policy adds to the se
     expect(JSON.stringify(world.cluster.list(kind))).not.toContain('evil');
   });
 
-  test('is replaced only after the policy, if the policy applies to creations only', async () => {
+  test('is removed only once the policy is gone, if the policy applies to creations only', async () => {
     const world = new World(SPEC);
     world.cluster.admit = (object) => {
       const isThere = world.cluster.list(kind).some(({ metadata }) => metadata.name === object.metadata.name);
@@ -556,7 +591,7 @@ describe.each(['Deployment', 'StatefulSet'])('a key that a policy adds to the se
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('is also removed from a serving object, by an operator that has just started', async () => {
+  test('is also removed from a serving object by an operator that has just started', async () => {
     const world = await settled(SPEC);
     const [object] = world.cluster
       .list(kind)

@@ -23,7 +23,7 @@ describe('a value that the API server rejects', () => {
     ],
     ['spec.selector', 'Invalid value: {"matchLabels":{}}: field is immutable'],
     ['spec.template.metadata.labels', 'Invalid value: {}: `selector` does not match template `labels`'],
-  ])('was changed by the cluster when another one was sent: %s: %s', (field, message) => {
+  ])('comes from the cluster when another value was sent (%s: %s)', (field, message) => {
     expect(isOtherValue(service, { field, message })).toBe(true);
   });
 
@@ -36,7 +36,7 @@ describe('a value that the API server rejects', () => {
     ['spec.ports[7].name', 'Duplicate value: "http"'],
     ['spec.template.spec.containers[0].resources.limits[cpu]', 'Invalid value: "1": must be above "2"'],
     ['', 'Invalid value'],
-  ])('is our own when it was sent, or when that is not certain: %s: %s', (field, message) => {
+  ])('counts as desired when it was sent, or when that is uncertain (%s: %s)', (field, message) => {
     expect(isOtherValue(service, { field, message })).toBe(false);
   });
 });

@@ -22,13 +22,14 @@ describe('more pods that use fewer connections each', () => {
     const world = await settled(spec('web:1', 1, api(2, 16)));
     const former = template(world, 'api');
     world.change(spec('web:1', 1, api(4, 9)));
-    for (let look = 0; look < 5 && template(world, 'api') === former; look += 1) await world.look();
+    for (let round = 0; round < 5 && template(world, 'api') === former; round += 1)
+      await world.reconcileOnce();
     expect([world.replicas('api'), world.condition('Ready')]).toEqual([2, 'False RolloutInProgress']);
     // No pod of the new templates runs yet.
-    await world.look();
+    await world.reconcileOnce();
     expect(world.replicas('api')).toBe(2);
     world.cluster.settle();
-    await world.look();
+    await world.reconcileOnce();
     expect(world.replicas('api')).toBe(4);
     expect(world.condition('Ready')).not.toMatch(/^True/);
     await world.converge();
@@ -56,7 +57,7 @@ describe('more pods that use fewer connections each', () => {
   });
 });
 
-test('keeps the number of restored pods that the own database allows after a failed change to an external database', async () => {
+test('keeps the number of pods that the own database allows after a failed change to an external database', async () => {
   const world = await settled(spec('web:1', 1, api(2, 16)));
   world.cluster.stuck.set('api', 'InvalidImageName');
   world.change(
@@ -109,7 +110,7 @@ describe('an init container that does not restart', () => {
     } as never);
   }
 
-  test('fails the rollout with its third pod, is named, and no fourth pod is created', async () => {
+  test('fails the rollout with its third failed pod and is named, and no fourth pod is created', async () => {
     const world = new World(once);
     world.cluster.stuck.set('api', 'PodInitializing');
     await steps(world, 8);
@@ -120,12 +121,12 @@ describe('an init container that does not restart', () => {
     await steps(world, 4);
     expect(world.status.failedRevision).toMatchObject({
       reason: 'CrashLoop',
-      culprit: { component: 'api', container: 'migrate', container_kind: 'init', exit_code: 7 },
+      failureSource: { component: 'api', container: 'migrate', container_kind: 'init', exit_code: 7 },
     });
     expect(world.replicas('api')).toBe(0);
   });
 
-  test('is not the cause when nodes evict pods', async () => {
+  test('does not fail the rollout when nodes evict pods', async () => {
     const world = new World(once);
     world.cluster.stuck.set('api', 'PodInitializing');
     await steps(world, 8);
@@ -134,7 +135,7 @@ describe('an init container that does not restart', () => {
     expect(world.status.failedRevision).toBeUndefined();
   });
 
-  test('is not the cause when it failed before this rollout', async () => {
+  test('does not fail a rollout because of failures before it', async () => {
     const world = await settled(once);
     for (const _ of [1, 2, 3]) ended(world);
     world.now += 60_000;

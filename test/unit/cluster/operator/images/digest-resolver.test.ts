@@ -68,7 +68,7 @@ const asked = (
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a lookup', () => {
-  test('is pending until the response, which wakes its resource, and is requested once', async () => {
+  test('is pending until the response, which requeues its resource, and sends one request', async () => {
     const { resolver, questions, answered } = world();
     expect(resolver.resolve('shop/web', asked())).toEqual({ kind: 'pending', until: 55_000 });
     await settled();
@@ -80,7 +80,7 @@ describe('a lookup', () => {
     expect(questions).toHaveLength(1);
   });
 
-  test('is one request for several resources with the same image', async () => {
+  test('sends one request for several resources with the same image', async () => {
     const { resolver, questions, answered } = world();
     for (let n = 0; n < 100; n += 1) resolver.resolve(`shop/web-${n}`, asked());
     await settled();
@@ -90,7 +90,7 @@ describe('a lookup', () => {
     expect(answered).toHaveLength(100);
   });
 
-  test('is another request with other credentials', async () => {
+  test('sends another request for other credentials', async () => {
     const entry = (username: string) => ({ 'r.example': { username, password: 'x' } });
     const { resolver, questions } = world({
       ann: entry('ann'),
@@ -177,7 +177,7 @@ describe('a registry that does not respond', () => {
     expect(questions).toHaveLength(2);
   });
 
-  test('gives no result to an operator that stops', async () => {
+  test('has no result when the operator stops', async () => {
     const { resolver, questions, ending, answered } = world();
     resolver.resolve('shop/web', asked());
     await settled();
@@ -189,7 +189,7 @@ describe('a registry that does not respond', () => {
   });
 
   test.each(['refused', 'failing'] as const)(
-    'is not left alone for what it is with one image: %s',
+    'is still called for other images when the lookup of one image is %s',
     async (kind) => {
       const { resolver, questions } = world();
       resolver.resolve('shop/web', asked());
@@ -278,7 +278,7 @@ describe('a lookup that is no longer needed', () => {
     expect(answered).toEqual(['shop/b']);
   });
 
-  test('uses no slot: only the last of many changes is requested', async () => {
+  test('frees its slot, so that only the last of many changes is requested', async () => {
     const { resolver, questions } = world();
     for (let n = 0; n < 400; n += 1) {
       resolver.resolve('shop/evil', asked(`h${n}.example/app:1`));
@@ -291,7 +291,7 @@ describe('a lookup that is no longer needed', () => {
   });
 });
 
-test('lets a namespace with many lookups wait behind itself, while another one starts at once', async () => {
+test('limits the lookups of a namespace, so that another namespace starts at once', async () => {
   const { resolver, questions } = world();
   for (let n = 0; n < 400; n += 1)
     resolver.resolve(`evil/${n}`, asked(`h${n}.example/a:1`, [], { namespace: 'evil' }));
@@ -320,16 +320,16 @@ describe('a missing image', () => {
     await settled();
     questions[0]?.answer({ kind: 'absent', definite: true });
     await settled();
-    const look = resolver.resolve('shop/web', asked(PINNED));
-    expect(look).toMatchObject({ kind: 'absent' });
-    expect(look).toHaveProperty('why', expect.stringContaining(PINNED));
+    const result = resolver.resolve('shop/web', asked(PINNED));
+    expect(result).toMatchObject({ kind: 'absent' });
+    expect(result).toHaveProperty('why', expect.stringContaining(PINNED));
   });
 
   test.each([
-    ['the registry is not sure', { kind: 'absent', definite: false } as const],
-    ['the registry does not answer', new RegistryError('unavailable', 'silent')],
-    ['the registry refuses', new RegistryError('refused', 'no')],
-  ])('is used with its digest where %s', async (_, answer) => {
+    ['the registry is uncertain', { kind: 'absent', definite: false } as const],
+    ['the registry does not respond', new RegistryError('unavailable', 'silent')],
+    ['the registry rejects the lookup', new RegistryError('refused', 'no')],
+  ])('is used with its digest when %s', async (_, answer) => {
     const { resolver, questions } = world();
     resolver.resolve('shop/web', asked(PINNED));
     await settled();
@@ -369,7 +369,7 @@ test('resolves the digest although a Secret temporarily cannot be read', async (
   });
 });
 
-test('hides the content of errors of any kind', async () => {
+test('hides the content of an unknown error', async () => {
   const { resolver, questions } = world();
   resolver.resolve('shop/web', asked());
   await settled();

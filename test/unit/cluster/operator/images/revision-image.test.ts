@@ -25,9 +25,9 @@ class Registry {
     const known = this.#known.get(asked.id);
     if (known !== undefined && known.kind !== 'pending') return known;
     if (known === undefined) this.asked.push(asked);
-    const look = this.answers.get(asked.image) ?? { kind: 'pending', until: Number.MAX_SAFE_INTEGER };
-    this.#known.set(asked.id, look);
-    return look;
+    const result = this.answers.get(asked.image) ?? { kind: 'pending', until: Number.MAX_SAFE_INTEGER };
+    this.#known.set(asked.id, result);
+    return result;
   }
 
   forget(): void {
@@ -45,7 +45,7 @@ async function running(first: Spec = spec(1)): Promise<{ world: World; registry:
   const world = new World(first);
   const registry = new Registry();
   registry.tag('web:1', 'a');
-  world.looks = registry;
+  world.imageResolver = registry;
   world.restart();
   await world.converge();
   return { world, registry };
@@ -87,7 +87,7 @@ describe('a tag', () => {
     expect(registry.asked).toHaveLength(1);
   });
 
-  test('causes no rollout when it moves: not by itself, with a change in place, or with a restart', async () => {
+  test('causes no rollout when it moves, not even with a change in place or after a restart', async () => {
     const { world, registry } = await running();
     registry.tag('web:1', 'b');
     world.restart();
@@ -108,7 +108,7 @@ describe('a tag', () => {
     expect(world.status.image).toEqual({ id: 'r2', number: 2, image: B });
   });
 
-  test('is the same request if the hub names it by the reported digest', async () => {
+  test('is not resolved again if the hub sends the reported digest instead', async () => {
     const { world, registry } = await running();
     registry.tag('web:1', 'b');
     world.change({ revision: { id: 'r1', number: 1, image: A } });
@@ -144,12 +144,12 @@ describe('a tag', () => {
   });
 });
 
-describe('a revision from before digests were looked up', () => {
+describe('a revision of a version that did not resolve digests', () => {
   test('continues unchanged, also when it is changed in place', async () => {
     const world = await settled(spec(1));
     const registry = new Registry();
     registry.tag('web:1', 'a');
-    world.looks = registry;
+    world.imageResolver = registry;
     world.restart();
     expect(await world.converge()).toEqual([]);
     world.change(spec(1, labelled('shop')));
@@ -159,8 +159,8 @@ describe('a revision from before digests were looked up', () => {
   });
 });
 
-describe('while a lookup is pending', () => {
-  test('the active revision keeps serving, and the status reports the lookup', async () => {
+describe('a pending lookup', () => {
+  test('keeps the active revision serving, and is reported in the status', async () => {
     const { world, registry } = await running();
     world.change({ revision: { id: 'r2', number: 2, image: 'web:2' } });
     const writes = await world.converge();
@@ -174,21 +174,21 @@ describe('while a lookup is pending', () => {
     expect(world.images('api')).toEqual([`web:2@${digest('c')}`]);
   });
 
-  test('a rollout in progress continues', async () => {
+  test('does not stop a rollout in progress', async () => {
     const { world } = await running();
     world.cluster.stuck.set('api', 'ContainerCreating');
     world.change(spec(2));
-    await world.look();
-    await world.look();
+    await world.reconcileOnce();
+    await world.reconcileOnce();
     expect(world.status.rollout).toMatchObject({ number: 2 });
     world.now += 10_000;
     world.change({ revision: { id: 'r3', number: 3, image: 'web:3' } });
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.rollout).toMatchObject({ number: 2 });
     expect(world.condition('ImageReady')).toBe('False ImageResolving');
   });
 
-  test('the active or rolling revision keeps its pods, including those of a removed component', async () => {
+  test('keeps the pods of the active or rolling revision, including those of a removed component', async () => {
     const scales = (api: number, queue: number, poolSize: number) => ({
       components: { api: scaled(api, api), ...(queue === 0 ? {} : { queue: scaled(queue, queue) }) },
       database: { poolSize },
@@ -221,17 +221,17 @@ describe('while a lookup is pending', () => {
     expect(pods()).toEqual([1, 2]);
   });
 
-  test('a rollback continues, and the failure is reported until another revision starts', async () => {
+  test('does not stop a rollback, whose failure is reported until another revision starts', async () => {
     const two = { components: { api: scaled(2, 2), queue: scaled(1, 1) } };
     const { world, registry } = await running(spec(1, two));
     world.cluster.stuck.set('api', 'ContainerCreating');
     world.cluster.stuck.set('queue', 'InvalidImageName');
     world.change(spec(2, two));
     await steps(world, 1);
-    await world.look();
-    expect(await world.look()).toEqual(['apply Deployment/web-queue']);
+    await world.reconcileOnce();
+    expect(await world.reconcileOnce()).toEqual(['apply Deployment/web-queue']);
     world.change({ revision: { id: 'r3', number: 3, image: 'web:3' }, ...two });
-    expect(await world.look()).toEqual(['status ManagedDeployment/web']);
+    expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
     expect(world.condition('Progressing')).toBe('False RolloutFailed');
     expect(message(world, 'Progressing')).toContain('revision 1 is being brought back: api');
     world.cluster.stuck.clear();
@@ -245,7 +245,7 @@ describe('while a lookup is pending', () => {
     expect(world.status.failedRevision).toBeUndefined();
   });
 
-  test('the active revision is unchanged if its stored templates were deleted', async () => {
+  test('leaves the active revision unchanged if its stored templates were deleted', async () => {
     const { world, registry } = await running(spec(1, { routing: { url: 'https://a.example.com' } }));
     world.cluster.remove('ControllerRevision/shop/web-1');
     world.change({
@@ -261,9 +261,9 @@ describe('while a lookup is pending', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  test('data services are created', async () => {
+  test('does not block the creation of data services', async () => {
     const world = new World({ revision: { id: 'r1', number: 1, image: 'slow:1' } });
-    world.looks = new Registry();
+    world.imageResolver = new Registry();
     world.restart();
     await world.converge();
     expect(world.cluster.ids()).toContain('StatefulSet/web-db');
@@ -271,11 +271,11 @@ describe('while a lookup is pending', () => {
     expect(world.status.status).toBe('READY');
   });
 
-  test('the pods of a first revision that has failed are kept', async () => {
+  test('keeps the pods of a first revision that has failed', async () => {
     const world = new World(spec(1));
     const registry = new Registry();
     registry.tag('web:1', 'a');
-    world.looks = registry;
+    world.imageResolver = registry;
     world.restart();
     world.cluster.stuck.set('api', 'InvalidImageName');
     await world.converge();
@@ -338,7 +338,7 @@ describe('an image that does not exist any more', () => {
     const world = new World({ revision: { id: 'r1', number: 1, image: B } });
     const registry = new Registry();
     registry.answers.set(B, gone);
-    world.looks = registry;
+    world.imageResolver = registry;
     world.restart();
     await world.converge();
     expect(world.status.failedRevision).toMatchObject({ number: 1, reason: 'ImageNotFound' });
@@ -377,12 +377,13 @@ test('looks an image up again if the operator is killed before the templates are
   const world = new World(spec(1));
   const registry = new Registry();
   registry.tag('web:1', 'a');
-  world.looks = registry;
+  world.imageResolver = registry;
   world.restart();
   world.cluster.faults = [{ when: ({ id }) => id === 'ControllerRevision/web-1', error: 'server' }];
-  for (let round = 0; round < 5 && registry.asked.length < 1; round += 1) await world.look().catch(() => []);
+  for (let round = 0; round < 5 && registry.asked.length < 1; round += 1)
+    await world.reconcileOnce().catch(() => []);
   while (world.cluster.faults.length > 0) {
-    await world.look().catch(() => []);
+    await world.reconcileOnce().catch(() => []);
     world.cluster.settle();
     world.now += 2_000;
   }

@@ -14,7 +14,7 @@ describe('a bounded cache', () => {
     [3, [6, 7, 8, 9]],
     [4, [4, 5, 6, 7, 8, 9]],
     [10, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
-  ])('keeps the last %i at least, and twice as many at most', (most, left) => {
+  ])('keeps at least the last %i values, and at most twice as many', (most, left) => {
     // Each in one of its own: what is asked for counts as new.
     const found = keys.filter((key) => filled(most).get(key) === key.index);
     expect(found.map(({ index }) => index)).toEqual(left);

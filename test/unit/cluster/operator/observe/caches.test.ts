@@ -31,7 +31,7 @@ const service = (name: string, version: number): UntypedObject => ({
   },
 });
 
-/** Stored templates, or a witness of Secrets. */
+/** Stored templates, or a sentinel of Secrets. */
 const revision = (name: string, version: number, isSentinel: boolean): UntypedObject => ({
   apiVersion: 'apps/v1',
   kind: 'ControllerRevision',

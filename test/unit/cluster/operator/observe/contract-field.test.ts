@@ -57,13 +57,13 @@ describe('the contract field of a message', () => {
       'volumes[2].secret.secretName',
     ],
     [
-      'a key of it that is not there',
+      'a volume whose Secret lacks a key',
       'MountVolume.SetUp failed for volume "keys" : references non-existent secret key: x',
       undefined,
       'volumes[2]',
     ],
     [
-      'a volume that takes its time',
+      'a volume that is not mounted in time',
       'Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[]: timed out',
       undefined,
       'volumes[1]',
@@ -81,7 +81,7 @@ describe('the contract field of a message', () => {
       'sidecars[1].env[0].valueFrom.secretKeyRef.name',
     ],
     [
-      'a key of it',
+      'a variable whose Secret lacks a key',
       "couldn't find key k in Secret shop/db",
       'migrate',
       'init_containers[0].env[0].valueFrom.secretKeyRef.name',
@@ -100,18 +100,18 @@ describe('the contract field of a message', () => {
       'sidecars[0]',
     ],
     [
-      'a longer name that begins so',
+      'nothing for a longer name with the same start',
       'secret "shop-keys-2" not found; Secret shop/db-2',
       undefined,
       undefined,
     ],
-    ['a Secret of the platform', 'secret "web-db" not found', 'app', undefined],
-    ['nothing of ours', 'Insufficient cpu', undefined, undefined],
-  ])('%s', (_, text, container, field) => {
+    ['nothing for a Secret of the platform', 'secret "web-db" not found', 'app', undefined],
+    ['nothing for an unrelated message', 'Insufficient cpu', undefined, undefined],
+  ])('names %s', (_, text, container, field) => {
     expect(fieldOf(text, container)).toBe(field && `source_config.resource_spec.${field}`);
   });
 
-  test('is found from a path of the rendered pod, whatever else is in it', () => {
+  test('is derived from a path in the rendered pod, even if the pod has other members', () => {
     const rendered = {
       containers: [{ name: 'app' }, { name: 'log' }, { name: 'proxy' }],
       initContainers: [{ name: 'migrate' }],
@@ -158,14 +158,14 @@ describe('a message about an unnamed volume', () => {
     'Multi-Attach error for volume "pvc-7f3a" Volume is already used by pod(s) web-api-1',
     'AttachVolume.Attach failed for volume "pvc-7f3a" : rpc error',
     'MountVolume.SetUp failed for volume "pvc-7f3a" : mount failed: exit status 32',
-  ])('is the only claim, or one of several: %s', (text) => {
+  ])('names all claims of the deployment: %s', (text) => {
     const field = (index: number) =>
       `source_config.resource_spec.volumes[${index}].persistentVolumeClaim.claimName`;
     expect(contractField(claims('data'), { text })).toBe(field(1));
     expect(contractField(claims('data', 'more'), { text })).toBe(`${field(1)}, ${field(2)}`);
     expect(contractField(claims(), { text })).toBeUndefined();
   });
-  test('has no field if it does not mention claims', () =>
+  test('names no claim if it is not about a volume', () =>
     expect(
       contractField(claims('data'), { text: '0/1 nodes are available: 1 Insufficient cpu.' }),
     ).toBeUndefined());

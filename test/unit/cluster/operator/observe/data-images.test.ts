@@ -19,7 +19,7 @@ const template = (world: World, id = CACHE) =>
 const imageOf = (world: World, id?: string) => template(world, id)?.spec.containers[0]?.image;
 
 describe('a new default image of the cache', () => {
-  test('changes no existing cache: nothing is written, and its pods stay', async () => {
+  test('changes no existing cache, and nothing is written', async () => {
     const world = await settled(spec());
     const before = template(world);
     world.restart(NEWER);
@@ -28,7 +28,7 @@ describe('a new default image of the cache', () => {
     expect(world.status.dataImages).toEqual({ cache: 'valkey:8', database: 'postgres:18' });
   });
 
-  test('changes no cache whose other settings change or that was deleted: it is created again with its former image', async () => {
+  test('does not apply to a cache whose other settings change or that is created again after a deletion', async () => {
     const world = await settled(spec());
     world.restart(NEWER);
     world.change(spec({ cache: { maxMemoryMb: 64 } }));
@@ -40,7 +40,7 @@ describe('a new default image of the cache', () => {
     expect(imageOf(world, `StatefulSet/${NAMESPACE}/web-db`)).toBe('postgres:18');
   });
 
-  test('is used for the next cache: that of a new deployment, and of one that had an external cache', async () => {
+  test('is used for the cache of a new deployment and for one that replaces an external cache', async () => {
     const external = spec({ cache: { external: true } });
     const world = await settled(external);
     expect(world.status.dataImages).toEqual({ database: 'postgres:18' });
@@ -56,7 +56,7 @@ describe('a new default image of the cache', () => {
     expect(fresh.status.dataImages).toEqual({ cache: 'valkey:9', database: 'postgres:19' });
   });
 
-  test('is used for the cache of a recreated resource; its database has data and keeps its image', async () => {
+  test('is used for the cache of a recreated resource, while its database keeps its image', async () => {
     const world = await settled(spec());
     world.cluster.remove(RESOURCE_ID);
     world.restart(NEWER);

@@ -9,7 +9,7 @@ const message = (world: World, type: string) =>
 
 async function steps(world: World, count: number): Promise<void> {
   for (let step = 0; step < count; step += 1) {
-    await world.look();
+    await world.reconcileOnce();
     world.cluster.settle();
     world.now += 2_000;
   }
@@ -34,13 +34,13 @@ describe('warning events', () => {
     await steps(world, 2);
     expect(world.status.failedRevision).toMatchObject({
       reason: 'MountFailed',
-      culprit: { object: 'web-api-0' },
+      failureSource: { object: 'web-api-0' },
     });
   });
 
   test('are read for a StatefulSet without a pod and for an unbound claim', async () => {
     const world = new World(spec('web:1', 1));
-    await world.look();
+    await world.reconcileOnce();
     const database = `StatefulSet/${NAMESPACE}/web-db`;
     world.cluster.warnings.set(uidOf(world, database), {
       reason: 'FailedCreate',
@@ -55,7 +55,7 @@ describe('warning events', () => {
       message: 'no such class',
     });
     world.now += 10_000;
-    await world.look();
+    await world.reconcileOnce();
     expect(message(world, 'DatabaseReady')).toBe(
       'the database is not ready yet: FailedCreate: exceeded quota: small; its volume claim web-db is not bound: ProvisioningFailed: no such class',
     );

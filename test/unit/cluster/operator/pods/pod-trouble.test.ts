@@ -26,10 +26,10 @@ const unready = {
   message: 'containers with unready status: [app]',
 };
 
-describe('why a pod is not ready', () => {
+describe('the message for a pod that is not ready', () => {
   const TABLE: [string, object, string][] = [
     [
-      'its node has gone',
+      'a node that is not ready',
       {
         phase: 'Running',
         conditions: [{ type: 'Ready', status: 'False' }],
@@ -38,7 +38,7 @@ describe('why a pod is not ready', () => {
       'pod web-1: NodeNotReady: node node-1 is not ready',
     ],
     [
-      'no node',
+      'the scheduler’s reason',
       {
         conditions: [
           { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/4 nodes' },
@@ -47,12 +47,12 @@ describe('why a pod is not ready', () => {
       'pod web-1: Unschedulable: 0/4 nodes',
     ],
     [
-      'image',
+      'an image that cannot be pulled',
       { containerStatuses: [waiting('app', 'ImagePullBackOff', 'not found')] },
       'pod web-1, container app: ImagePullBackOff: not found',
     ],
     [
-      'init container first',
+      'a failed init container first',
       {
         initContainerStatuses: [
           { name: 'migrate', state: { terminated: { exitCode: 3, reason: 'Error', message: 'password=x' } } },
@@ -62,7 +62,7 @@ describe('why a pod is not ready', () => {
       'pod web-1, container migrate (init): Error: exit code 3',
     ],
     [
-      'crash loop',
+      'the exit code of a crash loop',
       {
         containerStatuses: [
           {
@@ -75,7 +75,7 @@ describe('why a pod is not ready', () => {
       'pod web-1, container app: CrashLoopBackOff: exit code 1',
     ],
     [
-      'out of memory, again and again',
+      'a repeated lack of memory',
       {
         containerStatuses: [
           {
@@ -87,18 +87,18 @@ describe('why a pod is not ready', () => {
       'pod web-1, container app: CrashLoopBackOff: exit code 137 (OOMKilled)',
     ],
     [
-      'evicted',
+      'the reason of an eviction',
       { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
       'pod web-1: Evicted: The node was low on resource: memory.',
     ],
     [
-      'readiness',
+      'a container that is not ready',
       { conditions: [unready], containerStatuses: [{ name: 'app', ready: false, state: { running: {} } }] },
       'pod web-1: ContainersNotReady: containers with unready status: [app]',
     ],
-    ['nothing known yet', { phase: 'Pending' }, 'pod web-1: Pending'],
+    ['only the phase when nothing else is known', { phase: 'Pending' }, 'pod web-1: Pending'],
     [
-      'ended well',
+      'only the phase when an init container has succeeded',
       {
         phase: 'Running',
         initContainerStatuses: [{ name: 'migrate', state: { terminated: { exitCode: 0 } } }],
@@ -106,12 +106,12 @@ describe('why a pod is not ready', () => {
       'pod web-1: Running',
     ],
   ];
-  test.each(TABLE)('%s', (_, status, message) => {
+  test.each(TABLE)('names %s', (_, status, message) => {
     expect(podTrouble(pod(status)).message).toBe(message);
   });
 });
 
-describe('what a container wrote when it ended', () => {
+describe('the termination message of a container', () => {
   const said = (message: string) =>
     podTrouble(
       pod({
@@ -126,7 +126,7 @@ describe('what a container wrote when it ended', () => {
     ['bad DB_PASSWORD=s3cret given', 'bad DB_PASSWORD=*** given'],
     ['{"api_key": "s3cret"}', '{"api_key": "***"}'],
     ['Authorization: Bearer s3cret', 'Authorization: Bearer ***'],
-  ])('%s', (message, detail) => {
+  ])('is shown without credentials: %s', (message, detail) => {
     expect(said(message)).toBe(detail);
   });
 });

@@ -13,8 +13,8 @@ const DEADLINE = 600;
 
 function symptom(reason: string, more: Partial<Symptom> = {}): Symptom {
   const message = `api: pod web-1, container app: ${reason}`;
-  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app' };
-  return { component: 'api', reason, message, text: '', restarts: 0, culprit, ...more };
+  const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app' };
+  return { component: 'api', reason, message, text: '', restarts: 0, failureSource, ...more };
 }
 
 function judgedAfter(seconds: number, ...symptoms: Symptom[]) {
@@ -34,13 +34,13 @@ const TABLE: [string, Symptom, string, number][] = [
   ['the third crash', symptom('CrashLoopBackOff', { ...TIMES, restarts: 3 }), 'CrashLoop', 0],
   [
     'the second crash',
-    symptom('CrashLoopBackOff', { ...TIMES, restarts: 2, culprit: { component: 'api', exit_code: 1 } }),
+    symptom('CrashLoopBackOff', { ...TIMES, restarts: 2, failureSource: { component: 'api', exit_code: 1 } }),
     'CrashLoop',
     DEADLINE,
   ],
   [
     'a crash that is not in back-off yet',
-    symptom('Error', { restarts: 5, culprit: { component: 'api', exit_code: 1 } }),
+    symptom('Error', { restarts: 5, failureSource: { component: 'api', exit_code: 1 } }),
     'CrashLoop',
     DEADLINE,
   ],
@@ -51,18 +51,18 @@ const TABLE: [string, Symptom, string, number][] = [
     25,
   ],
   [
-    'one of a pod that was there before the rollout',
+    'a missing Secret of a pod from before the rollout',
     symptom('CreateContainerConfigError', { since: START - 60_000 }),
     'ContainerConfigInvalid',
     15,
   ],
+  ['a missing image', symptom('ErrImagePull', { ...TIMES, text: 'not found' }), 'ImagePullFailed', 70],
   [
-    'an image that is not there',
-    symptom('ErrImagePull', { ...TIMES, text: 'not found' }),
+    'the back-off for a missing image',
+    symptom('ImagePullBackOff', { ...TIMES, text: 'not found' }),
     'ImagePullFailed',
     70,
   ],
-  ['the back-off of it', symptom('ImagePullBackOff', { ...TIMES, text: 'not found' }), 'ImagePullFailed', 70],
   [
     'a registry that is overloaded',
     symptom('ImagePullBackOff', { ...TIMES, text: 'unexpected status code 503 Service Unavailable' }),
@@ -70,7 +70,7 @@ const TABLE: [string, Symptom, string, number][] = [
     DEADLINE,
   ],
   [
-    'a registry that asks for patience',
+    'a registry with a rate limit',
     symptom('ErrImagePull', { ...TIMES, text: 'toomanyrequests: rate limit' }),
     'ImagePullFailed',
     DEADLINE,
@@ -81,7 +81,7 @@ const TABLE: [string, Symptom, string, number][] = [
     'unexpected status from HEAD request to https://registry.test/v2/app/manifests/2: 500 Internal Server Error',
     'dial tcp 10.0.0.1:443: i/o timeout',
   ].map((text): [string, Symptom, string, number] => [
-    `the registry's trouble: ${text}`,
+    `an error of the registry: ${text}`,
     symptom('ErrImagePull', { ...TIMES, text }),
     'ImagePullFailed',
     DEADLINE,
@@ -92,19 +92,19 @@ const TABLE: [string, Symptom, string, number][] = [
     'Get https://10.0.0.1:5000/v2/app/manifests/429: not found',
     'Back-off pulling image "registry.test/eof:EOF": not found',
   ].map((text): [string, Symptom, string, number] => [
-    `an image that only is called so: ${text}`,
+    `a missing image whose name looks like an error: ${text}`,
     symptom('ImagePullBackOff', { ...TIMES, text }),
     'ImagePullFailed',
     70,
   ]),
   [
-    'a quota that nothing is counted for yet',
+    'a quota without a status',
     refused('pods "web-api-5d-x" is forbidden: status unknown for quota: small, resources: pods'),
     'QuotaExceeded',
     DEADLINE,
   ],
   [
-    'a quota that wants limits to be named',
+    'a quota that requires limits',
     refused('pods "web-api-5d-x" is forbidden: failed quota: small: must specify limits.cpu'),
     'AdmissionRefused',
     2,
@@ -136,7 +136,7 @@ const TABLE: [string, Symptom, string, number][] = [
     'QuotaExceeded',
     DEADLINE,
   ],
-  ['no node with room', symptom('Unschedulable'), 'Unschedulable', DEADLINE],
+  ['a lack of room on nodes', symptom('Unschedulable'), 'Unschedulable', DEADLINE],
   [
     'a claim that does not exist',
     symptom('Unschedulable', { text: '0/4 nodes are available: persistentvolumeclaim "data" not found.' }),
@@ -162,15 +162,15 @@ const TABLE: [string, Symptom, string, number][] = [
 const VAGUE = new Set(['ContainersNotReady', 'ContainerCreating']);
 
 describe('a rollout with one symptom', () => {
-  test.each(TABLE)('%s', (_, seen, reason, seconds) => {
+  test.each(TABLE)('fails after the time of the rule for %s', (_, seen, reason, seconds) => {
     if (seconds > 0) {
       const before = judgedAfter(seconds - 0.001, seen);
-      const { message, culprit } = seen;
-      const trouble = VAGUE.has(seen.reason) ? null : { reason, message, culprit };
+      const { message, failureSource } = seen;
+      const trouble = VAGUE.has(seen.reason) ? null : { reason, message, failureSource };
       expect(before).toEqual({ failure: null, trouble, recheckAt: START + seconds * 1000 });
     }
     const { failure } = judgedAfter(seconds, seen);
-    expect(failure).toMatchObject({ reason, culprit: seen.culprit });
+    expect(failure).toMatchObject({ reason, failureSource: seen.failureSource });
     const late = seconds === DEADLINE ? '; not done within 600 s' : '';
     expect(failure?.message).toBe(`${seen.message}${late}`);
   });
@@ -182,14 +182,17 @@ describe('a rollout', () => {
     expect(judgedAfter(DEADLINE).failure).toEqual({
       reason: 'RolloutDeadlineExceeded',
       message: 'api: 0 of 1 pods are available; not done within 600 s',
-      culprit: { component: 'api' },
+      failureSource: { component: 'api' },
     });
   });
 
   test('fails for the first symptom that cannot recover', () => {
-    const hopeless = symptom('InvalidImageName', { component: 'queue', culprit: { component: 'queue' } });
+    const hopeless = symptom('InvalidImageName', {
+      component: 'queue',
+      failureSource: { component: 'queue' },
+    });
     const seen = [symptom('Unschedulable'), symptom('ImagePullBackOff', TIMES), hopeless];
-    expect(judgedAfter(0, ...seen).failure).toMatchObject({ culprit: { component: 'queue' } });
+    expect(judgedAfter(0, ...seen).failure).toMatchObject({ failureSource: { component: 'queue' } });
     expect(judgedAfter(0, ...seen.slice(0, 2)).recheckAt).toBe(START + 70_000);
   });
 

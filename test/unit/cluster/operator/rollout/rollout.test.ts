@@ -14,11 +14,11 @@ describe('a new revision', () => {
     const world = await settled(spec('web:1', 1, both));
     world.change(spec('web:2', 2, both));
     world.cluster.stuck.set('queue', 'ImagePullBackOff');
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.rollout).toMatchObject({ number: 2, templates: 'web-2' });
     world.cluster.settle();
     world.now += 2_000;
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
     expect(world.condition('Progressing')).toBe('True RolloutInProgress');
     expect(world.condition('Ready')).toBe('False ImagePullFailed');
@@ -36,11 +36,11 @@ describe('a new revision', () => {
   test('is not complete while the pod counts are those of the former template', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
-    await world.look();
+    await world.reconcileOnce();
     // The Deployment controller has not observed the change yet: its counts are those of revision 1.
     const api = world.cluster.get(`Deployment/${NAMESPACE}/web-api`);
     expect(api?.['status']).toMatchObject({ updatedReplicas: 1, availableReplicas: 1 });
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.activeRevision?.number).toBe(1);
     expect(world.status.components).toMatchObject([{ name: 'api', updated: 0 }]);
     await world.converge();
@@ -51,14 +51,14 @@ describe('a new revision', () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
     let outcome = await world.reconcile();
-    for (let look = 0; look < 20 && world.status.activeRevision?.number === 1; look += 1) {
+    for (let round = 0; round < 20 && world.status.activeRevision?.number === 1; round += 1) {
       world.cluster.settle();
       world.now += 2_000;
       outcome = await world.reconcile();
     }
     expect(world.status.activeRevision?.number).toBe(2);
     expect(outcome).toMatchObject({ kind: 'requeue', afterMs: 100 });
-    expect([await world.look(), await world.reconcile()]).toEqual([[], { kind: 'settled' }]);
+    expect([await world.reconcileOnce(), await world.reconcile()]).toEqual([[], { kind: 'settled' }]);
   });
 
   test('writes only the stored templates and the Deployment when the image changes', async () => {
@@ -68,13 +68,13 @@ describe('a new revision', () => {
     expect(writes).toEqual(['create ControllerRevision/web-2', 'apply Deployment/web-api']);
   });
 
-  test('causes only a few rollouts for fifty quick changes, and the last one wins', async () => {
+  test('causes only a few rollouts for fifty quick changes, the last of which becomes active', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ContainerCreating');
     const writes: string[] = [];
     for (let number = 2; number <= 51; number += 1) {
       world.change(spec(`web:${number}`, number));
-      writes.push(...(await world.look()));
+      writes.push(...(await world.reconcileOnce()));
       world.cluster.settle();
       world.now += 100;
     }
@@ -86,32 +86,32 @@ describe('a new revision', () => {
 
   test('reports the generation of the hub when the rollout is complete, and the first one at once', async () => {
     const world = new World(spec('web:1', 1, { generation: 4 }));
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status).toMatchObject({ observedGeneration: 1, observedSpecGeneration: 4 });
     await world.converge();
     world.change(spec('web:2', 2, { generation: 5 }));
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status).toMatchObject({ observedGeneration: 2, observedSpecGeneration: 4 });
     await world.converge();
     expect(world.status.observedSpecGeneration).toBe(5);
     world.change(spec('web:2', 2, { generation: 6, suspend: true }));
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status).toMatchObject({ suspended: false, observedSpecGeneration: 5 });
     await world.converge();
     expect(world.status).toMatchObject({ suspended: true, observedSpecGeneration: 6 });
   });
 
-  test('replaces a rollout that hangs after a pause', async () => {
+  test('replaces a hanging rollout after a pause', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ImagePullBackOff');
     world.change(spec('web:broken', 2));
-    await world.look();
+    await world.reconcileOnce();
     world.change(spec('web:3', 3));
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.rollout?.number).toBe(2);
     expect(world.images('api')).toEqual(['web:broken']);
     world.now += 3_000;
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.rollout?.number).toBe(3);
     expect(world.images('api')).toEqual(['web:3']);
   });
@@ -120,7 +120,7 @@ describe('a new revision', () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ImagePullBackOff');
     world.change(spec('web:2', 2));
-    await world.look();
+    await world.reconcileOnce();
     world.change(spec('web:2', 2, { suspend: true }));
     await world.converge();
     expect(world.images('api')).toEqual(['web:1']);
@@ -139,7 +139,7 @@ describe('a change in place', () => {
   test('keeps the revision number and replaces the active templates on success', async () => {
     const world = await settled(labelled('a'));
     world.change(labelled('b'));
-    await world.look();
+    await world.reconcileOnce();
     expect(world.status.rollout).toMatchObject({ number: 1, templates: 'web-1-2' });
     expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
     await world.converge();
@@ -211,15 +211,15 @@ test('reports pods that have been ready for less than BERTH_MIN_READY_SECONDS', 
   expect(new Set(writes)).toEqual(new Set(['apply Deployment/web-api', 'status ManagedDeployment/web']));
   expect(world.status.activeRevision).toMatchObject({ templates: 'web-1' });
   world.change(spec('web:2', 2));
-  await world.look();
+  await world.reconcileOnce();
   world.cluster.settle();
   world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) => {
     object['status'] = { ...(object['status'] as object), availableReplicas: 0 };
   });
-  expect(await world.look()).toEqual([]);
+  expect(await world.reconcileOnce()).toEqual([]);
   // A change of the message alone is written a second later.
   world.now += 1_000;
-  await world.look();
+  await world.reconcileOnce();
   expect(world.status.conditions?.find(({ type }) => type === 'Progressing')?.message).toBe(
     'revision 2: api: 0 of 1 pods are available, 1 ready for less than 10 s',
   );
@@ -232,7 +232,7 @@ describe('stored templates', () => {
       .filter(({ metadata }) => metadata.labels?.[SENTINEL_LABEL] === undefined)
       .map(({ metadata }) => metadata.name);
 
-  test('are kept for the last ten changes when none of them started, and then nothing is written', async () => {
+  test('are kept for the last ten changes when all of them have failed, and then nothing is written', async () => {
     const world = new World(spec('web:1', 1));
     world.cluster.stuck.set('api', 'InvalidImageName');
     for (let number = 1; number <= 14; number += 1) {
@@ -241,15 +241,15 @@ describe('stored templates', () => {
       expect(world.status.failedRevision).toMatchObject({ number });
     }
     expect(kept(world)).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 5}`));
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
   });
 
-  test('of a burst are removed when the last rollout is complete', async () => {
+  test('are removed after a burst of changes when the last rollout is complete', async () => {
     const world = await settled(spec('web:1', 1));
     world.cluster.stuck.set('api', 'ContainerCreating');
     for (let number = 2; number <= 25; number += 1) {
       world.change(spec(`web:${number}`, number));
-      await world.look();
+      await world.reconcileOnce();
       world.now += 5_000;
     }
     expect(kept(world)).toHaveLength(25);

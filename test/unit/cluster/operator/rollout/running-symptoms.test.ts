@@ -39,7 +39,7 @@ const FAULTS: Fault[] = [
     names: 'container app: ImagePullBackOff: Back-off pulling image',
   },
   {
-    cause: 'a digest that is gone',
+    cause: 'a digest that does not exist',
     reason: 'ImagePullFailed',
     status: () => waiting('ErrImagePull', 'registry.test/web@sha256:00: not found'),
     names: 'container app: ErrImagePull: registry.test/web@sha256:00: not found',
@@ -98,13 +98,13 @@ const FAULTS: Fault[] = [
     exitCode: 7,
   },
   {
-    cause: 'a Secret that is gone',
+    cause: 'a missing Secret',
     reason: 'ContainerConfigInvalid',
     status: () => waiting('CreateContainerConfigError', 'secret "token" not found'),
     names: 'container app: CreateContainerConfigError: secret "token" not found',
   },
   {
-    cause: 'no node with room',
+    cause: 'a lack of room on nodes',
     reason: 'Unschedulable',
     status: () => ({
       phase: 'Pending',
@@ -140,14 +140,14 @@ const FAULTS: Fault[] = [
     names: 'SignatureValidationFailed: image signature validation failed',
   },
   {
-    cause: 'a sandbox that cannot be made',
+    cause: 'a sandbox that cannot be created',
     reason: 'ContainerConfigInvalid',
     status: () => waiting('ContainerCreating'),
     warning: { reason: 'FailedCreatePodSandBox', message: 'Failed to create pod sandbox: plugin failed' },
     names: 'FailedCreatePodSandBox: Failed to create pod sandbox: plugin failed',
   },
   {
-    cause: 'a claim that is gone',
+    cause: 'a missing claim',
     reason: 'MountFailed',
     status: () => ({
       phase: 'Pending',
@@ -163,7 +163,7 @@ const FAULTS: Fault[] = [
     names: 'persistentvolumeclaim "data" not found',
   },
   {
-    cause: 'a node that does not answer',
+    cause: 'a node that does not respond',
     reason: 'NodeLost',
     status: () => ({ phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] }),
     names: 'NodeNotReady: node node-1 is not ready',
@@ -183,7 +183,7 @@ const REFUSALS = [
     text: 'pods "web-x" is forbidden: violates PodSecurity "restricted:latest"',
   },
   {
-    cause: 'an admission webhook that does not answer',
+    cause: 'a failing admission webhook',
     reason: 'AdmissionRefused',
     text: 'Internal error occurred: failed calling webhook "w": connection refused',
   },
@@ -243,9 +243,9 @@ function count({ world, component }: Scene, wanted: number, available: number, r
 }
 
 /** Reconciles a few times without the controllers of Kubernetes. */
-async function look(world: World, times = 4): Promise<void> {
+async function reconcileTimes(world: World, times = 4): Promise<void> {
   for (let time = 0; time < times; time += 1) {
-    await world.look();
+    await world.reconcileOnce();
     world.now += 2_000;
   }
 }
@@ -282,17 +282,17 @@ function arise(scene: Scene, situation: Situation, status: object, isLost: boole
 const symptomEvents = (world: World, reason: string) =>
   world.events.filter((event) => event.reason === reason);
 
-describe.each(COMPONENTS)('outside a rollout, %s', (component) => {
-  describe.each(SITUATIONS)('with %s', (situation) => {
+describe.each(COMPONENTS)('the status of %s outside a rollout', (component) => {
+  describe.each(SITUATIONS)('after %s', (situation) => {
     test.each(FAULTS)(
-      'names $cause, once, and recovers',
+      'names $cause once, and recovers',
       async ({ cause, reason, status, warning, names, exitCode }) => {
         const scene = await sceneOf(component);
         const { world } = scene;
         const { activeRevision } = world.status;
         const pod = arise(scene, situation, status(world), reason === 'NodeLost');
         if (warning !== undefined) world.cluster.warnings.set(pod.metadata.uid ?? '', warning);
-        await look(world);
+        await reconcileTimes(world);
         expect(world.condition('Ready')).toBe(`False ${reason}`);
         expect(message(world, 'Ready')).toContain(`${component}: pod web-${component}-new`);
         expect(message(world, 'Ready')).toEqual(expect.stringContaining(names));
@@ -303,7 +303,7 @@ describe.each(COMPONENTS)('outside a rollout, %s', (component) => {
           {
             component,
             reason,
-            culprit: {
+            failureSource: {
               component,
               object: `web-${component}-new`,
               ...(exitCode === undefined ? {} : { exit_code: exitCode }),
@@ -320,8 +320,8 @@ describe.each(COMPONENTS)('outside a rollout, %s', (component) => {
         // Long after every limit, nothing fails and nothing is written again.
         world.now += 3_600_000;
         // Only a container that runs meanwhile no longer counts as failing.
-        if (cause.includes('between')) await world.look();
-        else expect(await world.look()).toEqual([]);
+        if (cause.includes('between')) await world.reconcileOnce();
+        else expect(await world.reconcileOnce()).toEqual([]);
         expect(world.status.failedRevision).toBeUndefined();
 
         world.cluster.remove(`Pod/${NAMESPACE}/web-${component}-new`);
@@ -341,20 +341,20 @@ describe.each(COMPONENTS)('outside a rollout, %s', (component) => {
     const scene = await sceneOf(component);
     const { world } = scene;
     count(scene, 3, 1, text);
-    await look(world);
+    await reconcileTimes(world);
     expect(world.condition('Ready')).toBe(`False ${reason}`);
     expect(message(world, 'Ready')).toBe(`${component}: ${text}`);
     expect(world.condition('Serving')).toBe('True Available');
     expect(symptomEvents(world, reason)).toMatchObject([{ type: 'Warning' }]);
     world.now += 3_600_000;
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     expect(world.status.failedRevision).toBeUndefined();
     await steps(world, 3);
     expect(world.condition('Ready')).toBe('True Converged');
     expect(symptomEvents(world, 'Recovered')).toHaveLength(1);
   });
 
-  describe.each(SITUATIONS)('with %s of a ReplicaSet with a hash', (situation) => {
+  describe.each(SITUATIONS)('after %s of a ReplicaSet with a hash', (situation) => {
     test.each(REFUSALS)('names $cause', async ({ reason, text }) => {
       const scene = await sceneOf(component);
       const { world } = scene;
@@ -370,7 +370,7 @@ describe.each(COMPONENTS)('outside a rollout, %s', (component) => {
       const refusal = text.replace('web-x', `web-${component}-7d9f8-abcde`);
       if (situation === 'a scale-up') count(scene, 2, 1, refusal);
       else count(scene, 1, 0, refusal);
-      await look(world);
+      await reconcileTimes(world);
       expect(world.condition('Ready')).toBe(`False ${reason}`);
       expect(message(world, 'Ready')).toContain(refusal);
       expect(world.status.symptoms).toMatchObject([{ component, reason }]);
@@ -385,10 +385,10 @@ describe.each(COMPONENTS)('outside a rollout, %s', (component) => {
       const { world } = scene;
       world.cluster.remove(`Pod/${NAMESPACE}/web-${component}-0`);
       count(scene, 1, 0, text);
-      await look(world);
+      await reconcileTimes(world);
       expect(world.condition('Ready')).toBe(`False ${reason}`);
       world.now += 3_600_000;
-      await world.look();
+      await world.reconcileOnce();
       expect(world.status.failedRevision).toBeUndefined();
     },
   );
@@ -415,11 +415,11 @@ describe('pods that nodes end repeatedly', () => {
     'UnexpectedAdmissionError',
     'NodeAffinity',
     'TopologyAffinityError',
-  ])('are one symptom with the message of the kubelet: %s', async (reason) => {
+  ])('are one symptom with the message of the kubelet for the reason %s', async (reason) => {
     const scene = await sceneOf('api');
     const { world } = scene;
     endedPods(scene, [{ reason }, { reason }, { reason }]);
-    await look(world);
+    await reconcileTimes(world);
     expect(world.condition('Ready')).toBe('False Unschedulable');
     expect(message(world, 'Ready')).toContain(`${reason}: as the kubelet says`);
     expect(world.status.symptoms).toMatchObject([{ component: 'api', reason: 'Unschedulable' }]);
@@ -431,14 +431,14 @@ describe('pods that nodes end repeatedly', () => {
   });
 
   test.each([
-    ['one alone', [{ reason: 'Evicted' }]],
-    ['a recent one and an old one', [{ reason: 'Evicted' }, { reason: 'Evicted', minutesAgo: 11 }]],
-    ['a node that shuts down', [{ reason: 'Terminated' }, { reason: 'Terminated' }]],
-    ['ends without a reason', [{}, {}]],
-  ])('are no symptom: %s', async (_, ends) => {
+    ['there is only one', [{ reason: 'Evicted' }]],
+    ['one is recent and one is old', [{ reason: 'Evicted' }, { reason: 'Evicted', minutesAgo: 11 }]],
+    ['the node shuts down', [{ reason: 'Terminated' }, { reason: 'Terminated' }]],
+    ['they have no reason', [{}, {}]],
+  ])('are no symptom when %s', async (_, ends) => {
     const scene = await sceneOf('api');
     endedPods(scene, ends);
-    await look(scene.world);
+    await reconcileTimes(scene.world);
     expect(scene.world.condition('Ready')).toBe('False Reconciling');
     expect(scene.world.status.symptoms).toBeUndefined();
   });
@@ -467,17 +467,17 @@ describe('pods that nodes end repeatedly', () => {
       const name = `web-api-r${round}`;
       putPod(scene, name, waiting('ContainerCreating'), undefined, at(world, 0));
       count(scene, 1, 0);
-      await look(world, 2);
+      await reconcileTimes(world, 2);
       putPod(scene, name, READY);
       count(scene, 1, 1);
-      await look(world, 2);
+      await reconcileTimes(world, 2);
       if (round === times) return round;
       world.now += 30_000;
       const lastTransitionTime = at(world, 0);
       const conditions = [{ type: 'Ready', status: 'False', reason: 'PodFailed', lastTransitionTime }];
       putPod(scene, name, { phase: 'Failed', conditions, ...how(lastTransitionTime) });
       count(scene, 1, 0);
-      await look(world, 1);
+      await reconcileTimes(world, 1);
     }
     return times;
   };
@@ -488,7 +488,7 @@ describe('pods that nodes end repeatedly', () => {
     return { world, component: 'api' };
   };
 
-  test.each(ENDS)('cause one warning when each is ready in between: %s', async (_, reason, how) => {
+  test.each(ENDS)('cause one warning when each is ready in between (%s)', async (_, reason, how) => {
     const scene = await endless();
     const { world } = scene;
     await rounds(scene, 8, how);
@@ -498,22 +498,22 @@ describe('pods that nodes end repeatedly', () => {
     expect(world.status.symptoms).toMatchObject([{ reason, quietSince: expect.any(String) }]);
     const outcome = await world.reconcile();
     expect(outcome).toMatchObject({ kind: 'requeue' });
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     world.now += 600_000;
-    await look(world, 1);
+    await reconcileTimes(world, 1);
     expect(world.status.symptoms).toBeUndefined();
     expect(symptomEvents(world, 'Recovered')).toHaveLength(1);
     expect(await world.reconcile()).toEqual({ kind: 'settled' });
   });
 
-  test.each(ENDS)('are no symptom of a pod that starts for a later scale-up: %s', async (_, reason, how) => {
+  test.each(ENDS)('are no symptom of a pod that starts for a later scale-up (%s)', async (_, reason, how) => {
     const scene = await endless();
     const { world } = scene;
     await rounds(scene, 3, how);
     world.now += 60_000;
     putPod(scene, 'web-api-more', waiting('ContainerCreating'), undefined, at(world, 0));
     count(scene, 2, 1);
-    await look(world);
+    await reconcileTimes(world);
     expect(world.condition('Ready')).toBe('False Reconciling');
     expect(symptomEvents(world, reason)).toHaveLength(1);
   });
@@ -530,7 +530,7 @@ describe('pods that nodes end repeatedly', () => {
     }
     putPod(scene, 'web-api-c', waiting('ContainerCreating'));
     count(scene, 2, 1);
-    await look(world);
+    await reconcileTimes(world);
     expect(world.condition('Ready')).toBe('False Unschedulable');
   });
 
@@ -565,7 +565,7 @@ describe('a container that fails repeatedly', () => {
   const show = async (scene: Scene, name: 'down' | 'up' | 'back-off', restarts: number) => {
     putPod(scene, 'web-api-0', phase(scene.world, name, restarts));
     count(scene, 1, name === 'up' ? 1 : 0);
-    await look(scene.world, 2);
+    await reconcileTimes(scene.world, 2);
   };
 
   test('causes one warning when it is ready in between, and recovers after it has run long enough', async () => {
@@ -585,9 +585,9 @@ describe('a container that fails repeatedly', () => {
     expect(symptomEvents(world, 'Recovered')).toEqual([]);
     const outcome = await world.reconcile();
     expect(outcome).toMatchObject({ kind: 'requeue' });
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     world.now += 600_000;
-    await look(world, 1);
+    await reconcileTimes(world, 1);
     expect(world.status.symptoms).toBeUndefined();
     expect(symptomEvents(world, 'Recovered')).toHaveLength(1);
     expect(await world.reconcile()).toEqual({ kind: 'settled' });
@@ -599,7 +599,7 @@ describe('a container that fails repeatedly', () => {
     expect(scene.world.status.symptoms).toBeUndefined();
     await show(scene, 'up', 3);
     expect(scene.world.status.symptoms).toMatchObject([
-      { reason: 'CrashLoop', culprit: { container: 'log', container_kind: 'sidecar', exit_code: 1 } },
+      { reason: 'CrashLoop', failureSource: { container: 'log', container_kind: 'sidecar', exit_code: 1 } },
     ]);
     expect(scene.world.condition('Ready')).toBe('True Converged');
   });
@@ -611,11 +611,11 @@ test('records two symptoms for two causes, and Ready names both', async () => {
   putPod(scene, 'web-api-a', waiting('ImagePullBackOff', 'not found'));
   putPod(scene, 'web-api-b', waiting('CrashLoopBackOff', '', { restartCount: 4, lastState: ended(1) }));
   count(scene, 3, 1);
-  await look(world);
+  await reconcileTimes(world);
   expect(world.status.symptoms?.map(({ reason }) => reason).sort()).toEqual(['CrashLoop', 'ImagePullFailed']);
   expect(message(world, 'Ready')).toMatch(/web-api-a.*; also .*web-api-b|web-api-b.*; also .*web-api-a/);
   world.cluster.remove(`Pod/${NAMESPACE}/web-api-a`);
-  await look(world);
+  await reconcileTimes(world);
   expect(world.condition('Ready')).toBe('False CrashLoop');
 });
 
@@ -631,7 +631,7 @@ test('names the pods of the active revision after a rollback, then the failed re
   const scene = { world, component: 'api' };
   putPod(scene, 'web-api-new', waiting('CrashLoopBackOff', '', { restartCount: 4, lastState: ended(1) }));
   count(scene, 2, 1);
-  await look(world);
+  await reconcileTimes(world);
   expect(world.condition('Ready')).toBe('False CrashLoop');
   expect(world.status).toMatchObject({ activeRevision: { number: 1 }, failedRevision: { number: 2 } });
   world.cluster.remove(`Pod/${NAMESPACE}/web-api-new`);
@@ -645,7 +645,7 @@ test('a rollout drops the symptoms of the pods that it replaces without reportin
   const { world } = scene;
   putPod(scene, 'web-api-new', waiting('CrashLoopBackOff', '', { restartCount: 4, lastState: ended(1) }));
   count(scene, 2, 1);
-  await look(world);
+  await reconcileTimes(world);
   world.change(revised('web:2', 2, SPEC));
   await world.converge();
   expect(world.condition('Ready')).toBe('True Converged');
@@ -671,14 +671,14 @@ describe('a database that was ready', () => {
     });
     databasePod(world, { status });
     unready(world);
-    await look(world);
+    await reconcileTimes(world);
     expect([world.condition('Ready'), world.condition('DatabaseReady'), world.condition('Serving')]).toEqual([
       'False CrashLoop',
       'False DatabaseUnavailable',
       'True Available',
     ]);
     expect(world.status.symptoms).toMatchObject([
-      { component: 'database', reason: 'CrashLoop', culprit: { object: 'web-db-0', exit_code: 137 } },
+      { component: 'database', reason: 'CrashLoop', failureSource: { object: 'web-db-0', exit_code: 137 } },
     ]);
     expect(symptomEvents(world, 'CrashLoop')).toHaveLength(1);
     await steps(world, 3);
@@ -698,7 +698,7 @@ describe('a database that was ready', () => {
       metadata.deletionTimestamp = at(world, 1);
     });
     unready(world);
-    await look(world);
+    await reconcileTimes(world);
     expect(world.condition('Ready')).toBe('False NodeLost');
     expect(message(world, 'Ready')).toContain(
       'node node-1 is not ready; the pod is being deleted, and ends when the node is back or is removed',
@@ -711,7 +711,7 @@ test('records no symptoms and no recovery while the deployment is suspended', as
   const { world } = scene;
   putPod(scene, 'web-api-new', waiting('ImagePullBackOff', 'not found'));
   count(scene, 2, 1);
-  await look(world);
+  await reconcileTimes(world);
   expect(world.status.symptoms).toHaveLength(1);
   world.change(revised('web:1', 1, { ...SPEC, suspend: true }));
   await world.converge();

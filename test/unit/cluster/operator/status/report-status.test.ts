@@ -22,9 +22,9 @@ describe('a status that differs only in messages', () => {
     // A look is asked for when it is due: nothing else may happen until then.
     expect(await world.reconcile()).toEqual({ kind: 'requeue', afterMs: 1_000 });
     world.now += 900;
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     world.now += 100;
-    expect(await world.look()).toEqual([STATUS]);
+    expect(await world.reconcileOnce()).toEqual([STATUS]);
     // Of a container that waits for those before it, only the pod's phase says something.
     expect(message(world, 'DatabaseReady')).toMatch(/: Pending$/);
   });
@@ -34,22 +34,22 @@ describe('a status that differs only in messages', () => {
     for (const word of ['PodInitializing', 'ContainerCreating', 'PodInitializing']) {
       world.cluster.stuck.set('database', word);
       world.cluster.settle();
-      expect(await world.look()).toEqual([]);
+      expect(await world.reconcileOnce()).toEqual([]);
       world.now += 600;
     }
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     world.now += 400;
-    expect(await world.look()).toEqual([STATUS]);
+    expect(await world.reconcileOnce()).toEqual([STATUS]);
   });
 
   test('is written at once with a change of state', async () => {
     const world = await starting();
     world.cluster.stuck.set('database', 'PodInitializing');
     world.cluster.settle();
-    expect(await world.look()).toEqual([]);
+    expect(await world.reconcileOnce()).toEqual([]);
     world.cluster.stuck.set('database', 'ErrImagePull');
     world.cluster.settle();
-    expect(await world.look()).toEqual([STATUS]);
+    expect(await world.reconcileOnce()).toEqual([STATUS]);
     expect(world.condition('Ready')).toBe('False ImagePullFailed');
   });
 });
@@ -62,11 +62,11 @@ test('writes changed pod counts one second after the first change', async () => 
   world.cluster.edit('Deployment/shop/web-api', (object) => {
     object['status'] = { ...(object['status'] as object), readyReplicas: 1 };
   });
-  expect(await world.look()).toEqual([]);
+  expect(await world.reconcileOnce()).toEqual([]);
   world.now += 900;
-  expect(await world.look()).toEqual([]);
+  expect(await world.reconcileOnce()).toEqual([]);
   world.now += 100;
-  expect(await world.look()).toEqual([STATUS]);
+  expect(await world.reconcileOnce()).toEqual([STATUS]);
   expect(world.status).toEqual({
     ...before,
     components: [expect.objectContaining({ name: 'api', ready: 1 })],

@@ -55,7 +55,7 @@ describe('an Ingress', () => {
     await shop.converge();
     shop.cluster.faults.push({ when: ({ id }) => id.startsWith('Ingress/'), error: 'invalid' });
     shop.change(wanting('https://other.example.com'));
-    expect(await shop.look()).toContain('status ManagedDeployment/web');
+    expect(await shop.reconcileOnce()).toContain('status ManagedDeployment/web');
     expect(shop.status.url).toBe('https://shop.example.com');
     expect(shop.condition('RouteReady')).toBe('False RoutePending');
     expect(shop.condition('Ready')).toBe('False Refused');
@@ -86,7 +86,7 @@ describe('an HTTPRoute', () => {
   test.each([
     [{ type: 'Accepted', status: 'False', reason: 'NotAllowedByListeners', message: 'no listener' }],
     [{ type: 'ResolvedRefs', status: 'False', reason: 'BackendNotFound', message: 'no Service' }, ACCEPTED],
-  ])('that is refused says why: %j', async (...conditions) => {
+  ])('is reported with the reason when it has the condition %j', async (...conditions) => {
     const shop = world('gateway');
     await shop.converge();
     say(shop, conditions);
@@ -120,7 +120,7 @@ describe('an HTTPRoute', () => {
     expect(routes?.hosts).toEqual(['shop.example.com']);
     shop.change({ ...wanting(undefined), generation: 2 });
     shop.cluster.missingKinds.add('HTTPRoute');
-    await shop.look();
+    await shop.reconcileOnce();
     expect(shop.status.routes).toEqual(routes);
     shop.cluster.missingKinds.clear();
     await shop.converge();
@@ -173,7 +173,7 @@ describe('the hosts of all routes', () => {
     await shop.converge();
     expect(shop.status.routes).toEqual({ generation: 0, hosts: ['shop.example.com'] });
     of(shop, 'https://next.example.com', 2);
-    await shop.look();
+    await shop.reconcileOnce();
     expect(shop.status.routes).toEqual({ generation: 2, hosts: ['shop.example.com'] });
     await shop.converge();
     expect(shop.status.routes).toEqual({ generation: 2, hosts: ['next.example.com'] });
@@ -219,11 +219,11 @@ describe('the hosts of all routes', () => {
       metadata.annotations = { 'berth.dev/paused': 'true' };
     });
     write(1);
-    await shop.look();
+    await shop.reconcileOnce();
     expect(hosts(shop)).toEqual(['h0.example.com', 'shop.example.com']);
     write(100);
     of(shop, undefined, 2);
-    await shop.look();
+    await shop.reconcileOnce();
     expect(shop.status.routes?.generation).toBe(before?.generation);
     expect(hosts(shop)).toContain('shop.example.com');
   });

@@ -75,24 +75,24 @@ const present = (more?: Partial<DeploymentRecord>) =>
 
 describe('the JSON of a deployment', () => {
   test.each([
-    ['polled', polledConfig()],
-    ['not polled', sourceConfig],
+    ['that was polled', polledConfig()],
+    ['that was not polled', sourceConfig],
     ['without sizes', again({ ...sourceConfig, resource_spec: null })],
-  ])("is V8's own: %s", (_, config) => {
+  ])('equals the output of JSON.stringify for a configuration %s', (_, config) => {
     const shown = present({ sourceConfig: config });
     expect(serializerFor({ schema: deploymentSchema })(shown)).toBe(JSON.stringify(shown));
     const page = { resources: [shown, present({ name: 'other' })], offset: 2 };
     expect(String(serializerFor({ schema: deploymentListSchema })(page))).toBe(JSON.stringify(page));
   });
 
-  test('an empty page, and an answer of another schema', () => {
+  test('equals the output of JSON.stringify for an empty page and for another schema', () => {
     const page = { resources: [], offset: 7 };
     expect(String(serializerFor({ schema: deploymentListSchema })(page))).toBe(JSON.stringify(page));
     const dry = { ...present(), manifests: null, new_revision: true, builds: false, pods_roll: false };
     expect(serializerFor({ schema: dryRunSchema })(dry)).toBe(JSON.stringify(dry));
   });
 
-  test('a page of long texts, of more than one byte a letter', () => {
+  test('equals the output of JSON.stringify for a page of long texts with multibyte characters', () => {
     const name = 'ü€😀'.repeat(3000);
     const long = again({ ...sourceConfig, install_command: name });
     const more = { name, sourceConfig: long };
@@ -100,7 +100,7 @@ describe('the JSON of a deployment', () => {
     expect(String(serializerFor({ schema: deploymentListSchema })(page))).toBe(JSON.stringify(page));
   });
 
-  test('what follows from a configuration that is polled is made once; from one that may change, each time', () => {
+  test('reuses derived values for a polled configuration, and derives them again for one that may change', () => {
     expect(present().effective_resource_spec).toBe(present().effective_resource_spec);
     const own = structuredClone(sourceConfig);
     const before = present({ sourceConfig: own });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { limitBodies } from '../../../../../src/hub/api/core/body-limit.ts';
 import { ApiError } from '../../../../../src/hub/api/core/errors.ts';
 
-/** Requests that are not answered until they may be. */
+/** A server that answers no request before `release`. */
 function world() {
   const app = fastify({ bodyLimit: 10_000 });
   app.decorateRequest('caller', null);
@@ -68,7 +68,7 @@ test('limits bodies until the response: per tenant over all keys, per key withou
   expect(await send('/2', 6000)).toBe(200);
 });
 
-test('what is larger than the route takes needs no room', async () => {
+test('counts no bytes for a body that exceeds the limit of the route', async () => {
   const { send, hold, release } = world();
   const held = await hold('a/1', 9000);
   expect(await send('a/2', 12_000)).toBe(413);
@@ -76,7 +76,7 @@ test('what is larger than the route takes needs no room', async () => {
   expect(await held.answer).toBe(200);
 });
 
-test('room comes back where the connection breaks while an answer waits for the one before it', async () => {
+test('releases the bytes when the connection breaks while a response waits for an earlier one', async () => {
   const { app, send, begun, release } = world();
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => app.close());

@@ -1,4 +1,4 @@
-/** Clients that leave while what they asked for is still looked up: nothing is held for them, and nothing handed to them. */
+/** Clients that disconnect while their request is still handled: they hold no resources, and get no work. */
 import { type AddressInfo, connect } from 'node:net';
 import { fastify } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const LOGS = `/v2/deployments/${ID}/logs?follow=true`;
 const BUILD_LOGS = `/v2/deployments/${ID}/revisions/${ID}/build-logs?follow=true`;
 
 const stops: (() => Promise<void>)[] = [];
-/** As that too much listens for the end of one answer. */
+/** Such as the warning about too many listeners of one response. */
 const warnings: string[] = [];
 const warned = ({ name, message }: Error) => warnings.push(`${name}: ${message}`);
 beforeEach(() => void process.on('warning', warned));
@@ -31,7 +31,7 @@ afterEach(async () => {
   expect(warnings.splice(0)).toEqual([]);
 });
 
-/** The routes on a database that answers when `open` is called, and knows everything that is asked for. */
+/** The routes on a database that responds when `open` is called, and finds every row. */
 async function world() {
   const door = Promise.withResolvers<void>();
   const chunk = { isLast: true, door: Promise.resolve() };
@@ -100,7 +100,7 @@ async function world() {
     return app.close();
   });
   const { port } = app.server.address() as AddressInfo;
-  /** Asks so many times on one connection. */
+  /** Sends this number of requests on one connection. */
   const ask = (path: string, times = 1) => {
     const head = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
     const socket = connect(port, '127.0.0.1');
@@ -114,7 +114,7 @@ async function world() {
     ask,
     open: () => door.resolve(),
     get: (path: string) => fetch(new URL(path, url), { headers: HEADERS }),
-    /** Asks on so many connections, so many times on each, and leaves before anything is found. */
+    /** Sends requests on several connections, and disconnects before the database responds. */
     async leave(path: string, connections: number, times: number) {
       const before = { ...counts };
       const sockets = Array.from({ length: connections }, () => ask(path, times));
@@ -131,7 +131,7 @@ test.each([
   ['a connection each', 30, 1],
   ['one connection', 1, 30],
 ])(
-  'readers of logs that leave early, on %s, are asked for nothing and take no place',
+  'creates no log request and holds no place for readers that disconnect early on %s',
   async (_, connections, times) => {
     const the = await world();
     await the.leave(LOGS, connections, times);
@@ -145,7 +145,7 @@ test.each([
 test.each([
   ['a connection each', 30, 1],
   ['one connection', 1, 30],
-])('readers of logs of builds that leave early, on %s, take no place', async (_, connections, times) => {
+])('holds no place for readers of build logs that disconnect early on %s', async (_, connections, times) => {
   const the = await world();
   await the.leave(BUILD_LOGS, connections, times);
   the.counts.complete = true;
@@ -157,7 +157,7 @@ test.each([
 test.each([
   ['work', `/v2/listeners/${ID}/work?epoch=1&limit=1`],
   ['requests for logs', `/v2/listeners/${ID}/log-requests?epoch=1`],
-])('a listener that leaves its poll for %s early is handed nothing', async (_, path) => {
+])('hands nothing to a listener that disconnects early from its poll for %s', async (_, path) => {
   const the = await world();
   await the.leave(path, 3, 2);
   expect(the.counts.written).toBe(0);
@@ -165,7 +165,7 @@ test.each([
   expect(the.counts.written).toBe(1);
 });
 
-test('a reader that leaves while its first lines come: its request is closed, though the stream never began', async () => {
+test('closes the log request of a reader that disconnects before the stream begins', async () => {
   const the = await world();
   const first = Promise.withResolvers<void>();
   the.chunk.isLast = false;

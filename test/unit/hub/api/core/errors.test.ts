@@ -10,7 +10,7 @@ import {
   StoreUnavailable,
 } from '../../../../../src/hub/store/core/errors.ts';
 
-test('what is unforeseen is a 500 that tells nothing', () => {
+test('maps an unexpected error to a 500 without details', () => {
   for (const error of [
     new Error('SELECT secret FROM x'),
     'text',
@@ -28,7 +28,7 @@ test.each([
   new StoreUnavailable('gone', 'lost'),
   new StoreContention('busy', '40001'),
   new StaleWrite('a row'),
-])('%s is a 503', (error) => {
+])('maps %s to a 503', (error) => {
   expect(toApiError(error).statusCode).toBe(503);
 });
 
@@ -37,7 +37,7 @@ test.each([
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', 415],
   ['FST_ERR_BAD_URL', 400],
   ['FST_ERR_SOMETHING_NEW', 500],
-])('%s is a %i', (code, status) => {
+])('maps %s to a %i', (code, status) => {
   expect(toApiError(Object.assign(new Error('internal words'), { code })).statusCode).toBe(status);
 });
 
@@ -51,13 +51,13 @@ test.each([
   [500, 500],
   [200, 500],
   ['404', 500],
-])('an error of a plugin with status %s is a %i in our words', (statusCode, status) => {
+])('maps an error of a plugin with status %s to a %i with a text of our own', (statusCode, status) => {
   const answer = toApiError(Object.assign(new Error('internal words'), { statusCode }));
   expect(answer).toMatchObject({ statusCode: status, detail: expect.stringMatching(/\.$/) });
   expect(answer.detail).not.toContain('internal');
 });
 
-test('refusals keep what they say, within bounds', () => {
+test('keeps the details of a rejection within bounds', () => {
   const own = new ApiError(409, 'taken');
   expect(toApiError(own)).toBe(own);
   const issue = { loc: ['x'.repeat(10_000)], msg: 'y'.repeat(10_000), type: 'z' };
@@ -70,7 +70,7 @@ test('refusals keep what they say, within bounds', () => {
   });
 });
 
-test('zod issues: unknown fields one by one, missing ones as missing, values never', () => {
+test('reports each unknown field and each missing field of a zod error, and never a value', () => {
   const schema = z.strictObject({ a: z.string(), b: z.strictObject({ c: z.int() }), d: z.enum(['x']) });
   const data = { b: { c: 'hunter2', e: 1, f: 2 }, d: 'hunter2' };
   const { error } = schema.safeParse(data);
@@ -85,7 +85,7 @@ test('zod issues: unknown fields one by one, missing ones as missing, values nev
   expect(JSON.stringify(issues)).not.toContain('hunter2');
 });
 
-test('the validator answers what the schema makes, or an error with the part of the request', () => {
+test('returns the value that the schema parses, or an error that names the part of the request', () => {
   const schema = z.strictObject({ limit: z.coerce.number().default(20) });
   const validate = validatorCompiler({ schema, httpPart: 'querystring', method: 'GET', url: '/' }) as (
     data: unknown,
@@ -94,7 +94,7 @@ test('the validator answers what the schema makes, or an error with the part of 
   expect(validate({ x: 1 })).toMatchObject({ error: { statusCode: 422, detail: [{ loc: ['query', 'x'] }] } });
 });
 
-test('ETags', () => {
+test('accepts an If-Match header that contains the ETag, and rejects any other with 412', () => {
   expect(etag(3)).toBe('"3"');
   for (const header of [undefined, '*', '"3"', 'W/"3"', '"1", "3"'])
     expect(() => checkIfMatch(header, 3)).not.toThrow();

@@ -52,8 +52,8 @@ async function get(path: string): Promise<{ headers: IncomingMessage['headers'];
   return { headers: response.headers, body };
 }
 
-describe('the end of the server', () => {
-  test('completes earlier requests with Connection: close, and a client cannot delay the shutdown', async () => {
+describe('the shutdown of the server', () => {
+  test('completes earlier requests with Connection: close, and does not wait for a client that keeps its connection', async () => {
     const answer = get('/slow');
     await arrived.promise;
     const closed = closeGracefully(app, 60_000);
@@ -63,7 +63,7 @@ describe('the end of the server', () => {
     await closed;
   });
 
-  test('a connection whose answer had begun before is ended as soon as that is over', async () => {
+  test('closes a connection as soon as the response that began before the shutdown is complete', async () => {
     const answer = get('/stream');
     await arrived.promise;
     const closed = closeGracefully(app, 60_000);
@@ -73,14 +73,14 @@ describe('the end of the server', () => {
     await closed;
   });
 
-  test('what is not answered in time is broken off', async () => {
+  test('aborts a request that is not answered in time', async () => {
     const answer = get('/slow').catch(({ code }: { code: string }) => code);
     await arrived.promise;
     await closeGracefully(app, 100);
     expect(await answer).toBe('ECONNRESET');
   });
 
-  test('a connection on which nothing was ever asked does not hold the end up for longer than that', async () => {
+  test('closes a connection without any request when its time is over', async () => {
     const socket = net.connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
     await Promise.all([once(socket, 'connect'), once(app.server, 'connection')]);

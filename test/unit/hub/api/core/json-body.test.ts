@@ -19,7 +19,7 @@ function refusal(text: string | Buffer, from = request()): ApiError {
   throw new Error('it was taken');
 }
 
-test('JSON is parsed, nothing is nothing', () => {
+test('parses JSON, and returns undefined for an empty body', () => {
   expect(parse('{"a": [1, null, "ü"]}')).toEqual({ a: [1, null, 'ü'] });
   expect(parse('')).toBeUndefined();
 });
@@ -28,7 +28,7 @@ test.each([
   ['cut short', '{"a": '],
   ['not JSON', 'hunter2'],
   ['not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
-])('%s: a 422 that does not quote the body', (_what, text) => {
+])('returns 422 and does not quote the body when it is %s', (_what, text) => {
   const error = refusal(text);
   expect(error).toMatchObject({ statusCode: 422, detail: [{ loc: ['body'], type: 'json_invalid' }] });
   expect(JSON.stringify(error.detail)).not.toContain('hunter2');
@@ -40,7 +40,7 @@ test.each([
   ['{"a": "\\u0000"}', ['body', 'a']],
   ['{"a": {"b\\u0000": 1}}', ['body', 'a']],
   ['["\\ud800"]', ['body', 0]],
-])('%s is refused at %j', (text, loc) => {
+])('rejects %s at %j', (text, loc) => {
   expect(refusal(text).detail).toMatchObject([{ loc }]);
 });
 
@@ -50,7 +50,7 @@ test.each([
   ['[{"a": 1}, {"a": [1, {"b": ":,{", "c\\"": 1, "c\\"": 2}]}]', ['body', 1, 'a', 1, 'c"']],
   ['{"a": {"b": 1, "b": 2}, "a": 3}', ['body', 'a', 'b']],
   ['{"": 1, "": 2}', ['body', '']],
-])('%s has a member twice, at %j', (text, loc) => {
+])('rejects %s for a duplicate member at %j', (text, loc) => {
   expect(refusal(text)).toMatchObject({
     statusCode: 422,
     detail: [{ loc, msg: 'appears twice', type: 'duplicate_member' }],
@@ -62,16 +62,16 @@ test.each([
   '["a", "a", {"a": "a"}, ":", [], {}]',
   '"a:a"',
   '1',
-])('%s has no member twice', (text) => {
+])('accepts %s, which has no duplicate member', (text) => {
   expect(parse(text)).toEqual(JSON.parse(text));
 });
 
-test('a member that is dropped is no place for deep nesting', () => {
+test('rejects deep nesting in a member that a duplicate replaces', () => {
   const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
   expect(refusal(`{"a": ${deep}, "a": 1}`).detail).toMatchObject([{ type: 'too_deep' }]);
 });
 
-test('a body as deep as the contract is taken, a deeper one not', () => {
+test('accepts a body as deep as the contract, and rejects a deeper one', () => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   expect(parse(nested(30))).toBeDefined();
   expect(refusal(nested(40)).detail).toMatchObject([{ type: 'too_deep' }]);
@@ -80,7 +80,7 @@ test('a body as deep as the contract is taken, a deeper one not', () => {
 
 describe('a route that cleans its text itself', () => {
   const own = request({ anyText: true });
-  test('gets any text, but no odd key', () => {
+  test('gets any text, but no reserved key', () => {
     expect(parse('{"a": "\\u0000"}', own)).toEqual({ a: '\u0000' });
     expect(refusal('{"__proto__": 1}', own).statusCode).toBe(422);
   });
@@ -93,12 +93,12 @@ test.each([
   ['application/json; charset=UTF-8', true],
   ['application/json; charset="utf8"', true],
   ['application/json; v=1', true],
-])('%s: taken is %s', (type, taken) => {
+])('decides whether the content type %s is accepted: %s', (type, taken) => {
   const from = request({}, { 'content-type': type });
   if (taken) expect(parse('{}', from)).toEqual({});
   else expect(refusal('{}', from).statusCode).toBe(415);
 });
 
-test('a compressed body is a 415', () => {
+test('returns 415 for a compressed body', () => {
   expect(refusal('{}', request({}, { 'content-encoding': 'gzip' })).statusCode).toBe(415);
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => app.close());
 
-/** The files that the page of /docs is made of. */
+/** The files of the page /docs. */
 const assets = () =>
   globSync('*', {
     cwd: new URL('../../../../../node_modules/@fastify/swagger-ui/static/', import.meta.url),
@@ -35,7 +35,7 @@ const MISSING = [
   '/nothing',
 ];
 
-test('every answer forbids to guess its type, and every page runs no foreign script and is in no frame', async () => {
+test('sends nosniff with every response, and forbids foreign scripts and frames on every page', async () => {
   const answers = await Promise.all(
     [...paths, ...assets(), ...MISSING].map(async (url) => ({ url, answer: await get(url) })),
   );
@@ -60,7 +60,7 @@ test('every answer forbids to guess its type, and every page runs no foreign scr
   }
 });
 
-test('what is not there is no page', async () => {
+test('returns 404 as JSON for a page that does not exist', async () => {
   for (const url of MISSING) {
     const answer = await get(url);
     expect(answer.statusCode, url).toBe(404);
@@ -69,7 +69,7 @@ test('what is not there is no page', async () => {
   }
 });
 
-test('the page of /docs has scripts and styles of its own address alone, as its policy allows', async () => {
+test('loads the scripts and styles of /docs only from its own origin, as its policy allows', async () => {
   const { body } = await get('/docs');
   const scripts = [...body.matchAll(/<script([^>]*)>([^<]*)<\/script>/g)];
   const sources = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source = '']) => source);

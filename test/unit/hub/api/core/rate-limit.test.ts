@@ -7,7 +7,7 @@ describe('token buckets', () => {
   const taken = (buckets: TokenBuckets, key: string, times: number, now: number) =>
     Array.from({ length: times }, () => buckets.take(key, now)).filter((wait) => wait === 0).length;
 
-  test('give a burst at once, then as many as the rate brings back', () => {
+  test('allow a burst at once, and then as many calls as the rate restores', () => {
     const buckets = new TokenBuckets({ perSecond: 2, burst: 5 });
     expect(taken(buckets, 'a', 10, 0)).toBe(5);
     expect(taken(buckets, 'a', 10, 1_000)).toBe(2);
@@ -16,7 +16,7 @@ describe('token buckets', () => {
     expect(taken(buckets, 'a', 10, 1_000_000)).toBe(5);
   });
 
-  test('tell after how many seconds the next one is there, and it is', () => {
+  test('return the seconds until the next call is allowed, which is then accepted', () => {
     const buckets = new TokenBuckets({ perSecond: 0.5, burst: 1 });
     expect(buckets.take('a', 0)).toBe(0);
     expect(buckets.take('a', 0)).toBe(2);
@@ -24,13 +24,13 @@ describe('token buckets', () => {
     expect(buckets.take('a', 2_000)).toBe(0);
   });
 
-  test('of several keys do not mix', () => {
+  test('are separate for each key', () => {
     const buckets = new TokenBuckets({ perSecond: 1, burst: 1 });
     expect([buckets.take('a', 0), buckets.take('b', 0)]).toEqual([0, 0]);
     expect(buckets.take('a', 0)).toBeGreaterThan(0);
   });
 
-  test('bring nothing back where a clock goes backwards', () => {
+  test('restore nothing when the clock goes backwards', () => {
     const buckets = new TokenBuckets({ perSecond: 1, burst: 1 });
     buckets.take('a', 5_000);
     expect(buckets.take('a', 1_000)).toBe(1);
@@ -38,7 +38,7 @@ describe('token buckets', () => {
     expect(buckets.take('a', 6_000)).toBe(0);
   });
 
-  test('are bounded: a million keys take the room of a few, and those in use stay', () => {
+  test('keep a bounded number of a million keys, including the key in use', () => {
     const buckets = new TokenBuckets({ perSecond: 1, burst: 1 }, 100);
     buckets.take('busy', 0);
     for (let index = 0; index < 1_000_000; index += 1) {
@@ -49,7 +49,7 @@ describe('token buckets', () => {
   });
 });
 
-describe('the network of an address', () => {
+describe('networkOf', () => {
   test.each([
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
@@ -62,7 +62,7 @@ describe('the network of an address', () => {
     ['unknown', 'unknown'],
     ['x'.repeat(9_000), 'unknown'],
     ['', 'unknown'],
-  ])('%s is %s', (address, network) => {
+  ])('maps %s to %s', (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });
@@ -79,7 +79,7 @@ describe('the limiter', () => {
     }
   };
 
-  test('tells a key when to come back, in whole seconds', () => {
+  test('returns the time that a key has to wait in whole seconds', () => {
     let now = 0;
     const limiter = createLimiter({ perKey: rate, failures: null }, () => now);
     const call = () => refusal(() => limiter.call('key', false));
@@ -88,7 +88,7 @@ describe('the limiter', () => {
     expect(call()).toBeNull();
   });
 
-  test('counts calls of listeners apart, and lets ten times as many through', () => {
+  test('counts calls of listeners separately, and allows ten times as many', () => {
     const limiter = createLimiter({ perKey: rate, failures: null }, () => 0);
     const calls = (byListener: boolean) =>
       Array.from({ length: 30 }, () => refusal(() => limiter.call('key', byListener))).filter(
@@ -97,7 +97,7 @@ describe('the limiter', () => {
     expect([calls(false), calls(true)]).toEqual([2, 20]);
   });
 
-  test('never stops the listener of the same process, nor anybody where there is no limit', () => {
+  test('never rejects the listener of the same process, or any call when there is no limit', () => {
     const limited = createLimiter({ perKey: rate, failures: rate }, () => 0);
     const unlimited = createLimiter(null);
     for (let index = 0; index < 100; index += 1) {
@@ -107,7 +107,7 @@ describe('the limiter', () => {
   });
 });
 
-test('pulls of a deployment’s cluster do not wait for its pushes', () => {
+test('counts the pulls of a deployment separately from its pushes', () => {
   const rate = { perSecond: 1, burst: 1 };
   const limiter = createLimiter({ perKey: rate, failures: null }, () => 0);
   limiter.registryCall('deployment', 'push');

@@ -35,23 +35,23 @@ const ready = (more: Partial<DeploymentRecord>) =>
   shownConditions(record(more)).find(({ type }) => type === 'Ready');
 
 describe('conditions', () => {
-  test('are those of the cluster while they speak of the wanted generation', () => {
+  test('are those of the cluster when it has observed the desired generation', () => {
     expect(shownConditions(record())).toEqual(record().conditions);
   });
 
-  test('an older generation is never Ready', () => {
+  test('are not Ready when an older generation was observed', () => {
     const observation = { generation: 1 } as DeploymentRecord['observation'];
     expect(ready({ observation })).toMatchObject({ status: 'False', reason: 'Reconciling' });
     expect(shownConditions(record({ observation }))).toHaveLength(2);
   });
 
-  test('shows a rejection, also before the first observation', () => {
+  test('show a rejection, also before the first observation', () => {
     const refused = { ...condition('Ready', 'False'), reason: 'ApplyRefused' };
     expect(ready({ observation: null, conditions: [refused] })).toEqual(refused);
     expect(ready({ observation: null, conditions: [] })).toMatchObject({ reason: 'Reconciling' });
   });
 
-  test('a listener that never came, deletion, a listener that is lost', () => {
+  test('state a listener that was never seen, a deletion, or a lost listener', () => {
     const never = { everSeen: false, alive: false, lastSeenAt: null, leased: false, lostAt: null };
     expect(ready({ listener: never, conditions: [] })).toMatchObject({ reason: 'ListenerNeverSeen' });
     expect(
@@ -86,14 +86,14 @@ describe('conditions of a deployment that is being removed', () => {
       reason,
     ]);
 
-  test('are unknown: what was seen may be gone', () => {
+  test('are Unknown, because the observed objects may be gone', () => {
     expect(seen({})).toEqual([
       ['DatabaseReady', 'Unknown', 'BeingDeleted'],
       ['Ready', 'False', 'DeletionRequested'],
     ]);
   });
 
-  test('name what blocks it as Ready, and show no note of the hub', () => {
+  test('state what blocks the removal in Ready, and do not show the condition Deletion of the hub', () => {
     const conditions = [condition('Serving', 'True'), noted];
     expect(seen({ conditions })).toEqual([
       ['Serving', 'Unknown', 'BeingDeleted'],
@@ -102,12 +102,12 @@ describe('conditions of a deployment that is being removed', () => {
     expect(ready({ ...going, conditions })?.message).toMatch(/^Pod a is held; deletion was requested/);
   });
 
-  test('do not repeat a cause that is not observed any more', () => {
+  test('do not repeat a cause that is no longer observed', () => {
     const lost = { ...record().listener, alive: false };
     expect(seen({ conditions: [noted], listener: lost })).toEqual([['Ready', 'False', 'DeletionRequested']]);
   });
 
-  test('within the grace are those of the cluster, and unknown while it is not observed', () => {
+  test('are those of the cluster during the grace period, and Unknown while it is not observed', () => {
     const within = { purgeAfter: at(60) };
     expect(seen(within, at(30))[0]).toEqual(['DatabaseReady', 'True', 'Converged']);
     expect(seen(within, at(60))[0]).toEqual(['DatabaseReady', 'Unknown', 'BeingDeleted']);
@@ -129,7 +129,7 @@ describe('the URL of a deployment that is being removed', () => {
     return presentDeployment(whole, { box: {} as SecretBox, showSecrets: true, secrets: [], now }).url;
   };
 
-  test('is null from the end of the grace on', () => {
+  test('is null when the grace period has ended', () => {
     expect(shown({}, at(30))).toBe(url);
     const within = { deleteRequestedAt: at(7), purgeAfter: at(60) };
     expect(shown(within, at(59))).toBe(url);
@@ -143,7 +143,7 @@ test.each([
   ['', 'not in the list of the listener'],
   ['no rights', 'cannot read the namespace apps: no rights'],
 ])(
-  'conditions of a namespace that the listener does not see (%j) are unknown, the last ones named',
+  'shows Unknown conditions with their last status when the listener does not see the namespace (%j)',
   (unseen, words) => {
     const listener = { ...record().listener, unseen };
     const conditions = shownConditions(record({ listener, namespace: 'apps' }));
@@ -156,7 +156,7 @@ test.each([
   },
 );
 
-describe('the namespace', () => {
+describe('chooseNamespace', () => {
   const tenantId = '01890000-0000-7000-8000-000000000001';
   const listener = (...k8s_namespaces: string[]) => ({ computeConfig: { k8s_namespaces } }) as ListenerRecord;
   const choose = (hosting: 'cloud' | 'self_hosted', asked: string | null, ...listed: string[]) =>
@@ -170,11 +170,14 @@ describe('the namespace', () => {
     ['self_hosted', 'kube-system', ['kube-system'], 'kube-system'],
     ['cloud', null, ['a'], `berth-${tenantId}`],
     ['cloud', `berth-${tenantId}`, [], `berth-${tenantId}`],
-  ] as const)('%s, asked for %s of %j: %s', (hosting, asked, listed, namespace) => {
-    expect(choose(hosting, asked, ...listed)).toBe(namespace);
-  });
+  ] as const)(
+    'returns in %s mode for the request %s and the list %j: %s',
+    (hosting, asked, listed, namespace) => {
+      expect(choose(hosting, asked, ...listed)).toBe(namespace);
+    },
+  );
 
-  test('of Berth itself is refused, listed or not, and never chosen for want of another', () => {
+  test('rejects the namespace of Berth itself, listed or not, and never selects it by default', () => {
     const rules = (ownNamespace: string) => ({
       hosting: 'self_hosted' as const,
       policy: resolvePolicy('self_hosted', { namespaces: { refused: [] } }),
@@ -198,7 +201,7 @@ describe('the namespace', () => {
     ['self_hosted', 'berth-system', []],
     ['cloud', 'a', ['a']],
     ['cloud', 'berth-01890000-0000-7000-8000-000000000002', []],
-  ] as const)('%s, asked for %s of %j: refused', (hosting, asked, listed) => {
+  ] as const)('rejects in %s mode the request %s with the list %j', (hosting, asked, listed) => {
     expect(() => choose(hosting, asked, ...listed)).toThrow(expect.objectContaining({ statusCode: 400 }));
   });
 });

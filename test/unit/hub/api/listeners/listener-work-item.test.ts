@@ -66,15 +66,15 @@ function due(more: Partial<DueApply>): DueApply {
 const item = (more: Partial<DueApply>, how: Partial<Rendering> = {}) =>
   toWorkItem({ ...rendering, ...how }, due(more)) as ApplyWork;
 
-describe('secrets that cannot be decrypted', () => {
+describe('a work item with secrets that cannot be decrypted', () => {
   const old = sealed(before, 'TOKEN', 'lost');
   const renewed = sealed(box, 'TOKEN', 'renewed');
 
-  test('of the wanted revision: there is no item', () => {
+  test('is not created when they belong to the desired revision', () => {
     expect(() => item({ secrets: old })).toThrow(SecretBoxError);
   });
 
-  test('of the one that serves: its environment is left where it is, and the spec is the same', () => {
+  test('omits the environment of the active revision when they belong to it, and has the same spec', () => {
     const serving = { id: revision(1).id, number: 1 };
     const repaired = { revision: revision(2), secrets: renewed };
     const made = item({ ...repaired, active: { ...serving, secrets: old } });
@@ -84,7 +84,7 @@ describe('secrets that cannot be decrypted', () => {
     expect([made.spec, made.spec_hash]).toEqual([asEver.spec, asEver.spec_hash]);
   });
 
-  describe('with an unreadable desired revision, while its replacement is being built', () => {
+  describe('while a replacement of the desired revision is being built', () => {
     const source = {
       ...given.deployment,
       source: 'git_host' as const,
@@ -105,7 +105,7 @@ describe('secrets that cannot be decrypted', () => {
       build: { revision: next, secrets, integration: null },
     });
 
-    test('that one is named, still without an image, and is built', () => {
+    test('names the replacement without an image, and builds it', () => {
       const { spec, env_secrets: environments, build_secret: credentials } = item(building(renewed));
       expect(spec.revision).toEqual({
         id: next.id,
@@ -117,7 +117,7 @@ describe('secrets that cannot be decrypted', () => {
       expect(environments).toMatchObject([{ revision_id: next.id, data: { TOKEN: 'renewed' } }]);
     });
 
-    test('has no build when the token of the integration cannot be decrypted, with a separate reason', () => {
+    test('is not created, with a reason of its own, when the token of the integration cannot be decrypted', () => {
       const identity = { id: '0198c0de-0000-7000-8000-0000000000c1', tenantId: TENANT_ID };
       const token = before.seal(Buffer.from('token'), integrationContext(identity));
       const integration = { ...identity, provider: 'git' as const, hostUrl: 'https://git.example', ...token };
@@ -146,7 +146,7 @@ describe('secrets that cannot be decrypted', () => {
       ]);
     });
 
-    test('but not one that is lost as well, or that cannot be built', () => {
+    test('is not created when the replacement is unreadable as well or cannot be built', () => {
       expect(() => item(building(old))).toThrow(SecretBoxError);
       expect(() => item(building(renewed), { registry: null })).toThrow(SecretBoxError);
     });

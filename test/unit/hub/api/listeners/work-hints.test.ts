@@ -5,7 +5,7 @@ const LONG = 60_000;
 const never = new AbortController().signal;
 
 describe('work hints', () => {
-  it('wake who waits for that listener, and only them', async () => {
+  it('wake only the calls that wait for the same listener', async () => {
     const hints = createWorkHints();
     const a = hints.wait('a', hints.ticket('a'), LONG, never);
     let woken = false;
@@ -20,7 +20,7 @@ describe('work hints', () => {
     await b;
   });
 
-  it('between taking the ticket and waiting are not missed', async () => {
+  it('are not missed when they arrive between the ticket and the wait', async () => {
     const hints = createWorkHints();
     const ticket = hints.ticket('a');
     hints.notify(['a']);
@@ -30,7 +30,7 @@ describe('work hints', () => {
     expect(await hints.wait('a', other, LONG, never)).toBe(false);
   });
 
-  it('from before the ticket do not count', async () => {
+  it('are ignored when they are older than the ticket', async () => {
     const hints = createWorkHints();
     hints.notify(['a']);
     hints.notifyAll();
@@ -42,7 +42,7 @@ describe('work hints', () => {
     await waiting;
   });
 
-  it('of very many ids take the room of a few', () => {
+  it('use bounded memory for very many ids', () => {
     const hints = createWorkHints();
     let size = 0;
     for (let index = 0; index < 300_000; index += 1) {
@@ -54,7 +54,7 @@ describe('work hints', () => {
     expect(hints.size).toBe(0);
   });
 
-  it('that were forgotten between taking the ticket and waiting are not missed', async () => {
+  it('are not missed when they were evicted between the ticket and the wait', async () => {
     const hints = createWorkHints(4);
     const ticket = hints.ticket('a');
     hints.notify(['a', 'b', 'c', 'd', 'e']);
@@ -69,7 +69,7 @@ describe('work hints', () => {
     await waiting;
   });
 
-  it('for all wake everybody; time and signal end a wait as well', async () => {
+  it('wake all waiting calls when they are for all, and a wait also ends by its timeout and its signal', async () => {
     const hints = createWorkHints();
     const waits = ['a', 'b'].map((id) => hints.wait(id, hints.ticket(id), LONG, never));
     hints.notifyAll();

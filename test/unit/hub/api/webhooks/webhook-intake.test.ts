@@ -21,8 +21,8 @@ const LIMITS: IntakeLimits = {
   network: { count: 2, bytes: 60 },
 };
 
-describe('what is held', () => {
-  test('is bounded in number: for each name and in all', () => {
+describe('the intake of webhooks', () => {
+  test('limits the number of deliveries for each name and in total', () => {
     const intake = new WebhookIntake(LIMITS);
     const shares = [intake.begin(['a', '1']), intake.begin(['a', '2'])];
     expect(() => intake.begin(['a', '3'])).toThrow(ApiError);
@@ -32,7 +32,7 @@ describe('what is held', () => {
     expect(() => intake.begin(['a', '1'])).not.toThrow();
   });
 
-  test('is mostly others’, whatever one network holds, and whichever integrations it names', () => {
+  test('leaves most places to other networks, whatever integrations one network names', () => {
     const intake = new WebhookIntake();
     const hold = (network: number) => {
       let held = 0;
@@ -47,7 +47,7 @@ describe('what is held', () => {
     for (let network = 1; network < 16; network += 1) expect(hold(network)).toBe(ofOne);
   });
 
-  test('is bounded in bytes: for each name and in all; what was refused is not counted', () => {
+  test('limits the bytes for each name and in total, and does not count rejected bytes', () => {
     const intake = new WebhookIntake(LIMITS);
     const [one, two] = [intake.begin(['a', '1']), intake.begin(['b', '2'])];
     one.grow(60);
@@ -59,7 +59,7 @@ describe('what is held', () => {
     expect(() => two.grow(1)).toThrow(ApiError);
   });
 
-  test('is forgotten at the end, names too', () => {
+  test('forgets a delivery and its names when the delivery ends', () => {
     const intake = new WebhookIntake(LIMITS);
     for (let n = 0; n < 100; n += 1) {
       const share = intake.begin([`a ${n}`, `b ${n}`]);
@@ -69,7 +69,7 @@ describe('what is held', () => {
     expect(intake.size).toBe(0);
   });
 
-  test('takes no more than twice its size, however small the pieces', () => {
+  test('uses at most twice the size of a body, however small its pieces are', () => {
     let room = 0;
     const buffer = new GrowingBuffer((bytes) => {
       room += bytes;
@@ -147,9 +147,9 @@ function deliver(port: number, id: string, headers: Record<string, string>, leng
   return { status, abort: () => call.destroy() };
 }
 
-describe('a delivery that knows no secret', () => {
+describe('a delivery without the secret', () => {
   test.each(['github', 'gitlab', 'git'] as const)(
-    'is refused before its body comes where its headers say so: %s',
+    'is rejected before its body arrives when its headers are wrong: %s',
     async (provider) => {
       const port = await serve(provider);
       for (const id of [KNOWN, UNKNOWN, 'none']) {
@@ -159,13 +159,13 @@ describe('a delivery that knows no secret', () => {
     },
   );
 
-  test('and says that it is too large is refused before its body comes', async () => {
+  test('is rejected before its body arrives when its length is too large', async () => {
     const port = await serve('github');
     for (const id of [KNOWN, UNKNOWN])
       expect(await deliver(port, id, SIGNED, 9 * 1024 * 1024, 0).status).toBe(413);
   });
 
-  test('many of them at once are refused beyond the bytes that may be kept', async () => {
+  test('is rejected when others at the same time hold the maximum number of bytes', async () => {
     const bytes = 1024 * 1024;
     const each = { count: 100, bytes: 4 * bytes };
     const port = await serve('github', new WebhookIntake({ total: each, integration: each, network: each }));
@@ -178,7 +178,7 @@ describe('a delivery that knows no secret', () => {
     await expect.poll(() => deliver(port, KNOWN, SIGNED, bytes).status, { timeout: 20_000 }).toBe(404);
   });
 
-  test('and does not come gives its place back in a moment, and is answered', async () => {
+  test('gets a 408 and releases its place when its body does not arrive', async () => {
     const intake = new WebhookIntake();
     const port = await serve('github', intake, 3, 50);
     for (const id of [KNOWN, UNKNOWN]) {
@@ -187,7 +187,7 @@ describe('a delivery that knows no secret', () => {
     }
   });
 
-  test('and never ends is a failure of its address, which is then not read any more', async () => {
+  test('counts as a failure of its address when it never ends, and further ones are rejected unread', async () => {
     const intake = new WebhookIntake();
     const port = await serve('github', intake, 3);
     for (let n = 0; n < 3; n += 1) {
@@ -199,7 +199,7 @@ describe('a delivery that knows no secret', () => {
     expect(await deliver(port, KNOWN, SIGNED, 8_000, 0).status).toBe(429);
   });
 
-  test('counts against its integration alone: a git host delivers for every tenant from its addresses', async () => {
+  test('counts only against its integration, because a git host delivers for every tenant', async () => {
     const port = await serve('gitlab', new WebhookIntake(), 3);
     for (let n = 0; n < 3; n += 1) expect(await deliver(port, KNOWN, TOKEN, 2).status).toBe(404);
     expect(await deliver(port, KNOWN, TOKEN, 2).status).toBe(429);

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../../../src/hub/store/core/errors.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Notes for which tenant a place was given. */
+/** Records which tenant got a place. */
 function setUp(poolSize: number) {
   const places = new ConnectionPlaces({ poolSize, waitMs: 5_000 });
   const given: string[] = [];
@@ -22,7 +22,7 @@ function setUp(poolSize: number) {
   return { places, given, refused, enter, countOf };
 }
 
-test('a tenant has eight of ten; the others are for another one and the platform', async () => {
+test('gives one tenant at most eight of ten places, and keeps two for other tenants and the platform', async () => {
   const { enter, countOf } = setUp(10);
   enter('crowd', 100);
   enter('other');

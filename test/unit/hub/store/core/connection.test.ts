@@ -15,12 +15,12 @@ test.each([
   '2026-11-22 19:12:33-03',
   '12026-11-22 19:12:33.125+00',
   '0044-03-15 12:00:00+00 BC',
-])('%s is the time that pg makes of it', (text) => {
+])('parses %s to the same time as pg', (text) => {
   const time = parseTime(text);
   expect(time).toEqual(pg.types.getTypeParser(TIMESTAMPTZ, 'text')(text));
   expect(time.getTime()).not.toBeNaN();
 });
 
-test('what is no moment is what pg makes of it', () => {
+test('parses infinity to the same value as pg', () => {
   expect(parseTime('infinity')).toBe(Number.POSITIVE_INFINITY);
 });

@@ -15,7 +15,7 @@ function serverError(code: string, more: Partial<pg.DatabaseError> = {}): pg.Dat
   return Object.assign(new pg.DatabaseError('said so', 7, 'error'), { code, ...more });
 }
 
-describe('errors of the server', () => {
+describe('translateError', () => {
   test.each([
     ['40001', StoreContention, { retryable: true }],
     ['40P01', StoreContention, { retryable: true }],
@@ -30,13 +30,13 @@ describe('errors of the server', () => {
     ['25P03', StoreUnavailable, { retryable: true, connection: 'lost' }],
     ['42P01', NotMigrated, { retryable: false }],
     ['22P02', StoreError, { retryable: false, sqlState: '22P02' }],
-  ])('%s', (code, type, properties) => {
+  ])('translates the SQLSTATE %s of the server', (code, type, properties) => {
     const error = translateError(serverError(code, { constraint: 'c' }));
     expect(error).toBeInstanceOf(type);
     expect(error).toMatchObject(properties);
   });
 
-  test('DETAIL and drizzle’s parameters, which hold values, are dropped', () => {
+  test('drops DETAIL and the parameters of drizzle, which contain values', () => {
     const cause = serverError('23505', { constraint: 'c', detail: 'Key (name)=(canary) already exists.' });
     const error = translateError(new DrizzleQueryError('insert into x values ($1)', ['canary'], cause));
     expect(error).toBeInstanceOf(UniqueViolation);
@@ -50,13 +50,13 @@ test.each([
   [new Error('Connection terminated unexpectedly'), 'lost'],
   [new Error('Query read timeout'), 'stuck'],
   [new Error('timeout exceeded when trying to connect'), 'stuck'],
-])('errors of the connection: %s', (thrown, connection) => {
+])('translates an error of the connection to StoreUnavailable: %s', (thrown, connection) => {
   const error = translateError(thrown);
   expect(error).toBeInstanceOf(StoreUnavailable);
   expect(error).toMatchObject({ retryable: true, connection });
 });
 
-test('anything else stays as it is', () => {
+test('returns any other error unchanged', () => {
   const bug = new TypeError('undefined is not a function');
   expect(translateError(bug)).toBe(bug);
   expect(translateError('text')).toBe('text');

@@ -6,8 +6,8 @@ const one = (most: number) => {
   return (id: string, config: string) => polled.parse({ id, config }).config;
 };
 
-describe('JSON of rows', () => {
-  test('a text that comes again in its row is the same value from then on, and nobody can change it', () => {
+describe('PolledJson', () => {
+  test('returns the same frozen value when the text of a row repeats', () => {
     const parse = one(1000);
     const text = '{"a":{"b":[1,{"c":2}]}}';
     const first = parse('row', text);
@@ -21,7 +21,7 @@ describe('JSON of rows', () => {
     expect(() => value.a.b.pop()).toThrow(TypeError);
   });
 
-  test('a changed text is another value at once, and so is the one before when it comes back', () => {
+  test('returns another value at once when the text changes, also when an earlier text returns', () => {
     const parse = one(1000);
     for (let time = 0; time < 3; time += 1) {
       expect(parse('row', '{"a":1}')).toEqual({ a: 1 });
@@ -30,7 +30,7 @@ describe('JSON of rows', () => {
     }
   });
 
-  test('rows have values of their own, also of the same text', () => {
+  test('keeps separate values for rows with the same text', () => {
     const parse = one(1000);
     const [here, there] = ['here', 'there'].map((id) => [parse(id, '[1]'), parse(id, '[1]')][1]);
     expect(here).toEqual(there);
@@ -39,7 +39,7 @@ describe('JSON of rows', () => {
     expect(parse('there', '[1]')).toBe(there);
   });
 
-  test('of several columns only the one that changed is parsed anew; all else in the row stays', () => {
+  test('parses only the changed column of a row again, and keeps the others', () => {
     const polled = new PolledJson(['config', 'conditions'], 1000);
     const read = (conditions: string) =>
       polled.parse({ id: 'row', name: 'n', config: '{"a":1}', conditions });
@@ -52,12 +52,12 @@ describe('JSON of rows', () => {
     expect(Object.isFrozen(after.conditions)).toBe(true);
   });
 
-  test.each(['null', 'false', '0', '""', '[]'])('%s is what it is, each time', (text) => {
+  test.each(['null', 'false', '0', '""', '[]'])('parses %s to the same value each time', (text) => {
     const parse = one(1000);
     for (let time = 0; time < 3; time += 1) expect(parse('row', text)).toEqual(JSON.parse(text));
   });
 
-  test('what was not asked for lately is forgotten; what is asked for stays', () => {
+  test('evicts values that were not read recently, and keeps those that are read', () => {
     const parse = one(100);
     const text = (name: string) => JSON.stringify({ name, filling: 'x'.repeat(20) });
     const again = (of: string) => [parse(of, text(of)), parse(of, text(of))][1];
@@ -70,7 +70,7 @@ describe('JSON of rows', () => {
     expect(parse('left', text('left'))).toEqual(left);
   });
 
-  test('rows that come once push out nothing that is kept, and are forgotten themselves', () => {
+  test('evicts no kept value for rows that are read only once, and does not keep these rows', () => {
     const parse = one(100);
     parse('kept', '{"a":1}');
     const kept = parse('kept', '{"a":1}');
@@ -79,7 +79,7 @@ describe('JSON of rows', () => {
     expect(parse('kept', '{"a":1}')).toBe(kept);
   });
 
-  test('a row that grows pushes out others as one that has been as long from the beginning', () => {
+  test('evicts other rows for a row that grows, as for a row that was long from the beginning', () => {
     const parse = one(100);
     const again = (id: string, text: string) => [parse(id, text), parse(id, text)][1];
     const left = again('left', '[]');
@@ -91,7 +91,7 @@ describe('JSON of rows', () => {
     expect(parse('left', '[]')).not.toBe(left);
   });
 
-  test('a long text is parsed each time, and the others of its row are remembered', () => {
+  test('parses a long text each time, and keeps the other columns of its row', () => {
     const polled = new PolledJson(['config', 'conditions'], 1000);
     const long = JSON.stringify({ a: 'x'.repeat(20_000) });
     const read = (conditions: string) => polled.parse({ id: 'row', config: '{"a":1}', conditions });
@@ -105,7 +105,7 @@ describe('JSON of rows', () => {
     expect(read(long).conditions).toEqual(after.conditions);
   });
 
-  test('a row with a long text pushes out no other', () => {
+  test('evicts no other row for a row with a long text', () => {
     const parse = one(100);
     parse('short', '{"a":1}');
     const short = parse('short', '{"a":1}');
@@ -115,7 +115,7 @@ describe('JSON of rows', () => {
     expect(parse('short', '{"a":1}')).toBe(short);
   });
 
-  test('a text that is no JSON is an error, each time, and keeps no other from being read', () => {
+  test('throws for invalid JSON each time, and still parses other texts', () => {
     const parse = one(100);
     for (let time = 0; time < 3; time += 1) expect(() => parse('row', '{')).toThrow(SyntaxError);
     expect(parse('row', '{"a":1}')).toEqual({ a: 1 });

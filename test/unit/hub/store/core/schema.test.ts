@@ -6,7 +6,7 @@ import * as schema from '../../../../../src/hub/store/core/schema.ts';
 
 const folder = fileURLToPath(new URL('../../../../../src/hub/store/migrations/', import.meta.url));
 
-test('the migrations make the schema: none is missing (next: npx drizzle-kit generate)', async () => {
+test('the migrations produce the schema (to add a missing one, run npx drizzle-kit generate)', async () => {
   const newest = readdirSync(`${folder}meta`)
     .filter((name) => name.endsWith('_snapshot.json'))
     .sort()
@@ -15,7 +15,7 @@ test('the migrations make the schema: none is missing (next: npx drizzle-kit gen
   expect(await generateMigration(migrated, generateDrizzleJson(schema, migrated.id))).toEqual([]);
 });
 
-test('every migration is in the journal, in order', () => {
+test('the journal lists every migration in order', () => {
   const { entries } = JSON.parse(readFileSync(`${folder}meta/_journal.json`, 'utf8')) as {
     entries: { tag: string; when: number }[];
   };

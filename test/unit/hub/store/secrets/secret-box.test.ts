@@ -25,7 +25,7 @@ function seal() {
 }
 
 describe('secrets', () => {
-  test('come back in their order; the same ones are sealed differently each time', () => {
+  test('are opened in their order, and the same ones are sealed differently each time', () => {
     const [first, second] = [seal(), seal()];
     expect(openSecrets(box, first)).toEqual(secrets);
     expect(openSecrets(box, second)).toEqual(secrets);
@@ -33,12 +33,12 @@ describe('secrets', () => {
     expect(first.sealed.includes('zwei')).toBe(false);
   });
 
-  test('returns an empty list when there are no secrets', () => {
+  test('are an empty list when nothing was sealed', () => {
     expect(sealSecrets(box, tenant, deployment, [])).toBeNull();
     expect(openSecrets(box, null)).toEqual([]);
   });
 
-  test('every changed byte is noticed', () => {
+  test('are rejected when any byte has changed', () => {
     const sealed = seal();
     for (let index = 0; index < sealed.sealed.length; index += 1) {
       const changed = Buffer.from(sealed.sealed);
@@ -50,23 +50,26 @@ describe('secrets', () => {
     );
   });
 
-  test.each(['id', 'tenantId', 'deploymentId'] as const)('moved to another %s, they do not open', (field) => {
-    expect(() => openSecrets(box, { ...seal(), [field]: uuidv7() })).toThrow('belongs to another row');
-  });
+  test.each(['id', 'tenantId', 'deploymentId'] as const)(
+    'are rejected after a move to another %s',
+    (field) => {
+      expect(() => openSecrets(box, { ...seal(), [field]: uuidv7() })).toThrow('belongs to another row');
+    },
+  );
 
-  test('another key’s id does not open them, an unknown one is named', () => {
+  test('are rejected with the id of another key, and the error names an unknown key', () => {
     expect(() => openSecrets(box, { ...seal(), keyId: 'two' })).toThrow(SecretBoxError);
     expect(() => openSecrets(box, { ...seal(), keyId: 'three' })).toThrow('encryption key three');
   });
 
-  test('rotation: a box with a new primary key opens what the old one sealed', () => {
+  test('are opened by a box with a new primary key after a rotation', () => {
     const rotated = createSecretBox({ keys: [two, one], primary: 'two' });
     expect(openSecrets(rotated, seal())).toEqual(secrets);
     expect(sealSecrets(rotated, tenant, deployment, secrets)?.keyId).toBe('two');
   });
 });
 
-test('fingerprints match their own text only, also after a rotation, and need the key', () => {
+test('matches a fingerprint only with its own text and its key, also after a rotation', () => {
   const fingerprint = box.fingerprint('body');
   expect(box.matches('body', fingerprint)).toBe(true);
   expect(box.matches('bodY', fingerprint)).toBe(false);
@@ -76,7 +79,7 @@ test('fingerprints match their own text only, also after a rotation, and need th
   expect(box.matches('body', '')).toBe(false);
 });
 
-test('a key that is missing or too short is refused at once', () => {
+test('rejects a key that is missing or too short at once', () => {
   expect(() => createSecretBox({ keys: [one], primary: 'two' })).toThrow(SecretBoxError);
   expect(() => createSecretBox({ keys: [{ id: 'short', key: Buffer.alloc(16) }], primary: 'short' })).toThrow(
     'not 32 bytes',

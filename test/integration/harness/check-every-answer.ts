@@ -1,4 +1,4 @@
 /** Runs before each file of the integration suite (vitest's setupFiles). */
-import { holdFetches } from './conformance.ts';
+import { checkFetches } from './conformance.ts';
 
-holdFetches();
+checkFetches();

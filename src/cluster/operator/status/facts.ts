@@ -1,7 +1,7 @@
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import type { Decision } from '../decide/decide.ts';
-import type { Finding } from '../status/conditions.ts';
-import type { ServiceFacts } from '../status/service-findings.ts';
+import type { Finding } from './conditions.ts';
+import type { ServiceFacts } from './service-findings.ts';
 
 /** Input of the conditions of a resource. */
 export interface Facts extends ServiceFacts {

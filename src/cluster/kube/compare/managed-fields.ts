@@ -1,0 +1,56 @@
+import type { ManagedFieldsEntry } from '../client/object.ts';
+import type { PathStep } from './additions.ts';
+import { isFields } from './field-path.ts';
+
+/**
+ * Fields of an object that a manager owns. Format: Kubernetes FieldsV1. `f:NAME` is a member, `k:{…}` the list item with
+ * these keys, `v:…` a value of a set, and `.` the object itself. An empty object stands for everything below it.
+ */
+export type ManagedFields = Readonly<Record<string, unknown>>;
+
+/** Merges the fields of two managers. */
+export function unionOf(a: ManagedFields, b: ManagedFields): ManagedFields {
+  const merged: Record<string, unknown> = { ...a };
+  for (const [key, beneath] of Object.entries(b)) {
+    const other = merged[key];
+    merged[key] = isFields(other) && isFields(beneath) ? unionOf(other, beneath) : beneath;
+  }
+  return merged;
+}
+
+/** Whether a list item is the one that `k:{…}` names. */
+export function hasKeys(item: unknown, keys: ManagedFields): boolean {
+  return isFields(item) && Object.entries(keys).every(([name, value]) => item[name] === value);
+}
+
+/** Whether an empty object stands for all fields below it. */
+export const isWhole = (fields: ManagedFields): boolean => Object.keys(fields).length === 0;
+
+/** The fields of the managers that `isIncluded` accepts, without those of the status. */
+export function fieldsOfManagers(
+  entries: readonly ManagedFieldsEntry[],
+  isIncluded: (manager: string) => boolean,
+): ManagedFields {
+  return entries
+    .filter(({ manager = '', subresource }) => subresource !== 'status' && isIncluded(manager))
+    .map(({ fieldsV1 }) => (fieldsV1 ?? {}) as ManagedFields)
+    .reduce(unionOf, {});
+}
+
+/** Whether the fields contain this one, or a part of it. */
+export function includesField(fields: ManagedFields, steps: readonly PathStep[]): boolean {
+  let here: unknown = fields;
+  for (const [depth, step] of steps.entries()) {
+    if (!isFields(here)) return false;
+    if (depth > 0 && isWhole(here)) return true;
+    here = typeof step === 'string' ? here[`f:${step}`] : itemOf(here, step);
+  }
+  return here !== undefined;
+}
+
+function itemOf(fields: ManagedFields, item: ManagedFields): unknown {
+  const key = Object.keys(fields).find(
+    (name) => name.startsWith('k:') && hasKeys(item, JSON.parse(name.slice(2)) as ManagedFields),
+  );
+  return key === undefined ? undefined : fields[key];
+}

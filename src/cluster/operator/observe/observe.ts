@@ -1,0 +1,60 @@
+import { foreignReferences } from '../access/foreign-references.ts';
+import { hostRefusal } from '../access/host-claims.ts';
+import { checked } from '../access/spec-policy.ts';
+import { unbuiltStatus } from '../builds/unbuilt.ts';
+import { imageQuery } from '../images/image-lookup.ts';
+import type { Observed } from '../observed.ts';
+import type { ReconcileContext } from '../reconcile-context.ts';
+import type { ReconcileTime } from '../reconcile-time.ts';
+import type { ReconcilerOptions } from '../reconciler-options.ts';
+import { withWarningEvents } from './live-reads.ts';
+
+/**
+ * Completes the gathered state: which parts of the spec are forbidden, how the cluster changed earlier writes, whether
+ * the host may be used, the state of build and image, and warning events.
+ * @throws KubeError when a live read fails
+ */
+export async function observe(
+  key: string,
+  gathered: Observed,
+  time: ReconcileTime,
+  { options, remembered, signal }: ReconcileContext,
+): Promise<Observed> {
+  const { view, client, policy } = options;
+  const { resource } = gathered;
+  remembered.checked = checked(resource, policy, remembered.checked);
+  remembered.responses.recall(resource.status?.acceptedChanges ?? []);
+  const responses = remembered.responses.known(time.ticks);
+  const { ticks } = time;
+  const foreign = await foreignReferences(gathered, { view, client, remembered, signal, ticks });
+  const forbidden = [...remembered.checked.forbidden, ...foreign];
+  const withSpecChecks = { ...gathered, forbidden, responses };
+  const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);
+  return await withWarningEvents(withHostCheck, { client, remembered, time, signal });
+}
+
+/** Adds the state of builds and image lookups, which run outside the reconcile workers. */
+function withBuildAndImage(
+  observed: Observed,
+  key: string,
+  { builds, images }: Pick<ReconcilerOptions, 'builds' | 'images'>,
+): Observed {
+  const { resource } = observed;
+  const build = builds === undefined ? unbuiltStatus(resource) : builds.statusOf(resource);
+  const image = images?.resolve(key, imageQuery(observed));
+  return {
+    ...observed,
+    ...(build === undefined ? {} : { build }),
+    ...(image === undefined ? {} : { image }),
+  };
+}
+
+/** Adds why the desired host is refused: it belongs to another deployment or the platform, or the policy rejects it. */
+function withHost(observed: Observed, { view, ownHost, platformHosts, policy }: ReconcilerOptions): Observed {
+  const hostRefused = hostRefusal(observed, view, {
+    own: ownHost ?? null,
+    others: platformHosts ?? [],
+    refused: policy.custom_url.refused_hosts,
+  });
+  return hostRefused === null ? observed : { ...observed, hostRefused };
+}

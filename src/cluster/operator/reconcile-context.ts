@@ -1,0 +1,33 @@
+import { withFields } from '../../domain/core/logger.ts';
+import type { OrphanGuard } from './act/orphan-guard.ts';
+import type { Remembered } from './memory.ts';
+import type { Gathered } from './observe/gather.ts';
+import type { ReconcilerOptions } from './reconciler-options.ts';
+import type { Patience } from './rollout/failure-rules.ts';
+
+/** What the steps of one reconcile share. */
+export interface ReconcileContext {
+  /** The options of the reconciler. The logger adds the reconcile id and the change of the hub. */
+  readonly options: ReconcilerOptions;
+  readonly patience: Patience;
+  readonly remembered: Remembered;
+  readonly orphanGuard: OrphanGuard;
+  /** Fires when the operator stops leading or stops. */
+  readonly signal: AbortSignal;
+  readonly reconcileId: string | undefined;
+}
+
+/** The options with a logger for one reconcile. Hub and listener log a change with the same fields. */
+export function withReconcileLogger(
+  options: ReconcilerOptions,
+  gathered: Gathered,
+  reconcileId: string | undefined,
+): ReconcilerOptions {
+  return { ...options, logger: withFields(options.logger, { reconcileId, ...changeOf(gathered) }) };
+}
+
+function changeOf(gathered: Gathered): object {
+  if (gathered.kind !== 'found') return {};
+  const { deploymentId, generation, revision } = gathered.observed.resource.spec;
+  return { deploymentId, generation, revisionId: revision?.id };
+}

@@ -1,0 +1,12 @@
+/** The kinds of volume that the contract knows. */
+export const VOLUME_KINDS = [
+  'configMap',
+  'secret',
+  'emptyDir',
+  'persistentVolumeClaim',
+  'nfs',
+  'projected',
+  'downwardAPI',
+  'csi',
+] as const;
+export type VolumeKind = (typeof VOLUME_KINDS)[number];
