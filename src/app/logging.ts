@@ -50,7 +50,7 @@ function redactedFields(fields: Record<string, unknown>): Record<string, unknown
 }
 
 /**
- * The logger of the process: JSON lines on standard output, with secrets redacted. The type is Logger, not that of
+ * The logger of the process: JSON lines on standard output, with secrets redacted. The type is Logger, not the type of
  * pino, because fields of pino's child loggers would not be redacted.
  * @param destination instead of standard output
  */

@@ -79,7 +79,7 @@ async function clean(
   };
   const isAsked = (tag: string) => cleaning.whole || taggedRevision(tag) !== null;
   const images = await taggedImages(repository, isAsked, signal);
-  // Read after the list of images, so that an image that is pushed meanwhile is not in the list.
+  // Read after the list of images, so that an image that is pushed between the two reads is not in the list.
   const gone = await removable(options, cleaning, images);
   for (const digest of new Set(gone.map((image) => image.digest)))
     await removeImage(repository, digest, signal);

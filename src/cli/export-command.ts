@@ -71,7 +71,7 @@ function isCalled({ metadata, spec }: Found, name: string): boolean {
   return isNamed || [metadata.name, spec.deploymentId].includes(name);
 }
 
-/** @throws UsageError when none or several have this name */
+/** @throws UsageError when no deployment or several deployments have this name */
 async function findResource(client: KubeClient, { name, namespace }: Asked, config: Config): Promise<Found> {
   const places =
     namespace !== undefined ? [namespace] : config.namespaces.length > 0 ? config.namespaces : [undefined];
@@ -146,7 +146,7 @@ async function readObjects(client: KubeClient, resource: Found): Promise<Untyped
 
 function writeFolder(folder: string, exported: Exported): void {
   if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new UsageError(`--output: the folder ${folder} is not empty; next: use another one`, 1);
+    throw new UsageError(`--output: the folder ${folder} is not empty; next: use another folder`, 1);
   }
   mkdirSync(folder, { recursive: true });
   const files = asFolder(exported);

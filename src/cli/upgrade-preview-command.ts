@@ -60,8 +60,8 @@ function asText(
   refused: number,
 ): string {
   const last =
-    `${changed} of ${all.length} deployments would change at their next revision with ${version}. No ` +
-    `deployment restarts before that.`;
+    `${changed} of ${all.length} deployments would change at their next revision with ${version}. No deployment ` +
+    `restarts before its next revision.`;
   const rules =
     refused === 0
       ? []

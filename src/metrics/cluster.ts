@@ -93,8 +93,9 @@ function watchMetrics(registry: Registry, caches: StatsByRole): void {
   gaugeOf({
     name: 'berth_watch_last_sign_seconds',
     help:
-      'Age in seconds of the last list, event or bookmark of a cache, or of the cache itself if it has received ' +
-      'none. With several namespaces, the highest value. The API server sends a bookmark about once a minute.',
+      'Age in seconds of the last list, event or bookmark of a cache, or of the cache itself if the cache has ' +
+      'received no data. With several namespaces, the highest value. The API server sends a bookmark about once a ' +
+      'minute.',
     labels,
     registry,
     read: perKind((all) => {

@@ -20,7 +20,7 @@ function applied(object: KubeObject, more: Partial<DesiredObject> = {}): Desired
   return { object, policy: 'apply', owned: true, afterDataServices: false, ...more };
 }
 
-/** The number of pods of a data service: one, or none while the deployment is switched off. */
+/** The number of pods of a data service: 1, or 0 while the deployment is switched off. */
 function onePodUnlessOff(resource: ManagedDeployment): Replicas {
   return { kind: 'fixed', count: resource.spec.suspend ? 0 : 1 };
 }

@@ -14,7 +14,7 @@ export const INPUTS_HASH_LABEL = 'berth.dev/inputs-hash';
 /** Label of app pods: hash of their template. */
 export const TEMPLATE_HASH_LABEL = 'berth.dev/template-hash';
 
-/** `app.kubernetes.io/name` of the data services. The name of app components is that of the app. */
+/** `app.kubernetes.io/name` of the data services. For app components, the name is the name of the app. */
 const PRODUCTS: Partial<Record<LabelledComponent, string>> = { database: 'postgresql', cache: 'valkey' };
 
 /** The id of the deployment in the hub, or the uid of a resource applied by hand. */

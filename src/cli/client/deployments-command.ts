@@ -38,7 +38,7 @@ type Command = (context: Context, options: DeploymentOptions, word: string) => P
 const PAGE = 100;
 
 /**
- * Whether the desired state is completely in effect, or why not. The status alone is not enough, because it can be
+ * Whether the desired state is completely in effect, or why not. The status alone does not show this, because it can be
  * READY while a newer revision fails.
  */
 function readiness({ conditions }: Deployment): string {

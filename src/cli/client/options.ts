@@ -26,7 +26,7 @@ type Option = keyof typeof OPTIONS;
 const COMMON: readonly Option[] = ['output', 'url', 'help'];
 const WAITS: readonly Option[] = ['wait', 'timeout'];
 
-/** Options of each command besides the common ones. `logs` is a command without subcommands. */
+/** Options of each command besides the common options. `logs` is a command without subcommands. */
 const TAKEN: Readonly<Record<string, readonly Option[]>> = {
   'deployments list': ['status', 'name-contains'],
   'deployments get': [],

@@ -36,7 +36,7 @@ const SCRIPTS = [
 const isLocal = (version: string) => /^(file:|link:|portal:|workspace:|[./~])/.test(version);
 
 function packageIsAlone(files: readonly string[], text: string): boolean {
-  // npm compiles a package with a binding.gyp. A committed node_modules would overwrite the installed one.
+  // npm compiles a package with a binding.gyp. A committed node_modules would overwrite the installed packages.
   if (files.includes('binding.gyp') || files.includes('node_modules')) return false;
   let content: unknown;
   try {

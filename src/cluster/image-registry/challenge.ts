@@ -20,7 +20,7 @@ interface Read {
   readonly parameters: Map<string, string>;
 }
 
-/** The challenges of a header, in order. Parsing stops at the first invalid one. */
+/** The challenges of a header, in order. Parsing stops at the first invalid challenge. */
 function challengesOf(header: string): Read[] {
   const found: Read[] = [];
   let rest = header.slice(0, MAX_LENGTH);

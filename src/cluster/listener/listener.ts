@@ -10,8 +10,8 @@ import { runTerms } from './session/term.ts';
 
 /**
  * Runs the listener until the signal fires. When the signal fires, finishes current work, sends the remaining reports,
- * releases the lease and resolves, within 10 s. A listener may run as several processes: the hub's lease selects the
- * one that acts.
+ * releases the lease and resolves, within 10 s. A listener may run as several processes. The hub's lease selects the
+ * process that acts.
  */
 export async function runListener(options: ListenerOptions, signal: AbortSignal): Promise<void> {
   const parts = createParts(options);

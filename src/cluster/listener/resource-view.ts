@@ -133,7 +133,7 @@ export class ResourceView {
     }
   }
 
-  /** For handlers: whether the current event is that of a write of this process. */
+  /** For handlers: whether a write of this process caused the current event. */
   isOwnWrite(resource: Resource): boolean {
     const hash = this.#writing.get(keyOf(resource.metadata));
     return this.#noting || (hash !== undefined && hash === specHashOf(resource));

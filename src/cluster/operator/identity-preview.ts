@@ -70,8 +70,8 @@ export function identityChanges(
     ...(rivals.length > 0 && !isOfUid
       ? [
           `shares its identity with ${rivals.join(', ')}: ${holderOf(candidates, names.flatMap(keptOf))} keeps the ` +
-            `identity, unless the listener claims it for another resource; the others are stopped with the reason ` +
-            `Conflict`,
+            `identity, unless the listener claims it for another resource; all other resources are stopped with the ` +
+            `reason Conflict`,
         ]
       : []),
     ...(!isOfUid && database?.volumePolicy === 'Delete'

@@ -46,7 +46,7 @@ export interface OperatorOptions {
   readonly policy?: Policy;
   /** Public host of the hub, which no deployment may use; absent: the host is not known. */
   readonly ownHost?: string | undefined;
-  /** Hosts of other parts of the platform, which no deployment may newly claim; absent: none is known. */
+  /** Hosts of other parts of the platform, which no deployment may newly claim; absent: no host is known. */
   readonly platformHosts?: readonly string[] | undefined;
   /** Configuration of builds; absent: this operator does not build. */
   readonly builds?: BuildConfig | undefined;
@@ -128,7 +128,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   }
 }
 
-/** Retries the request until the API server responds; undefined when the process stops before that. */
+/** Retries the request until the API server responds; undefined when the process stops before a response. */
 async function retryUntilAnswered<T>(
   { logger, clock = systemClock }: OperatorOptions,
   ask: (signal: AbortSignal) => Promise<T>,

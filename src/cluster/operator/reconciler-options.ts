@@ -21,7 +21,7 @@ export interface ReconcilerOptions {
   readonly policy: Policy;
   /** Public host of the hub; absent: the host is not known. */
   readonly ownHost?: string | undefined;
-  /** Hosts of other parts of the platform, which no deployment may newly claim; absent: none is known. */
+  /** Hosts of other parts of the platform, which no deployment may newly claim; absent: no host is known. */
   readonly platformHosts?: readonly string[] | undefined;
   /** How long a symptom may last before the rollout fails; default: see failure-rules.ts. */
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;

@@ -34,7 +34,7 @@ export interface DeploymentPreview {
    * states.
    */
   readonly refused: readonly RefusedPart[];
-  /** Why the deployment has no preview; absent: it has one. */
+  /** Why the deployment has no preview; absent: the deployment has a preview. */
   readonly problem?: string;
   /** The changes by the identity rules with the upgrade itself; absent: no changes. See identity-preview.ts. */
   readonly identity?: readonly string[];

@@ -32,11 +32,14 @@ export interface ResourceInput {
    * credentials from the hub. Absent or null: the platform has no registry.
    */
   readonly repository?: string | null;
-  /** The requested build. Absent or null: none. */
+  /** The requested build. Absent or null: no build is requested. */
   readonly build?: BuildInput | null;
 }
 
-/** Names of secrets with which the tenant provides its own data services. Berth then runs none. */
+/**
+ * Names of secrets with which the tenant provides its own data services. Berth runs no data services of the kinds that
+ * the tenant provides.
+ */
 export const EXTERNAL_DATABASE_SECRET = 'DATABASE_URI_CUSTOM';
 export const EXTERNAL_CACHE_SECRET = 'CACHE_URI_CUSTOM';
 

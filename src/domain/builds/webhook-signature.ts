@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { GitProvider } from './git-host.ts';
 
 /**
- * Authenticates webhook deliveries and detects repeated ones.
+ * Authenticates webhook deliveries and detects repeated deliveries.
  *
  * One secret works for all schemes. GitHub (and Gitea, Forgejo) signs the body with the secret. GitLab sends the secret
  * in X-Gitlab-Token, or signs id, time and body with it as a signing token (standardwebhooks.com).

@@ -56,7 +56,7 @@ export const REASONS = {
   GitHostRefused: 'The git host denies read access to the repository.',
   GitHostUnavailable: 'The git host does not respond.',
   RegistryRefused: 'The registry of the platform rejects the image.',
-  RegistryUnavailable: 'The registry of the platform, or that of a base image, does not respond.',
+  RegistryUnavailable: 'The registry of the platform, or the registry of a base image, does not respond.',
   BuildTooLarge: 'The build needs more memory or disk space than its limit.',
   BuildTimeout: 'The build exceeded its time limit.',
   BuildLost: 'The pod of the build was lost several times.',

@@ -43,7 +43,7 @@ const nameOf = ({ id, number }: RevisionName): CauseObject => ({
   id,
 });
 
-/** The newer revision that replaced this one. */
+/** The newer revision that replaced this revision. */
 function successorCause({ successor }: ExplainFacts, reason: Reason): Cause[] {
   if (successor === null) return [];
   const { number, status, createdAt } = successor;

@@ -73,7 +73,7 @@ function remedyOfRoot(root: Cause): Remedy | null {
   return { kind: remedy.kind, text: isWhole ? found : `${found} ${remedy.text}` };
 }
 
-/** Adds a full stop, because messages of the cluster may lack one. */
+/** Adds a full stop, because messages of the cluster may end without a full stop. */
 const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 function summaryOf({ revision, active }: ExplainFacts, serves: Serves, root: Cause | undefined): string {

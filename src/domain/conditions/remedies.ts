@@ -171,10 +171,10 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   RolledBack: act(`The previous revision serves again. Fix the problem that the message names. ${AGAIN}`),
   Interrupted: act(
-    'Nothing, if you want the newer revision. To deploy this one, use POST …/revisions/{id}/rollback: it creates a new revision with the same content.',
+    'Nothing, if you want the newer revision. To deploy this revision, use POST …/revisions/{id}/rollback, which creates a new revision with the same content.',
   ),
   Superseded: act(
-    'Nothing, if you want the newer revision. To deploy this one, use POST …/revisions/{id}/rollback: it creates a new revision with the same content.',
+    'Nothing, if you want the newer revision. To deploy this revision, use POST …/revisions/{id}/rollback, which creates a new revision with the same content.',
   ),
   SwitchedOff: act('PATCH source_config.resource_spec.max_scale to 1 or more to switch the deployment on.'),
   NoRevision: act('PATCH source_revision_config.image_uri: the image creates the first revision.'),

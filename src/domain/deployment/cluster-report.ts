@@ -85,11 +85,11 @@ export interface ObservedReport {
   readonly inPlaceFailure: ReportedFailure | null;
   /** Symptoms of running pods outside of a rollout. Absent: no symptoms, or the operator has an earlier version. */
   readonly symptoms?: readonly ReportedSymptom[];
-  /** Capacity of the database's volume in Gi; absent or null: what is wanted, or not known. */
+  /** Capacity of the database's volume in Gi; absent or null: the desired size, or not known. */
   readonly volumeGi?: number | null;
   /** Absent or null: no build is requested. */
   readonly build?: BuildReport | null;
-  /** Resolved images of revisions. Absent: none is known. */
+  /** Resolved images of revisions. Absent: no resolved image is known. */
   readonly images?: readonly ImageReport[];
 }
 
@@ -134,14 +134,17 @@ export interface DeploymentFacts {
   /** Version of the current work item. Absent: every version counts as current. */
   readonly workVersion?: number | undefined;
   readonly hasRunnableRevision: boolean;
-  /** Whether a finished revision ran or could have run, independent of the revisions in progress. Absent: none. */
+  /**
+   * Whether a finished revision ran or could have run, independent of the revisions in progress. Absent: no finished
+   * revision.
+   */
   readonly hasSettledRevision?: boolean;
   readonly active: RevisionRef | null;
   /** A failed in-place change of the active revision. null: the last change did not fail. */
   readonly inPlaceFailure: ReportedFailure | null;
   /** The last reported symptoms of running pods. Absent: none. */
   readonly symptoms?: readonly ReportedSymptom[];
-  /** Capacity of the database's volume in Gi; absent or null: what is wanted, or not known. */
+  /** Capacity of the database's volume in Gi; absent or null: the desired size, or not known. */
   readonly volumeGi?: number | null;
   /** The revision in work items of the current generation. null: no revision. */
   readonly wantedRevisionId: string | null;

@@ -7,7 +7,7 @@ import type { DeploymentType, Source } from './source.ts';
 /** Default namespace, if neither the deployment nor its listener specifies one. */
 export const FALLBACK_NAMESPACE = 'default';
 
-/** source_config as stored: every field is present, and unset fields are null. The names are those of the API. */
+/** source_config as stored: every field is present, and unset fields are null. The names equal the names in the API. */
 export interface SourceConfig {
   integration_id: string | null;
   repo_url: string | null;

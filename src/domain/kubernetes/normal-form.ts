@@ -37,7 +37,7 @@ const fieldsOf =
     return form;
   };
 
-/** For fields in which an empty object, list or map equals an absent one. */
+/** For fields in which an empty object, list or map equals an absent value. */
 const unlessEmpty =
   (rule: Normal): Normal =>
   (value) => {
@@ -252,7 +252,7 @@ export const normalPodTemplate = fieldsOf({
   sidecars: listOf(container(false)),
 });
 
-/** Requests and limits of a container in normal form. undefined: none. */
+/** Requests and limits of a container in normal form. undefined: no requests and limits. */
 export const normalResources: Normal = RESOURCES;
 
 const POD_SPEC = fieldsOf({

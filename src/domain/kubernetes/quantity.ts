@@ -68,7 +68,7 @@ export function parseQuantity(value: string): NanoAmount | null {
 /**
  * Compares two valid quantities by amount.
  * @returns negative, zero or positive, as for Array.prototype.sort
- * @throws TypeError if one of them is not a quantity
+ * @throws TypeError if one of the texts is not a quantity
  */
 export function compareQuantities(left: string, right: string): number {
   const a = parseQuantity(left);

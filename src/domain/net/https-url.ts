@@ -81,7 +81,7 @@ export const appUrlSchema = urlSchema([
   plainPath,
 ]);
 
-/** URL of a route in a custom resource. The rules are those of `appUrlSchema`, but any domain is valid. */
+/** URL of a route in a custom resource. The rules equal the rules of `appUrlSchema`, but any domain is valid. */
 export const routeUrlSchema = urlSchema([
   https,
   noCredentials,

@@ -46,7 +46,7 @@ type Follows = readonly (readonly [ResourceSpecField, readonly ResourceSpecField
 
 /**
  * The fields from which an unset field of a component is derived, nearest first. Fields of the queue are also derived
- * from those of api.
+ * from fields of api.
  */
 function componentFollows(component: Component): Follows {
   const { scale, cpu, cpuLimit, memory, memoryLimit } = COMPONENT_FIELDS[component];
@@ -134,7 +134,9 @@ function containerCaps({ spec: sent, caps }: PodView): Violation[] {
   );
 }
 
-/** Caps of emptyDir volumes. For the medium Memory, this is the cap of memory, otherwise that of ephemeral storage. */
+/**
+ * Caps of emptyDir volumes. For the medium Memory, the cap of memory applies, otherwise the cap of ephemeral storage.
+ */
 function volumeCaps({ spec: sent, caps }: PodView): Violation[] {
   return (sent.volumes ?? []).flatMap(({ emptyDir }, index) => {
     const { medium = '', sizeLimit } = emptyDir ?? {};

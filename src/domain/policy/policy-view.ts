@@ -15,7 +15,7 @@ export interface PolicyInput {
   readonly stored?: SourceConfig;
   /**
    * Size in GiB of the volume that was kept, if a deployment switches from a database of the tenant back to a database
-   * of Berth. 0: no volume was kept. Absent: the stored size is that of the volume.
+   * of Berth. 0: no volume was kept. Absent: the volume has the stored size.
    */
   readonly keptVolumeGi?: number;
   /** The secrets to store. The number and the size of the secrets are checked. */

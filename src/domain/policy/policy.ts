@@ -74,7 +74,7 @@ const policyShape = {
   metadata: z.strictObject({
     refused_domains: patterns.describe(
       'Labels and annotations are rejected if the domain before the slash of their key is one of these domains, or ' +
-        "below one. '*' means every key with a domain, and every key with a dot (io.katacontainers.config.…).",
+        "is below one of these domains. '*' means every key with a domain, and every key with a dot (io.katacontainers.config.…).",
     ),
     refused_keys: patterns.describe('Keys that are rejected.'),
     allowed_keys: patterns.describe(

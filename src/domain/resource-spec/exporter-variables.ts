@@ -1,8 +1,8 @@
 import { RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from '../deployment/reserved.ts';
 
 /**
- * Variables that determine where telemetry is sent and who can read it in transit. If a tenant sets one of them, the headers of
- * the platform, which are credentials, could reach an endpoint of the tenant.
+ * Variables that determine where telemetry is sent and who can read it in transit. If a tenant sets such a variable,
+ * the headers of the platform, which are credentials, could reach an endpoint of the tenant.
  */
 
 const ENDPOINTS = 'OTEL_EXPORTER_OTLP_(?:[A-Z]+_)?ENDPOINT';

@@ -58,7 +58,7 @@ export function withFormerSize(known: KnownSizes, generation: number): FormerSiz
 }
 
 /**
- * Merges the second and third size while the list is too long. The first size is that of the last report, and users
+ * Merges the second and third size while the list is too long. The first size comes from the last report, and users
  * return to the latest sizes.
  */
 function merged(sizes: readonly FormerSize[]): FormerSize[] {

@@ -74,8 +74,8 @@ function rejectAppName(containers: readonly { name: string }[], ctx: IssueSink):
 }
 
 /**
- * This check is not part of the schema of containers, because a custom resource that was stored with such a limit must
- * remain readable.
+ * The check for limits of 0 is not part of the schema of containers, because a custom resource that was stored with a
+ * limit of 0 must remain readable.
  */
 function rejectZeroLimits(found: readonly ZeroLimit[], ctx: IssueSink): void {
   for (const { path, message } of found) ctx.addIssue({ code: 'custom', path, message });

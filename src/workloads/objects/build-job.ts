@@ -126,7 +126,7 @@ function volumes(secretName: string, { workspace, caConfigMap }: BuildConfig): V
     { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
     {
       name: 'git',
-      // The credentials are optional, because a public repository needs none.
+      // The credentials are optional, because a public repository needs no credentials.
       secret: { secretName, items: items([gitUsername, gitToken]), optional: true, defaultMode: 0o440 },
     },
     { name: 'registry', secret: { secretName, items: items([dockerConfig]), defaultMode: 0o440 } },

@@ -29,7 +29,7 @@ export function givenPullPolicy(
 
 /**
  * Whether the image is in the deployment's own repository in the registry of the platform. A writer of custom resources
- * chooses `spec.tenantId`, but not the namespace. Therefore the namespace must be that of the tenant.
+ * chooses `spec.tenantId`, but not the namespace. Therefore the namespace must be the namespace of the tenant.
  */
 function isOfOwn(
   { metadata, spec }: ManagedDeployment,
@@ -60,8 +60,8 @@ export function appPullPolicy(
 }
 
 /**
- * The pull policy of the image of a database. undefined: the default of Kubernetes. Only a custom resource can specify another
- * image than that of the platform, so in cloud mode it is treated as an image of a tenant.
+ * The pull policy of the image of a database. undefined: the default of Kubernetes. Only a custom resource can specify
+ * another image than the image of the platform, so in cloud mode such an image is treated as an image of a tenant.
  */
 export function databasePullPolicy(
   image: string,

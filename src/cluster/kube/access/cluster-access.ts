@@ -119,7 +119,7 @@ async function tlsMaterial(
     servername: cluster['tls-server-name'],
     rejectUnauthorized: cluster['insecure-skip-tls-verify'] !== true,
   };
-  // node:tls treats an undefined option differently from an absent one.
+  // node:tls treats an undefined option differently from an absent option.
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 

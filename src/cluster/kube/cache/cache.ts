@@ -124,7 +124,7 @@ export class ObjectCache<T extends KubeObject> {
   noteWrite(written: T): void {
     const key = keyOf(written);
     const version = written.metadata.resourceVersion;
-    // The stream is past this version: the cache has this version or a newer one, or saw the deletion.
+    // The stream is past this version: the cache has this version or a newer version, or saw the deletion.
     if (version === undefined || compareResourceVersions(this.#streamVersion, version) >= 0) return;
     this.#pending.noteWrite(key, version);
     const known = this.#store.get(key);

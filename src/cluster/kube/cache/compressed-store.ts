@@ -54,11 +54,11 @@ interface Entry<T> extends ObjectVersion {
 }
 
 /**
- * Objects by key. Only the `maxUncompressed` most recently used objects are kept uncompressed. The others are
+ * Objects by key. Only the `maxUncompressed` most recently used objects are kept uncompressed. All other objects are
  * compressed to between a fiftieth and a fifth of their size, because objects of one kind are similar, and the first
  * compressed object is the dictionary for all. Compression takes about 10 µs per object, and decompression about 20 µs,
- * or less when the previous object was in the same pack. Without `maxUncompressed`, nothing is compressed. After
- * decompression an object is a new one with equal content.
+ * or less when the previous object was in the same pack. Without `maxUncompressed`, nothing is compressed.
+ * Decompression returns a new object with equal content.
  */
 export class CompressedStore<T extends Versioned> {
   readonly #maxUncompressed: number;

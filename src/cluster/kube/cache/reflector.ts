@@ -39,8 +39,8 @@ const REFUSALS_BEFORE_RELIST = 3;
  * Caches all objects of one kind (in one namespace or all) by list and watch, and calls handlers with the changes.
  * Every failure or silence of list or watch leads to another attempt after a jittered backoff, so the cache never
  * becomes stale without notice. A watch continues from the last resource version. When the server no longer has that
- * version (410), and every half hour, everything is listed again, and objects that disappeared meanwhile are reported
- * as deleted. Lists are streamed if the server supports it. A list requests the most recent state (no resourceVersion),
+ * version (410), and every half hour, everything is listed again, and objects that have disappeared are reported as
+ * deleted. Lists are streamed if the server supports it. A list requests the most recent state (no resourceVersion),
  * never "any" version, so that a restarted process does not see an older state than before.
  */
 export class Reflector<T extends KubeObject> {

@@ -88,7 +88,7 @@ export interface LogOptions {
   container: string;
   /** RFC 3339. Returns only lines from this time on. The kubelet compares whole seconds. */
   since?: string | undefined;
-  /** Maximum number of existing lines, the newest ones. */
+  /** Maximum number of existing lines. The newest lines are returned. */
   tail?: number | undefined;
   /** Continues until the container has ended. */
   follow?: boolean | undefined;
@@ -178,7 +178,7 @@ export interface KubeClient {
   apply<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T>;
   /** Server-side apply of the status subresource. */
   applyStatus<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T>;
-  /** PUT of the status subresource. Requires metadata.resourceVersion; a stale one is a `conflict`. */
+  /** PUT of the status subresource. Requires metadata.resourceVersion; a stale resourceVersion is a `conflict`. */
   replaceStatus<T extends KubeObject>(object: T, options?: WriteOptions): Promise<T>;
   /** JSON merge patch (RFC 7396); `subresource` for status or scale. */
   patch<T extends KubeObject = UntypedObject>(

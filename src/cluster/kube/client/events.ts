@@ -108,7 +108,7 @@ export class EventRecorder {
     if (!this.#spend(object, isImportant)) {
       this.#options.logger.debug(
         { kind: object.kind, reason },
-        'too many events about one object; dropping one',
+        'too many events about one object; dropping an event',
       );
       this.#drop(object);
       return;
@@ -123,7 +123,7 @@ export class EventRecorder {
     if (this.#queue.length >= MAX_QUEUED) {
       this.#options.logger.debug(
         { reason: series.reason },
-        'too many events are waiting to be sent; dropping one',
+        'too many events are waiting to be sent; dropping an event',
       );
       return;
     }
@@ -157,7 +157,7 @@ export class EventRecorder {
     if (isDue) this.#count(this.#seriesOf(object, 'Warning', DROPPED, DROPPED_MESSAGE), count);
   }
 
-  /** The current series of this event, or a new one. */
+  /** The current series of this event, or a new series. */
   #seriesOf(object: KubeObject, type: EventType, reason: string, message: string): Series {
     const now = this.#clock.now();
     const key = JSON.stringify([identityOf(object), type, reason, message]);
@@ -223,7 +223,7 @@ export class EventRecorder {
         return;
       } catch (error) {
         if (!isKubeError(error, 'not_found')) throw error;
-        // The server has deleted the Event: create a new one.
+        // The server has deleted the Event, so a new Event is created.
         series.at = undefined;
         series.firstAt = series.lastAt;
         series.count = 1;

@@ -31,7 +31,7 @@ export class LogLines {
   /** Whether the timestamp of the line in `#rest`, if any, was already removed. */
   #timeTaken = false;
 
-  /** @param at timestamp of lines before the first one with a timestamp */
+  /** @param at timestamp of lines before the first line with a timestamp */
   constructor(at: string) {
     this.#at = at;
   }

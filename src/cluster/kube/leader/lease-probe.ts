@@ -9,8 +9,8 @@ const TIMEOUT_MS = 3_000;
 
 /**
  * Returns why the cluster does not respond; null: it responds. The probe reads a Lease, which the API server stores in
- * etcd. The version is not suitable, because a server without etcd still returns it. The content of the Lease does not
- * matter.
+ * etcd. A read of the server version would not detect a failed etcd, because a server without etcd still returns its
+ * version. The content of the Lease does not matter.
  */
 export function leaseProbe(
   client: Pick<KubeClient, 'find'>,

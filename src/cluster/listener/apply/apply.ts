@@ -234,8 +234,9 @@ async function namespaceRefusal(
 }
 
 /**
- * The operator has blocked the resource because of its identity. The listener records the identity for this
- * deployment, and the operator decides again. Until then the hub receives the reason, and hands the item out again.
+ * The operator has blocked the resource because of its identity. The listener records the identity for this deployment,
+ * and the operator decides again. Until the operator decides, the hub receives the reason, and hands the item out
+ * again.
  * @throws Refusal Conflict with the message of the operator
  */
 async function claimIdentity(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {

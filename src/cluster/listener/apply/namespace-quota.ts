@@ -14,8 +14,8 @@ export const FIXED_QUOTA: Readonly<Record<string, string>> = {
 };
 
 /**
- * A tenant's quotas do not include the surge of a rollout. The surge is a quarter of the pods, but at least one. When
- * all deployments have one pod each and roll at the same time, the surge doubles the usage.
+ * A tenant's quotas do not include the surge of a rollout. The surge is a quarter of the pods, but at least one pod.
+ * When all deployments have one pod each and roll at the same time, the surge doubles the usage.
  */
 const WITH_SURGE = 2;
 /**

@@ -92,7 +92,7 @@ export class WorkTable {
     return this.#items.get(deploymentId)?.kind === 'purge';
   }
 
-  /** Adds an item. Of two items for one deployment, the older one is dropped. */
+  /** Adds an item. Of two items for one deployment, the older item is dropped. */
   add(item: WorkItem): void {
     const key = item.deployment_id;
     const present = this.#items.get(key);

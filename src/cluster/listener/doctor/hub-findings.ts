@@ -156,7 +156,7 @@ function refusal({ hubUrl, listenerId }: HubContext, status: number, detail: str
   );
 }
 
-/** Findings of the checks that passed before the one that failed. */
+/** Findings of the checks that passed before the failed check. */
 function passed({ listenerId }: HubContext, until: Check): Finding[] {
   const all = [
     ok('key', 'the hub accepts the key'),
@@ -188,7 +188,8 @@ function leaseFinding(
   if (known && isAnotherCluster(bound, cluster)) {
     return failed(
       'lease',
-      `the listener belongs to the cluster ${bound}, not to this one (${cluster}): the hub rejects its lease here`,
+      `the listener belongs to the cluster ${bound}, not to this cluster (${cluster}), so the hub rejects its lease ` +
+        `in this cluster`,
       'create a listener for this cluster (POST /v2/listeners) and set BERTH_LISTENER_ID to its id; or, if this ' +
         'cluster replaces the other cluster, PATCH /v2/listeners/{id} with {"cluster_id": null}',
     );

@@ -17,7 +17,7 @@ export interface Chosen {
 /**
  * Containers that are being read keep their slot. The remaining slots are assigned to running containers first.
  * Containers that have ended come last, because their lines do not change, and they free their slots at once.
- * @param tail state of a container's log; complete ones need no slot
+ * @param tail state of a container's log. A complete log needs no slot
  */
 export function selectContainers(
   all: readonly LoggedContainer[],

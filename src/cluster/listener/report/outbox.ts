@@ -113,7 +113,7 @@ export class Outbox {
     for (const [place, reports] of taken)
       this.#keep(place, this.#observed.get(place)?.slice(reports.length) ?? []);
     // The hash is set before the call completes. A status that arrives during the call may equal an earlier status, and
-    // is new after this one.
+    // still differs from the status that is being sent.
     for (const report of observed) this.#known.set(placeOf(report), contentHash(report));
     return {
       reports: [...outcomes, ...observed],

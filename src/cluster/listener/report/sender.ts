@@ -137,7 +137,7 @@ class Sender {
     if (answer.inventory_wanted === true) outbox.touchEverything();
   }
 
-  /** A report that the hub rejects must not block the others. */
+  /** A report that the hub rejects must not block other reports. */
   async #sendOneByOne(reports: readonly Report[]): Promise<void> {
     for (const report of reports) {
       try {

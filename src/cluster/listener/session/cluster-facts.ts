@@ -100,8 +100,8 @@ export class ClusterProbe {
   }
 
   /**
-   * Reads a Lease, which the API server stores in etcd. The version is not suitable, because it is returned even
-   * without etcd. The content of the Lease does not matter.
+   * Reads a Lease, which the API server stores in etcd. A read of the server version would not detect a failed etcd,
+   * because a server without etcd still returns its version. The content of the Lease does not matter.
    * @returns false: the account may not read it, for example with the RBAC rules of an older version
    * @throws KubeError when the cluster does not respond
    */

@@ -9,7 +9,7 @@ const KEPT_MS = 600_000;
 
 /**
  * Records which credentials this process has just created, so that the first sentinel is created without a read of the
- * credentials. A record is used once. If a Secret of a record was deleted in between, the sentinel has an owner uid
+ * credentials. A record is used once. If a Secret of a record was deleted before its use, the sentinel has an owner uid
  * that no longer exists. The garbage collector removes that owner, and the resulting reconcile reads the Secrets.
  */
 export class CredentialsRecord {

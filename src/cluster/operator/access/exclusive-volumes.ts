@@ -13,8 +13,8 @@ import { componentsOf, type Target } from '../rollout/target.ts';
  *
  * A rolling update starts the new pod before it ends the old pod, so the new pod waits forever for a volume of the old
  * pod. When the cluster reports this for the new pod, the old pod is ended first. Access modes are not read, because a
- * ReadWriteOnce volume lets both pods run on a shared node. The operator therefore needs no access to the claims of
- * others.
+ * ReadWriteOnce volume lets both pods run on a shared node. The operator therefore needs no access to claims that Berth
+ * did not create.
  */
 
 /** Components whose old pod must end before the new one can start. */

@@ -14,8 +14,8 @@ import { type ReferencedObject, referencedObjects } from './spec-policy.ts';
 
 /**
  * Finds references to Secrets, volume claims and ServiceAccounts that Berth created for another deployment. The name of
- * an object is not sufficient, because names of resources applied by hand follow no pattern. Therefore the labels are
- * read, for names that Berth can generate.
+ * an object does not show its deployment, because names of resources applied by hand follow no pattern. Therefore the
+ * labels are read, for names that Berth can generate.
  */
 
 export interface ReferencesCheck {
@@ -33,7 +33,7 @@ export interface CheckedReferences {
   readonly generation: number;
   /** Time of the check, in ticks. */
   readonly at: number;
-  /** Pause until forbidden references are checked again, in ms; null: none is forbidden. */
+  /** Pause until forbidden references are checked again, in ms; null: no reference is forbidden. */
   readonly pauseMs: number | null;
 }
 

@@ -22,7 +22,7 @@ export interface PlatformHosts {
   readonly own: string | null;
   /** Hosts of other parts of the platform, such as registry and tracing. */
   readonly others: readonly string[];
-  /** Host patterns that the policy rejects (`custom_url.refused_hosts`); absent: none. */
+  /** Host patterns that the policy rejects (`custom_url.refused_hosts`); absent: no patterns. */
   readonly refused?: readonly string[];
 }
 
@@ -91,7 +91,7 @@ function isCopy(one: UntypedObject, other: UntypedObject): boolean {
   return key !== undefined && key === identityKeys(other)[0];
 }
 
-/** Whether a route that the resource owns has the host. A label does not count: any user can set one. */
+/** Whether a route that the resource owns has the host. A label does not count, because any user can set a label. */
 function hasRoute(resource: UntypedObject, host: string, view: Hosts): boolean {
   return ROUTE_KINDS.flatMap((kind) => view.children(kind, keyOf(resource))).some((route) => {
     const owner = controllerOf(route);

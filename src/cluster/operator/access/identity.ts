@@ -32,7 +32,7 @@ export interface IdentityFacts {
   readonly kept: readonly UntypedObject[];
   /** Managed objects with this resource's name, another identity value and no owner. */
   readonly foreignObjects: readonly KubeObject[];
-  /** Objects with this name and identity value that should have an owner and have none. */
+  /** Objects with this name and identity value that lack a required owner. */
   readonly orphans: readonly KubeObject[];
   /** Names of other candidates whose pods or workloads have the identity value. */
   readonly working: readonly string[];
@@ -135,7 +135,7 @@ interface Claimant {
   readonly why: string;
 }
 
-/** All claimants of the identity value. The first is the rightful one. */
+/** All claimants of the identity value. The first claimant is the rightful claimant. */
 function ranked(facts: IdentityFacts, isClaimed: boolean): Claimant[] {
   const { resource, candidates, kept, accepted } = facts;
   const self = resource as unknown as UntypedObject;
@@ -229,7 +229,7 @@ function isTakingOver(object: UntypedObject): boolean {
 
 /**
  * Whether Berth created the object for this resource, by label and owner reference. Users with access only to custom
- * resources can change neither of them.
+ * resources can change neither label nor owner reference.
  */
 function isMadeFor(object: KubeObject, { metadata }: UntypedObject): boolean {
   const owner = controllerOf(object);

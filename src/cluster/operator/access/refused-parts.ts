@@ -16,7 +16,7 @@ export interface Rules {
   readonly allowsPrivateHosts: boolean;
   /**
    * Namespaces, besides those of tenants, to which the chart's admission policy lets the listener write. null: the
-   * chart has no such policy. absent: none.
+   * chart has no such policy. absent: no namespaces.
    */
   readonly listenerNamespaces?: readonly string[] | null;
 }

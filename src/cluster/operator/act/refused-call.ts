@@ -55,8 +55,8 @@ function isFinal(error: KubeError): boolean {
 const SHOWN_CAUSES = 3;
 
 /**
- * Object, field and message of the rejection. An action may send several calls, so the text names the rejected one. For
- * a Secret, the message of the cluster is not quoted, because it may contain data.
+ * Object, field and message of the rejection. An action may send several calls, so the text names the rejected call.
+ * For a Secret, the message of the cluster is not quoted, because it may contain data.
  */
 function refusalText(action: Action, error: KubeError): string {
   if (error.resource === RESOURCES.Secret.plural)

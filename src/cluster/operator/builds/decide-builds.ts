@@ -50,7 +50,7 @@ export interface BuildsDecision {
 
 /**
  * The tenant of a build is identified by its namespace, because in cloud mode each tenant has its own. `spec.tenantId`
- * is not suitable, because the writer of a resource chooses it.
+ * does not identify the tenant, because the writer of a resource chooses it.
  */
 const tenantOf = ({ metadata }: ObservedJob) => metadata.labels?.[LABELS.namespace] ?? '';
 const tenantOfWanted = ({ resource }: WantedBuild) => labelValue(resource.metadata.namespace);

@@ -23,7 +23,7 @@ type Terminated = NonNullable<NonNullable<ObservedContainer['state']>['terminate
 const TOO_LARGE =
   /exceed(s|ed) (the |its )?(total |local )*(limit|ephemeral)|exceeded its local ephemeral storage/i;
 /**
- * Reasons of pod failures that no step caused. The reasons `Builder…` are those of the local builder (docs/builds.md).
+ * Reasons of pod failures that no step caused. Only the local builder reports the reasons `Builder…` (docs/builds.md).
  */
 const POD_LOST =
   /^(Evicted|NodeLost|NodeShutdown|Shutdown|Terminated|Preempting|NodeAffinity|OutOf\w+|UnexpectedAdmissionError|Builder\w+|UnsupportedPod)$/;
@@ -75,7 +75,7 @@ function failureOf(step: BuildStep, terminated: Terminated): BuildStepFailure {
   return { step, reason: step === 'image' ? imageFailureReason(message) : 'BuildFailed', message: ended, at };
 }
 
-/** The failure that one of Berth's own steps reports; null: the message is not such a report. */
+/** The failure that one of Berth's own steps reports; null: the message contains no report of a step. */
 function reportedFailure(message: string): { reason: BuildFailureReason; message: string } | null {
   try {
     const { reason, message: text } = buildFailureSchema.parse(JSON.parse(message));

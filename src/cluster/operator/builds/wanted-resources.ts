@@ -33,7 +33,7 @@ export class WantedResources {
     this.#cached = cached;
   }
 
-  /** The resources to build: neither being deleted nor copies of a manifest (see identity.ts). */
+  /** The resources to build, without resources that are being deleted or are copies of a manifest (see identity.ts). */
   all(): ObservedResource[] {
     const keys = this.#cached.building();
     const known = new Map<string, Known>();

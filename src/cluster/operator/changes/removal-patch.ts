@@ -60,7 +60,7 @@ export function withRemovals(body: KubeObject, uid: string, added: readonly Remo
 /** A copy without undefined fields. */
 const copyOf = (value: object) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 
-/** Merges a strategic merge patch into another one. List entries match by the keys that the second patch names. */
+/** Merges a strategic merge patch into another patch. List entries match by the keys that the second patch names. */
 function mergePatch(target: Record<string, unknown>, source: Record<string, unknown>): void {
   for (const [field, value] of Object.entries(source)) {
     const present = target[field];

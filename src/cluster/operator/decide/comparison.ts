@@ -60,7 +60,10 @@ interface Found {
 /** Maximum number of cached results. A result takes some KiB, and a deployment has about ten results. */
 const MAX_COMPARED = 500;
 
-/** Results by cached object, which never changes. The desired object is also mostly that of the previous reconcile. */
+/**
+ * Results by cached object, which never changes. The desired object usually equals the desired object of the previous
+ * reconcile.
+ */
 const compared = boundedCache<ChildObject, Found>(MAX_COMPARED);
 
 function compareObject(object: KubeObject, live: ChildObject): Found {
@@ -109,7 +112,9 @@ function hidden({ responses }: Observed, id: string): KnownResponse | undefined 
   return response?.hides === true ? response : undefined;
 }
 
-/** Compares the desired objects with the observed ones, in the order of creation. Pod counts are not compared here. */
+/**
+ * Compares the desired objects with the observed objects, in the order of creation. Pod counts are not compared here.
+ */
 export function compareAll(desired: readonly DesiredObject[], observed: Observed): Comparison[] {
   const volumeIsThere = [...observed.children.values()].some(({ kind }) => kind === 'PersistentVolumeClaim');
   return desired.map((wanted) => {

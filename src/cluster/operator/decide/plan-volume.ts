@@ -14,7 +14,7 @@ import { isMarked } from '../observe/ownership.ts';
 import { type ChildObject, liveChild, type Observed } from '../observed.ts';
 import type { Comparison } from './comparison.ts';
 
-/** The rejected change of the volume, which blocks no other action; undefined: none. */
+/** The rejected change of the volume, which blocks no other action; undefined: no change was rejected. */
 export function volumeRefusal({ resource }: Observed, failures: readonly Failure[]): Failure | undefined {
   const id = actionId('volume', 'PersistentVolumeClaim', databaseName(resource));
   return failures.find(({ actionId: refused }) => refused === id);

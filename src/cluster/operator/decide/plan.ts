@@ -27,7 +27,7 @@ export interface PlanInput {
   readonly keptRoutes: ReadonlySet<string>;
 }
 
-/** Plans the actions from desired to observed state. Pure; empty when the observed state is the desired one. */
+/** Plans the actions from desired to observed state. Pure; empty when the observed state equals the desired state. */
 export function plan(input: PlanInput): Plan {
   const { observed, target, comparisons } = input;
   const open = mayStart(observed, target);

@@ -1,4 +1,4 @@
-/** `group` is the resource that a task uses; `owner` is the one that requests it. */
+/** `group` is the resource that a task uses; `owner` is the client that requests the task. */
 export interface LimitedTask {
   readonly group: string;
   readonly owner: string;

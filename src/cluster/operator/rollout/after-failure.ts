@@ -59,7 +59,7 @@ interface Failed {
 /**
  * Adds to the failure the values that later changes are compared with: the hash of its inputs and the templates that
  * served. The hash is recorded with the failure because stored templates may be missing. A spec that was rejected
- * before its rollout has no stored templates, and others may have been deleted by hand.
+ * before its rollout has no stored templates, and stored templates may have been deleted by hand.
  * @param tried templates that failed; undefined: they are not stored
  * @param serving name of the templates that served; undefined: no templates served
  */

@@ -14,7 +14,7 @@ export interface Patience {
   readonly configErrorMs: number;
   /** An image that cannot be pulled, counted from when a node took the pod. */
   readonly imagePullMs: number;
-  /** A rejection of pods. At first, the condition may still be that of the former templates. */
+  /** A rejection of pods. At first, the condition may still describe the former templates. */
   readonly refusalMs: number;
 }
 
@@ -33,7 +33,8 @@ const REGISTRY_TROUBLE =
 /** Removes names of images, hosts and addresses, because a tag such as `:500` is not a response of the registry. */
 const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
 /**
- * Messages with which a quota rejects a request. The second is that of a new quota that has not counted the usage yet.
+ * Messages with which a quota rejects a request. The second message comes from a new quota that has not counted the
+ * usage yet.
  */
 export const QUOTA = /exceeded quota|status unknown for quota/i;
 /** The scheduler waits for a claim that does not exist. */
@@ -45,8 +46,8 @@ const CLAIM_MISSING = /persistentvolumeclaim "[^"]{1,253}" not found/i;
 const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 
 /**
- * How long a symptom may last before it fails the rollout. `from`: the start of this time, never earlier than that of
- * the templates.
+ * How long a symptom may last before it fails the rollout. `from`: the start of this time, never earlier than the start
+ * of the templates.
  */
 export type Lasts =
   | 'not at all'

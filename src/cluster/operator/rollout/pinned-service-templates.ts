@@ -113,7 +113,7 @@ type Pinned = PinnedTemplate & {
 function pinning(inputs: string, template: V1PodTemplateSpec): Pinned {
   const canonical = canonicalJson(template);
   const hash = textHash(canonical);
-  // The result is that of canonicalJson for all three, but the template is serialized only once.
+  // The result equals canonicalJson of all three values, but the template is serialized only once.
   const text = `{"hash":${JSON.stringify(hash)},"inputs":${JSON.stringify(inputs)},"template":${canonical}}`;
   return { inputs, hash, template, text };
 }

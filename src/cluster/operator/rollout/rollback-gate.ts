@@ -62,7 +62,7 @@ function lastMoment({ resource }: Observed): number | undefined {
   return Number.isNaN(failedAt) ? undefined : failedAt + FINISH_MS;
 }
 
-/** Whether the Deployment is still rolling out another template than the desired one. */
+/** Whether the Deployment is still rolling out another template than the desired template. */
 function isMidway({ object, live, state }: Comparison): boolean {
   if (state !== 'different' || live === undefined) return false;
   const workload = workloadState(live);

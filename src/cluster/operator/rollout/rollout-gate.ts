@@ -3,7 +3,9 @@ import type { Observed } from '../observed.ts';
 import { type ActiveTarget, isSame, type RevisionRef, type RolloutTarget, revisionOf } from './target.ts';
 import { running, type Templates } from './template-selection.ts';
 
-/** Minimum age of a rollout before a newer one replaces it, so that fifty quick changes cause only a few rollouts. */
+/**
+ * Minimum age of a rollout before a newer rollout replaces it, so that fifty quick changes cause only a few rollouts.
+ */
 export const TAKEOVER_PAUSE_MS = 3_000;
 
 /** An active target that is the desired revision. */

@@ -50,7 +50,7 @@ export interface Rollout {
   readonly components: readonly ComponentStatus[];
   /** When the rollout of the target began, as in the status; null: no rollout is in progress. */
   readonly startedAt: string | null;
-  /** When the current templates replaced other templates of the same rollout; null: they did not replace others. */
+  /** When the current templates replaced other templates of the same rollout; null: no templates were replaced. */
   readonly templatesAt: string | null;
   /** Time since which a desired revision waits for data services, as in the status; null: no revision waits. */
   readonly awaitingSince: string | null;
@@ -154,7 +154,7 @@ function withoutConflict(
   return { awaited: `${awaited}; its old pod ends first, because it uses the volume`, trouble: null };
 }
 
-/** The fields of a component's Deployment that the cluster changes unsafely; undefined: none. */
+/** The fields of a component's Deployment that the cluster changes unsafely; undefined: no fields. */
 function changedDeployment({ observed, comparisons }: JudgeInput, component: Component) {
   const id = childId('Deployment', componentName(observed.resource, component));
   const comparison = comparisons.find((candidate) => candidate.id === id);

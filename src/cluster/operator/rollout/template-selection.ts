@@ -11,7 +11,7 @@ import { newestFirst } from './newest-first.ts';
 
 /** Pod templates of a target. */
 export interface Templates {
-  /** ControllerRevision that holds the templates; null: none. */
+  /** ControllerRevision that holds the templates; null: no ControllerRevision holds them. */
   readonly name: string | null;
   /** null: no component is desired. */
   readonly templates: PodTemplates | null;
@@ -19,12 +19,15 @@ export interface Templates {
   readonly store: KubeObject | null;
 }
 
-/** The stored templates as those of a target. `undefined`: no component is desired. */
+/** The stored templates in the form of a target's templates. `undefined`: no component is desired. */
 export function running(stored: ObservedTemplates | undefined): Templates {
   return { name: stored?.name ?? null, templates: stored?.templates() ?? null, store: null };
 }
 
-/** The stored templates for the revision and inputs of the resource, or newly rendered templates if none are stored. */
+/**
+ * The stored templates for the revision and inputs of the resource, or newly rendered templates if no templates are
+ * stored.
+ */
 export function wantedTemplates(
   resource: ObservedResource,
   observed: Observed,

@@ -37,8 +37,8 @@ export interface BranchPoller {
 }
 
 /**
- * Number of repositories that are polled at the same time. A host that does not respond blocks only these polls, until
- * the deadline.
+ * Number of repositories that are polled at the same time. A host that does not respond blocks only the concurrent
+ * polls, until the deadline.
  */
 const CONCURRENCY = 8;
 /** Duration of a claim. The duration is longer than the deadline of a host plus the time to write the result. */

@@ -15,7 +15,7 @@ export interface GitCredential {
 
 /** Lifetime of the credentials. This lifetime is long enough for a build that waits in the queue and is retried. */
 const VALID_MS = 24 * 3600 * 1000;
-/** The docker config without credentials, for a registry that requires none. */
+/** The docker config without credentials, for a registry that requires no credentials. */
 const NO_CREDENTIALS = JSON.stringify({ auths: {} });
 
 /** The push credentials of a build, in the format of docker's config.json. */

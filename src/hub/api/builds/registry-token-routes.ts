@@ -71,7 +71,7 @@ interface TokenRequest {
   readonly scope: string | readonly string[];
 }
 
-/** The password of Basic credentials; null: the header has none. */
+/** The password of Basic credentials; null: the header has no Basic credentials. */
 function basicPassword({ headers }: FastifyRequest): string | null {
   const [, encoded] = /^basic +([A-Za-z0-9+/=_-]{1,8192})$/i.exec(headers.authorization ?? '') ?? [];
   if (encoded === undefined) return null;

@@ -16,7 +16,7 @@ import type { RateLimiter } from './rate-limit.ts';
 export type Access =
   | 'public'
   | {
-      /** Scopes, of which the key needs one. */
+      /** Scopes, of which the key needs at least one. */
       readonly scopes: readonly Scope[];
       /** `any`: the route does not belong to a tenant. Keys of the platform can omit the tenant. */
       readonly tenant?: 'any';
@@ -49,7 +49,8 @@ export function callerOf({ caller }: FastifyRequest): Caller {
 /** The tenant of the request. */
 export function tenantOf(request: FastifyRequest): string {
   const { tenantId } = callerOf(request);
-  if (tenantId === null) throw new Error('failed to identify the tenant: the route accepts keys without one');
+  if (tenantId === null)
+    throw new Error('failed to identify the tenant: the route accepts keys without a tenant');
   return tenantId;
 }
 

@@ -48,7 +48,7 @@ export function sendLines(reply: FastifyReply, batches: Batches, logger: Logger)
   return reply.serializer(String).send(Readable.from(encoded(batches, logger)));
 }
 
-/** Limits the readers of one process, so that one tenant cannot exclude the others. */
+/** Limits the readers of one process, so that one tenant cannot exclude other tenants. */
 export interface Readers {
   /** Adds a reader of the tenant. The returned function removes the reader. @throws ApiError 429 */
   enter(tenantId: string): () => void;

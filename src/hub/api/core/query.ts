@@ -15,7 +15,7 @@ function bounded(digits: string): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number(digits), Number.MAX_SAFE_INTEGER));
 }
 
-/** Digits. A zero fraction is accepted, because Python writes whole floats with one. */
+/** Digits. A zero fraction is accepted, because Python writes a whole float as 1.0. */
 const WHOLE_NUMBER = /^(-?\d{1,20})(?:\.0{1,20})?$/;
 
 /** An integer in a query: `5`, or `5.0`. */

@@ -48,7 +48,7 @@ const bulkQuery = z.strictObject({
     list
       .transform(distinct)
       .pipe(z.array(z.string()).max(MAX_IDS, `must be at most ${MAX_IDS} different ids`)),
-  ).describe(`Ids of deployments, separated by commas: at most ${MAX_IDS} different ones.`),
+  ).describe(`Ids of deployments, separated by commas: at most ${MAX_IDS} different ids.`),
   ...tracingQuery,
 });
 
@@ -149,7 +149,8 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Delete several deployments',
         description:
-          'Deletes each of the deployments, in one transaction. A missing deployment is reported and does not affect the others. After any other error, nothing is deleted.',
+          'Deletes each of the deployments, in one transaction. A missing deployment is reported and does not affect ' +
+          'the other deployments. After any other error, nothing is deleted.',
         querystring: bulkQuery,
         response: {
           200: bulkSchema.describe('The deletion of all deployments has started.'),

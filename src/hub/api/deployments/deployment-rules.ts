@@ -30,7 +30,10 @@ export interface RequestedDeployment {
   readonly appName: string;
 }
 
-/** The URL that the server assigns to a deployment: in cloud mode, below the platform's domain; null: none. */
+/**
+ * The URL that the server assigns to a deployment: in cloud mode, below the platform's domain; null: the server assigns
+ * no URL.
+ */
 export function serverUrl({ hosting, appDomain }: ApiDeps, appName: string): string | null {
   return hosting === 'cloud' && appDomain !== null ? `https://${appName}.${appDomain}` : null;
 }

@@ -30,7 +30,7 @@ function givesAllSecrets({ secrets }: PatchBody): boolean {
 
 /**
  * The stored secrets for a PATCH. Empty when the stored secrets cannot be decrypted and the PATCH replaces all of them.
- * @throws SecretBoxError when they cannot be decrypted and the PATCH would keep any of them
+ * @throws SecretBoxError when the stored secrets cannot be decrypted and the PATCH would keep any of them
  */
 export function secretsBeforePatch(box: SecretBox, record: DeploymentRecord, body: PatchBody): Secret[] {
   if (!givesAllSecrets(body)) return openSecrets(box, record.secrets);

@@ -54,9 +54,9 @@ interface Waiting {
 }
 
 /**
- * Log requests that the listener can serve, as soon as one exists; an empty list after the timeout. A request that
- * needs other features than the listener named keeps waiting, because a listener that previously called an older hub
- * names no features in its first call.
+ * Log requests that the listener can serve, as soon as such a request exists; an empty list after the timeout. A
+ * request that needs other features than the listener named keeps waiting, because a listener that previously called an
+ * older hub names no features in its first call.
  * @throws StaleEpoch
  */
 async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {

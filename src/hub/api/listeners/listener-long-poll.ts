@@ -115,7 +115,7 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
       await handOutAgain(transaction, listenerId);
     });
   }
-  // After a notification, due items are claimed without a check, because mostly some are due.
+  // After a notification, due items are claimed without a check, because usually some items are due.
   let hinted = false;
   for (;;) {
     const ticket = deps.hints.ticket(listenerId);

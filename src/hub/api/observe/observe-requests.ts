@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
 }
 
-/** The template of the route. The requested path is not suitable, because it can contain any text. */
+/** The template of the route. The requested path cannot be a label, because it can contain any text. */
 const routeOf = ({ routeOptions }: FastifyRequest) => routeOptions.config.url ?? 'none';
 
 /** How a request ended. */

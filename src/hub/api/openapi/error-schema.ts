@@ -36,7 +36,7 @@ const ANSWERS = {
 
 type ErrorStatus = keyof typeof ANSWERS;
 
-/** Errors of all routes that require a key. openapi-responses.ts lists those of every route. */
+/** Errors of all routes that require a key. openapi-responses.ts lists the errors of every route. */
 const COMMON = [401, 403, 404, 422, 429, 503] as const;
 
 /** The documented errors of a route without a key, without the common errors. */

@@ -17,7 +17,7 @@ import {
 
 const HEADERS = {
   'X-Request-Id': {
-    description: 'Id of the request: the X-Request-Id of the client if it is valid, otherwise a new one.',
+    description: 'Id of the request: the X-Request-Id of the client if it is valid, otherwise a new id.',
     required: true,
     schema: {
       type: 'string',

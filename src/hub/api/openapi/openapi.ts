@@ -179,8 +179,8 @@ function finished(document: Document, hosting: HostingMode): Document {
 type Document = ReturnType<typeof jsonSchemaTransformObject>;
 
 /**
- * Components exist in a request form and a response form, and most are used in only one. Removes components without
- * references.
+ * Components exist in a request form and a response form, and most components are used in only one form. Removes
+ * components without references.
  */
 function withoutUnused(document: Document): Document {
   const components = 'components' in document ? document.components : undefined;

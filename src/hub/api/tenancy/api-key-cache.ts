@@ -83,7 +83,7 @@ interface Remembered {
 
 /**
  * Looks up keys by their hash, so that no prefix can be guessed step by step, and caches them for a short time. A
- * cached key is returned without a promise, because nearly every request has one.
+ * cached key is returned without a promise, because nearly every request has a key.
  */
 export function keyFinder(deps: ApiDeps): (given: string) => Key | Promise<Key | null> {
   const { database, internalKey } = deps;

@@ -35,7 +35,7 @@ const bodySchema = z
   .strictObject({
     name: apiKeyNameSchema,
     scopes: scopesSchema.describe(
-      'Scopes of the key, at most those of the calling key. admin gives access to every tenant.',
+      'Scopes of the key, at most the scopes of the calling key. admin gives access to every tenant.',
     ),
     expires_at: expiresAtSchema.nullish(),
     platform: z

@@ -48,7 +48,7 @@ const tenantSchema = z
     name: z.string().describe('Name.'),
     quotas: ownQuotasSchema,
     quotas_in_force: tenantQuotasSchema.describe(
-      'Quotas of the tenant, or those of the policy if the tenant has none. null: no limit.',
+      'Quotas of the tenant, or the quotas of the policy if the tenant has no quotas. null: no limit.',
     ),
     created_at: timeSchema.describe('Time of creation.'),
   })

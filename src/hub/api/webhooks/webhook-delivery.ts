@@ -33,7 +33,7 @@ export interface PushDelivery {
   readonly event: BranchEvent;
 }
 
-/** `nothing_to_build`: this commit or a newer one is already built, or the branch was deleted. */
+/** `nothing_to_build`: this commit or a newer commit is already built, or the branch was deleted. */
 export type PushOutcome = 'revision_made' | 'nothing_to_build' | 'failed';
 
 export interface PushedDeployment {
@@ -118,7 +118,7 @@ function refusalOf(error: unknown): string | null {
     : detail.map(({ loc, msg }) => `${loc.join('.')} ${msg}`).join('; ');
 }
 
-/** A failure of one deployment does not affect the others. */
+/** A failure of one deployment does not affect other deployments. */
 async function applyOrRecordFailure(
   deps: ApiDeps,
   transaction: Transaction,

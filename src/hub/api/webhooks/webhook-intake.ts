@@ -73,7 +73,7 @@ export class WebhookIntake {
   /**
    * Called when the read of a delivery begins.
    * @param names names for which the delivery counts: the integration and the network
-   * @throws ApiError 429 when too many are being read
+   * @throws ApiError 429 when too many deliveries are being read
    */
   begin(names: readonly [integration: string, network: string]): IntakeShare {
     const { integration, network } = this.#limits;

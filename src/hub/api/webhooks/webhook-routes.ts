@@ -58,7 +58,8 @@ const answerSchema = z
             outcome: z
               .enum(['revision_made', 'nothing_to_build', 'failed'])
               .describe(
-                'nothing_to_build: the deployment already has this commit or a newer one, or the branch was deleted. ' +
+                'nothing_to_build: the deployment already has this commit or a newer commit, or the branch was ' +
+                  'deleted. ' +
                   'failed: the events of the deployment contain the reason.',
               ),
             revision_id: uuidSchema

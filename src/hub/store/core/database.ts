@@ -78,7 +78,7 @@ export interface Database {
 export interface PoolStats {
   /** Maximum number of connections. */
   readonly max: number;
-  /** Open connections, including idle ones. */
+  /** Open connections, including idle connections. */
   readonly total: number;
   readonly idle: number;
   /** Number of callers that wait for a connection. */

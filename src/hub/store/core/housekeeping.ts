@@ -118,7 +118,7 @@ export const choresOf = (keptSecrets: number): readonly Chore[] => [
 
 /**
  * Runs all chores in portions. Each portion has its own transaction, so that no deployment waits for all portions. A
- * failed chore is logged and does not stop the others.
+ * failed chore is logged and does not stop the other chores.
  */
 export async function housekeep(
   platform: Scope,

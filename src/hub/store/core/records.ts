@@ -27,12 +27,12 @@ export interface DeploymentRecord extends Deployment {
   status: DeploymentStatus;
   /** The source_revision_config of the latest revision; before the first revision, the value as it was sent. */
   sourceRevisionConfig: SourceRevisionConfig;
-  /** Secrets of the latest revision; before the first revision, the secrets as they were sent. null: none. */
+  /** Secrets of the latest revision; before the first revision, the secrets as they were sent. null: no secrets. */
   secrets: SealedSecrets | null;
   deploymentType: DeploymentType | null;
   imageVersion: string | null;
   hasRunnableRevision: boolean;
-  /** The generation that the listener has applied in the cluster; 0: none. */
+  /** The generation that the listener has applied in the cluster; 0: no generation. */
   acknowledgedGeneration: number;
   deleteTracingProject: boolean;
   /** The last reported conditions, from the observation, or from a rejection before or after it. */

@@ -63,7 +63,7 @@ export interface DeploymentFilter {
   nameContains?: string;
   status?: DeploymentStatus;
   remoteReconciled?: boolean;
-  /** Values of one key match any of them; values of several keys match one of each. */
+  /** A deployment matches if, for each key, it has one of the values of this key. */
   tagValueIds?: readonly string[];
   imageVersion?: string;
   deploymentType?: DeploymentType;

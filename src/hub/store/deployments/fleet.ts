@@ -22,8 +22,8 @@ export interface ListenerPulse {
   /** Seconds since the last call of the listener; null: it never called. */
   readonly silentSeconds: number | null;
   /**
-   * Seconds until the cluster counts as not observed. Negative: seconds since then; null: the listener never held the
-   * lease.
+   * Seconds until the cluster counts as not observed. Negative: the cluster has not been observed for this number of
+   * seconds; null: the listener never held the lease.
    */
   readonly leaseSeconds: number | null;
 }

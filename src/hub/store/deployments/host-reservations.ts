@@ -56,7 +56,8 @@ WHERE h.deployment_id = v.id AND v.generation >= h.generation AND NOT v.hosts ? 
 /**
  * For operators and listeners of an earlier version, which report only the URL. The host is available when the URL has
  * another host and the generation is known to be in the cluster. A deletion is acknowledged only when it is complete,
- * so the URL decides before that. A report of a later version overrides the result.
+ * so the reported URL decides whether a host is available before the deletion is complete. A report of a later version
+ * overrides the result.
  */
 const NOTE_URL = `
 UPDATE leaving_hosts h SET clear = v.hosts IS NULL

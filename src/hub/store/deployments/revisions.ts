@@ -6,8 +6,8 @@ import type { Page, SealedSecrets } from '../core/records.ts';
 import { REVISION_STATUS } from './status.ts';
 
 /**
- * A revision with its encrypted secrets (null: none). The status is derived, and is UNKNOWN while the listener is not
- * connected.
+ * A revision with its encrypted secrets (null: no secrets). The status is derived, and is UNKNOWN while the listener is
+ * not connected.
  */
 export interface RevisionRecord extends Revision {
   tenantId: string;

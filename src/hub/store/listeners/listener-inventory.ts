@@ -51,8 +51,8 @@ const SUSPENDED =
 const RETURNING = 'd.id, d.tenant_id';
 
 /**
- * For a listener that applied a later generation than that of the record, because the hub was restored from a backup.
- * The record now changes the workloads in the cluster, so its generation must be higher.
+ * For a listener that applied a later generation than the record has, because the hub was restored from a backup. The
+ * record now changes the workloads in the cluster, so its generation must be higher.
  */
 const CATCH_UP = `
 UPDATE deployments d SET generation = e.generation + 1, next_attempt_at = now(), attempts = 0
@@ -124,9 +124,9 @@ RETURNING t.id, t.tenant_id`;
 
 /**
  * Purges each deleted deployment again with the first complete inventory that arrives at least a minute after the end
- * of the deletion. A POST of a replaced or dead process may have been in flight until then, and an object without a
- * custom resource is in no inventory. At most ten purges per second are due, because one costs ten reads, and no user
- * waits for it.
+ * of the deletion. A POST of a replaced or dead process may still be in flight when a deletion ends, and an object
+ * without a custom resource is in no inventory. At most ten purges per second are due, because one costs ten reads, and
+ * no user waits for it.
  */
 const SECOND_PURGE = `
 WITH again AS (
@@ -192,7 +192,7 @@ const UNKNOWN_BEFORE =
   'SELECT tenant_id, compute_id, unknown_resources AS ids FROM listeners WHERE id = $1 FOR NO KEY UPDATE';
 const NOTE_UNKNOWN = 'UPDATE listeners SET unknown_resources = $2::jsonb WHERE id = $1';
 
-/** Stores the unknown ids and records events for new ones. */
+/** Stores the unknown ids and records events for new ids. */
 async function noteUnknown(
   transaction: Transaction,
   listenerId: string,

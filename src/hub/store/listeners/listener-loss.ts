@@ -17,8 +17,8 @@ const LAST_STATUS = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment
   AND e.revision_id = r.id AND e.details ? 'to' ORDER BY e.id DESC LIMIT 1)`;
 
 /**
- * When a listener returns ($2), only deployments that are UNKNOWN in the history are selected. All others had a
- * hand-out or report since then.
+ * When a listener returns ($2), only deployments that are UNKNOWN in the history are selected. All other deployments
+ * had a hand-out or report after the loss.
  */
 const ON_THEIR_WAY = `
 SELECT r.id, r.tenant_id, r.deployment_id, r.number, r.status

@@ -44,7 +44,7 @@ interface Unresolved {
 
 const imageReady = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'ImageReady');
 
-/** Failed lookups whose condition differs from the recorded one. */
+/** Failed lookups whose condition differs from the recorded condition. */
 function unresolved({ deployment, reports }: TakenReports): Unresolved[] {
   const last = reports.findLast((report) => report.kind === 'observed');
   const { conditions, wantedRevisionId: revisionId } = deployment.facts;

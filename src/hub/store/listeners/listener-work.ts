@@ -202,7 +202,7 @@ export async function takeWork<Item>(
   }
   await noteHandedOut(transaction, listenerId, given);
   await appendEvents(transaction, failures);
-  // Leftovers are queried only if some are due, because each statement delays a waiting change.
+  // Leftovers are queried only if a leftover is due, because each statement delays a waiting change.
   if (due[0]?.leftovers === false) return items;
   for (const purge of await leftovers(transaction, listenerId, limit - given.length)) {
     const result = handOut(purge);

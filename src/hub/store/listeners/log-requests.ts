@@ -43,9 +43,9 @@ VALUES ($1, $2, $3, $4, $5::jsonb, $6, $6::text IS NOT NULL, $7, now() + ${EXPIR
 RETURNING pg_notify('${LOG_CHANNEL}', listener_id::text)`;
 
 /**
- * Adds a reader and wakes the listener. If all places are taken, the tenant with the most readers loses one of them to
- * a tenant that has fewer readers, including the new one. Therefore no tenant can exclude the others. Platform scope,
- * because all readers of a listener count.
+ * Adds a reader and wakes the listener. If all places are taken, the tenant with the most readers loses a place to a
+ * tenant that has fewer readers, including the new reader. Therefore no tenant can exclude other tenants. Platform
+ * scope, because all readers of a listener count.
  * @param most maximum number of readers of one listener, per tenant and of all tenants
  * @returns whether a place was available
  */

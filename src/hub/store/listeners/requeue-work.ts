@@ -3,15 +3,15 @@ import { WORK_CHANNEL } from '../deployments/deployment-write.ts';
 /**
  * Requeues work items without a new desired state, because their content has changed (credentials, leftover
  * environments), or because the cluster differs from it. The generation does not change, so no pod is replaced.
- * `work_version` is incremented so that a late acknowledgement of the previous item does not acknowledge this one.
+ * `work_version` is incremented so that a late acknowledgement of the previous item does not acknowledge this item.
  */
 
 /** SQL: whether the desired state is acknowledged (alias `d`), so that the deployment is not yet work. */
 export const SETTLED = 'd.delete_requested_at IS NULL AND d.acknowledged_generation >= d.generation';
 
 /**
- * SQL: whether no cluster has received the deployment (alias `d`), and none has reported it. The report counts because
- * after a restore, the record may be older than the cluster.
+ * SQL: whether no cluster has received or reported the deployment (alias `d`). The report counts because after a
+ * restore, the record may be older than the cluster.
  */
 export const NEVER_HANDED_OUT = '(d.spec_hash IS NULL AND NOT d.handed_out AND d.observed_at IS NULL)';
 

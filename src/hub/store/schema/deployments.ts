@@ -122,7 +122,7 @@ export const deployments = pgTable(
     attempts: integer().notNull().default(0),
     /**
      * Whether the item was handed to the current holder of the lease. If the item is neither acknowledged nor rejected,
-     * a successor gets it at once.
+     * the next holder of the lease gets the item at once.
      */
     handedOut: boolean('handed_out').notNull().default(false),
     /**

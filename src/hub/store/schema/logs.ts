@@ -79,8 +79,8 @@ export const logRequests = pgTable(
     /** Whether the listener has the request. true from the beginning if the request needs a feature; see `needs`. */
     taken: boolean().notNull().default(false),
     /**
-     * The feature that the listener must support, until the request is handed out; null: none. Requests that need a
-     * feature count as taken, because older hubs hand out requests that are not taken to any listener.
+     * The feature that the listener must support, until the request is handed out; null: no feature. Requests that need
+     * a feature count as taken, because older hubs hand out requests that are not taken to any listener.
      */
     needs: text().$type<LogAbility>(),
     /** X-Request-Id of the reader's request. */

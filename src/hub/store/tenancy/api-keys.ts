@@ -118,7 +118,7 @@ export async function findApiKeyByHash(reader: Reader, hash: string): Promise<Ap
   return apiKey ?? null;
 }
 
-/** Selects keys whose prefix is not that of a generated key, or whose name the configuration sets. */
+/** Selects keys whose prefix is not the prefix of a generated key, or whose name the configuration sets. */
 const OF_OTHER_FORM = `
 SELECT hash FROM api_keys WHERE revoked_at IS NULL
   AND (prefix NOT LIKE 'berth\\_%' OR name = ANY($1::text[]))`;
@@ -143,7 +143,7 @@ export async function touchApiKey(transaction: Transaction, id: string): Promise
     );
 }
 
-/** Keys of a tenant, of the platform, or all (`null`), newest first, including revoked ones. */
+/** Keys of a tenant, of the platform, or all keys (`null`), newest first, including revoked keys. */
 export function listApiKeys(
   reader: Reader,
   owner: string | 'platform' | null,

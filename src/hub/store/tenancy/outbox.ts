@@ -74,7 +74,7 @@ const CLAIM_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('berth_outbox_
 /**
  * One message of a project is in flight at a time. A deletion replaces a creation that still waits, and is sent alone.
  * (An attempt clears last_error when it begins and sets it when it fails, which distinguishes messages in flight from
- * waiting ones.) Ids and times do not define the order, because they come from several clocks.
+ * waiting messages.) Ids and times do not define the order, because they come from several clocks.
  */
 const CLAIM = `
 WITH due AS (

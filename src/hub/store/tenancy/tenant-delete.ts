@@ -47,7 +47,7 @@ export async function deleteTenant(
   id: string,
   actor: Actor,
 ): Promise<TenantObstacles | 'missing' | null> {
-  // Every object that refers to the tenant is created under a lock that conflicts with this one.
+  // Every object that refers to the tenant is created under a lock that conflicts with this lock.
   const [tenant] = await transaction.query<{ name: string }>(LOCK, [id]);
   if (tenant === undefined) return 'missing';
   const [obstacles] = await transaction.query<TenantObstacles>(OBSTACLES, [id]);
