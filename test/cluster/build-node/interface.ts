@@ -1,0 +1,18 @@
+/** What the parts that start the build node know of it. */
+
+/** Options of its program (`main.ts`). */
+export interface BuildNodeOptions {
+  /** Kubeconfig of an administrator of the cluster. */
+  readonly kubeconfig: string;
+  /** Name of the Node. */
+  readonly node: string;
+  /** Namespace of builds. The node ignores pods of other namespaces. */
+  readonly namespace: string;
+  /** Folder for volumes and logs of the pods. No other node may use it. */
+  readonly folder: string;
+  /** Variables that the images of the steps would set. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Message of the log line of `main.ts` after the registration of the Node. */
+export const READY = 'the build node is ready';
