@@ -18,7 +18,7 @@ export const BUILD_SETTINGS = {
   BERTH_BUILD_NAMESPACE: setting(
     dnsLabelSchema.default('berth-builds'),
     'namespace of builds. It must exist with the Pod Security level privileged (the chart creates it)',
-    [...CLUSTER, 'builder'],
+    CLUSTER,
   ),
   BERTH_BUILD_BERTH_IMAGE: setting(
     optional,
@@ -52,7 +52,7 @@ export const BUILD_SETTINGS = {
   ),
   BERTH_BUILD_CA_CONFIG_MAP: setting(
     dnsSubdomainSchema.optional(),
-    'ConfigMap in the namespace of builds with a ca.crt (PEM) that is trusted for registries and git hosts, in addition to the usual authorities. The local builder ignores it',
+    'ConfigMap in the namespace of builds with a ca.crt (PEM) that is trusted for registries and git hosts, in addition to the usual authorities',
     OPERATOR,
   ),
   BERTH_BUILD_PROXY: setting(
