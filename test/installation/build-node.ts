@@ -2,8 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NODE_OF_BUILDS } from '../../src/contract/resource/names.ts';
-import { type BuildNodeOptions, READY } from '../cluster/build-node/interface.ts';
+import { type BuildNodeOptions, NODE_OF_BUILDS, READY } from '../cluster/build-node/interface.ts';
 import type { LocalBuildkit } from '../cluster/images/buildkit.ts';
 import type { KubectlAccess } from '../cluster/kubectl.ts';
 import { assertRunning, logPath, startProcess, stopProcess } from '../cluster/processes.ts';

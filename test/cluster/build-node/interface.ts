@@ -16,3 +16,9 @@ export interface BuildNodeOptions {
 
 /** Message of the log line of `main.ts` after the registration of the Node. */
 export const READY = 'the build node is ready';
+
+/** Label of the Node, and the taint that keeps other pods away. */
+export const NODE_OF_BUILDS = {
+  label: 'berth.test/build-node',
+  taint: { key: 'berth.test/build-node', value: 'true', effect: 'NoSchedule' },
+} as const;

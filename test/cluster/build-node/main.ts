@@ -6,9 +6,9 @@
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createLogger } from '../../../src/app/logging.ts';
-import { startBuildNode } from '../../../src/cluster/build-node/build-node.ts';
 import { createKubeClient } from '../../../src/cluster/kube/client/client.ts';
 import { type BuildNodeOptions, READY } from './interface.ts';
+import { startBuildNode } from './node.ts';
 
 const REQUEST_TIMEOUT_MS = 15_000;
 /** What a container without a command runs, as in the image of Berth. */

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { NODE_OF_BUILDS } from '../../../src/contract/resource/names.ts';
+import { NODE_OF_BUILDS } from '../../cluster/build-node/interface.ts';
 import { startWatchdog } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { type BuildNode, podsFolder, startBuildNode } from '../../installation/build-node.ts';

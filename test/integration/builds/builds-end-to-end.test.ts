@@ -258,7 +258,7 @@ it('a build whose builder and credentials disappear gets its credentials again a
   await builds.set(job, { source: 'runs' });
   await until(id, 1, 'BUILDING', ({ build }) => build?.step === 'source');
   await builds.kubectl('delete', 'secret', job);
-  // As the local builder reports it after a restart (src/cluster/build-node/pod-status.ts).
+  // As the local builder reports it after a restart (test/cluster/build-node/pod-status.ts).
   await builds.set(
     job,
     { source: { exitCode: 137, reason: 'ContainerStatusUnknown', message: 'lost' } },

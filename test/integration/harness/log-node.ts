@@ -2,10 +2,10 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ContainerLog } from '../../../src/cluster/build-node/container-log.ts';
-import { serveLogs } from '../../../src/cluster/build-node/log-server.ts';
-import { NodeRegistration } from '../../../src/cluster/build-node/node-registration.ts';
 import { createKubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { ContainerLog } from '../../cluster/build-node/container-log.ts';
+import { serveLogs } from '../../cluster/build-node/log-server.ts';
+import { NodeRegistration } from '../../cluster/build-node/node-registration.ts';
 import { environment, kubectlAsAdmin, uniqueName } from './environment.ts';
 import { recordingLogger } from './store.ts';
 

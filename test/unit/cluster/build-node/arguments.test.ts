@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandOf, environmentOf, expanded, placed } from '../../../../src/cluster/build-node/arguments.ts';
+import { commandOf, environmentOf, expanded, placed } from '../../../cluster/build-node/arguments.ts';
 
 const places = new Map([
   ['/workspace', '/real/work'],

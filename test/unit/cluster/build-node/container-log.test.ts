@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ContainerLog, type LogQuery } from '../../../../src/cluster/build-node/container-log.ts';
-import { logQuery } from '../../../../src/cluster/build-node/log-server.ts';
+import { ContainerLog, type LogQuery } from '../../../cluster/build-node/container-log.ts';
+import { logQuery } from '../../../cluster/build-node/log-server.ts';
 
 let folder: string;
 let log: ContainerLog;

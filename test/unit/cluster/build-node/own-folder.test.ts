@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { makeOwnFolder } from '../../../../src/cluster/build-node/build-node.ts';
+import { makeOwnFolder } from '../../../cluster/build-node/node.ts';
 
 let place: string;
 beforeEach(() => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { lostStatus } from '../../../../../src/cluster/build-node/pod-status.ts';
 import { judgeBuild } from '../../../../../src/cluster/operator/builds/judge-build.ts';
 import type { ObservedJob } from '../../../../../src/cluster/operator/builds/observed-build.ts';
 import type { ObservedPod, ObservedResource } from '../../../../../src/cluster/operator/observed.ts';
 import type { BuildStatus } from '../../../../../src/contract/resource/build.ts';
 import { buildName, formerBuildName } from '../../../../../src/contract/resource/names.ts';
 import { buildJob } from '../../../../../src/workloads/objects/build-job.ts';
+import { lostStatus } from '../../../../cluster/build-node/pod-status.ts';
 import {
   buildOf,
   COMMIT,

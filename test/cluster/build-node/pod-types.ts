@@ -1,4 +1,4 @@
-import type { KubeObject } from '../kube/client/object.ts';
+import type { KubeObject } from '../../../src/cluster/kube/client/object.ts';
 
 /** Pods, as far as the node of builds looks at them. */
 

@@ -1,11 +1,12 @@
 import { availableParallelism, totalmem } from 'node:os';
-import { NODE_OF_BUILDS } from '../../contract/resource/names.ts';
-import type { Logger } from '../../domain/core/logger.ts';
-import type { KubeClient } from '../kube/client/client.ts';
-import { sleep, systemClock } from '../kube/client/clock.ts';
-import type { UntypedObject } from '../kube/client/object.ts';
-import { RESOURCES } from '../kube/client/resources.ts';
-import { LeaseLock } from '../kube/leader/lease-lock.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { sleep, systemClock } from '../../../src/cluster/kube/client/clock.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { LeaseLock } from '../../../src/cluster/kube/leader/lease-lock.ts';
+import type { Logger } from '../../../src/domain/core/logger.ts';
+
+import { NODE_OF_BUILDS } from './interface.ts';
 
 /** The Node object of the local builder, and its heartbeat: as a kubelet keeps them. */
 

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Logger } from '../../domain/core/logger.ts';
-import type { KubeClient } from '../kube/client/client.ts';
-import { sleep, systemClock } from '../kube/client/clock.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { sleep, systemClock } from '../../../src/cluster/kube/client/clock.ts';
+import type { Logger } from '../../../src/domain/core/logger.ts';
 import { commandOf, environmentOf } from './arguments.ts';
 import { ContainerLog } from './container-log.ts';
 import { podStatus } from './pod-status.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { KubeClient } from '../kube/client/client.ts';
-import type { UntypedObject } from '../kube/client/object.ts';
-import { RESOURCES } from '../kube/client/resources.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { Container, Pod, SecretVolume } from './pod-types.ts';
 
 /** Volumes of a pod as folders. */

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Logger } from '../../domain/core/logger.ts';
-import { Reflector } from '../kube/cache/reflector.ts';
-import type { KubeClient } from '../kube/client/client.ts';
-import { isKubeError } from '../kube/client/errors.ts';
-import { RESOURCES } from '../kube/client/resources.ts';
+import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { isKubeError } from '../../../src/cluster/kube/client/errors.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import type { Logger } from '../../../src/domain/core/logger.ts';
 import type { ContainerLog } from './container-log.ts';
 import { now, PodRun } from './pod-run.ts';
 import { lostStatus } from './pod-status.ts';

@@ -1,9 +1,9 @@
-import { fullJitter } from '../../domain/core/backoff.ts';
-import type { Logger } from '../../domain/core/logger.ts';
-import type { KubeClient } from '../kube/client/client.ts';
-import { sleep, systemClock } from '../kube/client/clock.ts';
-import { isKubeError } from '../kube/client/errors.ts';
-import { RESOURCES } from '../kube/client/resources.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { sleep, systemClock } from '../../../src/cluster/kube/client/clock.ts';
+import { isKubeError } from '../../../src/cluster/kube/client/errors.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { fullJitter } from '../../../src/domain/core/backoff.ts';
+import type { Logger } from '../../../src/domain/core/logger.ts';
 import type { Pod } from './pod-types.ts';
 
 const BACKOFF = { baseMs: 200, capMs: 5_000 };

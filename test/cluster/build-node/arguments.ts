@@ -1,4 +1,3 @@
-import { PLACE_FLAGS } from '../../contract/resource/build.ts';
 import type { EnvVar } from './pod-types.ts';
 
 /** From what a container is told to what a process on this machine is told. Pure. */
@@ -20,7 +19,12 @@ export function placed(text: string, places: Places): string {
 }
 
 /** Of arguments `--flag=value`. All others may hold text of tenants, in which nothing is replaced. */
-const PLACED_FLAGS: ReadonlySet<string> = new Set<string>(PLACE_FLAGS);
+const PLACED_FLAGS: ReadonlySet<string> = new Set([
+  '--workspace',
+  '--credentials',
+  '--local',
+  '--metadata-file',
+]);
 
 /** An argument with real folders in it, where it is one that Berth gives a place by. */
 function placedArgument(word: string, places: Places): string {

@@ -2,8 +2,8 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Logger } from '../../domain/core/logger.ts';
-import type { KubeClient } from '../kube/client/client.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import type { Logger } from '../../../src/domain/core/logger.ts';
 import { type LogServerOptions, serveLogs } from './log-server.ts';
 import { NodeRegistration } from './node-registration.ts';
 import { PodManager } from './pod-manager.ts';
