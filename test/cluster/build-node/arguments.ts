@@ -1,60 +1,60 @@
 import type { EnvVar } from './pod-types.ts';
 
-/** From what a container is told to what a process on this machine is told. Pure. */
+/** Translates command, arguments and variables of a container for a process of this machine. Pure. */
 
 /** Path in the container → path on this machine. */
-export type Places = ReadonlyMap<string, string>;
+export type RealPaths = ReadonlyMap<string, string>;
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /**
- * Puts real folders in the place of mount paths: at the start of a text, or behind `=`, `:` or `,`, up to the end of a path
- * element. What stands elsewhere in a sentence stays.
+ * Replaces mount paths with real folders: at the start of a text, or after `=`, `:` or `,`, and only whole path elements.
+ * Paths elsewhere in the text stay.
  */
-export function placed(text: string, places: Places): string {
-  const paths = [...places.keys()].toSorted((a, b) => b.length - a.length);
+export function withRealPaths(text: string, real: RealPaths): string {
+  const paths = [...real.keys()].toSorted((a, b) => b.length - a.length);
   if (paths.length === 0) return text;
   const pattern = new RegExp(`(^|[=:,])(${paths.map(escaped).join('|')})(?=$|[/:,])`, 'g');
-  return text.replace(pattern, (_all, before: string, path: string) => `${before}${places.get(path)}`);
+  return text.replace(pattern, (_all, before: string, path: string) => `${before}${real.get(path)}`);
 }
 
-/** Of arguments `--flag=value`. All others may hold text of tenants, in which nothing is replaced. */
-const PLACED_FLAGS: ReadonlySet<string> = new Set([
+/** Flags `--flag=value` that take a path. Other arguments may contain text of tenants, which is not changed. */
+const PATH_FLAGS: ReadonlySet<string> = new Set([
   '--workspace',
   '--credentials',
   '--local',
   '--metadata-file',
 ]);
 
-/** An argument with real folders in it, where it is one that Berth gives a place by. */
-function placedArgument(word: string, places: Places): string {
+/** Replaces mount paths in an argument, if its flag takes a path or it has no flag. */
+function translateArgument(word: string, real: RealPaths): string {
   const [flag] = /^--[\w-]+(?==)/.exec(word) ?? [];
-  return flag === undefined || PLACED_FLAGS.has(flag) ? placed(word, places) : word;
+  return flag === undefined || PATH_FLAGS.has(flag) ? withRealPaths(word, real) : word;
 }
 
-/** `$(NAME)` as Kubernetes expands it: unknown names stay, `$$` is a dollar sign. */
-export function expanded(text: string, variables: Readonly<Record<string, string>>): string {
+/** Expands `$(NAME)` like Kubernetes: unknown names stay, and `$$` is a dollar sign. */
+export function expand(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replace(/\$(?:\$|\(([^)]*)\))/g, (all, name: string | undefined) => {
     if (name === undefined) return '$';
     return Object.hasOwn(variables, name) ? (variables[name] ?? '') : all;
   });
 }
 
-/** The variables of a container, in their order: each may name those before it. */
-export function environmentOf(env: readonly EnvVar[], places: Places): Record<string, string> {
-  const given: Record<string, string> = {};
-  for (const { name, value = '' } of env) given[name] = placed(expanded(value, given), places);
-  return given;
+/** The variables of a container, in their order. A value can refer to earlier variables. */
+export function environmentOf(env: readonly EnvVar[], real: RealPaths): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const { name, value = '' } of env) variables[name] = withRealPaths(expand(value, variables), real);
+  return variables;
 }
 
-/** Program and arguments. `own` runs where the container leaves the command to its image. */
+/** Program and arguments. A container without a command runs `berth`. */
 export function commandOf(
   container: { readonly command?: readonly string[]; readonly args?: readonly string[] },
-  own: readonly string[],
+  berth: readonly string[],
   variables: Readonly<Record<string, string>>,
-  places: Places,
+  real: RealPaths,
 ): string[] {
   const words = [...(container.command ?? []), ...(container.args ?? [])];
-  const told = words.map((word) => placedArgument(expanded(word, variables), places));
-  return container.command === undefined ? [...own, ...told] : told;
+  const translated = words.map((word) => translateArgument(expand(word, variables), real));
+  return container.command === undefined ? [...berth, ...translated] : translated;
 }

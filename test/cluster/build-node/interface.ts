@@ -1,6 +1,6 @@
-/** What the parts that start the build node know of it. */
+/** Facts about the build node that other parts of the tests use, and options of its program. */
 
-/** Options of its program (`main.ts`). */
+/** Options of `main.ts`. */
 export interface BuildNodeOptions {
   /** Kubeconfig of an administrator of the cluster. */
   readonly kubeconfig: string;
@@ -22,3 +22,6 @@ export const NODE_OF_BUILDS = {
   label: 'berth.test/build-node',
   taint: { key: 'berth.test/build-node', value: 'true', effect: 'NoSchedule' },
 } as const;
+
+/** Address of the Node and of its log server. Every process of this machine can read the logs. */
+export const NODE_ADDRESS = '127.0.0.1';

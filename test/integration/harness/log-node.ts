@@ -62,15 +62,10 @@ export async function startLogNode(): Promise<LogNode> {
     logs.set(key, log);
     return log;
   };
-  const server = await serveLogs({
-    host: '127.0.0.1',
-    port: 0,
-    clientCaFile: null,
-    log: (namespace, pod, container, previous) => {
-      const log = (previous ? former : logs).get(keyOf(namespace, pod, container));
-      if (log === undefined) throw new Error(`container "${container}" in pod "${pod}" is waiting to start`);
-      return log;
-    },
+  const server = await serveLogs((namespace, pod, container, previous) => {
+    const log = (previous ? former : logs).get(keyOf(namespace, pod, container));
+    if (log === undefined) throw new Error(`container "${container}" in pod "${pod}" is waiting to start`);
+    return log;
   });
   const client = await createKubeClient({
     kubeconfigPath: environment().kubeconfigPath,
@@ -82,9 +77,7 @@ export async function startLogNode(): Promise<LogNode> {
     client,
     name,
     capacity: 100,
-    address: '127.0.0.1',
     port: server.port,
-    version: 'test',
     logger: recordingLogger(),
   });
   await registration.start();

@@ -19,17 +19,17 @@ async function read(query: LogQuery, signal = new AbortController().signal): Pro
   return text;
 }
 
-it('keeps lines whole, however they arrive', async () => {
+it('stores complete lines, even if they arrive in parts', async () => {
   log.write('one\ntw');
   log.write('o\n\nthr');
   expect(await read({})).toBe('one\ntwo\n\n');
   log.write('ee');
   log.end();
   expect(await read({})).toBe('one\ntwo\n\nthree\n');
-  expect(log.lastWords()).toBe('one\ntwo\n\nthree');
+  expect(log.lastLines()).toBe('one\ntwo\n\nthree');
 });
 
-it('gives the last lines, those since a time, with their times, and so many bytes', async () => {
+it('returns the last lines, lines since a time, lines with their times, and a number of bytes', async () => {
   log.write('one\ntwo\nthree\n');
   expect(await read({ tail: 2 })).toBe('two\nthree\n');
   expect(await read({ tail: 0 })).toBe('');
@@ -39,7 +39,7 @@ it('gives the last lines, those since a time, with their times, and so many byte
   expect(await read({ limitBytes: 6 })).toBe('one\ntw');
 });
 
-it('follows until the end, or until nobody listens', async () => {
+it('follows until the end of the container, or until the client disconnects', async () => {
   log.write('one\n');
   const followed = read({ follow: true });
   const closed = new AbortController();
@@ -52,18 +52,18 @@ it('follows until the end, or until nobody listens', async () => {
   expect(await followed).toBe('one\ntwo\nthree\n');
 });
 
-it('has an end: what is too much is not kept, but the last words are', async () => {
+it('stops at its maximum size, and still has the last lines of the container', async () => {
   const line = 'x'.repeat(16_000);
   for (let count = 0; count < 700; count += 1) log.write(`${line}\n`);
   log.write('the end\n');
   log.end();
   const text = await read({});
   expect(text.length).toBeLessThan(11 * 1024 * 1024);
-  expect(text).toMatch(/… what comes after 10485760 bytes is not kept\n$/);
-  expect(log.lastWords()).toMatch(/the end$/);
+  expect(text).toMatch(/… output after 10485760 bytes is not kept\n$/);
+  expect(log.lastLines()).toMatch(/the end$/);
 });
 
-it('parameters are read as a kubelet reads them', () => {
+it('parses query parameters like a kubelet', () => {
   const query = (text: string) => logQuery(new URLSearchParams(text), 100_000);
   expect(query('follow=true&tailLines=5&timestamps=true&limitBytes=9')).toMatchObject({
     follow: true,
