@@ -25,11 +25,12 @@ export interface PodManagerOptions {
   readonly logger: Logger;
 }
 
+// The reasons are those that Kubernetes itself uses.
 const LOST = {
-  reason: 'BuilderRestarted',
+  reason: 'NodeLost',
   message: 'the build node was restarted, and the containers of the pod were lost',
 };
-const STOPPED = { reason: 'BuilderStopped', message: 'the build node was stopped' };
+const STOPPED = { reason: 'Terminated', message: 'the build node was stopped' };
 const DEFAULT_GRACE_SECONDS = 30;
 
 export class PodManager {

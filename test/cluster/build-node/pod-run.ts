@@ -76,7 +76,7 @@ export class PodRun {
     try {
       await this.#steps();
     } catch (error) {
-      this.#failure ??= { reason: 'BuilderError', message: String(error) };
+      this.#failure ??= { reason: 'NodeLost', message: String(error) };
       this.#options.logger.error({ err: error, pod: this.#options.pod.metadata.name }, 'failed to run a pod');
     }
     this.#report();
@@ -86,7 +86,10 @@ export class PodRun {
     const { pod } = this.#options;
     const feature = unsupported(pod);
     if (feature !== null) {
-      this.#failure = { reason: 'UnsupportedPod', message: `the build node does not support ${feature}` };
+      this.#failure = {
+        reason: 'UnexpectedAdmissionError',
+        message: `the build node does not support ${feature}`,
+      };
       return;
     }
     this.#report();

@@ -208,7 +208,7 @@ describe('a pod on the build node', () => {
       volumes: [{ name: 'x', hostPath: { path: '/' } }],
       containers: [{ name: 'a', image: 'any', command: sh('true') }],
     });
-    expect((await ended(job)).status.reason).toBe('UnsupportedPod');
+    expect((await ended(job)).status.reason).toBe('UnexpectedAdmissionError');
   });
 
   it('waits for its Secret', async () => {
@@ -275,7 +275,7 @@ describe('a pod on the build node', () => {
     await buildNode.stop('SIGKILL');
     buildNode = await start();
     const { status } = await ended(job);
-    expect(status).toMatchObject({ phase: 'Failed', reason: 'BuilderRestarted' });
+    expect(status).toMatchObject({ phase: 'Failed', reason: 'NodeLost' });
     expect(status.containerStatuses?.[0]?.state.terminated?.reason).toBe('ContainerStatusUnknown');
     expect(isRunning(marker)).toBe(false);
   });
