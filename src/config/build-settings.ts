@@ -37,7 +37,7 @@ export const BUILD_SETTINGS = {
   ),
   BERTH_BUILD_BUILDKIT_SHARED: setting(
     flag,
-    'true: all tenants trust each other, so their builds may share the daemon of BERTH_BUILD_BUILDKIT_HOST. The daemon runs commands outside the network policy of builds, and a Dockerfile can read the cache of another build. Unset: only a unix:// address is accepted, which only the local builder can reach',
+    'true: all tenants trust each other, so their builds may share the daemon of BERTH_BUILD_BUILDKIT_HOST. The daemon runs commands outside the network policy of builds, and a Dockerfile can read the cache of another build. Unset: BERTH_BUILD_BUILDKIT_HOST is rejected',
     OPERATOR,
   ),
   BERTH_BUILD_PULL_SECRET: setting(

@@ -82,6 +82,7 @@ export function settingsForBuildNode(
     BERTH_BUILD_NODE_SELECTOR: `${label}=true,kubernetes.io/hostname=${node}`,
     BERTH_BUILD_TOLERATIONS: `${taint.key}:${taint.effect}`,
     BERTH_BUILD_BUILDKIT_HOST: buildkit.address,
+    BERTH_BUILD_BUILDKIT_SHARED: 'true',
     BERTH_BUILD_INSECURE_REGISTRY: 'true',
     // The tests may run on a small machine, in parallel.
     BERTH_BUILD_CPU: '100m',
