@@ -1,17 +1,17 @@
-/** The text of docs/resource-spec.md: where each field of resource_spec ends up. `npm run docs` writes it. */
+/** The text of docs/resource-spec.md: the Kubernetes fields that each field of resource_spec sets. `npm run docs` writes it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { FIELD_ROWS } from '../src/workloads/fields/field-paths.ts';
-import type { FieldRow, FieldTarget } from '../src/workloads/fields/field-row.ts';
+import type { FieldRow, FieldTarget } from './resource-spec/field-row.ts';
+import { FIELD_ROWS } from './resource-spec/field-rows.ts';
 
 const path = fileURLToPath(new URL('../docs/resource-spec.md', import.meta.url));
 
-const HEAD = `<!-- Generated from src/workloads/fields/field-paths.ts by \`npm run docs\`. Do not edit. -->
-# Where each field of resource_spec ends up
+const HEAD = `<!-- Generated from scripts/resource-spec/ by \`npm run docs\`. Do not edit. -->
+# Kubernetes fields that each field of resource_spec sets
 
-\`<app>\` is the base name of all objects of the deployment, \`<component>\` each of its components (api; queue,
-orchestrator, executor where a field of that prefix is given), \`<name>\` the entry's name (of mounts: the mountPath).
-\`containers[app]\` is the entry of that name. A test proves every line against the rendered objects.
+\`<app>\` is the base name of all objects of the deployment. \`<component>\` is each of its components: api, and queue,
+orchestrator and executor if a field with that prefix is present. \`<name>\` is the name of the list entry (for mounts: the
+mountPath). \`containers[app]\` is the entry with that name. A test checks every row against the rendered objects.
 
 | field | object | path | how it appears |
 | --- | --- | --- | --- |
@@ -20,10 +20,10 @@ orchestrator, executor where a field of that prefix is given), \`<name>\` the en
 const TAIL = `
 ## Security
 
-Pods get the runtime's seccomp profile. Every container that does not say otherwise runs without privilege escalation
-and with all capabilities dropped: a container that speaks of capabilities or is privileged keeps what it says. In cloud
-hosting absent fields get the value of Pod Security *restricted* (\`runAsNonRoot: true\`, \`capabilities.drop: [ALL]\`).
-Database and cache always run with that set and a read-only root file system.
+Pods use the seccomp profile of the container runtime. By default, a container runs without privilege escalation and with
+all capabilities dropped. A container that sets capabilities or is privileged keeps its own values. In the hosting mode cloud,
+absent fields get the values of Pod Security *restricted* (\`runAsNonRoot: true\`, \`capabilities.drop: [ALL]\`). Database and
+cache always run with these values and a read-only root file system.
 `;
 
 /** Table cells: a bar would end them. */

@@ -2,8 +2,8 @@ import { type FieldRow, type FieldTarget, POD } from './field-row.ts';
 import { POD_FIELD_ROWS } from './pod-field-rows.ts';
 
 /**
- * Where each field of resource_spec ends up: the data behind docs/resource-spec.md.
- * A test proves every line of it against rendered objects and holds its fields against the schema.
+ * The Kubernetes fields that each field of resource_spec sets: the data of docs/resource-spec.md.
+ * test/unit/workloads/field-rows.test.ts checks every row against rendered objects, and the fields against the schema.
  */
 
 const millicores = {
@@ -12,7 +12,8 @@ const millicores = {
 };
 const mebibytes = { shown: '`<n>Mi`', value: (n: number) => `${n}Mi` };
 
-const DERIVED = 'Also decides DATABASE_POOL_SIZE of every app pod, and max_connections where none is sent.';
+const DERIVED =
+  'Also determines DATABASE_POOL_SIZE of every app pod, and max_connections if db_max_connections is absent.';
 
 function appResources(component: string, prefix: string): FieldRow[] {
   const object = `Deployment <app>-${component}`;
@@ -42,7 +43,7 @@ function appScale(component: string, prefix: string): FieldRow[] {
         { object: autoscaler, path: 'spec.minReplicas', when: `${min} < ${max}` },
         { ...replicas, given: (sent) => ({ [max]: sent }) },
       ],
-      note: 'From 2 on there is a PodDisruptionBudget too. 0 below a positive most still runs one pod.',
+      note: 'From 2 on, a PodDisruptionBudget exists too. 0 below a positive maximum still runs one pod.',
     },
     {
       field: max,
@@ -50,7 +51,7 @@ function appScale(component: string, prefix: string): FieldRow[] {
         { object: autoscaler, path: 'spec.maxReplicas', when: `${min} < ${max}` },
         { ...replicas, given: (sent) => ({ [min]: sent }) },
       ],
-      note: `0 switches ${whole} off: \`spec.replicas\` 0, no autoscaler, no PodDisruptionBudget. ${DERIVED}`,
+      note: `0 turns off ${whole}: \`spec.replicas\` 0, no autoscaler, no PodDisruptionBudget. ${DERIVED}`,
     },
   ];
 }
@@ -116,11 +117,11 @@ const DATA_SERVICES: readonly FieldRow[] = [
         value: (n) => `max_connections=${n}`,
       },
     ],
-    note: 'Shared out among the app pods: DATABASE_POOL_SIZE.',
+    note: 'Divided between the app pods: DATABASE_POOL_SIZE.',
   },
 ];
 
-/** Every field of resource_spec, in the contract's order. */
+/** Every field of resource_spec, in the order of the contract. */
 export const FIELD_ROWS: readonly FieldRow[] = [
   ...appScale('api', ''),
   ...appResources('api', ''),

@@ -8,10 +8,10 @@ const METADATA: readonly FieldRow[] = (['labels', 'annotations'] as const).map((
     { object: DEPLOYMENTS, path: `spec.template.metadata.${field}` },
     { object: DEPLOYMENTS, path: `metadata.${field}` },
   ],
-  note: "On app pods and their Deployments only, beside Berth's own.",
+  note: "Only on app pods and their Deployments, in addition to Berth's own.",
 }));
 
-/** A member of each entry of a list in the pod: passed through as it is. */
+/** Members of each entry of a list in the pod. They are passed through unchanged. */
 function passedThrough(list: string, members: readonly string[], path: string): FieldRow[] {
   return members.map((member) => ({
     field: `${list}[].${member}`,
@@ -19,12 +19,12 @@ function passedThrough(list: string, members: readonly string[], path: string): 
   }));
 }
 
-/** `env[].value` of a field as the path `env[<name>].value`. */
+/** Turns `env[].value` of a field into the path `env[<name>].value`. */
 function asPath(member: string): string {
   return member.replaceAll('[]', '[<name>]');
 }
 
-/** A list as a whole, which its members' rows follow. */
+/** The whole list. The rows of its members follow it. */
 function wholeList(field: string, path: string, note: string): FieldRow {
   return { field, targets: [{ object: DEPLOYMENTS, path }], note };
 }
@@ -33,7 +33,7 @@ const VOLUMES: readonly FieldRow[] = [
   wholeList(
     'volumes',
     `${POD}.volumes`,
-    'Passed through whole; a volume without a source becomes `emptyDir: {}`.',
+    'Passed through unchanged. A volume without a source becomes `emptyDir: {}`.',
   ),
   ...passedThrough(
     'volumes',
@@ -82,11 +82,11 @@ const CONTAINER_MEMBERS = [
 
 const MEMBER_NOTES: Readonly<Record<string, string>> = {
   imagePullPolicy:
-    'Absent: `Always` for the tag `latest` or none, else `IfNotPresent`. Hosting mode cloud: always `Always`.',
-  securityContext: 'Fields that are absent are filled in: see security below.',
+    'Absent: `Always` for the tag `latest` or no tag, otherwise `IfNotPresent`. Hosting mode cloud: always `Always`.',
+  securityContext: 'Absent fields get defaults: see Security below.',
 };
 
-const INIT_RESTART = '`Always`: a native sidecar in its place among the init containers.';
+const INIT_RESTART = '`Always`: a native sidecar, at its position among the init containers.';
 const SIDECAR_RESTART = '`Always`: a native sidecar, started before all init containers.';
 
 function containerRows(
@@ -109,7 +109,7 @@ function containerRows(
 }
 
 const CONTAINERS: readonly FieldRow[] = [
-  wholeList('init_containers', `${POD}.initContainers`, 'In the order given.'),
+  wholeList('init_containers', `${POD}.initContainers`, 'In the order of the list.'),
   ...containerRows('init_containers', [{ path: `${POD}.initContainers[<name>]` }], INIT_RESTART),
   {
     field: 'sidecars',
@@ -134,13 +134,13 @@ const CONTAINERS: readonly FieldRow[] = [
   ),
 ];
 
-/** The fields that shape the app pods beside their sizes, in the contract's order. */
+/** The fields of app pods other than sizes, in the order of the contract. */
 export const POD_FIELD_ROWS: readonly FieldRow[] = [
   ...METADATA,
   {
     field: 'service_account_name',
     targets: [{ object: DEPLOYMENTS, path: `${POD}.serviceAccountName` }],
-    note: 'It must exist; absent: a ServiceAccount `<app>` is made. No token is mounted either way.',
+    note: 'It must exist. Absent: Berth creates a ServiceAccount `<app>`. No token is mounted in either case.',
   },
   {
     field: 'image_pull_secrets',
