@@ -33,9 +33,8 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   'cluster/operator': ['cluster/kube', 'cluster/image-registry', 'workloads', 'contract', 'domain'],
   // A client of registries: which digest an image has.
   'cluster/image-registry': ['dns', 'domain'],
-  // What the Jobs of builds run, and the node that runs them on one machine.
+  // What the Jobs of builds run.
   'cluster/builder': ['contract', 'domain'],
-  'cluster/build-node': ['cluster/kube', 'contract', 'domain'],
   // A deployment as plain objects that work without Berth.
   'cluster/export': ['cluster/kube', 'workloads', 'contract', 'domain'],
 

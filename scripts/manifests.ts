@@ -71,8 +71,7 @@ export function renderedFile(profile: string): string {
 export function valuesSchema(): string {
   const schema = JSON.parse(readFileSync(SCHEMA, 'utf8')) as Schema;
   const taken = Object.entries(SETTINGS).filter(
-    ([name, setting]) =>
-      !('secret' in setting) && !OF_THE_CHART.includes(name) && !name.startsWith('BERTH_BUILDER_'),
+    ([name, setting]) => !('secret' in setting) && !OF_THE_CHART.includes(name),
   );
   schema.properties.config.properties = Object.fromEntries(
     taken.map(([name, { help }]) => [name, { type: 'string', description: help }]),

@@ -1,13 +1,13 @@
-/** The text of docs/resource-spec.md: where each field of resource_spec ends up. `npm run docs` writes it. */
+/** The text of docs/resource-spec.md: the Kubernetes fields that each field of resource_spec sets. `npm run docs` writes it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { FIELD_ROWS } from '../src/workloads/fields/field-paths.ts';
-import type { FieldRow, FieldTarget } from '../src/workloads/fields/field-row.ts';
+import type { FieldRow, FieldTarget } from './resource-spec/field-row.ts';
+import { FIELD_ROWS } from './resource-spec/field-rows.ts';
 
 const path = fileURLToPath(new URL('../docs/resource-spec.md', import.meta.url));
 
-const HEAD = `<!-- Generated from src/workloads/fields/field-paths.ts by \`npm run docs\`. Do not edit. -->
-# Where each field of resource_spec ends up
+const HEAD = `<!-- Generated from scripts/resource-spec/ by \`npm run docs\`. Do not edit. -->
+# Kubernetes fields that each field of resource_spec sets
 
 In this table, \`<app>\` is the base name of all objects of the deployment. \`<component>\` stands for each component: api, and queue,\norchestrator or executor if the request has a field with that prefix. \`<name>\` is the name of an entry of a list, or the mountPath\nof a mount. \`containers[app]\` is the entry with the name \`app\`. A test compares every line with the rendered objects.
 

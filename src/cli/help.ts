@@ -10,7 +10,6 @@ export const HELP = `usage: berth COMMAND [--help]
   listener         applies work from the API in a cluster, and reports statuses (BERTH_HUB_URL, BERTH_LISTENER_KEY)
   listener doctor  checks everything that a listener needs, and prints the next step for each failure
   operator         turns ManagedDeployments into workloads
-  builder          runs build Jobs as processes of this machine, without containers and without a sandbox
   all              runs API, listener and operator in one process
   migrate          migrates the database to the schema of this version
   keys             creates an API key (create), rotates the encryption key (rotate-encryption), creates and rotates
@@ -39,11 +38,6 @@ processes of one listener can run: one is active, and the others wait to take ov
   operator: `usage: berth operator
 Reconciles the ManagedDeployments in the cluster of its kubeconfig with their workloads. The operator needs no hub.
 Several processes can run: one is the leader, and the others wait to take over.`,
-  builder: `usage: berth builder
-Runs a node for build Jobs only, on a machine without containers, such as a developer's machine or in tests. The
-builder runs the commands of containers as processes of this machine, with the rights of its user. There is NO SANDBOX:
-everyone who can start a build has the rights of this user. The builder needs git and buildctl (BERTH_BUILDER_PATH), the
-BuildKit daemon of the operator (BERTH_BUILD_BUILDKIT_HOST), and the rights in manifests/local-builder/.`,
   all: `usage: berth all
 Runs API, operator and listener in one process, for a small installation. The listener needs no hub URL and no key.`,
 };

@@ -19,7 +19,7 @@ export const BUILD_SETTINGS = {
     dnsLabelSchema.default('berth-builds'),
     'namespace of builds. The namespace must exist with the Pod Security level privileged (the chart creates this ' +
       'namespace)',
-    [...CLUSTER, 'builder'],
+    CLUSTER,
   ),
   BERTH_BUILD_BERTH_IMAGE: setting(
     optional,
@@ -38,9 +38,7 @@ export const BUILD_SETTINGS = {
   ),
   BERTH_BUILD_BUILDKIT_SHARED: setting(
     flag,
-    'true: all tenants trust each other, so that their builds may share the daemon of BERTH_BUILD_BUILDKIT_HOST. The ' +
-      'daemon runs commands outside the network policy of builds, and a Dockerfile can read the cache of another ' +
-      'build. Unset: only a unix:// address is accepted, which only the local builder can reach',
+    'true: all tenants trust each other, so their builds may share the daemon of BERTH_BUILD_BUILDKIT_HOST. The daemon runs commands outside the network policy of builds, and a Dockerfile can read the cache of another build. Unset: BERTH_BUILD_BUILDKIT_HOST is rejected',
     OPERATOR,
   ),
   BERTH_BUILD_PULL_SECRET: setting(
@@ -56,8 +54,7 @@ export const BUILD_SETTINGS = {
   ),
   BERTH_BUILD_CA_CONFIG_MAP: setting(
     dnsSubdomainSchema.optional(),
-    'ConfigMap in the namespace of builds with a ca.crt (PEM) that is trusted for registries and git hosts, in ' +
-      'addition to the usual authorities. The local builder ignores this setting',
+    'ConfigMap in the namespace of builds with a ca.crt (PEM) that is trusted for registries and git hosts, in addition to the usual authorities',
     OPERATOR,
   ),
   BERTH_BUILD_PROXY: setting(

@@ -33,10 +33,7 @@ export function buildsOf(settings: Settings): (Omit<BuildConfig, 'berthImage'> &
 /** A shared daemon does not isolate tenants from each other, so it needs an explicit setting. */
 function buildkitHostOf(settings: Settings): string | null {
   const host = settings.BERTH_BUILD_BUILDKIT_HOST ?? null;
-  // Pods cannot reach a unix socket of the machine. Only the local builder can, and the local builder has no sandbox.
-  if (host === null || host.startsWith('unix://') || settings.BERTH_BUILD_BUILDKIT_SHARED === true) {
-    return host;
-  }
+  if (host === null || settings.BERTH_BUILD_BUILDKIT_SHARED === true) return host;
   throw new ConfigError([
     'BERTH_BUILD_BUILDKIT_HOST: all tenants would share this daemon, and a tenant could read and change the builds ' +
       'of others; next: unset it, so that each build runs its own daemon, or set BERTH_BUILD_BUILDKIT_SHARED=true if ' +

@@ -19,11 +19,11 @@ export const CLUSTER_SETTINGS = {
   BERTH_KUBECONFIG: setting(
     optional,
     'kubeconfig file. Unset: KUBECONFIG, otherwise the ServiceAccount of the pod',
-    [...CLUSTER, 'builder'],
+    CLUSTER,
   ),
   BERTH_LISTENER_KUBECONFIG: setting(optional, 'kubeconfig file for the listener only', ['listener']),
   BERTH_OPERATOR_KUBECONFIG: setting(optional, 'kubeconfig file for the operator only', ['operator']),
-  KUBECONFIG: setting(optional, 'kubeconfig file, as for kubectl', [...CLUSTER, 'builder']),
+  KUBECONFIG: setting(optional, 'kubeconfig file, as for kubectl', CLUSTER),
   BERTH_NAMESPACE: setting(
     optional,
     'namespace of Berth itself, which contains the leases and no deployments. Unset: the namespace of the pod if it ' +

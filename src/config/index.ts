@@ -1,7 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { delimiter } from 'node:path';
-import { nodeName } from './builder-settings.ts';
 import { buildsOf } from './builds.ts';
 import { parseEncryptionKeys } from './encryption-keys.ts';
 import { imagesOf, isRegistryInsecure } from './image-settings.ts';
@@ -123,26 +121,6 @@ export function buildStepSettings(environment: NodeJS.ProcessEnv = process.env) 
     path: environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
   };
 }
-
-/** Settings of `berth builder`, in addition to those of every role. */
-export function builderSettings(environment: NodeJS.ProcessEnv = process.env) {
-  const settings = parseSettings(environment);
-  const { path, caFile } = buildStepSettings(environment);
-  return {
-    caFile,
-    unsandboxed: settings.BERTH_BUILDER_UNSANDBOXED ?? false,
-    kubeconfig: settings.BERTH_BUILDER_KUBECONFIG ?? settings.BERTH_KUBECONFIG ?? settings.KUBECONFIG ?? null,
-    namespace: settings.BERTH_BUILD_NAMESPACE,
-    node: settings.BERTH_BUILDER_NODE ?? nodeName(),
-    capacity: settings.BERTH_BUILDER_CAPACITY,
-    folder: settings.BERTH_BUILDER_FOLDER ?? null,
-    path: [settings.BERTH_BUILDER_PATH, path].filter((part) => part !== undefined).join(delimiter),
-    host: settings.BERTH_BUILDER_HOST,
-    port: settings.BERTH_BUILDER_PORT,
-    clientCaFile: settings.BERTH_BUILDER_CLIENT_CA ?? null,
-  };
-}
-export type BuilderSettings = ReturnType<typeof builderSettings>;
 
 /**
  * Name of the setting that contains the kubeconfig of the listener. If no setting with a kubeconfig is set, the result

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /** A process that reads a setting. */
-export type Reader = 'api' | 'listener' | 'operator' | 'builder' | 'build-step';
+export type Reader = 'api' | 'listener' | 'operator' | 'build-step';
 /** Roles that read hub settings and cluster settings. */
 export const HUB = ['api'] as const;
 export const CLUSTER = ['listener', 'operator'] as const;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { BUILD_SETTINGS } from './build-settings.ts';
-import { BUILDER_SETTINGS } from './builder-settings.ts';
+import { BUILD_STEP_SETTINGS } from './build-step-settings.ts';
 import { CLUSTER_SETTINGS } from './cluster-settings.ts';
 import { ConfigError } from './config-error.ts';
 import { HUB_SETTINGS } from './hub-settings.ts';
@@ -15,7 +15,7 @@ export const SETTINGS = {
   ...CLUSTER_SETTINGS,
   ...IMAGE_SETTINGS,
   ...BUILD_SETTINGS,
-  ...BUILDER_SETTINGS,
+  ...BUILD_STEP_SETTINGS,
   ...TELEMETRY_SETTINGS,
 } as const;
 

@@ -57,9 +57,6 @@ export const BUILD_FILES = {
   metadata: 'metadata.json',
 } as const;
 
-/** Flags of the steps, `--flag=value`, with paths in their containers. Tenants cannot set these flags. */
-export const PLACE_FLAGS = ['--workspace', '--credentials', '--local', '--metadata-file'] as const;
-
 /** Keys of the Secret of a build. */
 export const BUILD_SECRET_KEYS = {
   /** User name for the git host. Absent: no credentials. */

@@ -24,12 +24,6 @@ export const LABELS = {
 export const IDENTITY_STATES = ['claimed', 'left'] as const;
 export type IdentityState = (typeof IDENTITY_STATES)[number];
 
-/** Label of the Node of a local builder (`berth builder`), and the taint that keeps other pods away. */
-export const NODE_OF_BUILDS = {
-  label: 'berth.dev/builder',
-  taint: { key: 'berth.dev/builder', value: 'true', effect: 'NoSchedule' },
-} as const;
-
 /** Value of `app.kubernetes.io/managed-by` on every object that Berth created. */
 export const MANAGED_BY = 'berth';
 

@@ -22,11 +22,9 @@ type Terminated = NonNullable<NonNullable<ObservedContainer['state']>['terminate
 /** Eviction messages of pods that exceed their limits, as opposed to node pressure. */
 const TOO_LARGE =
   /exceed(s|ed) (the |its )?(total |local )*(limit|ephemeral)|exceeded its local ephemeral storage/i;
-/**
- * Reasons of pod failures that no step caused. Only the local builder reports the reasons `Builder…` (docs/builds.md).
- */
+/** Reasons of pod failures that no step caused. */
 const POD_LOST =
-  /^(Evicted|NodeLost|NodeShutdown|Shutdown|Terminated|Preempting|NodeAffinity|OutOf\w+|UnexpectedAdmissionError|Builder\w+|UnsupportedPod)$/;
+  /^(Evicted|NodeLost|NodeShutdown|Shutdown|Terminated|Preempting|NodeAffinity|OutOf\w+|UnexpectedAdmissionError)$/;
 /** Reasons of container failures without an observed exit, for example after a node restart, or before the start. */
 const CONTAINER_LOST = /^(ContainerStatusUnknown|Unknown|StartError|ContainerCannotRun)$/;
 

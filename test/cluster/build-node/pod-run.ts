@@ -1,35 +1,34 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Logger } from '../../domain/core/logger.ts';
-import type { KubeClient } from '../kube/client/client.ts';
-import { sleep, systemClock } from '../kube/client/clock.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { sleep, systemClock } from '../../../src/cluster/kube/client/clock.ts';
+import type { Logger } from '../../../src/domain/core/logger.ts';
 import { commandOf, environmentOf } from './arguments.ts';
 import { ContainerLog } from './container-log.ts';
 import { podStatus } from './pod-status.ts';
 import type { Container, ContainerState, Pod, Terminated } from './pod-types.ts';
 import { type Ended, ProcessGroup } from './process-group.ts';
 import { StatusWriter } from './status-writer.ts';
-import { makeVolumes, placesOf, unsupported } from './volumes.ts';
+import { createVolumes, realPathsOf, unsupported } from './volumes.ts';
 
-/** One pod on this node: its containers as processes, one after another, and its status. */
+/** One pod on this node: runs its containers as processes and writes its status. */
 
 export interface PodRunOptions {
   readonly client: Pick<KubeClient, 'find' | 'patchStatus'>;
   readonly pod: Pod;
-  /** Of this pod alone. */
+  /** Folder of this pod. */
   readonly folder: string;
-  readonly hostIP: string;
-  /** What a container without a command runs: Berth. */
-  readonly own: readonly string[];
-  /** Variables below those of the container: what an image would bring. */
+  /** What a container without a command runs. */
+  readonly berth: readonly string[];
+  /** Variables that an image would set. Those of the container override them. */
   readonly environment: Readonly<Record<string, string>>;
   readonly logger: Logger;
-  /** Fires when the node goes away: nothing more is written. */
+  /** Aborted when the node stops. No status is written after that. */
   readonly stopping: AbortSignal;
 }
 
 const TERMINATION_LOG = '/dev/termination-log';
-const MOST_MESSAGE_BYTES = 4096;
+const MAX_MESSAGE_BYTES = 4096;
 const VOLUME_RETRY_MS = 1_000;
 
 export class PodRun {
@@ -50,13 +49,13 @@ export class PodRun {
     this.#status = new StatusWriter(client, pod, logger, stopping);
   }
 
-  /** Begins; resolves when the pod has ended and its last status is written. Never rejects. */
+  /** Runs the pod. Resolves when it has ended and its final status is written. Never rejects. */
   run(): Promise<void> {
     this.#run ??= this.#all().finally(() => this.#status.settled());
     return this.#run;
   }
 
-  /** Ends it: SIGTERM, and after so many seconds SIGKILL. Resolves when nothing of it runs. */
+  /** Ends the pod: SIGTERM, and SIGKILL after the grace period. Resolves when all its processes have ended. */
   async end(graceSeconds: number, failure?: { reason: string; message: string }): Promise<void> {
     this.#failure ??= failure;
     this.#ending.abort();
@@ -68,7 +67,7 @@ export class PodRun {
     clearTimeout(kill);
   }
 
-  /** What a container printed; undefined: it has not begun. */
+  /** The log of a container. undefined: the container has not started. */
   log(container: string): ContainerLog | undefined {
     return this.#logs.get(container);
   }
@@ -77,20 +76,23 @@ export class PodRun {
     try {
       await this.#steps();
     } catch (error) {
-      this.#failure ??= { reason: 'BuilderError', message: String(error) };
+      this.#failure ??= { reason: 'NodeLost', message: String(error) };
       this.#options.logger.error({ err: error, pod: this.#options.pod.metadata.name }, 'failed to run a pod');
     }
-    this.#tell();
+    this.#report();
   }
 
   async #steps(): Promise<void> {
     const { pod } = this.#options;
-    const no = unsupported(pod);
-    if (no !== null) {
-      this.#failure = { reason: 'UnsupportedPod', message: `the local builder runs no pod with ${no}` };
+    const feature = unsupported(pod);
+    if (feature !== null) {
+      this.#failure = {
+        reason: 'UnexpectedAdmissionError',
+        message: `the build node does not support ${feature}`,
+      };
       return;
     }
-    this.#tell();
+    this.#report();
     if (!(await this.#volumes())) return;
     for (const container of pod.spec.initContainers ?? []) {
       if (!(await this.#container(container))) return;
@@ -98,35 +100,35 @@ export class PodRun {
     await Promise.all(pod.spec.containers.map((container) => this.#container(container)));
   }
 
-  /** As a kubelet waits for a Secret, so do we. False: the pod was ended meanwhile. */
+  /** Creates the volumes. Waits for missing Secrets, like a kubelet. false: the pod was ended meanwhile. */
   async #volumes(): Promise<boolean> {
     const { client, pod, folder, logger } = this.#options;
     const { signal } = this.#ending;
-    let told: string | undefined;
+    let reported: string | undefined;
     while (!signal.aborted) {
       try {
-        await makeVolumes(client, pod, this.#path('volumes'));
+        await createVolumes(client, pod, this.#path('volumes'));
         for (const name of ['logs', 'termination', 'pids', 'home'])
           mkdirSync(join(folder, name), { recursive: true });
         return true;
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        if (message !== told) {
+        if (message !== reported) {
           logger.warn(
             { pod: pod.metadata.name, error: message },
-            'failed to make the volumes of a pod; waiting',
+            'failed to create the volumes of a pod; waiting',
           );
           const [first] = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
           this.#set(first?.name ?? '', { waiting: { reason: 'ContainerCreating', message } });
         }
-        told = message;
+        reported = message;
         await sleep(systemClock, VOLUME_RETRY_MS, signal);
       }
     }
     return false;
   }
 
-  /** Whether it ended well. */
+  /** Returns whether the exit code was 0. */
   async #container(container: Container): Promise<boolean> {
     if (this.#ending.signal.aborted) return false;
     const { name } = container;
@@ -144,17 +146,17 @@ export class PodRun {
   }
 
   #start(container: Container, log: ContainerLog): ProcessGroup {
-    const { own, environment } = this.#options;
+    const { berth, environment } = this.#options;
     const { name, env = [], terminationMessagePath = TERMINATION_LOG } = container;
     const termination = this.#path('termination', name);
     writeFileSync(termination, '');
-    const places = placesOf(container, this.#path('volumes'));
-    const home = places.get('/tmp') ?? this.#path('home');
-    places.set(terminationMessagePath, termination);
-    const given = environmentOf(env, places);
+    const real = realPathsOf(container, this.#path('volumes'));
+    const home = real.get('/tmp') ?? this.#path('home');
+    real.set(terminationMessagePath, termination);
+    const variables = environmentOf(env, real);
     return new ProcessGroup({
-      command: commandOf(container, own, given, places),
-      env: { HOME: home, TMPDIR: home, ...environment, BERTH_TERMINATION_LOG: termination, ...given },
+      command: commandOf(container, berth, variables, real),
+      env: { HOME: home, TMPDIR: home, ...environment, BERTH_TERMINATION_LOG: termination, ...variables },
       cwd: this.#path('home'),
       pidFile: this.#path('pids', name),
       onOutput: (chunk) => log.write(chunk),
@@ -177,10 +179,10 @@ export class PodRun {
   #message({ name, terminationMessagePolicy }: Container, log: ContainerLog, exitCode: number): string {
     const path = this.#path('termination', name);
     const written = existsSync(path)
-      ? readFileSync(path).subarray(0, MOST_MESSAGE_BYTES).toString('utf8')
+      ? readFileSync(path).subarray(0, MAX_MESSAGE_BYTES).toString('utf8')
       : '';
     if (written !== '') return written;
-    return terminationMessagePolicy === 'FallbackToLogsOnError' && exitCode !== 0 ? log.lastWords() : '';
+    return terminationMessagePolicy === 'FallbackToLogsOnError' && exitCode !== 0 ? log.lastLines() : '';
   }
 
   #since(type: string, holds: boolean): string {
@@ -197,16 +199,15 @@ export class PodRun {
 
   #set(container: string, state: ContainerState): void {
     this.#states.set(container, state);
-    this.#tell();
+    this.#report();
   }
 
-  #tell(): void {
-    const { pod, hostIP } = this.#options;
+  #report(): void {
+    const { pod } = this.#options;
     this.#status.set(
       podStatus({
         pod,
         states: this.#states,
-        hostIP,
         startTime: this.#startTime,
         failure: this.#failure,
         since: (type, holds) => this.#since(type, holds),
@@ -215,7 +216,7 @@ export class PodRun {
   }
 }
 
-/** Kubernetes' times have no fractions of seconds. */
+/** The current time. Times of Kubernetes have no fractions of seconds. */
 export function now(): string {
   return new Date().toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -1,21 +1,17 @@
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { selfSigned } from './certificate.ts';
 import type { ContainerLog, LogQuery } from './container-log.ts';
+import { NODE_ADDRESS } from './interface.ts';
 
-/** Logs as a kubelet serves them, so that `kubectl logs` works: the API server asks here. */
+/** Serves logs like a kubelet: the API server requests them for `kubectl logs`. */
 
-export interface LogServerOptions {
-  readonly host: string;
-  /** 0: a free one. */
-  readonly port: number;
-  /** PEM file of the authority of clients that may read; null: everybody who reaches the address. */
-  readonly clientCaFile: string | null;
-  /** Throws with a text for whoever asks. `previous`: of the run before the present one. */
-  readonly log: (namespace: string, pod: string, container: string, previous: boolean) => ContainerLog;
-}
+/**
+ * Finds the log of a container. `previous`: of its previous run.
+ * @throws Error with a message for the client if there is none
+ */
+export type FindLog = (namespace: string, pod: string, container: string, previous: boolean) => ContainerLog;
 
 export interface LogServer {
   readonly port: number;
@@ -24,13 +20,13 @@ export interface LogServer {
 
 const PATH = /^\/containerLogs\/([^/]+)\/([^/]+)\/([^/]+)$/;
 
-/** A query parameter as a whole number; undefined: it is not there or none. */
+/** A query parameter as a whole number. undefined: it is absent or not a number. */
 function count(parameters: URLSearchParams, name: string): number | undefined {
   const text = parameters.get(name);
   return text !== null && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** The parameters of a kubelet, as PodLogOptions has them. */
+/** Parses the query parameters of a kubelet (PodLogOptions). */
 export function logQuery(parameters: URLSearchParams, now: number): LogQuery {
   const seconds = count(parameters, 'sinceSeconds');
   const time = Date.parse(parameters.get('sinceTime') ?? '');
@@ -45,24 +41,20 @@ export function logQuery(parameters: URLSearchParams, now: number): LogQuery {
   };
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  log: LogServerOptions['log'],
-): Promise<void> {
-  const refuse = (status: number, text: string) => response.writeHead(status).end(`${text}\n`);
+async function respond(request: IncomingMessage, response: ServerResponse, find: FindLog): Promise<void> {
+  const reject = (status: number, text: string) => response.writeHead(status).end(`${text}\n`);
   const url = new URL(request.url ?? '/', 'https://node');
   const match = PATH.exec(url.pathname);
   if (request.method !== 'GET' || match === null) {
-    refuse(404, 'this node serves /containerLogs alone');
+    reject(404, 'this node serves only /containerLogs');
     return;
   }
   const [namespace = '', pod = '', container = ''] = match.slice(1).map(decodeURIComponent);
   let found: ContainerLog;
   try {
-    found = log(namespace, pod, container, ['true', '1'].includes(url.searchParams.get('previous') ?? ''));
+    found = find(namespace, pod, container, ['true', '1'].includes(url.searchParams.get('previous') ?? ''));
   } catch (error) {
-    refuse(400, error instanceof Error ? error.message : String(error));
+    reject(400, error instanceof Error ? error.message : String(error));
     return;
   }
   const closed = new AbortController();
@@ -80,18 +72,14 @@ async function answer(
   response.end();
 }
 
-/** Starts the server, with a certificate that vouches for itself, as a kubelet's does. */
-export async function serveLogs({ host, port, clientCaFile, log }: LogServerOptions): Promise<LogServer> {
-  const clients =
-    clientCaFile === null
-      ? {}
-      : { ca: readFileSync(clientCaFile, 'utf8'), requestCert: true, rejectUnauthorized: true };
-  const server: Server = createServer({ ...selfSigned([host]), ...clients }, (request, response) => {
-    answer(request, response, log).catch(() => response.destroy());
+/** Starts the server on a free port, with a self-signed certificate, like a kubelet. */
+export async function serveLogs(find: FindLog): Promise<LogServer> {
+  const server: Server = createServer(selfSigned([NODE_ADDRESS]), (request, response) => {
+    respond(request, response, find).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen(0, NODE_ADDRESS, resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,

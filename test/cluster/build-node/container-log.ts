@@ -9,23 +9,23 @@ import {
   writeFileSync,
 } from 'node:fs';
 
-/** What a container prints, line by line with its time, in a file; read as `kubectl logs` reads. */
+/** The log of a container in a file, with the time of each line. Queries are those of `kubectl logs`. */
 
 export interface LogQuery {
-  /** Milliseconds since 1970; only what was written from then on. */
+  /** Milliseconds since 1970. Only lines from this time on. */
   readonly since?: number | undefined;
-  /** Most lines of what is there already. */
+  /** Maximum number of existing lines, the newest ones. */
   readonly tail?: number | undefined;
-  /** Goes on until the container has ended. */
+  /** Continues until the container has ended. */
   readonly follow?: boolean | undefined;
   /** With the time of each line before it. */
   readonly timestamps?: boolean | undefined;
   readonly limitBytes?: number | undefined;
 }
 
-const MOST_BYTES = 10 * 1024 * 1024;
-const MOST_LINE = 16 * 1024;
-/** What Kubernetes takes of a log for a termination message. */
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
+const MAX_LINE = 16 * 1024;
+/** The end of a log that Kubernetes uses as a termination message (FallbackToLogsOnError). */
 const FALLBACK = { lines: 80, bytes: 2048 };
 
 export class ContainerLog {
@@ -36,25 +36,25 @@ export class ContainerLog {
   #last: string[] = [];
   #ended = false;
 
-  /** @param path file to write to; what is in it already is thrown away */
+  /** @param path file to write to. Its former content is removed. */
   constructor(path: string) {
     this.#path = path;
     this.#changed.setMaxListeners(0);
     writeFileSync(path, '', { mode: 0o600 });
   }
 
-  /** Takes output as it comes. */
+  /** Adds output of the container. */
   write(chunk: string): void {
     const lines = `${this.#rest}${chunk}`.split('\n');
     this.#rest = lines.pop() ?? '';
-    while (this.#rest.length > MOST_LINE) {
-      lines.push(this.#rest.slice(0, MOST_LINE));
-      this.#rest = this.#rest.slice(MOST_LINE);
+    while (this.#rest.length > MAX_LINE) {
+      lines.push(this.#rest.slice(0, MAX_LINE));
+      this.#rest = this.#rest.slice(MAX_LINE);
     }
     this.#append(lines);
   }
 
-  /** No more comes. */
+  /** The container has ended: adds the incomplete last line, and ends all followers. */
   end(): void {
     if (this.#ended) return;
     if (this.#rest !== '') this.#append([this.#rest]);
@@ -63,24 +63,24 @@ export class ContainerLog {
     this.#changed.emit('changed');
   }
 
-  /** The end, as a termination message has it. */
-  lastWords(): string {
+  /** The last lines, as a termination message contains them. */
+  lastLines(): string {
     return Buffer.from(this.#last.join('\n')).subarray(-FALLBACK.bytes).toString('utf8');
   }
 
   #append(lines: readonly string[]): void {
     if (lines.length === 0) return;
     this.#last = [...this.#last, ...lines].slice(-FALLBACK.lines);
-    if (this.#bytes > MOST_BYTES) return;
+    if (this.#bytes > MAX_LOG_BYTES) return;
     const now = new Date().toISOString();
     let text = lines.map((line) => `${now} ${line}\n`).join('');
     this.#bytes += Buffer.byteLength(text);
-    if (this.#bytes > MOST_BYTES) text += `${now} … what comes after ${MOST_BYTES} bytes is not kept\n`;
+    if (this.#bytes > MAX_LOG_BYTES) text += `${now} … output after ${MAX_LOG_BYTES} bytes is not kept\n`;
     appendFileSync(this.#path, text);
     this.#changed.emit('changed');
   }
 
-  /** The lines that a query asks for, in pieces. */
+  /** The lines that match a query, in pieces. */
   async *read(query: LogQuery, signal: AbortSignal): AsyncGenerator<string> {
     let left = query.limitBytes ?? Number.POSITIVE_INFINITY;
     for await (const text of this.#pieces(query, signal)) {
@@ -98,8 +98,8 @@ export class ContainerLog {
         .map((line) => `${timestamps ? line : line.slice(line.indexOf(' ') + 1)}\n`);
     const first = readFileSync(this.#path, 'utf8');
     let offset = Buffer.byteLength(first);
-    const there = shown(first.split('\n').slice(0, -1));
-    yield there.slice(tail === undefined ? 0 : Math.max(0, there.length - tail)).join('');
+    const existing = shown(first.split('\n').slice(0, -1));
+    yield existing.slice(tail === undefined ? 0 : Math.max(0, existing.length - tail)).join('');
     while (follow && !signal.aborted) {
       const ended = this.#ended;
       const more = readFrom(this.#path, offset);
@@ -111,7 +111,7 @@ export class ContainerLog {
   }
 }
 
-/** Lines are written whole and at once, so a file ends with a line end whenever it is looked at. */
+/** Every write ends with a line end, so a reader never gets a part of a line. */
 function readFrom(path: string, offset: number): string {
   const file = openSync(path, 'r');
   try {

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 
-/** A command and all that it starts: one group of processes, which ends as a whole. */
+/** A command and all processes that it starts, as one process group. */
 
 export interface GroupOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Noted there while it runs, so that whoever comes after us can end it. */
+  /** Contains the process id while the command runs, so that the next process of the node can end it. */
   readonly pidFile: string;
   readonly onOutput: (chunk: string) => void;
 }
@@ -16,7 +16,7 @@ export interface GroupOptions {
 export interface Ended {
   readonly exitCode: number;
   readonly signal?: number;
-  /** Why it could not be started. */
+  /** Why the command could not be started. */
   readonly startError?: string;
 }
 
@@ -24,7 +24,7 @@ export interface Ended {
 const CANNOT_START = 128;
 
 export class ProcessGroup {
-  /** Resolves when the command has ended and all that it started. Never rejects. */
+  /** Resolves when all processes of the group have ended. Never rejects. */
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
 
@@ -41,7 +41,7 @@ export class ProcessGroup {
       this.#child.once('error', (error) => {
         if (pid === undefined) resolve({ exitCode: CANNOT_START, startError: error.message });
       });
-      // What it has left behind may hold its output open: it goes with it.
+      // Remaining processes of the group may keep the output open.
       this.#child.once('exit', () => this.kill('SIGKILL'));
       this.#child.once('close', (code, name) => {
         rmSync(pidFile, { force: true });
@@ -51,7 +51,7 @@ export class ProcessGroup {
     });
   }
 
-  /** Sends a signal to the command and all that it started. */
+  /** Sends a signal to all processes of the group. */
   kill(signal: NodeJS.Signals): void {
     if (this.#child.pid !== undefined) killGroup(this.#child.pid, signal);
   }
@@ -61,11 +61,11 @@ function killGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // Nothing of it is left.
+    // All processes of the group have ended.
   }
 }
 
-/** When a process began, as the kernel counts; '' where that cannot be told. A number that is used again differs in it. */
+/** Start time of a process in ticks of the kernel, '' if unknown. It distinguishes processes that had the same id. */
 function startTime(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -75,10 +75,10 @@ function startTime(pid: number): string {
   }
 }
 
-/** Ends the group that a process before us noted, if it still is the same one. */
-export function killNoted(pidFile: string): void {
+/** Ends the process group of a pid file, if the id still belongs to the same process. */
+export function killRecorded(pidFile: string): void {
   if (!existsSync(pidFile)) return;
-  const [pid = '', began = ''] = readFileSync(pidFile, 'utf8').trim().split(' ');
-  if (began !== '' && startTime(Number(pid)) === began) killGroup(Number(pid), 'SIGKILL');
+  const [pid = '', started = ''] = readFileSync(pidFile, 'utf8').trim().split(' ');
+  if (started !== '' && startTime(Number(pid)) === started) killGroup(Number(pid), 'SIGKILL');
   rmSync(pidFile, { force: true });
 }

@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { KubeClient } from '../kube/client/client.ts';
-import type { UntypedObject } from '../kube/client/object.ts';
-import { RESOURCES } from '../kube/client/resources.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { Container, Pod, SecretVolume } from './pod-types.ts';
 
-/** Volumes of a pod as folders. */
+/** Volumes of a pod, as folders. */
 
-/** What is in a pod that this node cannot run; null: nothing. */
+/** A feature of the pod that this node does not support. null: none. */
 export function unsupported({ spec }: Pod): string | null {
   if (spec.restartPolicy !== 'Never') return `restartPolicy ${spec.restartPolicy}`;
   const volume = spec.volumes?.find(({ emptyDir, secret }) => emptyDir === undefined && secret === undefined);
@@ -16,14 +16,14 @@ export function unsupported({ spec }: Pod): string | null {
     const { name, env = [], envFrom = [], volumeMounts = [] } = container;
     if (container.restartPolicy !== undefined) return `sidecar ${name}`;
     if (envFrom.length > 0 || env.some(({ valueFrom }) => valueFrom !== undefined)) {
-      return `variables of ${name} that come from elsewhere`;
+      return `variables of ${name} from other objects`;
     }
     if (volumeMounts.some(({ subPath }) => subPath !== undefined)) return `subPath in ${name}`;
   }
   return null;
 }
 
-/** Keys are file names; the API server lets no other through. */
+/** The API server accepts only keys that are valid file names. */
 async function writeSecret(
   client: Pick<KubeClient, 'find'>,
   namespace: string,
@@ -45,10 +45,14 @@ async function writeSecret(
 }
 
 /**
- * Makes the volumes of a pod, each a folder of its name.
- * @throws Error, KubeError when a Secret is not there (yet)
+ * Creates the volumes of a pod: one folder for each, with its name.
+ * @throws Error, KubeError if a Secret does not exist (yet)
  */
-export async function makeVolumes(client: Pick<KubeClient, 'find'>, pod: Pod, folder: string): Promise<void> {
+export async function createVolumes(
+  client: Pick<KubeClient, 'find'>,
+  pod: Pod,
+  folder: string,
+): Promise<void> {
   for (const { name, secret } of pod.spec.volumes ?? []) {
     const path = join(folder, name);
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -56,8 +60,8 @@ export async function makeVolumes(client: Pick<KubeClient, 'find'>, pod: Pod, fo
   }
 }
 
-/** Where a container's mount paths are on this machine. */
-export function placesOf({ volumeMounts = [] }: Container, folder: string): Map<string, string> {
+/** Mount paths of a container, each with its folder on this machine. */
+export function realPathsOf({ volumeMounts = [] }: Container, folder: string): Map<string, string> {
   return new Map(
     volumeMounts.map(({ name, mountPath }) => [mountPath.replace(/(?<=.)\/+$/, ''), join(folder, name)]),
   );

@@ -1,36 +1,36 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Logger } from '../../domain/core/logger.ts';
-import { Reflector } from '../kube/cache/reflector.ts';
-import type { KubeClient } from '../kube/client/client.ts';
-import { isKubeError } from '../kube/client/errors.ts';
-import { RESOURCES } from '../kube/client/resources.ts';
+import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { isKubeError } from '../../../src/cluster/kube/client/errors.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import type { Logger } from '../../../src/domain/core/logger.ts';
 import type { ContainerLog } from './container-log.ts';
 import { now, PodRun } from './pod-run.ts';
 import { lostStatus } from './pod-status.ts';
 import { isTerminal, type Pod } from './pod-types.ts';
-import { killNoted } from './process-group.ts';
+import { killRecorded } from './process-group.ts';
 import { StatusWriter } from './status-writer.ts';
 
-/** The pods that are bound to this node: begun once, ended when they are deleted, their logs kept until they are gone. */
+/** Runs each pod that is bound to this node once, ends it when it is deleted, and keeps its logs until it is removed. */
 
 export interface PodManagerOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly node: string;
-  readonly hostIP: string;
-  /** Each pod has a folder of its uid in it. */
+  /** Contains a folder for each pod, named after its uid. */
   readonly folder: string;
-  readonly own: readonly string[];
+  readonly berth: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly logger: Logger;
 }
 
+// The reasons are those that Kubernetes itself uses.
 const LOST = {
-  reason: 'BuilderRestarted',
-  message: 'the local builder was started again; what it ran before is lost',
+  reason: 'NodeLost',
+  message: 'the build node was restarted, and the containers of the pod were lost',
 };
-const STOPPED = { reason: 'BuilderStopped', message: 'the local builder was stopped' };
+const STOPPED = { reason: 'Terminated', message: 'the build node was stopped' };
 const DEFAULT_GRACE_SECONDS = 30;
 
 export class PodManager {
@@ -52,13 +52,13 @@ export class PodManager {
     });
   }
 
-  /** Ends what a process before us left running, then begins. Resolves when the pods of the node are known. */
+  /** Ends processes that a previous process of the node left, then starts. Resolves when all pods of the node are known. */
   async start(signal: AbortSignal): Promise<void> {
     this.#killLeftovers();
     this.#reflector.addHandlers({
-      added: (pod) => this.#see(pod),
-      updated: (pod) => this.#see(pod),
-      deleted: (pod) => this.#gone(pod),
+      added: (pod) => this.#handle(pod),
+      updated: (pod) => this.#handle(pod),
+      deleted: (pod) => this.#cleanUp(pod),
     });
     this.#reflector.start();
     await this.#reflector.waitForSync(signal);
@@ -68,7 +68,7 @@ export class PodManager {
     }
   }
 
-  /** Ends every pod, and says why. */
+  /** Ends every pod, and reports the reason. */
   async stop(): Promise<void> {
     await this.#reflector.stop();
     await Promise.all([...this.#runs.values()].map((run) => run.end(0, STOPPED)));
@@ -76,12 +76,7 @@ export class PodManager {
     await Promise.all(this.#ending.values());
   }
 
-  /** How many pods run. */
-  get running(): number {
-    return this.#runs.size;
-  }
-
-  /** What a container printed. Throws with a text for whoever asks when there is none. */
+  /** The log of a container. @throws Error with a message for the client if there is none */
   log(namespace: string, pod: string, container: string): ContainerLog {
     const found = this.#reflector.store.get(`${namespace}/${pod}`);
     if (found === undefined) throw new Error(`pod "${pod}" is not on this node`);
@@ -90,18 +85,18 @@ export class PodManager {
     return log;
   }
 
-  #see(pod: Pod): void {
+  #handle(pod: Pod): void {
     const { uid = '', deletionTimestamp } = pod.metadata;
     const run = this.#runs.get(uid);
     if (deletionTimestamp !== undefined) this.#end(pod, run);
-    else if (run === undefined && !isTerminal(pod)) this.#begin(pod, uid);
+    else if (run === undefined && !isTerminal(pod)) this.#start(pod, uid);
   }
 
-  #begin(pod: Pod, uid: string): void {
+  #start(pod: Pod, uid: string): void {
     const { logger } = this.#options;
     const { name } = pod.metadata;
     if (pod.status?.startTime !== undefined) {
-      logger.warn({ pod: name }, 'a pod of before is lost');
+      logger.warn({ pod: name }, 'lost a pod of the previous process');
       this.#writer(pod).set(lostStatus(pod, LOST, now()));
       return;
     }
@@ -118,7 +113,7 @@ export class PodManager {
     return new StatusWriter(client, pod, logger, this.#stopping.signal);
   }
 
-  /** A deleted pod goes for good once its processes have ended: the API server waits for us to say so. */
+  /** Removes a deleted pod after its processes have ended. The API server waits for this node to confirm it. */
   #end(pod: Pod, run: PodRun | undefined): void {
     const { uid = '', deletionGracePeriodSeconds = DEFAULT_GRACE_SECONDS } = pod.metadata;
     if (this.#ending.has(uid)) return;
@@ -141,14 +136,14 @@ export class PodManager {
         },
       );
     } catch (error) {
-      // Seen again with the next event of the pod, or after a new start.
+      // The next event of the pod, or a restart, causes another attempt.
       if (!isKubeError(error, 'not_found', 'conflict')) {
-        logger.warn({ pod: name, error: String(error) }, 'failed to confirm the end of a pod');
+        logger.warn({ pod: name, error: String(error) }, 'failed to remove a pod');
       }
     }
   }
 
-  #gone({ metadata: { uid = '' } }: Pod): void {
+  #cleanUp({ metadata: { uid = '' } }: Pod): void {
     const run = this.#runs.get(uid);
     this.#runs.delete(uid);
     const ended = run === undefined ? Promise.resolve() : run.end(0);
@@ -163,7 +158,7 @@ export class PodManager {
   #killLeftovers(): void {
     for (const uid of this.#folders()) {
       const pids = join(this.#options.folder, uid, 'pids');
-      for (const name of existsSync(pids) ? readdirSync(pids) : []) killNoted(join(pids, name));
+      for (const name of existsSync(pids) ? readdirSync(pids) : []) killRecorded(join(pids, name));
     }
   }
 

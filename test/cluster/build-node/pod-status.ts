@@ -1,16 +1,16 @@
+import { NODE_ADDRESS } from './interface.ts';
 import type { Container, ContainerState, Pod, Terminated } from './pod-types.ts';
 
-/** The status of a pod, from what its containers are at: as a kubelet writes it. Pure. */
+/** Derives the status of a pod from the states of its containers, like a kubelet. Pure. */
 
 export interface PodFacts {
   readonly pod: Pod;
-  /** By container; one that is not in it waits. */
+  /** By container. A container without a state is waiting. */
   readonly states: ReadonlyMap<string, ContainerState>;
-  readonly hostIP: string;
   readonly startTime: string;
-  /** Why the pod as a whole has failed, beyond what its containers tell. */
+  /** Failure of the whole pod, in addition to those of its containers. */
   readonly failure?: { readonly reason: string; readonly message: string } | undefined;
-  /** When a condition came to hold, or ceased to. */
+  /** Time of the last transition of a condition. */
   readonly since: (type: string, holds: boolean) => string;
 }
 
@@ -25,8 +25,10 @@ function phaseOf({ pod, states, failure }: PodFacts): string {
   if (exits.every((exit) => exit !== undefined)) {
     return exits.every((exit) => exit === 0) ? 'Succeeded' : 'Failed';
   }
-  const begun = containers.some(({ name }) => states.has(name) && !('waiting' in (states.get(name) ?? {})));
-  return begun ? 'Running' : 'Pending';
+  const isStarted = containers.some(
+    ({ name }) => states.has(name) && !('waiting' in (states.get(name) ?? {})),
+  );
+  return isStarted ? 'Running' : 'Pending';
 }
 
 function containerStatus({ name, image = '' }: Container, facts: PodFacts, isInit: boolean) {
@@ -46,7 +48,7 @@ function containerStatus({ name, image = '' }: Container, facts: PodFacts, isIni
 }
 
 export function podStatus(facts: PodFacts): Record<string, unknown> {
-  const { pod, states, hostIP, startTime, failure, since } = facts;
+  const { pod, states, startTime, failure, since } = facts;
   const { initContainers = [], containers } = pod.spec;
   const initialized = initContainers.every(({ name }) => exitOf(states.get(name)) === 0);
   const phase = phaseOf(facts);
@@ -61,8 +63,8 @@ export function podStatus(facts: PodFacts): Record<string, unknown> {
   const notReady = phase === 'Succeeded' ? 'PodCompleted' : 'ContainersNotReady';
   return {
     phase,
-    hostIP,
-    hostIPs: [{ ip: hostIP }],
+    hostIP: NODE_ADDRESS,
+    hostIPs: [{ ip: NODE_ADDRESS }],
     startTime,
     reason: failure?.reason ?? null,
     message: failure?.message ?? null,
@@ -77,7 +79,7 @@ export function podStatus(facts: PodFacts): Record<string, unknown> {
   };
 }
 
-/** The status of a pod that another process ran, whose end nobody saw. */
+/** The status of a pod whose containers a previous process of the node ran. Their exit codes are unknown. */
 export function lostStatus(
   { status = {} }: Pod,
   failure: { reason: string; message: string },

@@ -2,8 +2,8 @@ import { type FieldRow, type FieldTarget, POD } from './field-row.ts';
 import { POD_FIELD_ROWS } from './pod-field-rows.ts';
 
 /**
- * Where each field of resource_spec ends up: the data behind docs/resource-spec.md.
- * A test proves every line of it against rendered objects and holds its fields against the schema.
+ * The Kubernetes fields that each field of resource_spec sets: the data of docs/resource-spec.md.
+ * test/unit/workloads/field-rows.test.ts checks every row against rendered objects, and the fields against the schema.
  */
 
 const millicores = {
@@ -121,7 +121,7 @@ const DATA_SERVICES: readonly FieldRow[] = [
   },
 ];
 
-/** Every field of resource_spec, in the contract's order. */
+/** Every field of resource_spec, in the order of the contract. */
 export const FIELD_ROWS: readonly FieldRow[] = [
   ...appScale('api', ''),
   ...appResources('api', ''),

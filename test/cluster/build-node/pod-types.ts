@@ -1,6 +1,6 @@
-import type { KubeObject } from '../kube/client/object.ts';
+import type { KubeObject } from '../../../src/cluster/kube/client/object.ts';
 
-/** Pods, as far as the node of builds looks at them. */
+/** The fields of pods that the build node reads and writes. */
 
 export interface EnvVar {
   readonly name: string;
@@ -56,7 +56,7 @@ export interface Pod extends KubeObject {
   };
 }
 
-/** What a container is at. */
+/** State of a container. */
 export type ContainerState =
   | { readonly waiting: { readonly reason: string; readonly message?: string } }
   | { readonly running: { readonly startedAt: string } }

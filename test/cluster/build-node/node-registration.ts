@@ -1,43 +1,34 @@
 import { availableParallelism, totalmem } from 'node:os';
-import { NODE_OF_BUILDS } from '../../contract/resource/names.ts';
-import type { Logger } from '../../domain/core/logger.ts';
-import type { KubeClient } from '../kube/client/client.ts';
-import { sleep, systemClock } from '../kube/client/clock.ts';
-import type { UntypedObject } from '../kube/client/object.ts';
-import { RESOURCES } from '../kube/client/resources.ts';
-import { LeaseLock } from '../kube/leader/lease-lock.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { sleep, systemClock } from '../../../src/cluster/kube/client/clock.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { LeaseLock } from '../../../src/cluster/kube/leader/lease-lock.ts';
+import type { Logger } from '../../../src/domain/core/logger.ts';
+import { NODE_ADDRESS, NODE_OF_BUILDS } from './interface.ts';
 
-/** The Node object of the local builder, and its heartbeat: as a kubelet keeps them. */
+/** The Node object and its heartbeat, as a kubelet maintains them. */
 
 export interface NodeOptions {
   readonly client: KubeClient;
   readonly name: string;
-  /** Pods at a time. */
+  /** Maximum number of pods at a time. */
   readonly capacity: number;
-  readonly address: string;
-  /** Of the server of logs. */
+  /** Port of the log server. */
   readonly port: number;
-  readonly version: string;
   readonly logger: Logger;
 }
 
 const LEASE_NAMESPACE = 'kube-node-lease';
 const LEASE_MS = 40_000;
 const RENEW_MS = 10_000;
-/** The status is told again with every so many renewals of the lease. */
+/** Number of renewals of the lease between two writes of the status. */
 const STATUS_EVERY = 30;
 const CALL_MS = 10_000;
 
-/** @throws Error when a node of this name is not ours */
-async function makeNode({ client, name }: NodeOptions): Promise<void> {
+async function createNode({ client, name }: NodeOptions): Promise<void> {
+  if ((await client.find<UntypedObject>(RESOURCES.Node, { name })) !== undefined) return;
   const { label, taint } = NODE_OF_BUILDS;
-  const found = await client.find<UntypedObject>(RESOURCES.Node, { name });
-  if (found !== undefined && found.metadata.labels?.[label] !== 'true') {
-    throw new Error(
-      `failed to register the node ${name}: there is one that is no local builder; next: set BERTH_BUILDER_NODE to another name`,
-    );
-  }
-  if (found !== undefined) return;
   await client.create({
     apiVersion: 'v1',
     kind: 'Node',
@@ -49,7 +40,7 @@ async function makeNode({ client, name }: NodeOptions): Promise<void> {
   } as UntypedObject);
 }
 
-function statusOf({ capacity, address, port, version }: NodeOptions, isReady: boolean): object {
+function statusOf({ capacity, port }: NodeOptions, isReady: boolean): object {
   const now = new Date().toISOString();
   const condition = (type: string, status: string, reason: string, message: string) => ({
     type,
@@ -63,20 +54,20 @@ function statusOf({ capacity, address, port, version }: NodeOptions, isReady: bo
     pods: String(capacity),
     cpu: String(availableParallelism()),
     memory: `${Math.floor(totalmem() / 1024)}Ki`,
-    // No quantity is enforced here, so none is promised: every build's claim fits.
+    // The node enforces no limits, so that the request of every build fits.
     'ephemeral-storage': '1Pi',
   };
-  const fine = (type: string) =>
-    condition(type, 'False', 'NotWatched', 'the local builder does not watch this');
+  const unwatched = (type: string) =>
+    condition(type, 'False', 'NotWatched', 'the build node does not measure this');
   return {
     capacity: size,
     allocatable: size,
-    addresses: [{ type: 'InternalIP', address }],
+    addresses: [{ type: 'InternalIP', address: NODE_ADDRESS }],
     daemonEndpoints: { kubeletEndpoint: { Port: port } },
     nodeInfo: {
       architecture: process.arch === 'x64' ? 'amd64' : process.arch,
       operatingSystem: 'linux',
-      kubeletVersion: `berth-builder-${version}`,
+      kubeletVersion: 'berth-build-node',
       containerRuntimeVersion: 'process://',
       bootID: '',
       kernelVersion: '',
@@ -86,12 +77,12 @@ function statusOf({ capacity, address, port, version }: NodeOptions, isReady: bo
       systemUUID: '',
     },
     conditions: [
-      fine('MemoryPressure'),
-      fine('DiskPressure'),
-      fine('PIDPressure'),
+      unwatched('MemoryPressure'),
+      unwatched('DiskPressure'),
+      unwatched('PIDPressure'),
       isReady
-        ? condition('Ready', 'True', 'BuilderReady', 'the local builder takes builds')
-        : condition('Ready', 'False', 'BuilderStopped', 'the local builder was stopped'),
+        ? condition('Ready', 'True', 'BuildNodeReady', 'the build node accepts pods')
+        : condition('Ready', 'False', 'BuildNodeStopped', 'the build node was stopped'),
     ],
   };
 }
@@ -100,7 +91,7 @@ export class NodeRegistration {
   readonly #options: NodeOptions;
   readonly #lease: LeaseLock;
   readonly #stopping = new AbortController();
-  #beating: Promise<void> | undefined;
+  #heartbeat: Promise<void> | undefined;
 
   constructor(options: NodeOptions) {
     this.#options = options;
@@ -113,24 +104,24 @@ export class NodeRegistration {
     });
   }
 
-  /** Makes the Node, tells that it is ready, and goes on telling. @throws KubeError, Error */
+  /** Creates the Node, reports that it is ready, and starts the heartbeat. @throws KubeError */
   async start(): Promise<void> {
-    await makeNode(this.#options);
+    await createNode(this.#options);
     await this.#lease.acquireOrRenew(CALL_MS);
-    await this.#tell(true);
-    this.#beating = this.#beat(this.#stopping.signal);
+    await this.#report(true);
+    this.#heartbeat = this.#beat(this.#stopping.signal);
   }
 
-  /** Tells that no more builds are taken. The Node stays: pods may still be bound to it. */
+  /** Reports that the node accepts no more pods. The Node stays, because pods may still be bound to it. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#beating;
-    await this.#tell(false).catch((error) =>
-      this.#options.logger.warn({ error: String(error) }, 'failed to tell that the node is stopped'),
+    await this.#heartbeat;
+    await this.#report(false).catch((error) =>
+      this.#options.logger.warn({ error: String(error) }, 'failed to report that the node is stopped'),
     );
   }
 
-  async #tell(isReady: boolean): Promise<void> {
+  async #report(isReady: boolean): Promise<void> {
     const { client, name } = this.#options;
     const status = statusOf(this.#options, isReady);
     await client.patchStatus(RESOURCES.Node, { name }, { status }, { timeoutMs: CALL_MS });
@@ -143,8 +134,8 @@ export class NodeRegistration {
       try {
         await this.#lease.acquireOrRenew(CALL_MS);
         if (beats % STATUS_EVERY === 0) {
-          await makeNode(this.#options);
-          await this.#tell(true);
+          await createNode(this.#options);
+          await this.#report(true);
         }
       } catch (error) {
         this.#options.logger.warn(

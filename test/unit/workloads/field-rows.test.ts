@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { resourceSpecDoc, storedResourceSpecDoc } from '../../../../scripts/resource-spec-doc.ts';
-import { COMPONENTS } from '../../../../src/domain/resource-spec/components.ts';
-import { type ResourceSpec, resourceSpecSchema } from '../../../../src/domain/resource-spec/resource-spec.ts';
-import type { DesiredObject } from '../../../../src/workloads/desired-object.ts';
-import { FIELD_ROWS } from '../../../../src/workloads/fields/field-paths.ts';
-import type { FieldRow, FieldTarget } from '../../../../src/workloads/fields/field-row.ts';
-import { fullResourceSpec } from '../../../arbitraries/full-resource-spec.ts';
-import { minimalRequest, render, SELF_HOSTED } from '../render-request.ts';
-import { keyOf, type Occurrence, occurrences, schemaFields } from '../schema-fields.ts';
+import type { FieldRow, FieldTarget } from '../../../scripts/resource-spec/field-row.ts';
+import { FIELD_ROWS } from '../../../scripts/resource-spec/field-rows.ts';
+import { resourceSpecDoc, storedResourceSpecDoc } from '../../../scripts/resource-spec-doc.ts';
+import { COMPONENTS } from '../../../src/domain/resource-spec/components.ts';
+import { type ResourceSpec, resourceSpecSchema } from '../../../src/domain/resource-spec/resource-spec.ts';
+import type { DesiredObject } from '../../../src/workloads/desired-object.ts';
+import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';
+import { minimalRequest, render, SELF_HOSTED } from './render-request.ts';
+import { keyOf, type Occurrence, occurrences, schemaFields } from './schema-fields.ts';
 
 const [shipper] = fullResourceSpec.sidecars satisfies ResourceSpec['sidecars'];
 if (shipper === undefined) throw new Error('failed to find a sidecar in the full spec');
 
-/** Every field, with room between each fewest and most; of sidecars with all members an ordinary and a native one. */
+/** Every field, with a maximum above each minimum, and an ordinary and a native sidecar with all members. */
 const SPEC: ResourceSpec = {
   ...fullResourceSpec,
   orchestrator_max_scale: 4,
@@ -34,7 +34,7 @@ function valueAt(root: Value, path: string): Value {
   }, root);
 }
 
-/** Mount paths may hold dots and brackets of their own: keys are put in as placeholders first. */
+/** Resolves `[<name>]` separately from the path, because mount paths can contain dots and brackets. */
 function fill(path: string, keys: readonly string[], root: Value): Value {
   const parts = path.split('[<name>]');
   return parts.slice(1).reduce<Value>(
@@ -51,7 +51,7 @@ function withReplicas({ object, replicas }: DesiredObject): Value {
   return { ...object, spec: { ...(object.spec as object), replicas: replicas.count } };
 }
 
-/** The object of a target: once, or once for each component. */
+/** The objects of a target: one, or one for each component. */
 function objectsOf(target: FieldTarget, spec: ResourceSpec): { name: string; object: Value }[] {
   const { resource, objects } = render(minimalRequest(spec), SELF_HOSTED);
   const components = target.object.includes('<component>') ? COMPONENTS : [''];
@@ -62,7 +62,7 @@ function objectsOf(target: FieldTarget, spec: ResourceSpec): { name: string; obj
   });
 }
 
-function prove(target: FieldTarget, spec: ResourceSpec, { value: sent, keys }: Occurrence): void {
+function checkTarget(target: FieldTarget, spec: ResourceSpec, { value: sent, keys }: Occurrence): void {
   const expected = target.value === undefined ? sent : target.value(sent as number);
   for (const { name, object } of objectsOf(target, spec)) {
     expect(object, `${name} exists`).toBeDefined();
@@ -74,38 +74,35 @@ function prove(target: FieldTarget, spec: ResourceSpec, { value: sent, keys }: O
   }
 }
 
-/** Another valid value of a field, so that the proof is of a dependence and not of a coincidence. */
+/** Another valid value of a field. With two values, a match is not a coincidence. */
 function otherThan(value: unknown): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? value + 1 : value + 0.05;
   if (typeof value === 'string') return `${value}-b`;
   return undefined;
 }
 
-/** Lists as a whole: berth's own containers, and defaults filled in, stand between the entries. */
+/** Whole lists. The rendered lists also contain Berth's own containers, and defaults. */
 const LISTS = ['volumes', 'init_containers', 'sidecars'];
 
-function proveRow(row: FieldRow, spec: ResourceSpec): void {
+function checkRow(row: FieldRow, spec: ResourceSpec): void {
   for (const target of row.targets) {
     const found = occurrences(spec, row.field).filter(({ entry }) => target.holds?.(entry) ?? true);
     expect(found, `${row.field} for ${target.path} in the spec of this test`).not.toEqual([]);
     for (const occurrence of found) {
-      prove(target, { ...spec, ...target.given?.(occurrence.value as number) }, occurrence);
+      checkTarget(target, { ...spec, ...target.given?.(occurrence.value as number) }, occurrence);
     }
   }
 }
 
-describe('the rendering of fields', () => {
+describe('a row of the table', () => {
   const rows = FIELD_ROWS.filter(({ field }) => !LISTS.includes(field));
-  test.each(rows.map((row) => [row.field, row] as const))(
-    'follows the row of %s in the table',
-    (field, row) => {
-      proveRow(row, SPEC);
-      const other = otherThan((SPEC as Record<string, unknown>)[field]);
-      if (other !== undefined) proveRow(row, { ...SPEC, [field]: other });
-    },
-  );
+  test.each(rows.map((row) => [row.field, row] as const))('names the fields that %s sets', (field, row) => {
+    checkRow(row, SPEC);
+    const other = otherThan((SPEC as Record<string, unknown>)[field]);
+    if (other !== undefined) checkRow(row, { ...SPEC, [field]: other });
+  });
 
-  test('keeps the entries of lists in the given order', () => {
+  test('keeps the order of the entries of a list', () => {
     const { templates } = render(minimalRequest(SPEC), SELF_HOSTED);
     for (const component of COMPONENTS) {
       const pod = templates[component]?.spec;
@@ -116,12 +113,12 @@ describe('the rendering of fields', () => {
   });
 });
 
-test('every field of the schema has a row, and every row has a field', () => {
+test('there is one row for each field of the schema', () => {
   expect(FIELD_ROWS.map(({ field }) => field).toSorted()).toEqual(
     schemaFields(resourceSpecSchema).toSorted(),
   );
 });
 
-test('docs/resource-spec.md matches the output of npm run docs', () => {
+test('docs/resource-spec.md is up to date', () => {
   expect(storedResourceSpecDoc()).toBe(resourceSpecDoc());
 });

@@ -1,9 +1,9 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 
-/** Certificates of our own making: Node can read X.509, but not write it. */
+/** Creates X.509 certificates. Node can parse them, but not create them. */
 
-/** A length in as few bytes as it takes: Go refuses a certificate that spends one more. */
+/** A length in the fewest possible bytes: Go rejects a certificate with a longer encoding. */
 function derLength(length: number): Buffer {
   if (length < 0x80) return Buffer.from([length]);
   return length < 0x100 ? Buffer.from([0x81, length]) : Buffer.from([0x82, length >> 8, length & 0xff]);
@@ -51,7 +51,7 @@ function alternativeName(name: string): Buffer {
   return isIPv4(name) ? der(0x87, Buffer.from(name.split('.').map(Number))) : der(0x82, Buffer.from(name));
 }
 
-/** Issued by `issuer`; without one it vouches for itself. */
+/** Creates a certificate. Without `issuer` it is self-signed. */
 export function issue(
   { subject, names, isAuthority, notAfter = '491231235959Z' }: CertificateContent,
   issuer?: Issuer,
@@ -81,8 +81,8 @@ export function issue(
   };
 }
 
-/** A certificate for these names and addresses that vouches for itself, with its key. */
+/** Creates a self-signed certificate for these names and addresses. */
 export function selfSigned(names: readonly string[], isAuthority = false): Certificate {
-  const { cert, key } = issue({ subject: 'berth-builder', names, isAuthority });
+  const { cert, key } = issue({ subject: 'berth-test', names, isAuthority });
   return { cert, key };
 }

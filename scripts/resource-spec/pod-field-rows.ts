@@ -11,7 +11,7 @@ const METADATA: readonly FieldRow[] = (['labels', 'annotations'] as const).map((
   note: "Only on app pods and their Deployments, in addition to Berth's own.",
 }));
 
-/** A member of each entry of a list in the pod: passed through as it is. */
+/** Members of each entry of a list in the pod. They are passed through unchanged. */
 function passedThrough(list: string, members: readonly string[], path: string): FieldRow[] {
   return members.map((member) => ({
     field: `${list}[].${member}`,
@@ -19,12 +19,12 @@ function passedThrough(list: string, members: readonly string[], path: string): 
   }));
 }
 
-/** `env[].value` of a field as the path `env[<name>].value`. */
+/** Turns `env[].value` of a field into the path `env[<name>].value`. */
 function asPath(member: string): string {
   return member.replaceAll('[]', '[<name>]');
 }
 
-/** A list as a whole, which its members' rows follow. */
+/** The whole list. The rows of its members follow it. */
 function wholeList(field: string, path: string, note: string): FieldRow {
   return { field, targets: [{ object: DEPLOYMENTS, path }], note };
 }
@@ -140,7 +140,7 @@ const CONTAINERS: readonly FieldRow[] = [
   ),
 ];
 
-/** The fields that shape the app pods beside their sizes, in the contract's order. */
+/** The fields of app pods other than sizes, in the order of the contract. */
 export const POD_FIELD_ROWS: readonly FieldRow[] = [
   ...METADATA,
   {
