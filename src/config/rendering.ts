@@ -40,7 +40,7 @@ export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesV
 function isolationOf({ BERTH_NETWORK_ISOLATION: isolated }: Settings, cloud: boolean): boolean {
   if (!cloud || isolated !== false) return isolated ?? cloud;
   throw new ConfigError([
-    'BERTH_NETWORK_ISOLATION must not be false with BERTH_HOSTING=cloud, because the namespaces of tenants deny ' +
+    'BERTH_NETWORK_ISOLATION: must not be false with BERTH_HOSTING=cloud, because the namespaces of tenants deny ' +
       'all traffic that no policy of an app allows; next: unset it',
   ]);
 }

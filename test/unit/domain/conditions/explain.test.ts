@@ -577,7 +577,7 @@ describe('symptoms of running pods', () => {
     ['ImagePullFailed', /image_pull_secrets/],
     ['ContainerConfigInvalid', /Secret, ConfigMap or key/],
     ['CrashLoop', /exit code/],
-    ['Unschedulable', /room/],
+    ['Unschedulable', /capacity/],
     ['QuotaExceeded', /quota/],
     ['AdmissionRefused', /rule of the cluster/],
     ['MountFailed', /PersistentVolumeClaim/],

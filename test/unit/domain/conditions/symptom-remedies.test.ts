@@ -11,7 +11,7 @@ test.each([
   [
     'Unschedulable',
     '0/3 nodes are available: 3 Insufficient cpu',
-    /^Ask the administrator of the cluster for more room/,
+    /^Ask the administrator of the cluster for more capacity/,
   ],
   [
     'Unschedulable',

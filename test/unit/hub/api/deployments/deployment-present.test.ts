@@ -152,7 +152,7 @@ test.each([
       ['Ready', 'Unknown', 'NamespaceNotAllowed'],
     ]);
     expect(conditions[0]?.message).toContain(words);
-    expect(conditions[0]?.message).toContain('It was True');
+    expect(conditions[0]?.message).toContain('The condition was True');
   },
 );
 
