@@ -23,8 +23,8 @@ const CATCH_UP_MS = 2_000;
 type Reconcile = (key: string, signal: AbortSignal, reconcileId?: string) => Promise<ReconcileOutcome>;
 
 /**
- * Creates the function that reconciles one custom resource: observe, decide, act, report.
- * Any reconcile may be the first after a restart, so it relies only on what the cluster holds.
+ * Creates the function that reconciles one custom resource: observe, decide, act, report. Any reconcile may be the
+ * first after a restart, so it relies only on the state in the cluster.
  */
 export function createReconciler(shared: ReconcilerOptions): Reconcile {
   const { view, images, config, clock } = shared;
@@ -35,7 +35,7 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
   };
   const memory = new Memory();
 
-  /** Whether the caches do not show our last writes yet. A reconcile would then act on old state. */
+  /** Whether the caches do not contain the last writes of this process yet. A reconcile would then act on old state. */
   const cachesLag = (remembered: Remembered): boolean => {
     remembered.written = remembered.written.filter((object) => !view.isCurrent(object));
     return remembered.written.length > 0;

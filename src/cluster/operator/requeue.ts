@@ -61,12 +61,15 @@ function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | u
   return stale ? staleOutcome() : undefined;
 }
 
-/** When to reconcile again if no event comes first. */
+/** Time of the next reconcile if no event arrives earlier. */
 export function nextReconcile(reconciled: Reconciled): ReconcileOutcome {
   return requeueForReferences(nextChange(reconciled), reconciled.remembered);
 }
 
-/** Requeues while references are forbidden: no watch event reports that their objects were created or deleted. */
+/**
+ * Requeues while references are forbidden, because no watch event reports that the objects of these references were
+ * created or deleted.
+ */
 function requeueForReferences(outcome: ReconcileOutcome, { references }: Remembered): ReconcileOutcome {
   const pauseMs = references?.pauseMs ?? null;
   if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;

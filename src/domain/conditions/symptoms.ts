@@ -10,7 +10,7 @@ export interface ReportedSymptom {
   readonly message: string;
   /** Absent: not known. */
   readonly failureSource?: FailureSource | undefined;
-  /** When it was first observed. */
+  /** Time at which the symptom was first observed. */
   readonly since: string;
   /** Whether the symptom is not observed now, while the recovery of the component is not certain. */
   readonly quiet?: boolean | undefined;

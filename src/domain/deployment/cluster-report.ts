@@ -162,9 +162,9 @@ export interface OutcomeMove {
   readonly to: RevisionStatus;
   readonly reason: Reason;
   readonly message: string;
-  /** Source of its failure. Absent: it did not fail, or the source is not known. */
+  /** Source of the failure of the revision. Absent: the revision did not fail, or the source is not known. */
   readonly failureSource?: FailureSource | undefined;
-  /** Result of its build. Absent: no build ended. */
+  /** Result of the build of the revision. Absent: no build ended. */
   readonly built?: BuiltImage | undefined;
 }
 

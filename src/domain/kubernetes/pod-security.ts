@@ -12,7 +12,7 @@ import type { Volume } from './volume.ts';
 export const POD_SECURITY_LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type PodSecurityLevel = (typeof POD_SECURITY_LEVELS)[number];
 
-/** The parts of a spec that Pod Security judges. */
+/** The parts of a spec that Pod Security restricts. */
 export interface PodSecurityInput extends ContainerFields {
   volumes?: readonly Volume[] | null | undefined;
 }

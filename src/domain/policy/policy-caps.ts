@@ -79,7 +79,7 @@ function largestSentScale(sent: ResourceSpec): ResourceSpecField | null {
   return scales.find((field) => sent[field] === most) ?? null;
 }
 
-/** The sent field that makes a derived one too large. null: none, the default itself is too large. */
+/** The sent field that makes a derived field too large. null: the default itself is too large. */
 function causingField(sent: ResourceSpec, field: ResourceSpecField, cap: number): ResourceSpecField | null {
   if (field === 'db_max_connections') return largestSentScale(sent);
   return (FOLLOWS.get(field) ?? []).find((source) => Number(sent[source] ?? 0) > cap) ?? null;
@@ -99,10 +99,10 @@ function fieldCaps(view: PolicyView): Violation[] {
     const most = field === 'db_storage_gi' ? largestVolume(view) : caps[cap];
     if (typeof value !== 'number' || value <= most) return [];
     const allowed = `the policy allows at most ${caps[cap]}`;
-    if (sent[field] != null) return [{ loc: spec(field), msg: `${value}: ${allowed} here` }];
+    if (sent[field] != null) return [{ loc: spec(field), msg: `is ${value}, but ${allowed}` }];
     const source = causingField(sent, field, caps[cap]);
-    if (source === null) return [{ loc: spec(field), msg: `is ${value} by default: ${allowed} here` }];
-    return [{ loc: spec(source), msg: `${sent[source]} makes ${field} ${value}: ${allowed}` }];
+    if (source === null) return [{ loc: spec(field), msg: `is ${value} by default, but ${allowed}` }];
+    return [{ loc: spec(source), msg: `is ${sent[source]}, which makes ${field} ${value}, but ${allowed}` }];
   });
 }
 
@@ -127,7 +127,7 @@ function containerCaps({ spec: sent, caps }: PodView): Violation[] {
       CONTAINER_CAPS.flatMap(({ resource, cap, unit, suffix }) => {
         const amount = resources?.[part]?.[resource];
         if (amount === undefined || units(amount, unit) <= caps[cap]) return [];
-        const msg = `the policy allows at most ${caps[cap]}${suffix} here`;
+        const msg = `must not be more than ${caps[cap]}${suffix}, the maximum of the policy`;
         return [{ loc: spec(...loc, 'resources', part, resource), msg }];
       }),
     ),

@@ -247,7 +247,7 @@ function symptomEvents(
     ...started.map(({ component, reason, message, failureSource }) => ({
       revisionId: null,
       reason: reasonOr(reason, 'ReconcileFailed'),
-      message: `Running pods are in trouble: ${message}`,
+      message: `Running pods have a problem: ${message}`,
       details: { component, ...(failureSource === undefined ? {} : { failure_source: failureSource }) },
     })),
     ...(isRunningSeen ? ended : []).map((symptom) => ({

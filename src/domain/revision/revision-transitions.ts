@@ -24,9 +24,9 @@ export interface Step {
   readonly to: RevisionStatus;
   readonly reason: Reason;
   readonly message: string;
-  /** Source of its failure, if known. */
+  /** Source of the failure of the revision, if known. */
   readonly failureSource?: FailureSource | undefined;
-  /** Result of its build. */
+  /** Result of the build of the revision. */
   readonly built?: BuiltImage | undefined;
 }
 

@@ -23,7 +23,9 @@ import { containerResources } from './container-resources.ts';
 import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext } from './security.ts';
 
-/** Termination grace periods in seconds: api finishes its requests, the others finish a task. */
+/**
+ * Termination grace periods in seconds, in which api completes its requests, and the other components complete a task.
+ */
 const GRACE_SECONDS: Readonly<Record<Component, number>> = {
   api: 60,
   queue: 180,

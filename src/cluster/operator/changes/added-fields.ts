@@ -9,9 +9,9 @@ import { ADDITION_RULES } from './added-rules.ts';
 import { isSafeChange } from './safe-fields.ts';
 
 /**
- * Fields that the cluster adds to the objects that Berth applies, by a mutating policy or webhook. Some do not affect
- * what runs, and are kept. The others change what runs or its rights: they count as differences and are removed.
- * Fields that another field manager owns are not among them.
+ * Fields that the cluster adds to the objects that Berth applies, by a mutating policy or webhook. Fields that do not
+ * affect the program that runs are kept. Fields that change this program or its rights count as differences and are
+ * removed. Fields that another field manager owns are not included.
  */
 export interface Additions {
   /** Kept fields. The operator reports these fields if the cluster added them to a write. */

@@ -10,13 +10,13 @@ export interface Decided {
   readonly decision: Decision;
   /** Time of the decision. */
   readonly now: Date;
-  /** A read of the custom resource that was started early; undefined: none was. */
+  /** A read of the custom resource that was started early; undefined: no read was started. */
   readonly parentRead: ParentRead | undefined;
 }
 
 /**
- * Decides. Before a rollout is declared failed, its components are read from the API server and the decision is made again.
- * The early read of the custom resource is then dropped because it is older.
+ * Decides. Before a rollout is declared failed, its components are read from the API server and the decision is made
+ * again. The early read of the custom resource is dropped in this case, because it is older.
  */
 export async function decideOnLiveState(
   cached: Observed,

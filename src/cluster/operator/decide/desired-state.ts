@@ -18,13 +18,13 @@ export interface DesiredState {
   readonly target: Target;
   readonly objects: readonly DesiredObject[];
   readonly dataImages: DataImages;
-  /** The number of pods stays below the spec until other pods have ended; see `holdsPodCounts`. */
+  /** Whether the number of pods stays below the spec until other pods have ended; see `holdsPodCounts`. */
   readonly isHeld: boolean;
-  /** Components whose old pod ends before the new one starts; see exclusive-volumes.ts. */
+  /** Components whose old pod ends before the new pod starts; see exclusive-volumes.ts. */
   readonly yielding: ReadonlySet<Component>;
 }
 
-/** The target and the objects for it. Objects that the policy or the cluster does not allow are left out. */
+/** The target and the objects for it. Objects that the policy or the cluster does not allow are omitted. */
 export function desiredState(observed: Observed, config: RenderConfig, now: Date): DesiredState {
   const target = selectTarget(observed, config, now);
   const isHeld = holdsPodCounts(observed, target);

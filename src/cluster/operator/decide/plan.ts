@@ -39,9 +39,9 @@ export function plan(input: PlanInput): Plan {
     } else if (comparison.state === 'leaving') {
       waiting.push(`${comparison.id} is being deleted and will be created again`);
     } else if (holdsLeavingVolume(observed, comparison.object)) {
-      waiting.push(`${comparison.id} is left as it is while its volume claim is being deleted`);
+      waiting.push(`${comparison.id} is not changed while its volume claim is being deleted`);
     } else if (isUntouched(target) && isComponent(comparison)) {
-      // Its stored templates are missing, so it is left as it is.
+      // The stored templates of the component are missing, so the component is not changed.
     } else if (input.finishing.has(comparison.id)) {
       waiting.push(`${comparison.id} finishes its rollout before it is rolled back`);
     } else {

@@ -87,7 +87,7 @@ const noMoreThan = (most: Scale, scale: Scale): Scale => ({
   max: Math.min(most.max, scale.max),
 });
 
-/** One pod for inspection; none if the component is switched off, or if its ended pods can be inspected. */
+/** One pod for inspection; no pod if the component is switched off, or if its ended pods can be inspected. */
 function forInspection(
   { failure, templates }: InspectionTarget,
   component: Component,

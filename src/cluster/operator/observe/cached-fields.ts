@@ -13,7 +13,7 @@ import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 
 /**
  * Drops managedFields, but keeps the field managers of `spec.replicas`, and the fields of other managers. The planner
- * needs the former before it leaves that field out, and leaves the latter as they are.
+ * needs the field managers before it omits `spec.replicas`, and does not change the fields of other managers.
  */
 export function transformChild(object: UntypedObject): ChildObject {
   const entries = object.metadata.managedFields ?? [];
@@ -26,13 +26,16 @@ export function transformChild(object: UntypedObject): ChildObject {
   });
 }
 
-/** Berth, and the controllers of Kubernetes, which write only the status and fields that Berth leaves to them. */
+/**
+ * The field managers of Berth, and of the controllers of Kubernetes, which write only the status and fields that Berth
+ * does not set.
+ */
 const OWN_MANAGERS: ReadonlySet<string> = new Set([
   ...Object.values(FIELD_MANAGERS),
   'kube-controller-manager',
 ]);
 
-/** The fields that other field managers than Berth's set, without those of the status. */
+/** The fields that field managers other than Berth's set, without fields of the status. */
 export function foreignFields(entries: readonly ManagedFieldsEntry[]): ManagedFields {
   return fieldsOfManagers(entries, (manager) => !OWN_MANAGERS.has(manager));
 }

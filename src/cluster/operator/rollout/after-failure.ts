@@ -50,7 +50,7 @@ export function afterFailure(
 }
 
 interface Failed {
-  /** The target that restores the revision that served. */
+  /** The target that restores the revision that served before. */
   readonly back: RestoredTarget;
   readonly failed: FailedRevision;
   readonly former: ObservedTemplates;

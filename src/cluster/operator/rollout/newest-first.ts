@@ -9,7 +9,7 @@ export function newestFirst<T extends Pick<ObservedTemplates, 'name' | 'revision
     (a, b) =>
       b.revisionNumber - a.revisionNumber ||
       compareText(b.createdAt, a.createdAt) ||
-      // Created in the same second: `app-1-10` after `app-1-9`.
+      // For templates that were created in the same second: `app-1-10` comes after `app-1-9`.
       b.name.length - a.name.length ||
       compareText(b.name, a.name),
   );

@@ -243,7 +243,7 @@ function judgeWait(
   const recheckAt = Date.parse(awaitingSince) + patience.deadlineMs;
   if (now.getTime() < recheckAt) return { verdict, awaitingSince, recheckAt };
   const { reason, message } = lackOfServices(observed, awaits.services);
-  const late = `${message}; not done within ${Math.round(patience.deadlineMs / 1000)} s`;
+  const late = `${message}; not complete within ${Math.round(patience.deadlineMs / 1000)} s`;
   const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, failureSource: {} } as const;
   return {
     verdict: { ...failed, kind: 'failed', seen: true, awaited: null },

@@ -18,7 +18,7 @@ export interface SeenSymptom {
   /** A sentence that begins with the component. */
   readonly message: string;
   readonly failureSource: FailureSource;
-  /** All pods are ready at this moment: the failed container runs again, for now. */
+  /** All pods are ready at the moment, because the failed container runs again. */
   readonly isQuiet: boolean;
   /** When the symptom is recorded if it persists, in ms since the epoch. */
   readonly recordedFrom: number;

@@ -74,21 +74,21 @@ function statusChange(
   before: ManagedDeploymentStatus | undefined,
   after: ManagedDeploymentStatus,
 ): StatusChange {
-  // The usual case: no serialization needed.
+  // In the usual case, no serialization is needed.
   if (isDeepStrictEqual(before, after)) return 'none';
   if (canonicalJson(before ?? {}) === canonicalJson(after)) return 'none';
   if (canonicalJson(withoutCounts(before ?? {})) !== canonicalJson(withoutCounts(after))) return 'state';
   return isVolumeAlone(before, after) ? 'none' : 'counts';
 }
 
-/** The first report of a volume with the requested size is no news. It is written with the next change. */
+/** The first report of a volume with the requested size is not urgent. This report is written with the next change. */
 function isVolumeAlone(before: ManagedDeploymentStatus | undefined, after: ManagedDeploymentStatus): boolean {
   const { volume, ...rest } = after;
   if (before === undefined || before.volume !== undefined || volume === undefined) return false;
   return canonicalJson(before) === canonicalJson(rest);
 }
 
-/** Whether the volume changes no state: it does not exist yet, or it has the requested size. */
+/** Whether the volume causes no change of state, because it does not exist yet, or has the requested size. */
 function isOrdinary({ volume }: ManagedDeploymentStatus): boolean {
   if (volume === undefined) return true;
   const { requested, capacity, former } = volume;

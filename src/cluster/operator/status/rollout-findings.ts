@@ -64,7 +64,7 @@ function failed(
 export function ofWhatServes(target: Target): string {
   const name = revisionName(target.revision?.number ?? 0);
   const failedChange = failureOf(target)?.failedChange ?? null;
-  if (failedChange !== null) return `; the change of ${name} failed too: ${failedChange.message}`;
+  if (failedChange !== null) return `; the change of ${name} also failed: ${failedChange.message}`;
   const isKept = target.kind === 'restored' && target.held;
   return isKept ? `; ${name} keeps its source_config until the next change of it` : '';
 }

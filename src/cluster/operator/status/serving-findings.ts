@@ -15,7 +15,8 @@ export function serving({ observed, decision, activeRevision, off }: Facts): Fin
   if (activeRevision === undefined) return no('Unavailable', 'no revision is active yet');
   if (off) return no('SwitchedOff', 'switched off: no pod serves');
   const { target, components } = decision;
-  // During a rollout or rollback, pods of the other revision serve too; at its end, they alone do.
+  // During a rollout or rollback, pods of the other revision also serve. When the rollout or rollback ends, only pods
+  // of the other revision serve.
   const answering = [activeRevision, target.revision, failureOf(target)?.failed].find(
     (revision) => revision && hasReadyPod(observed, revision),
   );

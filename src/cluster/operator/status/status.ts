@@ -147,7 +147,7 @@ function withScales(
   return isBackAsWanted ? { ...active, scales: { ...active.scales, ...scalesOf(resource, target) } } : active;
 }
 
-/** Whether the scale in the spec applies to the running revision, not to a newer one that waits. */
+/** Whether the scale in the spec applies to the running revision, not to a newer revision that waits. */
 function isOfSpec({ spec }: ObservedResource, target: Target): boolean {
   const { revision, heldUntil } = target;
   return (

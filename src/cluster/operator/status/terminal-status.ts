@@ -59,8 +59,8 @@ export async function endWithoutReconcile(
 }
 
 /**
- * Reports what blocks the deletion of a resource; the garbage collector does the rest. If the API server accepts no
- * status of the resource (see rejectSpec), nothing is reported.
+ * Reports what blocks the deletion of a resource. The garbage collector deletes the objects. If the API server accepts
+ * no status of the resource (see rejectSpec), nothing is reported.
  */
 async function reportDeletion(
   observed: Observed,

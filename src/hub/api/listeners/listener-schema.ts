@@ -15,7 +15,7 @@ const computeConfigSchema = z
     k8s_namespaces: z
       .array(dnsLabelSchema)
       .max(1000)
-      .refine((names) => new Set(names).size === names.length, 'must not name a namespace twice')
+      .refine((names) => new Set(names).size === names.length, 'must not contain a namespace twice')
       .describe(
         'Namespaces that deployments can use. The first one is the default. An empty list allows all namespaces.',
       ),

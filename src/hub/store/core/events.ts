@@ -82,7 +82,7 @@ export async function listTenantEvents(
   return found.map(withCurrentNames);
 }
 
-/** History of a deployment, newest first. Works for deleted deployments too. */
+/** History of a deployment, newest first. Also works for deleted deployments. */
 export async function listEvents(
   reader: Reader,
   tenantId: string,

@@ -1,15 +1,15 @@
 import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 
 /**
- * Failures in JSON columns. The database keeps the earlier name of failureSource, `culprit`, so that the previous version
- * reads what this one writes (decision 0032).
+ * Failures in JSON columns. The database keeps the earlier name of failureSource, `culprit`, so that the previous
+ * version can read the data that this version writes (decision 0032).
  */
 
 interface WithSource {
   readonly failureSource?: FailureSource | undefined;
 }
 
-/** A failure as the database holds it. */
+/** A failure as stored in the database. */
 export type Stored<Failure extends WithSource> = Omit<Failure, 'failureSource'> & {
   readonly culprit?: FailureSource | undefined;
 };

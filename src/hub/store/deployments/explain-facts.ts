@@ -22,16 +22,16 @@ interface RelatedRow {
   status: RevisionStatus;
   created_at: Date;
   failure_source: FailureSource | null;
-  /** Of the deployment. */
+  /** The in_place_failure of the deployment. */
   in_place_failure: Stored<ReportedFailure> | null;
-  /** Of the deployment. */
+  /** The symptoms of the deployment. */
   symptoms: Stored<ReportedSymptom>[] | null;
   role: 'self' | 'active' | 'successor';
 }
 
 /**
  * The source of the revision's failure, the failure of the last change in place, the active revision, and the first
- * newer one that was not skipped.
+ * newer revision that was not skipped.
  */
 const RELATED = `
 WITH named AS (

@@ -145,7 +145,7 @@ export const deployments = pgTable(
      * not fail.
      */
     inPlaceFailure: jsonb('in_place_failure').$type<Stored<ReportedFailure>>(),
-    /** The last observed problem of running pods outside of rollouts; null: none. */
+    /** The last observed problem of running pods outside of rollouts; null: no problem. */
     symptoms: jsonb().$type<Stored<ReportedSymptom>[]>(),
     /**
      * The last observed request of the database's volume claim, in Gi, rounded up; null: the database has no claim, or
@@ -222,7 +222,10 @@ export const revisions = pgTable(
     status: text().$type<RevisionStatus>().notNull(),
     reason: text(),
     message: text(),
-    /** The cause of its failure, as the operator reported it; null: it did not fail, or the cause is not known. */
+    /**
+     * The cause of the failure of the revision, as the operator reported it; null: the revision did not fail, or the
+     * cause is not known.
+     */
     failureSource: jsonb('culprit').$type<FailureSource>(),
     sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
     secretsId: uuid('secrets_id'),
