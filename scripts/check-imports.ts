@@ -55,6 +55,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // Types only (docs/decisions/0006): it is not installed in production.
   '@kubernetes/client-node': [],
   fastify: ['hub/api'],
+  jose: ['hub/registry'],
   pino: [],
   'prom-client': ['metrics', 'hub/tracing'],
   // Loaded only where traces are enabled.
@@ -67,7 +68,7 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   domain: ['zod', 'node:crypto'],
   contract: ['zod', 'node:crypto'],
   workloads: ['@kubernetes/client-node'],
-  'hub/registry': ['node:crypto'],
+  'hub/registry': ['node:crypto', 'jose'],
 };
 
 /** The settings. Other modules import only the entry file. */

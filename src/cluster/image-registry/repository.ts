@@ -13,7 +13,7 @@ export interface RepositoryOptions {
    * Returns a bearer token for pull and delete. Called for each request, because thousands of requests outlast one
    * token.
    */
-  token(): string;
+  token(): Promise<string>;
 }
 
 /** A tag and the digest that it points to. */
@@ -41,7 +41,7 @@ async function ask(
   const slash = repository.indexOf('/');
   const base = `${insecure ? 'http' : 'https'}://${repository.slice(0, slash)}/v2/${repository.slice(slash + 1)}`;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
-  const headers = { accept: ACCEPT, authorization: `Bearer ${token()}` };
+  const headers = { accept: ACCEPT, authorization: `Bearer ${await token()}` };
   try {
     return await call(
       new URL(`${base}/${path}`),

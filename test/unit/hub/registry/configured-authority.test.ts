@@ -22,7 +22,7 @@ describe('the configured authority of the registry', () => {
     [
       'no key',
       { BERTH_REGISTRY: 'r.example', BERTH_REGISTRY_SIGNING_KEY: 'x' },
-      /BERTH_REGISTRY_SIGNING_KEY holds no/,
+      /BERTH_REGISTRY_SIGNING_KEY contains no/,
     ],
     [
       'a registry that no image can be under',
