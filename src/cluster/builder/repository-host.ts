@@ -1,8 +1,7 @@
-import { lookup } from 'node:dns/promises';
-import type { IncomingHttpHeaders } from 'node:http';
-import { request } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
-import { isPublicAddress } from '../../domain/net/networks.ts';
+import { isIP } from 'node:net';
+import { callHost, type HostResponse } from '../../outbound/call-host.ts';
+import { HostError } from '../../outbound/host-error.ts';
+import { type HostAddress, resolveHost } from '../../outbound/resolve-host.ts';
 import { authorities } from './authorities.ts';
 import { StepFailure } from './step-failure.ts';
 
@@ -37,61 +36,46 @@ const MAX_REDIRECTS = 5;
 
 const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
 
-async function addressesOf(url: URL, allowPrivate: boolean): Promise<string[]> {
-  const hostname = bare(url.hostname);
-  const literal = isIP(hostname) !== 0;
-  let addresses: string[];
-  try {
-    addresses = literal ? [hostname] : (await lookup(hostname, { all: true })).map(({ address }) => address);
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown';
-    throw new StepFailure('GitHostUnavailable', `the name ${hostname} cannot be resolved (${code})`, {
+/** The failure of a call or lookup. Anything but a HostError is the reason of a timeout. */
+function callFailure(error: unknown, { host, hostname }: URL): StepFailure {
+  const { failure, code } = error instanceof HostError ? error : { failure: 'timeout', code: '' };
+  if (failure === 'closed_address') {
+    const message = `${bare(hostname)} is at a private address, which this installation does not call`;
+    return new StepFailure('GitHostRefused', message);
+  }
+  if (failure === 'unresolved') {
+    return new StepFailure('GitHostUnavailable', `the name ${hostname} cannot be resolved (${code})`, {
       passing: code !== 'ENOTFOUND',
-      cause,
+      cause: error,
     });
   }
-  if (allowPrivate || addresses.every(isPublicAddress)) return addresses;
-  const message = `${hostname} is at a private address, which this installation does not call`;
-  throw new StepFailure('GitHostRefused', message);
-}
-
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  const why = failure === 'timeout' ? 'no answer in time' : code;
+  return new StepFailure('GitHostUnavailable', `${host} cannot be reached (${why})`, {
+    passing: true,
+    cause: error,
+  });
 }
 
 /** Sends the first request that git would send. The response body is not read. */
-function ask(url: URL, addresses: readonly string[], settings: HostSettings, withToken: boolean) {
-  const known = addresses.map((address) => ({ address, family: isIP(address) }));
-  const pinned: LookupFunction = (_host, options, callback) => {
-    const [first = { address: '', family: 4 }] = known;
-    if (options.all === true) callback(null, known);
-    else callback(null, first.address, first.family);
-  };
-  const { credentials, caFile } = settings;
+function ask(
+  url: URL,
+  addresses: readonly HostAddress[],
+  settings: HostSettings,
+  withToken: boolean,
+): Promise<HostResponse> {
+  const { credentials, caFile, timeoutMs } = settings;
   const token = withToken && credentials !== null ? `${credentials.username}:${credentials.token}` : null;
-  return new Promise<Answer>((resolve, reject) => {
-    const question = request(url, {
-      agent: false,
-      lookup: pinned,
-      signal: AbortSignal.timeout(Math.min(settings.timeoutMs, ANSWER_MS)),
-      headers: {
-        'user-agent': 'git/2 (berth)',
-        'git-protocol': 'version=2',
-        ...(token === null ? {} : { authorization: `Basic ${Buffer.from(token).toString('base64')}` }),
-      },
-      ca: authorities(caFile),
-    });
-    question.once('response', (response) => {
-      resolve({ status: response.statusCode ?? 0, headers: response.headers });
-      response.destroy();
-    });
-    question.once('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'ABORT_ERR' ? 'no answer in time' : (error.code ?? 'the connection failed');
-      const message = `${url.host} cannot be reached (${why})`;
-      reject(new StepFailure('GitHostUnavailable', message, { passing: true, cause: error }));
-    });
-    question.end();
+  const headers = {
+    'user-agent': 'git/2 (berth)',
+    'git-protocol': 'version=2',
+    ...(token === null ? {} : { authorization: `Basic ${Buffer.from(token).toString('base64')}` }),
+  };
+  return callHost(
+    url,
+    { method: 'GET', headers, addresses, maxBytes: 0, readsBody: () => false, ca: authorities(caFile) },
+    AbortSignal.timeout(Math.min(timeoutMs, ANSWER_MS)),
+  ).catch((error) => {
+    throw callFailure(error, url);
   });
 }
 
@@ -139,7 +123,14 @@ export async function findRepository(repoUrl: string, settings: HostSettings): P
   if (repository === null || repository.protocol !== 'https:' || repository.username !== '') {
     throw new StepFailure('GitHostRefused', 'repo_url must be an https URL without credentials in it');
   }
-  const addresses = await addressesOf(repository, settings.allowPrivate);
+  const checked = repository;
+  const addresses = await resolveHost(
+    checked.hostname,
+    settings,
+    AbortSignal.timeout(settings.timeoutMs),
+  ).catch((error) => {
+    throw callFailure(error, checked);
+  });
   let withToken = false;
   for (let asked = 0; asked <= MAX_REDIRECTS; asked += 1) {
     const url = serviceUrl(repository);
@@ -152,10 +143,12 @@ export async function findRepository(repoUrl: string, settings: HostSettings): P
   throw new StepFailure('GitHostRefused', `${repoUrl} redirects too many times`);
 }
 
-function placeOf(repository: URL, addresses: readonly string[]): RepositoryPlace {
+function placeOf(repository: URL, addresses: readonly HostAddress[]): RepositoryPlace {
   const { hostname, port, origin, href } = repository;
   const literal = isIP(bare(hostname)) !== 0;
-  const addressList = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
+  const addressList = addresses
+    .map(({ address, family }) => (family === 6 ? `[${address}]` : address))
+    .join(',');
   return {
     url: href,
     host: origin,

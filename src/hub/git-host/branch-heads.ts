@@ -4,7 +4,9 @@ import {
   gitUsername,
   type RepositoryAccess,
 } from '../../domain/builds/git-host.ts';
-import { callHttps, gitHostErrorOf, type HttpsAnswer, type HttpsOptions } from './https-call.ts';
+import type { HostResponse } from '../../outbound/call-host.ts';
+import { responseFailure } from './failures.ts';
+import { callHttps, type HttpsOptions } from './https-json.ts';
 import { headOf, lsRefsRequest, type Refs, readAdvertisement, readRefs } from './refs.ts';
 
 /** Asks a repository for the newest commits of branches, by git's smart HTTP protocol. */
@@ -22,15 +24,15 @@ function headersOf({ provider, token }: RepositoryAccess): Record<string, string
 }
 
 /** @throws GitHostError */
-function check(answer: HttpsAnswer): void {
+function check(answer: HostResponse): void {
   if (answer.status === 404)
     throw new GitHostError('missing', 'it has no such repository, or the token may not read it');
-  const failure = gitHostErrorOf(answer);
+  const failure = responseFailure(answer);
   if (failure !== null) throw failure;
 }
 
 /** Where a redirect leads, within the same host; null: it is none of that kind. */
-function redirected(from: URL, { status, headers }: HttpsAnswer): URL | null {
+function redirected(from: URL, { status, headers }: HostResponse): URL | null {
   const { location } = headers;
   if (![301, 302, 307, 308].includes(status) || location === undefined) return null;
   if (!URL.canParse(location, from.href)) return null;

@@ -5,8 +5,7 @@ import {
   type GitRepository,
 } from '../../domain/builds/git-host.ts';
 import { branchHeads } from './branch-heads.ts';
-import type { HttpsOptions } from './https-call.ts';
-import { getJson } from './https-json.ts';
+import { getJson, type HttpsOptions } from './https-json.ts';
 import { PROVIDERS, type ProviderPage } from './providers.ts';
 
 /** The client of git hosts. */

@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { publicLookup } from '../../../src/dns/public-lookup.ts';
-
-const refused = (hostname: string) => Object.assign(new Error(`refused ${hostname}`), { code: 'REFUSED' });
+import { resolveHost } from '../../../src/outbound/resolve-host.ts';
 
 let folder: string;
 let hostsFile: string;
@@ -28,12 +26,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const look = (hostname: string) =>
-  new Promise((resolve, reject) => {
-    publicLookup({ refused, hostsFile, servers })(hostname, { all: true }, (error, found) =>
-      error === null ? resolve(found) : reject(error),
-    );
-  });
+const look = (hostname: string, timeoutMs = 60_000) =>
+  resolveHost(hostname, { allowPrivate: false }, AbortSignal.timeout(timeoutMs), { hostsFile, servers });
 
 test.each(['public.example', 'alias.example', 'PUBLIC.example', 'public.example.'])(
   'the hosts file counts: %s',
@@ -45,7 +39,7 @@ test.each(['public.example', 'alias.example', 'PUBLIC.example', 'public.example.
 test.each(['localhost', 'inside.example', 'both.example'])(
   'a name with an address that is not public is refused: %s',
   async (name) => {
-    await expect(look(name)).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(look(name)).rejects.toMatchObject({ failure: 'closed_address' });
   },
 );
 
@@ -64,5 +58,23 @@ test('name servers that do not answer hold none of the threads of the process', 
   // It needs such a thread.
   await promisify<string, string, number, Buffer>(scrypt)('a', 'b', 8);
   expect(over).toBe(0);
-  for (const error of await Promise.all(slow)) expect(error).toMatchObject({ code: 'ENOTFOUND' });
+  for (const error of await Promise.all(slow))
+    expect(error).toMatchObject({ failure: 'unresolved', code: 'ETIMEOUT' });
+});
+
+test('a lookup ends with the reason of the signal, before the name servers time out', async () => {
+  const begin = performance.now();
+  await expect(look('slow.example', 50)).rejects.toMatchObject({ name: 'TimeoutError' });
+  expect(performance.now() - begin).toBeLessThan(1_500);
+});
+
+test('a literal address is checked without a lookup', async () => {
+  expect(await look('8.8.8.8')).toEqual([{ address: '8.8.8.8', family: 4 }]);
+  for (const closed of ['10.0.0.7', '[::1]', '[::ffff:7f00:1]', '[fe80::1]', '169.254.169.254'])
+    await expect(look(closed), closed).rejects.toMatchObject({ failure: 'closed_address' });
+});
+
+test('private addresses are returned when they are allowed', async () => {
+  const found = await resolveHost('localhost', { allowPrivate: true }, AbortSignal.timeout(60_000));
+  expect(found).toContainEqual({ address: '127.0.0.1', family: 4 });
 });
