@@ -160,7 +160,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     builds: config.registry !== null,
     registryAuthority,
     pushTokenSeconds: config.pushTokenSeconds,
-    gitHost: createGitHost({ allowPrivate: config.gitAllowPrivate }),
+    gitHost: createGitHost({ allowPrivate: config.gitAllowPrivate, path: config.path }),
     rateLimits: config.rateLimits,
     projectRoom: new KnownRoom(),
     trustProxy: config.trustProxy,

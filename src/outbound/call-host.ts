@@ -10,9 +10,8 @@ import { type AddressRules, type HostAddress, resolveHost } from './resolve-host
  */
 
 export interface HostCall {
-  readonly method: 'GET' | 'HEAD' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'HEAD' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Buffer | undefined;
   /** Largest body of a response, in bytes. */
   readonly maxBytes: number;
   /** Whether to read the body of a response with this status. Default: always. */
@@ -43,10 +42,10 @@ function pinned(addresses: readonly HostAddress[]): LookupFunction {
   };
 }
 
-function open(url: URL, options: RequestOptions, body: Buffer | undefined): Promise<IncomingMessage> {
+function open(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
-    request(url, options).on('response', resolve).on('error', reject).end(body);
+    request(url, options).on('response', resolve).on('error', reject).end();
   });
 }
 
@@ -76,23 +75,19 @@ async function addressesFor(url: URL, call: HostCall, signal: AbortSignal): Prom
  * @throws HostError; the reason of the signal when it fires
  */
 export async function callHost(url: URL, call: HostCall, signal: AbortSignal): Promise<HostResponse> {
-  const { method, headers, body, ca, maxBytes, readsBody = () => true } = call;
+  const { method, headers, ca, maxBytes, readsBody = () => true } = call;
   let response: IncomingMessage | undefined;
   try {
     const options: RequestOptions = {
       method,
-      headers: {
-        'user-agent': 'berth',
-        ...headers,
-        ...(body === undefined ? {} : { 'content-length': String(body.length) }),
-      },
+      headers: { 'user-agent': 'berth', ...headers },
       // Connections are not reused: the next call may be for another tenant, or the name may resolve to another address.
       agent: false,
       signal,
       lookup: pinned(await addressesFor(url, call, signal)),
       ...(ca === undefined ? {} : { ca }),
     };
-    response = await open(url, options, body);
+    response = await open(url, options);
     call.onResponse?.();
     const { statusCode: status = 0 } = response;
     const content = readsBody(status) ? await readBody(response, maxBytes) : Buffer.alloc(0);

@@ -67,7 +67,8 @@ export const POLL_FAILURES: Readonly<Record<BranchPollFailure, string>> = {
   private_address: 'the git host is at a private address, which this installation does not call',
   timeout: 'the git host did not answer in time',
   unavailable: 'the git host cannot be reached or answers with an error',
-  unreadable: 'the response of the git host is not that of a git server',
+  unreadable:
+    'the response of the git host is not that of a git server, or its list of branches and tags is too large',
   no_token: 'the token of the integration cannot be read; PATCH the integration with it again',
   no_branch: 'the repository has no such branch',
 };

@@ -17,12 +17,15 @@ export interface GitHostOptions {
   readonly deadlineMs?: number;
   /** Largest response in bytes; default 8 MiB (100 repositories of GitHub take about 0.7 MiB). */
   readonly maxBytes?: number;
+  /** PATH of git; default: that of most systems. */
+  readonly path?: string;
   /** PEM of the certificate authority that replaces Node's own (which NODE_EXTRA_CA_CERTS extends). */
   readonly ca?: string;
 }
 
 const DEADLINE_MS = 10_000;
 const MAX_BYTES = 8 * 1024 * 1024;
+const PATH = '/usr/local/bin:/usr/bin:/bin';
 
 async function readPage(
   { provider, hostUrl, token }: GitAccess,
@@ -37,7 +40,7 @@ async function readPage(
 
 /** Creates the client. It has no state between calls. */
 export function createGitHost(options: GitHostOptions): GitHost {
-  const { allowPrivate, deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES, ca } = options;
+  const { allowPrivate, deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES, path = PATH, ca } = options;
   const call = { allowPrivate, deadlineMs, maxBytes, ca };
   return {
     allowsPrivate: allowPrivate,
@@ -51,6 +54,6 @@ export function createGitHost(options: GitHostOptions): GitHost {
           : await readPage(access, { number: number + 1, size: limit }, call);
       return [...first, ...more].slice(skip, skip + limit);
     },
-    branchHeads: (access, branches) => branchHeads(access, branches, call),
+    branchHeads: (access, branches) => branchHeads(access, branches, call, path),
   };
 }
