@@ -13,6 +13,8 @@ import { errorCode, HostError } from './host-error.ts';
 export interface AddressRules {
   /** Private and loopback addresses may be called. */
   readonly allowPrivate: boolean;
+  /** Other networks that must not be called unless private addresses may be (BERTH_CLOSED_NETWORKS). */
+  readonly closedNetworks: readonly string[];
 }
 
 export interface HostAddress {
@@ -100,7 +102,10 @@ export async function resolveHost(
   options: ResolveOptions = {},
 ): Promise<HostAddress[]> {
   const found = await untilAborted(addressesOf(hostname, rules, options), signal);
-  const closed = rules.allowPrivate ? undefined : found.find(({ address }) => !isPublicAddress(address));
+  const { allowPrivate, closedNetworks } = rules;
+  const closed = allowPrivate
+    ? undefined
+    : found.find(({ address }) => !isPublicAddress(address, closedNetworks));
   if (closed !== undefined) throw new HostError('closed_address', closed.address);
   return found;
 }

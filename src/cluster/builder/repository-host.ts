@@ -77,7 +77,13 @@ export async function repositoryPlace(repoUrl: string, settings: HostSettings): 
   const { allowPrivate, caFile, credentials, timeoutMs } = settings;
   const found = await findRepository(
     repository,
-    { addresses: { allowPrivate }, ca: authorities(caFile), credentials, sendsTokenFirst: false },
+    // The NetworkPolicy of builds blocks BERTH_CLOSED_NETWORKS.
+    {
+      addresses: { allowPrivate, closedNetworks: [] },
+      ca: authorities(caFile),
+      credentials,
+      sendsTokenFirst: false,
+    },
     AbortSignal.timeout(timeoutMs),
   ).catch((error) => {
     throw callFailure(error, repository);

@@ -13,6 +13,8 @@ export interface RegistryOptions {
   readonly timeoutMs: number;
   /** Registries that may have private addresses, as `host` or `host:port`; `any`: all. */
   readonly privateHosts: readonly string[] | 'any';
+  /** Networks that registries outside of `privateHosts` must not be in (BERTH_CLOSED_NETWORKS). */
+  readonly closedNetworks: readonly string[];
   /** Registries that are called over http. */
   readonly insecureHosts: readonly string[];
   /** PEM of the certificate authorities to trust instead of Node's own. */
@@ -53,7 +55,7 @@ function callOptions(
   maxBytes: number,
 ): Omit<Call, 'method'> {
   const { mayBePrivate, insecure, options, onResponse } = context;
-  const addresses = { allowPrivate: mayBePrivate };
+  const addresses = { allowPrivate: mayBePrivate, closedNetworks: options.closedNetworks };
   return { headers, maxBytes, addresses, allowHttp: insecure, ca: options.ca, onResponse };
 }
 

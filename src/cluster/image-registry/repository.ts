@@ -50,7 +50,7 @@ async function ask(
         method,
         headers,
         maxBytes: MAX_BYTES,
-        addresses: { allowPrivate: true },
+        addresses: { allowPrivate: true, closedNetworks: [] },
         allowHttp: insecure,
       },
       deadline,

@@ -53,11 +53,11 @@ async function placeOf(
   credentials: { readonly username: string; readonly token: string } | null,
   options: HttpsOptions,
 ): Promise<RepositoryPlace> {
-  const { allowPrivate, deadlineMs, ca } = options;
+  const { addresses, deadlineMs, ca } = options;
   const found = await findRepository(
     new URL(repoUrl),
     {
-      addresses: { allowPrivate },
+      addresses,
       ca: ca === undefined ? undefined : [ca],
       credentials,
       sendsTokenFirst: true,

@@ -13,6 +13,8 @@ import { PROVIDERS, type ProviderPage } from './providers.ts';
 export interface GitHostOptions {
   /** Hosts on private and loopback addresses may be called. */
   readonly allowPrivate: boolean;
+  /** Other networks that must not be called unless private addresses may be; default: none. */
+  readonly closedNetworks?: readonly string[] | undefined;
   /** Timeout of each request, in milliseconds; default 10,000. */
   readonly deadlineMs?: number;
   /** Largest response in bytes; default 8 MiB (100 repositories of GitHub take about 0.7 MiB). */
@@ -40,8 +42,15 @@ async function readPage(
 
 /** Creates the client. It has no state between calls. */
 export function createGitHost(options: GitHostOptions): GitHost {
-  const { allowPrivate, deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES, path = PATH, ca } = options;
-  const call = { allowPrivate, deadlineMs, maxBytes, ca };
+  const {
+    allowPrivate,
+    closedNetworks = [],
+    deadlineMs = DEADLINE_MS,
+    maxBytes = MAX_BYTES,
+    path = PATH,
+    ca,
+  } = options;
+  const call = { addresses: { allowPrivate, closedNetworks }, deadlineMs, maxBytes, ca };
   return {
     allowsPrivate: allowPrivate,
     async listRepositories(access, { limit, offset }) {

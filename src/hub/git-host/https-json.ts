@@ -1,12 +1,12 @@
 import { GitHostError } from '../../domain/builds/git-host.ts';
 import { callHost } from '../../outbound/call-host.ts';
+import type { AddressRules } from '../../outbound/resolve-host.ts';
 import { callFailure, responseFailure } from './failures.ts';
 
 /** Calls of git hosts over https. */
 
 export interface HttpsOptions {
-  /** Private and loopback addresses may be called. */
-  readonly allowPrivate: boolean;
+  readonly addresses: AddressRules;
   /** Timeout of a call, in milliseconds. */
   readonly deadlineMs: number;
   /** Largest response, in bytes. */
@@ -25,13 +25,13 @@ function parse(body: string): unknown {
 
 /** Reads the JSON of a URL. @throws GitHostError */
 export async function getJson(url: URL, token: string, options: HttpsOptions): Promise<unknown> {
-  const { allowPrivate, maxBytes, deadlineMs, ca } = options;
+  const { addresses, maxBytes, deadlineMs, ca } = options;
   const response = await callHost(
     url,
     {
       method: 'GET',
       headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
-      addresses: { allowPrivate },
+      addresses,
       maxBytes,
       readsBody: (status) => status === 200,
       ca,

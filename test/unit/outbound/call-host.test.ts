@@ -41,7 +41,7 @@ function call(url: string, more: Partial<HostCall> = {}, timeoutMs = 30_000) {
     method: 'GET',
     headers: {},
     maxBytes: 1_000,
-    addresses: { allowPrivate: true },
+    addresses: { allowPrivate: true, closedNetworks: [] },
     ca,
     ...more,
   };
@@ -68,7 +68,9 @@ describe('a call of a host', () => {
       '0.0.0.0',
     ];
     for (const host of hosts) {
-      const rejected = call(`https://${host}:${port}/`, { addresses: { allowPrivate: false } });
+      const rejected = call(`https://${host}:${port}/`, {
+        addresses: { allowPrivate: false, closedNetworks: [] },
+      });
       await expect(rejected, host).rejects.toMatchObject({ failure: 'closed_address' });
     }
     expect(connections).toBe(before);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   hostsFile = join(folder, 'hosts');
   writeFileSync(
     hostsFile,
-    '127.0.0.1 localhost\n8.8.8.8\tpublic.example alias.example # other.example\n10.0.0.7 inside.example\n8.8.4.4 both.example\n192.168.0.1 both.example\n',
+    '127.0.0.1 localhost\n8.8.8.8\tpublic.example alias.example # other.example\n10.0.0.7 inside.example\n8.8.4.4 both.example\n52.0.1.2 cluster.example\n192.168.0.1 both.example\n',
   );
   await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', resolve));
   servers = [`127.0.0.1:${silent.address().port}`];
@@ -26,8 +26,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const closedNetworks: readonly string[] = ['52.0.0.0/16', '2600:1f00::/24'];
 const look = (hostname: string, timeoutMs = 60_000) =>
-  resolveHost(hostname, { allowPrivate: false }, AbortSignal.timeout(timeoutMs), { hostsFile, servers });
+  resolveHost(hostname, { allowPrivate: false, closedNetworks }, AbortSignal.timeout(timeoutMs), {
+    hostsFile,
+    servers,
+  });
 
 test.each(['public.example', 'alias.example', 'PUBLIC.example', 'public.example.'])(
   'the hosts file counts: %s',
@@ -36,7 +40,7 @@ test.each(['public.example', 'alias.example', 'PUBLIC.example', 'public.example.
   },
 );
 
-test.each(['localhost', 'inside.example', 'both.example'])(
+test.each(['localhost', 'inside.example', 'both.example', 'cluster.example', '52.0.1.2', '[2600:1f00::7]'])(
   'a name with an address that is not public is refused: %s',
   async (name) => {
     await expect(look(name)).rejects.toMatchObject({ failure: 'closed_address' });
@@ -75,6 +79,15 @@ test('a literal address is checked without a lookup', async () => {
 });
 
 test('private addresses are returned when they are allowed', async () => {
-  const found = await resolveHost('localhost', { allowPrivate: true }, AbortSignal.timeout(60_000));
+  const found = await resolveHost(
+    'localhost',
+    { allowPrivate: true, closedNetworks },
+    AbortSignal.timeout(60_000),
+  );
   expect(found).toContainEqual({ address: '127.0.0.1', family: 4 });
+});
+
+test('other addresses than those of the closed networks are returned', async () => {
+  expect(await look('52.1.0.1')).toEqual([{ address: '52.1.0.1', family: 4 }]);
+  expect(await look('[2600:2000::1]')).toEqual([{ address: '2600:2000::1', family: 6 }]);
 });

@@ -51,7 +51,7 @@ const look = (
   lookUpImage(
     `${host}/${more.image ?? 'team/app:1'}`,
     more.credentials ?? [],
-    { timeoutMs: 5_000, privateHosts: 'any', insecureHosts: [host], ...more.options },
+    { timeoutMs: 5_000, privateHosts: 'any', closedNetworks: [], insecureHosts: [host], ...more.options },
     new AbortController().signal,
   );
 
@@ -475,6 +475,11 @@ describe('a lookup', () => {
     await expect(look(byName, { options })).rejects.toMatchObject({ kind: 'forbidden' });
     expect(seen).toEqual([]);
     expect(await look(host, { options: { privateHosts: [host] } })).toMatchObject({ kind: 'found' });
+  });
+
+  test('calls no registry in a closed network that is not listed', async () => {
+    const closed = { privateHosts: [], closedNetworks: ['52.0.0.0/16'], insecureHosts: [] };
+    await expect(look('52.0.1.2:5000', { options: closed })).rejects.toMatchObject({ kind: 'forbidden' });
   });
 
   test('calls a registry over http only when it is listed', async () => {
