@@ -160,7 +160,11 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     builds: config.registry !== null,
     registryAuthority,
     pushTokenSeconds: config.pushTokenSeconds,
-    gitHost: createGitHost({ allowPrivate: config.gitAllowPrivate }),
+    gitHost: createGitHost({
+      allowPrivate: config.gitAllowPrivate,
+      closedNetworks: config.rendering.closedNetworks,
+      path: config.path,
+    }),
     rateLimits: config.rateLimits,
     projectRoom: new KnownRoom(),
     trustProxy: config.trustProxy,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { OTLP_PROTOCOLS } from '../contract/render/render-config.ts';
 import { PLATFORM_LISTENER_ID } from '../domain/deployment/source.ts';
 import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
-import { CLUSTER, type Setting, secret, setting } from './setting.ts';
+import { CLUSTER, HUB, type Setting, secret, setting } from './setting.ts';
 import { baseUrl, count, csv, flag, networks, optional, providerNetworks } from './value-schemas.ts';
 
 /** Settings of the listener and the operator. */
@@ -83,9 +83,8 @@ export const CLUSTER_SETTINGS = {
   ),
   BERTH_CLOSED_NETWORKS: setting(
     networks,
-    'networks of pods, Services and nodes with public addresses, comma-separated. Isolated apps and builds cannot ' +
-      'reach these networks or private networks',
-    CLUSTER,
+    'networks of pods, Services and nodes with public addresses, comma-separated. Isolated apps and builds cannot reach them. They cannot reach private networks either. Berth itself calls no git hosts and registries in them, except where it may call private addresses',
+    [...HUB, ...CLUSTER],
   ),
   BERTH_OPEN_NETWORKS: setting(
     providerNetworks,

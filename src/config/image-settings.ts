@@ -52,6 +52,7 @@ export function imagesOf(settings: Settings) {
   return {
     timeoutMs: settings.BERTH_RESOLVE_TIMEOUT_SECONDS * 1000,
     privateHosts: any ? ('any' as const) : [...platform, ...listed],
+    closedNetworks: settings.BERTH_CLOSED_NETWORKS,
     insecureHosts: [
       ...settings.BERTH_INSECURE_REGISTRIES,
       ...(settings.BERTH_BUILD_INSECURE_REGISTRY === true ? platform : []),

@@ -86,6 +86,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     clusterEnvironment: environment,
     namespace: settings.BERTH_NAMESPACE ?? podNamespace ?? 'berth-system',
     namespaces: settings.BERTH_NAMESPACES,
+    path: pathOf(environment),
     identity: `${hostname()}_${process.pid}_${Date.now().toString(36)}`,
     logLevel: settings.BERTH_LOG_LEVEL,
     /** Unknown settings, for a warning. Unknown settings are misspelled, or belong to another version. */
@@ -95,6 +96,11 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     builds: buildsOf(settings),
     images: imagesOf(settings),
   };
+}
+
+/** PATH of the processes that Berth starts. */
+function pathOf(environment: NodeJS.ProcessEnv): string {
+  return environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
 }
 
 /** The settings as lines `NAME=value` with secrets masked: the output of `berth config`. */
@@ -118,7 +124,7 @@ export function buildStepSettings(environment: NodeJS.ProcessEnv = process.env) 
     caFile: settings.BERTH_BUILD_CA ?? null,
     baseImages: { node: settings.BERTH_BUILD_NODE_IMAGE, python: settings.BERTH_BUILD_PYTHON_IMAGE },
     terminationLog: settings.BERTH_TERMINATION_LOG,
-    path: environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+    path: pathOf(environment),
   };
 }
 

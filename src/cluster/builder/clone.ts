@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { commitShaSchema } from '../../domain/builds/build.ts';
-import { type Git, GitEndedError, type GitResult } from './git-process.ts';
+import { type Git, GitEndedError, type GitResult } from '../../outbound/git-process.ts';
 import { StepFailure } from './step-failure.ts';
 
 /** Checks out one commit of a repository as plain files, without history and without git's own files. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer } from './call.ts';
+import type { HostResponse } from '../../outbound/call-host.ts';
 import type { Credentials } from './docker-config.ts';
 import { registryReference } from './reference.ts';
 import { RegistryError } from './registry-error.ts';
@@ -39,7 +39,7 @@ const FIRST_PAUSE_MS = 250;
  */
 async function absence(
   context: LookupContext,
-  { body }: Answer,
+  { body }: HostResponse,
   authorization: string | undefined,
   known: boolean,
 ): Promise<ImageAnswer> {
@@ -63,7 +63,7 @@ async function showsTags(context: LookupContext, authorization: string | undefin
 }
 
 async function read(
-  answer: Answer,
+  answer: HostResponse,
   context: LookupContext,
   authorization: string | undefined,
   known: boolean,
@@ -83,7 +83,7 @@ async function read(
  */
 async function digestOfBody(
   context: LookupContext,
-  answer: Answer,
+  answer: HostResponse,
   authorization: string | undefined,
 ): Promise<string | null> {
   const read = answer.body.length > 0 ? answer : await manifest(context, 'GET', authorization);
@@ -122,7 +122,7 @@ async function attempt(context: LookupContext, all: readonly Credentials[]): Pro
  */
 async function attemptWith(
   context: LookupContext,
-  unauthorized: Answer,
+  unauthorized: HostResponse,
   credentials: Credentials | null,
 ): Promise<ImageAnswer | RegistryError> {
   try {
@@ -186,7 +186,7 @@ export async function lookUpImage(
     signal: AbortSignal.any([signal, timeout]),
     endsAt,
     head: { isWorthwhile: true },
-    onAnswer: () => {
+    onResponse: () => {
       answered = true;
     },
   };

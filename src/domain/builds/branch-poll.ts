@@ -71,7 +71,8 @@ export const POLL_FAILURES: Readonly<Record<BranchPollFailure, string>> = {
     'the git host has a private address, and this installation does not call private addresses',
   timeout: 'the git host did not respond within the time limit',
   unavailable: 'the git host cannot be reached or responds with an error',
-  unreadable: 'the response of the git host is not a response of a git server',
+  unreadable:
+    'the response of the git host is not a response of a git server, or the list of its branches and tags is too large',
   no_token: 'the token of the integration cannot be read; PATCH the integration with the token again',
   no_branch: 'the branch does not exist in the repository',
 };

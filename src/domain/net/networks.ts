@@ -94,10 +94,15 @@ export function isProviderNetwork(network: string): boolean {
   return isIpv4(network) && PROVIDER_NETWORKS.some((provider) => contains(provider, network));
 }
 
-/** Whether an address is public, that is, in `publicNetworks` without opened networks. */
-export function isPublicAddress(address: string): boolean {
+/**
+ * Whether an address is public: in `publicNetworks` without opened networks.
+ * @param closed additional networks that are not public
+ */
+export function isPublicAddress(address: string, closed: readonly string[] = []): boolean {
   // IPv6 zones and dotted IPv4 parts are not accepted.
   if (!isIpv4(address) && !/^[0-9a-f:]+$/i.test(address)) return false;
+  const isClosed = (network: string) => isIpv4(network) === isIpv4(address) && isWithin(address, network);
+  if (closed.some(isClosed)) return false;
   if (isIpv4(address)) return !CLOSED_IPV4.some((network) => isWithin(address, network));
   return isWithin(address, PUBLIC_IPV6) && !PRIVATE_IN_IPV6.some((network) => isWithin(address, network));
 }

@@ -9,9 +9,9 @@ import {
 } from './credential.ts';
 import type { SigningKey } from './signing-key.ts';
 
-/** Authorizes pushes to and pulls from the platform's registry. */
+/** The hub as the token authority of the platform's registry: it decides who may push and pull. */
 
-/** The deployment to which a credential belongs. */
+/** The deployment that owns a repository. */
 export interface Owner {
   readonly id: string;
   readonly tenantId: string;
@@ -24,45 +24,45 @@ export interface Credential {
   readonly expiresAt: Date | null;
 }
 
-/** The token that a client of the registry gets for its credential. */
+/** The token that a client of the registry receives for its credential. */
 export interface AccessToken {
   readonly token: string;
-  /** Seconds. */
+  /** In seconds. */
   readonly expiresIn: number;
   readonly issuedAt: Date;
 }
 
 export interface RegistryAuthority {
-  /** The registry, as in BERTH_REGISTRY. */
+  /** Value of BERTH_REGISTRY. */
   readonly registry: string;
-  /** The host for `docker login`. */
+  /** Argument of `docker login`. */
   readonly host: string;
-  /** The name of the registry in tokens. */
+  /** Name of the registry in tokens. */
   readonly service: string;
-  /** The repository of the images of the deployment, without tag. */
+  /** Repository for the images of the deployment, without tag. */
   repositoryOf(owner: Omit<Owner, 'id'>): string;
-  /** @param expiresAt null: the credential is valid as long as the deployment exists, and is the same at every call */
+  /** @param expiresAt null: valid as long as the deployment exists; then every call returns the same credential */
   credential(kind: CredentialKind, owner: Owner, expiresAt: Date | null): Credential;
-  /** A credential in the format of registry clients: `config.json` of docker, `.dockerconfigjson` of a Secret. */
+  /** A credential in the format of `config.json` of docker and `.dockerconfigjson` of a Secret. */
   dockerConfig(credential: Credential): string;
-  /** The content of a credential; null: Berth did not issue it, or it has expired. */
+  /** The statement of a credential. null: it is not valid, or has expired. */
   read(token: string, now: Date): Statement | null;
-  /** @param scopes the requested scopes. The token grants the part of them that the statement allows */
-  accessToken(statement: Statement, owner: Owner, scopes: readonly string[], now: Date): AccessToken;
-  /** A token only for the hub itself, to list and delete images of the repository. */
-  cleaningToken(owner: Owner, now: Date): string;
+  /** @param scopes the requested access. The token contains the part that the statement allows */
+  accessToken(statement: Statement, owner: Owner, scopes: readonly string[], now: Date): Promise<AccessToken>;
+  /** A token for the cleanup by the hub, to list and delete images of the repository. It is never sent to a client. */
+  cleaningToken(owner: Owner, now: Date): Promise<string>;
 }
 
 /** `issuer` in the registry's configuration. */
 export const ISSUER = 'berth';
-/** The user name, which clients require although the token identifies them. */
+/** Clients require a user name. The password alone identifies the client. */
 const USERNAME = 'berth';
-/** Lifetime of a token in seconds. Clients request another token if theirs expires during a push. */
+/** Clients request another token if theirs expires during a push. */
 const ACCESS_SECONDS = 300;
 
 /**
  * @param registry BERTH_REGISTRY
- * @param keys the first key signs, and all keys are accepted
+ * @param keys the first one signs, and all are accepted
  */
 export function createRegistryAuthority(
   registry: string,
@@ -85,8 +85,8 @@ export function createRegistryAuthority(
       return JSON.stringify({ auths: { [host]: { username, password: token, auth } } });
     },
     read: (token, now) => readCredential(keys, token, now),
-    accessToken({ kind }, owner, scopes, now) {
-      const token = signAccessToken(signer, {
+    async accessToken({ kind }, owner, scopes, now) {
+      const token = await signAccessToken(signer, {
         issuer: ISSUER,
         audience: host,
         subject: `${kind}:${owner.id}`,

@@ -106,7 +106,8 @@ async function answer(deps: ApiDeps, limiter: RateLimiter, request: FastifyReque
   }
   limiter.registryCall(owner.id, statement.kind);
   checkService(authority, request.method === 'GET' ? 'query' : 'body', asked.service);
-  const { token, expiresIn, issuedAt } = authority.accessToken(statement, owner, [asked.scope].flat(), now);
+  const scopes = [asked.scope].flat();
+  const { token, expiresIn, issuedAt } = await authority.accessToken(statement, owner, scopes, now);
   return { token, access_token: token, expires_in: expiresIn, issued_at: issuedAt.toISOString() };
 }
 

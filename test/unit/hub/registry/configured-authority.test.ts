@@ -22,14 +22,18 @@ describe('the configured authority of the registry', () => {
     [
       'a text that is not a key',
       { BERTH_REGISTRY: 'r.example', BERTH_REGISTRY_SIGNING_KEY: 'x' },
-      /BERTH_REGISTRY_SIGNING_KEY holds no/,
+      /BERTH_REGISTRY_SIGNING_KEY contains no/,
     ],
     [
       'a registry that no image can be under',
       { BERTH_REGISTRY: 'r.example/Apps' },
       /BERTH_REGISTRY: image names cannot begin with/,
     ],
-    ['a registry of spaces', { BERTH_REGISTRY: 'r example' }, /BERTH_REGISTRY: image names cannot begin with/],
+    [
+      'a registry of spaces',
+      { BERTH_REGISTRY: 'r example' },
+      /BERTH_REGISTRY: image names cannot begin with/,
+    ],
     [
       'a path that is too long',
       { BERTH_REGISTRY: `r.example/${'a'.repeat(200)}` },

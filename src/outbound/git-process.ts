@@ -1,23 +1,36 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { authorities } from './authorities.ts';
+import type { Writable } from 'node:stream';
 
 /** Runs git isolated from the configuration of the machine. No code of the repository (hooks, filters) can run. */
+
+interface CredentialFiles {
+  readonly usernameFile: string;
+  readonly tokenFile: string;
+}
+
+/** Both are one line. */
+interface CredentialValues {
+  readonly username: string;
+  readonly token: string;
+}
 
 export interface GitSettings {
   /** Folder for git's home and configuration. The folder contains no secret. */
   readonly folder: string;
   /** PATH of the process. */
   readonly path: string;
-  /** PEM file of additional certificate authorities. */
-  readonly caFile: string | null;
+  /** PEM of the certificate authorities to trust. */
+  readonly authorities: readonly string[];
   /** Base URL (`https://host:port`). Only this host receives the credentials. */
   readonly host: string;
-  /** Files with user name and token; null: no credentials are sent. */
-  readonly credentials: { readonly usernameFile: string; readonly tokenFile: string } | null;
+  /** Credentials, or the files that contain them; null: no credentials are sent. */
+  readonly credentials: CredentialFiles | CredentialValues | null;
   /** `host:port:address,…`: the addresses that were checked for the name; null: git resolves the name. */
   readonly resolve: string | null;
+  /** Limit for the data of each process, in KiB. Absent: no limit. */
+  readonly memoryKiB?: number;
 }
 
 /** A quoted string in a git configuration file. */
@@ -26,13 +39,18 @@ const quoted = (text: string) => `"${text.replace(/[\\"]/g, '\\$&').replaceAll('
 const word = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
- * git reads the credential files through this helper when it needs them. The token passes only through a pipe between
- * two processes. `printf` and `read` are shell builtins, so no process has the token among its arguments.
+ * git runs this helper when it needs the credentials. They come from files, or from a pipe (file descriptor 3), and pass
+ * through another pipe to git. `printf` and `read` are shell builtins, so no process has the token in its arguments or
+ * variables.
  */
-function credentialHelper(usernameFile: string, tokenFile: string): string {
-  const read = (name: string, file: string) => `IFS= read -r ${name} < ${word(file)} || [ -n "$${name}" ]`;
+function credentialHelper(credentials: CredentialFiles | CredentialValues): string {
+  const [user, token] =
+    'tokenFile' in credentials
+      ? [`< ${word(credentials.usernameFile)}`, `< ${word(credentials.tokenFile)}`]
+      : ['<&3', '<&3'];
+  const read = (name: string, from: string) => `IFS= read -r ${name} ${from} || [ -n "$${name}" ]`;
   const answer = `printf 'username=%s\\npassword=%s\\n' "$user" "$token"`;
-  return `!f() { test "$1" = get || return 0; ${read('user', usernameFile)} && ${read('token', tokenFile)} && ${answer}; }; f`;
+  return `!f() { test "$1" = get || return 0; ${read('user', user)} && ${read('token', token)} && ${answer}; }; f`;
 }
 
 /** Allows only https, credentials only for this host, and no hooks, filters or redirects. */
@@ -47,10 +65,7 @@ function configurationOf({ host, credentials, resolve }: GitSettings, authoritie
   const helper =
     credentials === null
       ? []
-      : [
-          `[credential ${quoted(host)}]`,
-          `helper = ${quoted(credentialHelper(credentials.usernameFile, credentials.tokenFile))}`,
-        ];
+      : [`[credential ${quoted(host)}]`, `helper = ${quoted(credentialHelper(credentials))}`];
   return [
     '[protocol]',
     'allow = never',
@@ -89,8 +104,10 @@ export interface GitResult {
 }
 
 export interface GitRun {
-  /** Timeout in milliseconds. After the timeout, git is killed with all its child processes. */
+  /** Timeout in milliseconds. Afterwards git is ended with all its child processes. */
   readonly timeoutMs: number;
+  /** Standard input; default: none. */
+  readonly input?: string;
   /** Called every half second. A returned text stops the run with this text as the reason. */
   readonly watch?: () => string | null;
   /** Receives standard output instead of `stdout`. A returned text stops the run with this text as the reason. */
@@ -102,16 +119,21 @@ export class GitEndedError extends Error {}
 
 const MAX_OUTPUT = 64 * 1024;
 const WATCH_EVERY_MS = 500;
+/** Exit code of the shell when it does not find the program. */
+const GIT_MISSING = 127;
+/** Time that git has to end its child processes before all are killed. */
+const GRACE_MS = 500;
 
 export type Git = (args: readonly string[], run: GitRun) => Promise<GitResult>;
 
 /** Prepares the folder and returns the command. The environment of the command contains paths but no secrets. */
 export function gitOf(settings: GitSettings): Git {
-  const home = join(settings.folder, 'home');
+  const { folder, credentials, memoryKiB } = settings;
+  const home = join(folder, 'home');
   mkdirSync(home, { recursive: true });
-  const config = join(settings.folder, 'gitconfig');
-  const authoritiesFile = join(settings.folder, 'authorities.pem');
-  writeFileSync(authoritiesFile, `${authorities(settings.caFile).join('\n')}\n`);
+  const config = join(folder, 'gitconfig');
+  const authoritiesFile = join(folder, 'authorities.pem');
+  writeFileSync(authoritiesFile, `${settings.authorities.join('\n')}\n`);
   writeFileSync(config, configurationOf(settings, authoritiesFile), { mode: 0o600 });
   const env = {
     PATH: settings.path,
@@ -123,24 +145,58 @@ export function gitOf(settings: GitSettings): Git {
     GIT_ALLOW_PROTOCOL: 'https',
     GIT_ATTR_NOSYSTEM: '1',
   };
-  return (args, run) => runGit(args, env, run);
+  const secret =
+    credentials === null || 'tokenFile' in credentials
+      ? null
+      : `${credentials.username}\n${credentials.token}\n`;
+  const limit = memoryKiB === undefined ? '' : `ulimit -d ${memoryKiB} && `;
+  return (args, run) => runGit(['-c', `${limit}exec git "$@"`, 'git', ...args], { env, secret }, run);
 }
 
-function runGit(args: readonly string[], env: Record<string, string>, run: GitRun): Promise<GitResult> {
+interface Environment {
+  readonly env: Record<string, string>;
+  /** Input of the credential helper; null: none. */
+  readonly secret: string | null;
+}
+
+/** A process group of its own, so that child processes can be killed with it. */
+function start(args: readonly string[], { env, secret }: Environment, { input }: GitRun): ChildProcess {
+  const child = spawn('sh', args, {
+    env,
+    detached: true,
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', secret === null ? 'ignore' : 'pipe'],
+  });
+  const write = (stream: unknown, text: string) => {
+    // Git may exit before it has read everything.
+    (stream as Writable).on('error', () => undefined).end(text);
+  };
+  if (input !== undefined) write(child.stdin, input);
+  if (secret !== null) write(child.stdio[3], secret);
+  return child;
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has exited by itself meanwhile.
+  }
+}
+
+function runGit(args: readonly string[], environment: Environment, run: GitRun): Promise<GitResult> {
   return new Promise((resolve, reject) => {
-    // git gets a separate process group, so that git-remote-https can be killed together with git.
-    const child = spawn('git', args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = start(args, environment, run);
+    const { pid } = child;
     let stdout = '';
     let stderr = '';
     let ended: string | null = null;
+    let killing: NodeJS.Timeout | undefined;
     const end = (why: string) => {
       ended ??= why;
-      if (child.pid === undefined) return;
-      try {
-        process.kill(-child.pid, 'SIGKILL');
-      } catch {
-        // git has already exited.
-      }
+      if (pid === undefined || killing !== undefined) return;
+      // A killed git leaves its child processes to PID 1. In a container that is Berth, which does not reap them.
+      signal(pid, 'SIGTERM');
+      killing = setTimeout(() => signal(-pid, 'SIGKILL'), GRACE_MS);
     };
     const late = setTimeout(() => end(`it took longer than ${run.timeoutMs / 1000} s`), run.timeoutMs);
     const watch = setInterval(() => {
@@ -149,15 +205,16 @@ function runGit(args: readonly string[], env: Record<string, string>, run: GitRu
     }, WATCH_EVERY_MS);
     const settle = () => {
       clearTimeout(late);
+      clearTimeout(killing);
       clearInterval(watch);
     };
-    child.stdout.on('data', (chunk: Buffer) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
       if (run.onOutput !== undefined) {
         const why = ended === null ? run.onOutput(chunk) : null;
         if (why !== null) end(why);
       } else stdout = (stdout + chunk.toString('utf8')).slice(-MAX_OUTPUT);
     });
-    child.stderr.on('data', (chunk: Buffer) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
       stderr = (stderr + chunk.toString('utf8')).slice(-MAX_OUTPUT);
     });
     child.once('error', (cause) => {
@@ -167,6 +224,8 @@ function runGit(args: readonly string[], env: Record<string, string>, run: GitRu
     child.once('close', (code) => {
       settle();
       if (ended !== null) reject(new GitEndedError(ended));
+      else if (code === GIT_MISSING)
+        reject(new Error('failed to run git: it is not in PATH; next: install git'));
       else resolve({ code: code ?? 1, stdout, stderr });
     });
   });
