@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test, vi } from 'vitest';
+import { ApiProblem } from '../../../../src/cli/client/call-problem.ts';
 import { createClient } from '../../../../src/cli/client/client.ts';
 import { clientCommand } from '../../../../src/cli/client/command.ts';
 
@@ -61,14 +62,16 @@ test.each(['canary\n5521', 'canary 5521', 'canary\u20ac5521', 'canary5521\r'])(
   },
 );
 
-test('tries a request that cannot be sent only once, and does not print its headers', async () => {
+test.each([
+  { url: 'http://127.0.0.1:1', apiKey: 'canary\n5521' },
+  { url: 'http://user:canary-5521@127.0.0.1:1', apiKey: 'key' },
+])('sends no request that cannot be sent, and does not print its headers or URL: %j', ({ url, apiKey }) => {
   const sent = vi.spyOn(globalThis, 'fetch');
-  const client = createClient({ url: 'http://127.0.0.1:1', apiKey: 'canary\n5521', tenantId: null });
-  const problem = await client.call('listDeployments').catch((error: Error) => error);
-  expect(problem).toMatchObject({
-    message: 'failed to reach http://127.0.0.1:1: the request cannot be sent',
-  });
-  expect(sent).toHaveBeenCalledTimes(1);
+  const create = () => createClient({ url, apiKey, tenantId: null });
+  expect(create).toThrow(
+    new ApiProblem(null, 'failed to reach http://127.0.0.1:1: the request cannot be sent'),
+  );
+  expect(sent).not.toHaveBeenCalled();
 });
 
 test('does not follow a redirect with the key, and does not retry it', async () => {
@@ -78,7 +81,7 @@ test('does not follow a redirect with the key, and does not retry it', async () 
     response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
   });
   const client = createClient({ url, apiKey: 'key', tenantId: null });
-  await expect(client.call('listDeployments')).rejects.toThrow('it redirects to another address');
+  await expect(client.GET('/v2/deployments', {})).rejects.toThrow('it redirects to another address');
   expect(requests).toBe(1);
 });
 
