@@ -57,6 +57,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   fastify: ['hub/api'],
   pino: [],
   'prom-client': ['metrics', 'hub/tracing'],
+  'openapi-fetch': ['cli/client'],
   // Loaded only where traces are enabled.
   '@opentelemetry/api': ['telemetry'],
   '@opentelemetry/sdk-trace': ['telemetry'],
