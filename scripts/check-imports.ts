@@ -59,6 +59,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // Tenants choose hosts. `outbound` calls them; the others call the API server, the hub and kubelets.
   'node:https': ['outbound', 'cluster/kube', 'cluster/listener'],
   'prom-client': ['metrics', 'hub/tracing'],
+  'openapi-fetch': ['cli/client'],
   // Loaded only where traces are enabled.
   '@opentelemetry/api': ['telemetry'],
   '@opentelemetry/sdk-trace': ['telemetry'],

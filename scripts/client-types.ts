@@ -1,156 +1,148 @@
 /**
- * Types of the API's client, made from the OpenAPI document: src/cli/client/api-types.ts. A test fails when it is stale.
+ * The types of the CLI's API client: src/cli/client/api.gen.ts, generated from the OpenAPI document by openapi-typescript.
  *
  *   npm run client-types [-- --help]
+ *
+ * openapi-typescript needs TypeScript 5. Therefore it has a package of its own, scripts/openapi, which is installed when it is
+ * missing or stale. The file records hashes of its inputs and of its text. A test compares them, so that it finds a stale file
+ * without that package.
  */
-import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type {
-  JsonSchema,
-  OpenApiDocument,
-  Operation,
-  ResponseObject,
-} from '../src/hub/api/openapi/openapi-types.ts';
-import { operationsOf } from '../src/hub/api/openapi/openapi-types.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type JsonSchema, type OpenApiDocument, operationsOf } from '../src/hub/api/openapi/openapi-types.ts';
 import { openApiDocument } from './openapi-document.ts';
 
-const FILE = new URL('../src/cli/client/api-types.ts', import.meta.url);
-const COMPONENT = '#/components/schemas/';
+const FILE = new URL('../src/cli/client/api.gen.ts', import.meta.url);
+const PACKAGE = new URL('openapi/', import.meta.url);
+const GENERATOR = new URL('node_modules/openapi-typescript/bin/cli.js', PACKAGE);
+const OPTIONS = ['--root-types', '--root-types-no-schema-prefix', '--root-types-keep-casing'];
 
-/** The listener's calls are its own room's; people have no use for them. */
+const HELP = `usage: npm run client-types
+Generates src/cli/client/api.gen.ts from the OpenAPI document. Installs the packages of scripts/openapi first (npm ci), if they
+are missing or do not match its lock file.`;
+
+/** Tags of operations that users of the API do not call. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['listener protocol', 'health']);
 
-const union = (types: readonly string[]) => [...new Set(types)].join(' | ');
+/** Keywords of a schema that determine a type. Without the others, a changed description does not make the file stale. */
+const TYPE_KEYWORDS: ReadonlySet<string> = new Set([
+  ...['$ref', 'type', 'const', 'enum', 'required'],
+  ...['properties', 'additionalProperties', 'items', 'anyOf', 'oneOf', 'allOf'],
+]);
 
-function objectType(schema: JsonSchema): string {
-  const { properties = {}, required = [], additionalProperties } = schema;
-  const members = Object.entries(properties).map(([name, member]) => {
-    const optional = required.includes(name) ? '' : '?';
-    return `${JSON.stringify(name)}${optional}: ${typeOf(member)}`;
-  });
-  const open = typeof additionalProperties === 'object' || additionalProperties === undefined;
-  if (!open) return members.length === 0 ? 'Record<string, never>' : `{ ${members.join('; ')} }`;
-  const value = typeof additionalProperties === 'object' ? typeOf(additionalProperties) : 'unknown';
-  return members.length === 0
-    ? `Record<string, ${value}>`
-    : `{ ${members.join('; ')}; [more: string]: unknown }`;
+function typesOf(schema: JsonSchema): JsonSchema {
+  const entries = Object.entries(schema).filter(([keyword]) => TYPE_KEYWORDS.has(keyword));
+  return Object.fromEntries(entries.map(([keyword, value]) => [keyword, typesWithin(keyword, value)]));
 }
 
-function typeByName(name: string | undefined, schema: JsonSchema): string {
-  switch (name) {
-    case 'object':
-      return objectType(schema);
-    case 'array':
-      return schema.items === undefined ? 'unknown[]' : `(${typeOf(schema.items)})[]`;
-    case 'integer':
-    case 'number':
-      return 'number';
-    case 'string':
-    case 'boolean':
-    case 'null':
-      return name;
-    default:
-      return 'unknown';
+/** The value of a keyword, with `typesOf` applied to the schemas in it. */
+function typesWithin(keyword: string, value: unknown): unknown {
+  if (keyword === 'properties') return schemasOf(value as Record<string, JsonSchema>);
+  if (keyword.endsWith('Of')) return (value as JsonSchema[]).map(typesOf);
+  const isSchema = (keyword === 'items' || keyword === 'additionalProperties') && typeof value === 'object';
+  return isSchema ? typesOf(value as JsonSchema) : value;
+}
+
+function schemasOf(schemas: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, typesOf(schema)]));
+}
+
+function contentOf(content: Record<string, { schema?: JsonSchema }> | undefined) {
+  const schema = content?.['application/json']?.schema;
+  return schema === undefined ? {} : { content: { 'application/json': { schema: typesOf(schema) } } };
+}
+
+/**
+ * The part of the OpenAPI document that determines the types: the operations for users, with parameters, JSON bodies and
+ * successful responses. All errors have one of two schemas, which are among the components.
+ */
+export function typesDocument(document: OpenApiDocument): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const { method, path, operation } of operationsOf(document)) {
+    const { operationId, tags, parameters = [], requestBody, responses } = operation;
+    if (LEFT_OUT.has(tags?.[0] ?? '')) continue;
+    const successes = Object.entries(responses).filter(([status]) => Number(status) < 400);
+    paths[path] = {
+      ...paths[path],
+      [method]: {
+        operationId,
+        parameters: parameters.map(({ name, in: place, required, schema }) => ({
+          ...{ name, in: place, required, schema: typesOf(schema) },
+        })),
+        ...(requestBody === undefined
+          ? {}
+          : { requestBody: { required: requestBody.required, ...contentOf(requestBody.content) } }),
+        responses: Object.fromEntries(
+          successes.map(([status, { content }]) => [status, { description: status, ...contentOf(content) }]),
+        ),
+      },
+    };
   }
-}
-
-/** A JSON Schema as a TypeScript type. */
-export function typeOf(schema: JsonSchema): string {
-  if (schema.$ref !== undefined) return schema.$ref.slice(COMPONENT.length);
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum !== undefined) return union(schema.enum.map((value) => JSON.stringify(value)));
-  const options = schema.anyOf ?? schema.oneOf;
-  if (options !== undefined) return union(options.map(typeOf));
-  if (schema.allOf !== undefined) return schema.allOf.map((part) => `(${typeOf(part)})`).join(' & ');
-  return union([schema.type].flat().map((name) => typeByName(name, schema)));
-}
-
-function answerType(responses: readonly ResponseObject[]): string {
-  const types = responses.map(({ content }) => {
-    const schema = content?.['application/json']?.schema;
-    return schema === undefined ? 'null' : typeOf(schema);
-  });
-  return union(types);
-}
-
-function parametersType(operation: Operation, place: string): string {
-  const found = (operation.parameters ?? []).filter((parameter) => parameter.in === place);
-  const members = found.map(
-    ({ name, required, schema }) => `${JSON.stringify(name)}${required ? '' : '?'}: ${typeOf(schema)}`,
-  );
-  return members.length === 0 ? 'Record<never, never>' : `{ ${members.join('; ')} }`;
-}
-
-function operationType(operation: Operation): string {
-  const body = operation.requestBody?.content['application/json']?.schema;
-  const successes = Object.entries(operation.responses).filter(([status]) => Number(status) < 400);
-  return [
-    `path: ${parametersType(operation, 'path')}`,
-    `query: ${parametersType(operation, 'query')}`,
-    `headers: ${parametersType(operation, 'header')}`,
-    `body: ${body === undefined ? 'undefined' : typeOf(body)}`,
-    `answer: ${answerType(successes.map(([, response]) => response))}`,
-  ].join('; ');
-}
-
-/** The names of components that a text refers to, and those that these refer to. */
-function used(text: string, types: ReadonlyMap<string, string>): Set<string> {
-  const found = new Set<string>();
-  const look = (words: string) => {
-    for (const [word] of words.matchAll(/\b[A-Z]\w+\b/g)) {
-      const type = types.get(word);
-      if (type === undefined || found.has(word)) continue;
-      found.add(word);
-      look(type);
-    }
+  const info = { title: document.info.title, version: 'any' };
+  return {
+    openapi: document.openapi,
+    info,
+    paths,
+    components: { schemas: schemasOf(document.components.schemas) },
   };
-  look(text);
-  return found;
 }
 
-/** As `npm run check` wants it. */
-function formatted(text: string): string {
-  const biome = fileURLToPath(new URL('../node_modules/.bin/biome', import.meta.url));
-  const args = ['format', '--stdin-file-path=src/cli/client/api-types.ts'];
-  return execFileSync(biome, args, { input: text, encoding: 'utf8' });
-}
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** The text of src/cli/client/api-types.ts. */
-export function clientTypes(document: OpenApiDocument): string {
-  const operations = operationsOf(document)
-    .filter(({ operation }) => !LEFT_OUT.has(operation.tags?.[0] ?? ''))
-    .map(({ method, path, operation }) => ({ name: operation.operationId ?? '', method, path, operation }));
-  const interfaces = operations.map(({ name, operation }) => `  ${name}: { ${operationType(operation)} };`);
-  const routes = operations.map(
-    ({ name, method, path }) => `  ${name}: { method: '${method.toUpperCase()}', path: '${path}' },`,
-  );
-  const types = new Map(
-    Object.entries(document.components.schemas).map(([name, schema]) => [name, typeOf(schema)]),
-  );
-  const names = used(interfaces.join('\n'), types);
-  const components = [...types].filter(([name]) => names.has(name) || name === 'FieldErrors');
-  const text = [
-    '// Made by `npm run client-types` from the OpenAPI document. Do not edit.',
-    '',
-    ...components.map(([name, type]) => `export type ${name} = ${type};`),
-    '',
-    '/** What each operation takes and answers, by its operationId. */',
-    'export interface Operations {',
-    ...interfaces,
-    '}',
-    '',
-    '/** Method and path of each operation. */',
-    'export const OPERATIONS = {',
-    ...routes,
-    '} as const satisfies Record<keyof Operations, { method: string; path: string }>;',
+const textOf = (file: string) => readFileSync(new URL(file, PACKAGE), 'utf8');
+
+/** The first lines of the file. @param types the rest of it */
+export function header(document: OpenApiDocument, types: string): string {
+  const inputs = [JSON.stringify(typesDocument(document)), textOf('package-lock.json'), OPTIONS.join(' ')];
+  return [
+    '// Generated by `npm run client-types` from the OpenAPI document. Do not edit. After a merge conflict, generate it again.',
+    `// Inputs (document, scripts/openapi/package-lock.json, options): ${sha256(inputs.join('\n'))}`,
+    `// Text below this line: ${sha256(types)}`,
     '',
   ].join('\n');
-  return formatted(text);
+}
+
+/** Whether the packages of scripts/openapi match its lock file. */
+export function isGeneratorInstalled(): boolean {
+  const packagesIn = (file: string): Record<string, unknown> => {
+    try {
+      return JSON.parse(textOf(file)).packages;
+    } catch {
+      return {};
+    }
+  };
+  const { '': _project, ...wanted } = packagesIn('package-lock.json');
+  return isDeepStrictEqual(packagesIn('node_modules/.package-lock.json'), wanted);
+}
+
+function installGenerator(): void {
+  console.error('Installing the packages of scripts/openapi (npm ci) …');
+  const args = ['ci', '--prefix', fileURLToPath(PACKAGE), '--ignore-scripts', '--no-audit', '--no-fund'];
+  const { status, error } = spawnSync('npm', args, { stdio: ['ignore', 2, 2] });
+  if (status !== 0)
+    throw new Error(
+      `failed to install the packages of scripts/openapi: ${error?.message ?? `npm ended with ${status}`}; check that the package registry is reachable`,
+    );
+}
+
+/** The text of src/cli/client/api.gen.ts. The packages of scripts/openapi must be installed. */
+export function clientTypes(document: OpenApiDocument): string {
+  const types = execFileSync(process.execPath, [fileURLToPath(GENERATOR), ...OPTIONS], {
+    cwd: PACKAGE,
+    input: JSON.stringify(typesDocument(document)),
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+  });
+  return `${header(document, types)}${types}`;
 }
 
 if (import.meta.main) {
-  if (process.argv.includes('--help'))
-    console.log('usage: npm run client-types\nGenerates src/cli/client/api-types.ts.');
-  else writeFileSync(FILE, clientTypes((await openApiDocument()) as OpenApiDocument));
+  if (process.argv.includes('--help')) console.log(HELP);
+  else {
+    if (!isGeneratorInstalled()) installGenerator();
+    writeFileSync(FILE, clientTypes((await openApiDocument()) as OpenApiDocument));
+  }
 }

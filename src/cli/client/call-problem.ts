@@ -1,4 +1,4 @@
-import type { FieldErrors } from './api-types.ts';
+import type { FieldErrors } from './api.gen.ts';
 
 /** Errors of API calls, with messages for people. */
 

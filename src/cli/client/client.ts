@@ -1,8 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { OPERATIONS, type Operations } from './api-types.ts';
+import createFetchClient, {
+  type ClientPathsWithMethod,
+  type Client as FetchClient,
+  type MaybeOptionalInit,
+  type MethodResponse,
+} from 'openapi-fetch';
+import type { operations, paths } from './api.gen.ts';
 import { ApiProblem, problemOf } from './call-problem.ts';
+import { sendPatiently } from './send.ts';
 
-/** A typed client of the HTTP API. */
+/** A typed client of the HTTP API: openapi-fetch, with retries and with errors for people. */
 
 export interface ClientOptions {
   /** Base URL of the API. */
@@ -14,183 +20,131 @@ export interface ClientOptions {
   readonly stopped?: AbortSignal;
 }
 
-export type OperationName = keyof Operations;
+type Api = FetchClient<paths>;
+type Method = 'get' | 'post' | 'patch' | 'delete';
 
-/** Arguments of a call. Members that an operation does not use can be omitted. */
-export type CallOf<Name extends OperationName> = {
-  readonly [Part in 'path' | 'query' | 'headers']?: Operations[Name][Part];
-} & {
-  readonly body?: Operations[Name]['body'];
-  /** Aborts the call and its retries. */
-  readonly signal?: AbortSignal;
-};
+/** Options of a call: `params.path`, `params.query`, `params.header`, `body`, and `signal`, which also aborts the retries. */
+type Options<M extends Method, Path extends ClientPathsWithMethod<Api, M>> = MaybeOptionalInit<
+  paths[Path],
+  M
+>;
+
+/** Calls an operation and returns the body of its response. @throws ApiProblem */
+type Call<M extends Method> = <Path extends ClientPathsWithMethod<Api, M>>(
+  path: Path,
+  options: Options<M, Path>,
+) => Promise<MethodResponse<Api, M, Path>>;
 
 export interface Client {
-  /** Calls an operation. @throws ApiProblem */
-  call<Name extends OperationName>(name: Name, call?: CallOf<Name>): Promise<Operations[Name]['answer']>;
+  readonly GET: Call<'get'>;
+  readonly POST: Call<'post'>;
+  readonly PATCH: Call<'patch'>;
+  readonly DELETE: Call<'delete'>;
   /**
    * Calls an operation that responds with one object per line (application/x-ndjson), and yields the objects as they
    * arrive. A response that is cut off ends without an error. Only a complete response has a last object that marks the
    * end.
    * @throws ApiProblem
    */
-  lines(name: OperationName, call?: CallOf<OperationName>): AsyncGenerator<unknown>;
+  lines<Path extends ClientPathsWithMethod<Api, 'get'>>(
+    path: Path,
+    options: Options<'get', Path>,
+  ): AsyncGenerator<unknown>;
 }
 
-const TIMEOUT_MS = 60_000;
-const MAX_TRIES = 4;
-const FIRST_PAUSE_MS = 500;
-const MAX_PAUSE_MS = 30_000;
-/** Statuses that the API sends before it does anything, so that every call can be retried: busy, or rate limited. */
-const TRY_AGAIN: ReadonlySet<number> = new Set([429, 503]);
+/** The body of the request of an operation. */
+export type InputOf<M extends Method, Path extends ClientPathsWithMethod<Api, M>> =
+  Options<M, Path> extends { body?: infer Body } ? Body : never;
 
-function urlOf(base: string, path: string, call: CallOf<OperationName>): URL {
-  const values = (call.path ?? {}) as Record<string, string>;
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
-  const url = new URL(`${base.replace(/\/$/, '')}${filled}`);
-  for (const [name, value] of Object.entries(call.query ?? {}))
-    if (value !== undefined) url.searchParams.set(name, String(value));
-  return url;
+/** The query parameters of an operation. */
+export type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
+
+/** The body of the response of an operation that responds with 200. */
+export type AnswerOf<Name extends keyof operations> = operations[Name]['responses'] extends {
+  200: { content: { 'application/json': infer Body } };
 }
+  ? Body
+  : never;
 
-function pauseBefore(tries: number, response: Response | null): number {
-  const asked = Number(response?.headers.get('retry-after') ?? Number.NaN) * 1000;
-  const usual = FIRST_PAUSE_MS * 2 ** (tries - 1);
-  return Math.min(Number.isNaN(asked) ? usual : Math.max(asked, usual), MAX_PAUSE_MS);
-}
+const notThisApi = (origin: string, status: string) =>
+  new ApiProblem(null, `${status}the server at ${origin} is not this API (the response is not JSON)`);
 
-/** Why there was no response, and whether a retry may help. */
-interface NoAnswer {
-  readonly message: string;
-  readonly again: boolean;
-}
-
-/**
- * Only messages of known network errors are quoted. An error of the request itself may contain its headers, and with them
- * the key.
- */
-function noAnswer(error: unknown): NoAnswer {
-  const { name, cause } = error as Error;
-  if (name === 'TimeoutError')
-    return { message: `no response within ${TIMEOUT_MS / 1000} seconds`, again: true };
-  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
-  if (message === 'unexpected redirect')
-    return {
-      message: 'the server redirects to another address, and the key is not sent there',
-      again: false,
-    };
-  if (typeof code !== 'string' || code.startsWith('UND_ERR_INVALID'))
-    return { message: 'the request cannot be sent', again: false };
-  return { message: typeof message === 'string' && message !== '' ? message : code, again: true };
-}
-
-interface Request extends RequestInit {
-  readonly signal: AbortSignal;
-}
-
-/** The timeout covers the start of a stream, and the whole of any other response. */
-async function send(url: URL, request: Request, isStream: boolean): Promise<Response | NoAnswer> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), TIMEOUT_MS);
-  timer.unref();
-  try {
-    const signal = AbortSignal.any([request.signal, late.signal]);
-    const response = await fetch(url, { ...request, redirect: 'error', signal });
-    if (isStream && response.ok) clearTimeout(timer);
-    return response;
-  } catch (error) {
-    return request.signal.aborted ? { message: 'the timeout expired', again: false } : noAnswer(error);
-  }
-}
-
-/** Sends a request. Retries the request if it is idempotent or was not executed. */
-async function sendPatiently(
-  url: URL,
-  request: Request,
-  { repeatable, isStream = false }: { repeatable: boolean; isStream?: boolean },
-): Promise<Response> {
-  for (let tries = 1; ; tries++) {
-    const outcome = await send(url, request, isStream);
-    const response = outcome instanceof Response ? outcome : null;
-    const again = outcome instanceof Response ? TRY_AGAIN.has(outcome.status) : outcome.again && repeatable;
-    if (again && tries < MAX_TRIES && !request.signal.aborted) {
-      await response?.body?.cancel();
-      await delay(pauseBefore(tries, response), undefined, { signal: request.signal }).catch(() => undefined);
-      continue;
-    }
-    if (outcome instanceof Response) return outcome;
-    throw new ApiProblem(null, `failed to reach ${url.origin}: ${outcome.message}`);
-  }
-}
-
-async function bodyOf(response: Response): Promise<unknown> {
-  const { origin } = new URL(response.url);
-  const text = await response.text().catch(() => {
-    throw new ApiProblem(null, `failed to reach ${origin}: the response was cut off`);
-  });
-  if (text === '') return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    // A 404 from another server does not mean that the deployment does not exist.
-    throw new ApiProblem(
-      null,
-      `${response.status}: the server at ${origin} is not this API (the response is not JSON)`,
-    );
-  }
+/** The problem of a response that cannot be read. */
+function unreadable(origin: string, error: unknown): ApiProblem {
+  if (error instanceof ApiProblem) return error;
+  if (error instanceof SyntaxError) return notThisApi(origin, '');
+  return new ApiProblem(null, `failed to reach ${origin}: the response was cut off`);
 }
 
 /** The objects of the lines. Empty lines are only keep-alives. */
-async function* linesOf(response: Response): AsyncGenerator<unknown> {
-  const { origin } = new URL(response.url);
+async function* linesOf(body: ReadableStream<Uint8Array> | undefined, origin: string) {
   const decoder = new TextDecoder();
   let rest = '';
   try {
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of body ?? []) {
       const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) if (line !== '') yield JSON.parse(line);
+      for (const line of lines) if (line !== '') yield JSON.parse(line) as unknown;
     }
   } catch (error) {
-    if (error instanceof SyntaxError)
-      throw new ApiProblem(
-        null,
-        `${response.status}: the server at ${origin} is not this API (the response is not JSON)`,
-      );
-    throw new ApiProblem(null, `failed to reach ${origin}: the response was cut off`);
+    throw unreadable(origin, error);
   }
 }
 
-/** Creates a client. The client sends nothing before the first call. */
-export function createClient({ url: base, apiKey, tenantId, stopped }: ClientOptions): Client {
-  const never = stopped ?? new AbortController().signal;
-  const headersOf = (call: CallOf<OperationName>) => ({
-    'x-api-key': apiKey,
-    ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
-    ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...((call.headers ?? {}) as Record<string, string>),
+/** A call without the types of its operation. */
+type UntypedCall = (
+  method: Method,
+  path: string,
+  options: object,
+) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
+
+/** The messages of these errors may contain the key or a password in the URL, so they are not quoted. */
+function checkRequest(url: string, headers: Record<string, string>): void {
+  try {
+    new Request(url, { headers });
+  } catch {
+    throw new ApiProblem(null, `failed to reach ${new URL(url).origin}: the request cannot be sent`);
+  }
+}
+
+/**
+ * Creates a client. It sends nothing before the first call.
+ * @throws ApiProblem when no request can have this URL, key and tenant
+ */
+export function createClient({ url, apiKey, tenantId, stopped }: ClientOptions): Client {
+  const headers = { 'x-api-key': apiKey, ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }) };
+  checkRequest(url, headers);
+  const { origin } = new URL(url);
+  const api = createFetchClient<paths>({
+    baseUrl: url,
+    headers,
+    redirect: 'error',
+    signal: stopped ?? null,
+    fetch: (sent) => sendPatiently(sent),
   });
+  const request = api.request as unknown as UntypedCall;
+
+  async function call(method: Method, path: string, options: object): Promise<unknown> {
+    const { data, error, response } = await request(method, path, options).catch((problem) => {
+      throw unreadable(origin, problem);
+    });
+    if (response.ok) return data;
+    // A 404 from another server does not mean that the deployment does not exist.
+    if (typeof error === 'string' && error !== '') throw notThisApi(origin, `${response.status}: `);
+    throw problemOf(response.status, error, response.headers.get('x-request-id'));
+  }
+
+  const method = <M extends Method>(name: M) =>
+    ((path: string, options: object) => call(name, path, options)) as Call<M>;
   return {
-    async call(name, call = {}) {
-      const { method, path } = OPERATIONS[name];
-      const headers = headersOf(call);
-      const text = call.body === undefined ? null : JSON.stringify(call.body);
-      const request = { method, headers, body: text, signal: call.signal ?? never };
-      // PATCH and DELETE are idempotent. POST is idempotent with an Idempotency-Key.
-      const repeatable = method !== 'POST' || 'Idempotency-Key' in headers;
-      const response = await sendPatiently(urlOf(base, path, call), request, { repeatable });
-      const body = await bodyOf(response);
-      if (!response.ok) throw problemOf(response.status, body, response.headers.get('x-request-id'));
-      return body as Operations[typeof name]['answer'];
-    },
-    async *lines(name, call = {}) {
-      const { method, path } = OPERATIONS[name];
-      const request = { method, headers: headersOf(call), signal: call.signal ?? never };
-      const way = { repeatable: method === 'GET', isStream: true };
-      const response = await sendPatiently(urlOf(base, path, call), request, way);
-      if (!response.ok)
-        throw problemOf(response.status, await bodyOf(response), response.headers.get('x-request-id'));
-      yield* linesOf(response);
+    GET: method('get'),
+    POST: method('post'),
+    PATCH: method('patch'),
+    DELETE: method('delete'),
+    async *lines(path, options) {
+      const send = (sent: Request) => sendPatiently(sent, { isStream: true });
+      const body = await call('get', path, { ...options, parseAs: 'stream', fetch: send });
+      yield* linesOf(body as ReadableStream<Uint8Array> | undefined, origin);
     },
   };
 }

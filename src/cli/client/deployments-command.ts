@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { CreateDeploymentInput, Deployment, Operations, PatchDeploymentInput } from './api-types.ts';
+import type { Deployment } from './api.gen.ts';
 import { readBody } from './body-file.ts';
 import { ApiProblem } from './call-problem.ts';
+import type { InputOf, QueryOf } from './client.ts';
 import { ClientUsageError, type Context, show } from './context.ts';
 import { lookUpDeployment } from './lookup.ts';
 import { age, cell, fields, table } from './table.ts';
@@ -31,7 +32,7 @@ export interface DeploymentOptions {
   readonly deleteTracingProject: boolean;
 }
 
-type Query = Operations['listDeployments']['query'];
+type Query = QueryOf<'listDeployments'>;
 type End = Outcome['end'];
 type Command = (context: Context, options: DeploymentOptions, word: string) => Promise<End>;
 
@@ -98,7 +99,8 @@ function details(deployment: Deployment): string {
 async function all(context: Context, filter: Query): Promise<Deployment[]> {
   const found: Deployment[] = [];
   for (let offset = 0; ; ) {
-    const page = await context.client.call('listDeployments', { query: { ...filter, limit: PAGE, offset } });
+    const params = { query: { ...filter, limit: PAGE, offset } };
+    const page = await context.client.GET('/v2/deployments', { params });
     found.push(...page.resources);
     if (page.resources.length < PAGE) return found;
     offset = page.offset;
@@ -142,9 +144,9 @@ async function follow(context: Context, id: string, options: DeploymentOptions):
 
 /** The current state of a created deployment, or the response to its creation if it cannot be read. */
 async function latest(context: Context, made: Deployment): Promise<Deployment> {
-  const query = { mask_secrets: isMasked(context) };
+  const params = { path: { deployment_id: made.id }, query: { mask_secrets: isMasked(context) } };
   try {
-    return await context.client.call('getDeployment', { path: { deployment_id: made.id }, query });
+    return await context.client.GET('/v2/deployments/{deployment_id}', { params });
   } catch (error) {
     if (error instanceof ApiProblem) return made;
     throw error;
@@ -165,21 +167,19 @@ async function wrote(context: Context, made: Deployment, options: DeploymentOpti
 }
 
 const create: Command = async (context, options) => {
-  const body = (await readBody(options.file)) as CreateDeploymentInput;
-  const made = await context.client.call('createDeployment', {
+  const body = (await readBody(options.file)) as InputOf<'post', '/v2/deployments'>;
+  const made = await context.client.POST('/v2/deployments', {
+    params: { query: { mask_secrets: isMasked(context) }, header: { 'Idempotency-Key': randomUUID() } },
     body,
-    query: { mask_secrets: isMasked(context) },
-    headers: { 'Idempotency-Key': randomUUID() },
   });
   return wrote(context, made as Deployment, options);
 };
 
 const patch: Command = async (context, options, word) => {
-  const body = (await readBody(options.file)) as PatchDeploymentInput;
+  const body = (await readBody(options.file)) as InputOf<'patch', '/v2/deployments/{deployment_id}'>;
   const { id } = await lookUpDeployment(context.client, word, true);
-  const changed = await context.client.call('changeDeployment', {
-    path: { deployment_id: id },
-    query: { mask_secrets: isMasked(context) },
+  const changed = await context.client.PATCH('/v2/deployments/{deployment_id}', {
+    params: { path: { deployment_id: id }, query: { mask_secrets: isMasked(context) } },
     body,
   });
   for (const effect of changed.effects ?? []) context.note(cell(effect));
@@ -189,7 +189,9 @@ const patch: Command = async (context, options, word) => {
 const remove: Command = async (context, options, word) => {
   const { id, name } = await lookUpDeployment(context.client, word, true);
   const query = { delete_tracing_project: options.deleteTracingProject };
-  await context.client.call('deleteDeployment', { path: { deployment_id: id }, query });
+  await context.client.DELETE('/v2/deployments/{deployment_id}', {
+    params: { path: { deployment_id: id }, query },
+  });
   if (options.wait) return follow(context, id, options);
   await show(context, { id, status: 'AWAITING_DELETE' }, () => `${cell(name)} is being deleted`);
   return 'reached';
@@ -203,8 +205,8 @@ const follows: Command = async (context, options, word) => {
 /** The token is the result of this command, so it is printed in every format. */
 const pushToken: Command = async (context, _options, word) => {
   const { id } = await lookUpDeployment(context.client, word, true);
-  const path = { deployment_id: id };
-  const made = await context.client.call('createPushToken', { path });
+  const params = { path: { deployment_id: id } };
+  const made = await context.client.POST('/v2/deployments/{deployment_id}/push-token', { params });
   await show(context, made, () =>
     fields([
       ['Registry', made.registry_url],

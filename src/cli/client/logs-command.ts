@@ -1,4 +1,4 @@
-import type { Operations } from './api-types.ts';
+import type { AnswerOf, QueryOf } from './client.ts';
 import { ClientUsageError, type Context } from './context.ts';
 import { followed, showLines } from './log-output.ts';
 import { findRevisionId, lookUpDeployment } from './lookup.ts';
@@ -27,8 +27,8 @@ export interface LogsOptions {
   readonly previous: boolean;
 }
 
-type Query = Operations['getLogs']['query'];
-type Line = Operations['getLogs']['answer']['resources'][number];
+type Query = QueryOf<'getLogs'>;
+type Line = AnswerOf<'getLogs'>['resources'][number];
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
@@ -85,7 +85,9 @@ export async function logsCommand(
     await showLines(context, resumed(context, path, query), asText);
     return 'reached';
   }
-  const { resources, end } = await context.client.call('getLogs', { path, query });
+  const { resources, end } = await context.client.GET('/v2/deployments/{deployment_id}/logs', {
+    params: { path, query },
+  });
   await showLines(context, resources, asText);
   context.note(end);
   return 'reached';
@@ -100,9 +102,9 @@ function resumed(context: Context, path: { deployment_id: string }, query: Query
     const times = [...last.values()].sort();
     const since = read === 0 ? query.since : times[0];
     const from = new Map(last);
-    const lines = context.client.lines('getLogs', {
-      path,
-      query: { ...query, ...(since === undefined ? {} : { since }), follow: true },
+    const following = { ...query, ...(since === undefined ? {} : { since }), follow: true };
+    const lines = context.client.lines('/v2/deployments/{deployment_id}/logs', {
+      params: { path, query: following },
     });
     for await (const line of lines) {
       const { at, pod, container } = line as Partial<Line>;

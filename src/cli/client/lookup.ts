@@ -1,18 +1,18 @@
-import type { Deployment, Operations } from './api-types.ts';
+import type { Deployment } from './api.gen.ts';
 import { ApiProblem } from './call-problem.ts';
-import type { Client } from './client.ts';
+import type { AnswerOf, Client } from './client.ts';
 
 /** Finds deployments and revisions by name, id or number. */
 
-export type Revision = Operations['getRevision']['answer'];
+export type Revision = AnswerOf<'getRevision'>;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PAGE = 100;
 
 async function byId(client: Client, id: string, mask: boolean): Promise<Deployment | null> {
-  const path = { deployment_id: id };
+  const params = { path: { deployment_id: id }, query: { mask_secrets: mask } };
   try {
-    return await client.call('getDeployment', { path, query: { mask_secrets: mask } });
+    return await client.GET('/v2/deployments/{deployment_id}', { params });
   } catch (error) {
     if (error instanceof ApiProblem && error.status === 404) return null;
     throw error;
@@ -21,7 +21,7 @@ async function byId(client: Client, id: string, mask: boolean): Promise<Deployme
 
 async function byName(client: Client, name: string, mask: boolean): Promise<Deployment | null> {
   const query = { name, mask_secrets: mask, limit: PAGE };
-  const { resources } = await client.call('listDeployments', { query });
+  const { resources } = await client.GET('/v2/deployments', { params: { query } });
   const live = resources.filter(({ status }) => status !== 'AWAITING_DELETE');
   const found = live.length > 0 ? live : resources;
   const same = found.find((deployment) => deployment.name === name);
@@ -60,7 +60,8 @@ export async function lookUpDeployment(client: Client, word: string, mask: boole
 export async function* revisionsOf(client: Client, deploymentId: string): AsyncGenerator<Revision> {
   const path = { deployment_id: deploymentId };
   for (let offset = 0; ; ) {
-    const page = await client.call('listRevisions', { path, query: { limit: PAGE, offset } });
+    const params = { path, query: { limit: PAGE, offset } };
+    const page = await client.GET('/v2/deployments/{deployment_id}/revisions', { params });
     yield* page.resources;
     if (page.resources.length < PAGE) return;
     offset = page.offset;

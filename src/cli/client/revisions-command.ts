@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Deployment, Operations } from './api-types.ts';
+import type { Deployment } from './api.gen.ts';
+import type { AnswerOf } from './client.ts';
 import { ClientUsageError, type Context, show } from './context.ts';
 import { followed, showLines } from './log-output.ts';
 import { findRevisionId, lookUpDeployment, type Revision, revisionsOf } from './lookup.ts';
@@ -19,7 +20,10 @@ export const REVISIONS_HELP = `usage: berth revisions COMMAND DEPLOYMENT [REVISI
 
 DEPLOYMENT is an id or a name. REVISION is an id or a number. Default: the latest revision.`;
 
-type Explanation = Operations['explainRevision']['answer'];
+const REVISION = '/v2/deployments/{deployment_id}/revisions/{revision_id}';
+const BUILD_LOG = `${REVISION}/build-logs` as const;
+
+type Explanation = AnswerOf<'explainRevision'>;
 type End = Outcome['end'];
 
 /** The parsed options of these commands. */
@@ -89,23 +93,23 @@ async function pathTo({ client }: Context, deployment: Deployment, word: string 
 
 const get: Command = async (context, deployment, word) => {
   const path = await pathTo(context, deployment, word);
-  const revision = await context.client.call('getRevision', { path });
+  const revision = await context.client.GET(REVISION, { params: { path } });
   return shown(context, revision);
 };
 
 const explain: Command = async (context, deployment, word) => {
   const path = await pathTo(context, deployment, word);
-  const why = await context.client.call('explainRevision', { path });
+  const why = await context.client.GET(`${REVISION}/explain`, { params: { path } });
   await show(context, why, () => explanation(why));
   return undefined;
 };
 
-type BuildLogPage = Operations['getBuildLog']['answer'];
+type BuildLogPage = AnswerOf<'getBuildLog'>;
 type BuildLogLine = BuildLogPage['resources'][number];
 
 async function* buildLogPages(context: Context, path: Awaited<ReturnType<typeof pathTo>>) {
   for (let offset = 0; ; ) {
-    const page = await context.client.call('getBuildLog', { path, query: { offset } });
+    const page = await context.client.GET(BUILD_LOG, { params: { path, query: { offset } } });
     yield* page.resources;
     if (page.resources.length === 0) return;
     offset = page.offset;
@@ -114,9 +118,10 @@ async function* buildLogPages(context: Context, path: Awaited<ReturnType<typeof 
 
 const buildLogs: Command = async (context, deployment, word) => {
   const path = await pathTo(context, deployment, word);
-  const query = (offset: number) => ({ path, query: { offset, follow: true } });
   const lines = context.follow
-    ? followed(context, (read) => context.client.lines('getBuildLog', query(read)))
+    ? followed(context, (read) =>
+        context.client.lines(BUILD_LOG, { params: { path, query: { offset: read, follow: true } } }),
+      )
     : buildLogPages(context, path);
   await showLines(context, lines, (line) => {
     const { step, attempt, text } = line as BuildLogLine;
@@ -143,18 +148,19 @@ async function waited(
     const { end, message } = await watch(context, deployment.id, timeoutSeconds, made.id);
     context.note(message);
     const path = { deployment_id: deployment.id, revision_id: made.id };
-    if (end !== 'unknown') latest = await context.client.call('getRevision', { path }).catch(() => made);
+    if (end !== 'unknown')
+      latest = await context.client.GET(REVISION, { params: { path } }).catch(() => made);
     return end;
   } finally {
     await shown(context, latest);
   }
 }
 
-function again(operation: 'rollBackRevision' | 'deployRevisionAgain'): Command {
+function again(action: 'rollback' | 'redeploy'): Command {
   return async (context, deployment, word, { wait, timeoutSeconds }) => {
     const path = await pathTo(context, deployment, word);
-    const headers = { 'Idempotency-Key': randomUUID() };
-    const made = await context.client.call(operation, { path, headers });
+    const params = { path, header: { 'Idempotency-Key': randomUUID() } };
+    const made = await context.client.POST(`${REVISION}/${action}`, { params });
     return wait ? await waited(context, deployment, made, timeoutSeconds) : await shown(context, made);
   };
 }
@@ -163,8 +169,8 @@ const COMMANDS: Readonly<Record<string, { run: Command; needsRevision?: true; mo
   list: { run: list, most: 1 },
   get: { run: get, most: 2 },
   explain: { run: explain, most: 2 },
-  rollback: { run: again('rollBackRevision'), needsRevision: true, most: 2 },
-  redeploy: { run: again('deployRevisionAgain'), most: 2 },
+  rollback: { run: again('rollback'), needsRevision: true, most: 2 },
+  redeploy: { run: again('redeploy'), most: 2 },
   'build-logs': { run: buildLogs, most: 2 },
 };
 

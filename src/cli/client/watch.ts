@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Deployment, Operations } from './api-types.ts';
+import type { Deployment } from './api.gen.ts';
 import { ApiProblem, isPassing } from './call-problem.ts';
-import type { Client } from './client.ts';
+import type { AnswerOf, Client } from './client.ts';
 import type { Context } from './context.ts';
 import { findRevisionId, type Revision } from './lookup.ts';
 import { cell } from './table.ts';
@@ -70,7 +70,7 @@ function waitsFor({ conditions }: Deployment): string {
   return waiting === undefined ? '' : `${waiting.reason}: ${waiting.message}`;
 }
 
-type Explanation = Operations['explainRevision']['answer'];
+type Explanation = AnswerOf<'explainRevision'>;
 
 /** The most specific known cause of the failure: component, pod, container, exit code and message. */
 function source({ causes = [] }: Partial<Explanation>): string {
@@ -97,10 +97,16 @@ async function failure(
     deployment_id: deployment.id,
     revision_id: awaited ?? (await findRevisionId(client, deployment, undefined)),
   };
-  const { number, status } = await client.call('getRevision', { path, signal });
+  const { number, status } = await client.GET('/v2/deployments/{deployment_id}/revisions/{revision_id}', {
+    params: { path },
+    signal,
+  });
   const refused = refusedChange(deployment);
   if (!FAILED.has(status) && refused === undefined) return null;
-  const why = await client.call('explainRevision', { path, signal });
+  const why = await client.GET('/v2/deployments/{deployment_id}/revisions/{revision_id}/explain', {
+    params: { path },
+    signal,
+  });
   const { summary, remedy } = why;
   const advice = remedy === null ? '' : `\n${cell(remedy.text)}`;
   const change = refused === undefined ? '' : `\n${refused.reason}: ${cell(refused.message)}`;
@@ -112,9 +118,9 @@ async function failure(
 
 /** The current deployment. null: it does not exist any more. */
 async function read(client: Client, id: string, signal: AbortSignal): Promise<Deployment | null> {
-  const path = { deployment_id: id };
+  const params = { path: { deployment_id: id }, query: { mask_secrets: true } };
   try {
-    return await client.call('getDeployment', { path, query: { mask_secrets: true }, signal });
+    return await client.GET('/v2/deployments/{deployment_id}', { params, signal });
   } catch (error) {
     if (error instanceof ApiProblem && error.status === 404) return null;
     throw error;

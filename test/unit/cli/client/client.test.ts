@@ -1,7 +1,15 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test, vi } from 'vitest';
+import { ApiProblem } from '../../../../src/cli/client/call-problem.ts';
 import { createClient } from '../../../../src/cli/client/client.ts';
 import { clientCommand } from '../../../../src/cli/client/command.ts';
 
@@ -61,14 +69,125 @@ test.each(['canary\n5521', 'canary 5521', 'canary\u20ac5521', 'canary5521\r'])(
   },
 );
 
-test('tries a request that cannot be sent only once, and does not print its headers', async () => {
+test.each([
+  { url: 'http://127.0.0.1:1', apiKey: 'canary\n5521' },
+  { url: 'http://user:canary-5521@127.0.0.1:1', apiKey: 'key' },
+])('sends no request that cannot be sent, and does not print its headers or URL: %j', ({ url, apiKey }) => {
   const sent = vi.spyOn(globalThis, 'fetch');
-  const client = createClient({ url: 'http://127.0.0.1:1', apiKey: 'canary\n5521', tenantId: null });
-  const problem = await client.call('listDeployments').catch((error: Error) => error);
-  expect(problem).toMatchObject({
-    message: 'failed to reach http://127.0.0.1:1: the request cannot be sent',
+  const create = () => createClient({ url, apiKey, tenantId: null });
+  expect(create).toThrow(
+    new ApiProblem(null, 'failed to reach http://127.0.0.1:1: the request cannot be sent'),
+  );
+  expect(sent).not.toHaveBeenCalled();
+});
+
+/** What a server receives. */
+interface Received {
+  readonly line: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Starts a server that records requests, and responds with 503 to the first one. */
+async function recording() {
+  const received: Received[] = [];
+  const url = await answering(async (request, response) => {
+    const { method, headers } = request;
+    received.push({ line: `${method} ${request.url}`, headers, body: await text(request) });
+    response.writeHead(received.length === 1 ? 503 : 200, { 'content-type': 'application/json' });
+    response.end('{"detail":"busy"}');
   });
-  expect(sent).toHaveBeenCalledTimes(1);
+  return { url, received };
+}
+
+test('sends path, query, headers and body, and the same ones when it retries', async () => {
+  const { url, received } = await recording();
+  const client = createClient({ url: `${url}/`, apiKey: 'key', tenantId: 'tenant' });
+  const path = { deployment_id: 'a/b?c' };
+  const query = { mask_secrets: true };
+  const body = { secrets: [{ name: 'A', value: 'b\u20ac' }] };
+  await client.PATCH('/v2/deployments/{deployment_id}', { params: { path, query }, body });
+  expect(received).toHaveLength(2);
+  for (const { line, headers, body: sent } of received) {
+    expect(line).toBe('PATCH /v2/deployments/a%2Fb%3Fc?mask_secrets=true');
+    expect(headers).toMatchObject({
+      'x-api-key': 'key',
+      'x-tenant-id': 'tenant',
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(sent)),
+    });
+    expect(JSON.parse(sent)).toEqual(body);
+  }
+});
+
+test('sends no tenant and no content type without them, and the Idempotency-Key of the call', async () => {
+  const { url, received } = await recording();
+  const client = createClient({ url, apiKey: 'key', tenantId: null });
+  const path = { deployment_id: 'a', revision_id: 'b' };
+  const header = { 'Idempotency-Key': 'once' };
+  await client.POST('/v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy', {
+    params: { path, header },
+  });
+  expect(received.map(({ headers }) => headers['idempotency-key'])).toEqual(['once', 'once']);
+  expect(received[1]?.headers).not.toHaveProperty('x-tenant-id');
+  expect(received[1]?.headers).not.toHaveProperty('content-type');
+});
+
+test('does not retry a POST without an Idempotency-Key when its response was lost', async () => {
+  let requests = 0;
+  const url = await answering((request) => {
+    requests++;
+    request.socket.destroy();
+  });
+  const client = createClient({ url, apiKey: 'key', tenantId: null });
+  const params = { path: { deployment_id: 'a' } };
+  await expect(client.POST('/v2/deployments/{deployment_id}/push-token', { params })).rejects.toThrow(
+    `failed to reach ${url}: `,
+  );
+  expect(requests).toBe(1);
+});
+
+test('yields lines as they arrive, and reports a stream that is cut off', async () => {
+  let open: ServerResponse | undefined;
+  const url = await answering((_request, response) => {
+    open = response;
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).write('{"text":"a"}\n\n{"te');
+  });
+  const client = createClient({ url, apiKey: 'key', tenantId: null });
+  const params = { path: { deployment_id: 'a' }, query: { follow: true } };
+  const lines = client.lines('/v2/deployments/{deployment_id}/logs', { params });
+  expect((await lines.next()).value).toEqual({ text: 'a' });
+  open?.write('xt":"b"}\n');
+  expect((await lines.next()).value).toEqual({ text: 'b' });
+  open?.destroy();
+  await expect(lines.next()).rejects.toThrow(`failed to reach ${url}: the response was cut off`);
+});
+
+test.each([
+  [404, '404: the server at'],
+  [200, 'the server at'],
+])('reports a server that is not the API: %s with a page', async (status, message) => {
+  const url = await answering((_request, response) => void response.writeHead(status).end('<html>\n'));
+  const client = createClient({ url, apiKey: 'key', tenantId: null });
+  const problem = new ApiProblem(null, `${message} ${url} is not this API (the response is not JSON)`);
+  await expect(client.GET('/v2/deployments', {})).rejects.toThrow(problem);
+  const params = { path: { deployment_id: 'a' }, query: { follow: true } };
+  const lines = client.lines('/v2/deployments/{deployment_id}/logs', { params });
+  await expect(lines.next()).rejects.toThrow(problem);
+});
+
+test('passes on the errors of the API: every field, and the id of the request', async () => {
+  const detail = [{ type: 'missing', loc: ['query', 'limit'], msg: 'is required' }];
+  const url = await answering((_request, response) => {
+    response.writeHead(422, { 'content-type': 'application/json', 'x-request-id': 'id-1' });
+    response.end(JSON.stringify({ detail }));
+  });
+  const client = createClient({ url, apiKey: 'key', tenantId: null });
+  const problem = await client.GET('/v2/deployments', {}).catch((error: Error) => error);
+  expect(problem).toMatchObject({
+    status: 422,
+    message: '422: rejected (request id-1)\n  query.limit: is required',
+  });
 });
 
 test('does not follow a redirect with the key, and does not retry it', async () => {
@@ -78,7 +197,7 @@ test('does not follow a redirect with the key, and does not retry it', async () 
     response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
   });
   const client = createClient({ url, apiKey: 'key', tenantId: null });
-  await expect(client.call('listDeployments')).rejects.toThrow('the server redirects to another address');
+  await expect(client.GET('/v2/deployments', {})).rejects.toThrow('it redirects to another address');
   expect(requests).toBe(1);
 });
 

@@ -24,7 +24,7 @@ test('keeps colors, and replaces all other control characters', () => {
 });
 
 function context(lines: Client['lines'] = async function* () {}): Context {
-  const client = { lines, call: () => Promise.reject(new Error('not expected')) } as unknown as Client;
+  const client = { lines, GET: () => Promise.reject(new Error('not expected')) } as unknown as Client;
   const stopped = new AbortController().signal;
   return { client, format: 'table', follow: true, print: () => undefined, note: () => undefined, stopped };
 }

@@ -7,17 +7,17 @@ const LIKE_AN_ID = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 
 /** A client of an API that has these deployments. */
 function clientOf(deployments: readonly { id: string; name: string }[]): Client {
-  const call = async (
+  const GET = async (
     operation: string,
-    { path, query }: { path?: { deployment_id: string }; query: { name?: string } },
+    { params: { path, query } }: { params: { path?: { deployment_id: string }; query: { name?: string } } },
   ) => {
-    if (operation === 'listDeployments')
+    if (operation === '/v2/deployments')
       return { resources: deployments.filter(({ name }) => name === query.name), offset: 0 };
     const found = deployments.find(({ id }) => id === path?.deployment_id);
     if (found === undefined) throw new ApiProblem(404, '404: There is no such deployment.');
     return found;
   };
-  return { call } as unknown as Client;
+  return { GET } as unknown as Client;
 }
 
 test('finds a deployment whose name looks like an id', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Deployment } from '../../../../src/cli/client/api-types.ts';
+import type { Deployment } from '../../../../src/cli/client/api.gen.ts';
 import { ApiProblem } from '../../../../src/cli/client/call-problem.ts';
 import type { Client } from '../../../../src/cli/client/client.ts';
 import type { Context } from '../../../../src/cli/client/context.ts';
@@ -33,15 +33,15 @@ function deployment(more: Partial<Deployment> = {}, progressing = 'RolloutComple
 function contextOf(answers: readonly (Deployment | Error)[], revisionStatus = 'DEPLOYED') {
   const notes: string[] = [];
   const left = [...answers];
-  const call = async (name: string) => {
-    if (name === 'getRevision') return { number: 1, status: revisionStatus };
-    if (name === 'explainRevision') return { summary: 'It serves.', remedy: { text: 'Ask for less.' } };
+  const GET = async (path: string) => {
+    if (path.endsWith('/{revision_id}')) return { number: 1, status: revisionStatus };
+    if (path.endsWith('/explain')) return { summary: 'It serves.', remedy: { text: 'Ask for less.' } };
     const answer = left.length > 1 ? left.shift() : left[0];
     if (answer instanceof Error) throw answer;
     return answer;
   };
   const context: Context = {
-    client: { call } as unknown as Client,
+    client: { GET } as unknown as Client,
     format: 'table',
     print: () => undefined,
     note: (text) => void notes.push(text),
@@ -147,11 +147,11 @@ test('names the component, pod, container, exit code and message of a failure', 
     },
     { reason: 'Other', message: 'What followed.', object: {} },
   ];
-  const call = async (name: string, options: unknown) =>
-    name === 'explainRevision'
+  const GET = async (path: string, options: unknown) =>
+    path.endsWith('/explain')
       ? { summary: 'It failed.', remedy: null, causes }
-      : await client.call(name as never, options as never);
-  const { message } = await watch({ ...context, client: { ...client, call } as never }, 'a', 60);
+      : await client.GET(path as never, options as never);
+  const { message } = await watch({ ...context, client: { ...client, GET } as never }, 'a', 60);
   expect(message).toBe(
     'revision 1: DEPLOY_FAILED. It failed.\nCrashLoop: component api, Pod shop-api-1, container app, exit code 127: the process ended: no such file',
   );

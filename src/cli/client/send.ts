@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApiProblem } from './call-problem.ts';
+
+/** Sends requests with a timeout and retries. */
+
+const TIMEOUT_MS = 60_000;
+const MAX_TRIES = 4;
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 30_000;
+/** Statuses that the API sends before it does anything, so that every call can be retried: busy, or rate limited. */
+const TRY_AGAIN: ReadonlySet<number> = new Set([429, 503]);
+
+function pauseBefore(tries: number, response: Response | null): number {
+  const asked = Number(response?.headers.get('retry-after') ?? Number.NaN) * 1000;
+  const usual = FIRST_PAUSE_MS * 2 ** (tries - 1);
+  return Math.min(Number.isNaN(asked) ? usual : Math.max(asked, usual), MAX_PAUSE_MS);
+}
+
+/** Why there was no response, and whether a retry may help. */
+interface NoAnswer {
+  readonly message: string;
+  readonly again: boolean;
+}
+
+/**
+ * Only messages of known network errors are quoted. An error of the request itself may contain its headers, and with them
+ * the key.
+ */
+function noAnswer(error: unknown): NoAnswer {
+  const { name, cause } = error as Error;
+  if (name === 'TimeoutError')
+    return { message: `no response within ${TIMEOUT_MS / 1000} seconds`, again: true };
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
+  if (message === 'unexpected redirect')
+    return { message: 'it redirects to another address, and the key is not sent there', again: false };
+  if (typeof code !== 'string' || code.startsWith('UND_ERR_INVALID'))
+    return { message: 'the request cannot be sent', again: false };
+  return { message: typeof message === 'string' && message !== '' ? message : code, again: true };
+}
+
+/** The timeout covers the start of the response. If the response is not a stream, it covers all of it. */
+async function sendOnce(request: Request, isStream: boolean): Promise<Response | NoAnswer> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), TIMEOUT_MS);
+  timer.unref();
+  try {
+    const signal = AbortSignal.any([request.signal, late.signal]);
+    const response = await fetch(request.clone(), { signal });
+    if (isStream && response.ok) clearTimeout(timer);
+    return response;
+  } catch (error) {
+    return request.signal.aborted ? { message: 'the timeout expired', again: false } : noAnswer(error);
+  }
+}
+
+/** PATCH and DELETE are idempotent. POST is idempotent with an Idempotency-Key. */
+function isIdempotent({ method, headers }: Request): boolean {
+  return method !== 'POST' || headers.has('idempotency-key');
+}
+
+/**
+ * Sends a request with retries, if it is idempotent or was not executed. A stream may take longer than the timeout.
+ * @throws ApiProblem when there is no response
+ */
+export async function sendPatiently(request: Request, { isStream = false } = {}): Promise<Response> {
+  for (let tries = 1; ; tries++) {
+    const outcome = await sendOnce(request, isStream);
+    const response = outcome instanceof Response ? outcome : null;
+    const again =
+      outcome instanceof Response ? TRY_AGAIN.has(outcome.status) : outcome.again && isIdempotent(request);
+    if (again && tries < MAX_TRIES && !request.signal.aborted) {
+      await response?.body?.cancel();
+      await delay(pauseBefore(tries, response), undefined, { signal: request.signal }).catch(() => undefined);
+      continue;
+    }
+    if (outcome instanceof Response) return outcome;
+    throw new ApiProblem(null, `failed to reach ${new URL(request.url).origin}: ${outcome.message}`);
+  }
+}
