@@ -143,7 +143,9 @@ describe.concurrent('an expansion of the database’s volume that does not compl
     expect((await claimOf(app)).spec.resources.requests.storage).toBe('20Gi');
     expect((await answers(made.id, sized({ db_storage_gi: 5 }))).status).toBe(200);
     const back = await berth.ready(made.id);
-    expect(found(back, 'DatabaseReady')?.message).toMatch(/has 8Gi, more than the requested 5Gi.*still requests 20Gi/);
+    expect(found(back, 'DatabaseReady')?.message).toMatch(
+      /has 8Gi, more than the requested 5Gi.*still requests 20Gi/,
+    );
     expect((await answers(made.id, sized({ db_storage_gi: 4 }))).status).toBe(400);
   });
 

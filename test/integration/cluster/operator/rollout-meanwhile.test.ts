@@ -189,7 +189,9 @@ describe.concurrent('a revision that waits for a database of its own', () => {
     await kubectlAsAdmin(['delete', 'deployment', 'waits-api', '-n', full]);
     await until('its Deployment', async () => (await replicas(shop, 'api')) === 3);
     const over = await shop.until('over', ({ failedRevision }) => failedRevision?.id === 'r2');
-    expect(over.failedRevision?.message).toMatch(/^the database is not ready yet: .*not complete within 30 s/);
+    expect(over.failedRevision?.message).toMatch(
+      /^the database is not ready yet: .*not complete within 30 s/,
+    );
     const after = await shop.rolledBack();
     expect([after.status, after.activeRevision?.id, condition(after, 'Serving')]).toEqual([
       'READY',

@@ -218,7 +218,10 @@ describe('a deployment that is being deleted', () => {
       await client.call('DELETE', `/v2/deployments/${id}`);
     }
     expect((await post(client, ONE)).body.detail).toMatchObject([
-      { type: 'quota_deployments', msg: expect.stringContaining('including deployments that are being deleted') },
+      {
+        type: 'quota_deployments',
+        msg: expect.stringContaining('including deployments that are being deleted'),
+      },
     ]);
   });
 
