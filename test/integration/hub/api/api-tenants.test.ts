@@ -160,7 +160,7 @@ describe('deletion of a tenant', () => {
     // For a moment the key is still known, but there is nothing that it could reach.
     expect((await inside.call('GET', '/v2/usage')).status).toBe(404);
     const late = await inside.call('POST', '/v2/tag-keys', { key: 'late' });
-    expect(late).toMatchObject({ status: 404, body: { detail: 'There is no such tenant.' } });
+    expect(late).toMatchObject({ status: 404, body: { detail: 'The tenant does not exist.' } });
     await expect
       .poll(async () => (await inside.call('GET', '/v2/usage')).status, { timeout: 20_000, interval: 500 })
       .toBe(401);

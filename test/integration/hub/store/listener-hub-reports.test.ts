@@ -568,7 +568,7 @@ describe('an inventory', () => {
     expect(events).toHaveLength(before + 21);
     expect(events.at(-1)).toMatchObject({
       details: { more: 280 },
-      message: expect.stringContaining('holds 280 more ManagedDeployments that the hub does not know'),
+      message: expect.stringContaining('contains 280 more ManagedDeployments that the hub does not know'),
     });
   });
 
