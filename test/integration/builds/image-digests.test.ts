@@ -312,7 +312,7 @@ test('delays only the deployments of a registry that hangs, and only for the tim
     { timeoutMs: 60_000, intervalMs: 100 },
   );
   expect(events).toHaveLength(1);
-  expect(events[0]?.message).toContain(`${silent.host} did not answer within 2 s`);
+  expect(events[0]?.message).toContain(`${silent.host} did not respond within 2 s`);
 });
 
 test('runs a revision with one digest when the operator is killed while the registry responds', async () => {

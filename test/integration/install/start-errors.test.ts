@@ -172,7 +172,9 @@ describe('the operator', () => {
       BERTH_NAMESPACE: namespace,
     });
     expect(message).toContain('may not');
-    expect(message).toContain('run helm upgrade, or kubectl apply with the manifests that were rendered for this installation');
+    expect(message).toContain(
+      'run helm upgrade, or kubectl apply with the manifests that were rendered for this installation',
+    );
     expect(await kubectlAsAdmin(['get', 'leases', '-n', namespace])).toBe('');
   });
 });

@@ -564,7 +564,7 @@ describe('the command', () => {
     const { code, output } = await run([], good);
     expect(code, output).toBe(0);
     expect(output).toMatch(/^ok +settings +complete, for listener /m);
-    expect(output).toMatch(/^Nothing failed, \d warnings?\.$/m);
+    expect(output).toMatch(/^No check failed, \d warnings?\.$/m);
     expect(output).not.toContain(keys.listener);
   });
 

@@ -98,7 +98,7 @@ describe('a data service', () => {
     );
     expect(says(lost, 'DatabaseReady')).toBe('False DatabaseUnavailable');
     expect(found(lost, 'DatabaseReady')?.message).toBe(
-      `the database was ready and is not any more: pod ${pod.name}, container database: CrashLoopBackOff: exit code 137 (OOMKilled)`,
+      `the database was ready and is no longer ready: pod ${pod.name}, container database: CrashLoopBackOff: exit code 137 (OOMKilled)`,
     );
     expect(says(lost, 'Ready')).toMatch(/^False (CrashLoop|DatabaseUnavailable)$/);
     expect(says(lost, 'Serving')).toBe('True Available');

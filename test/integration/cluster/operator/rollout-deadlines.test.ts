@@ -216,7 +216,7 @@ describe('a rollout at its deadline', () => {
       expect(Date.parse(failedAt) + 1000 - startedAt).toBeGreaterThanOrEqual(DEADLINE_SECONDS * 1000);
       expect(status.failedRevision).toMatchObject({ id: 'r2', reason, failureSource });
       expect(status.failedRevision?.message).toMatch(reported);
-      expect(status.failedRevision?.message).toContain(`not done within ${DEADLINE_SECONDS} s`);
+      expect(status.failedRevision?.message).toContain(`not complete within ${DEADLINE_SECONDS} s`);
       expect(status.activeRevision).toMatchObject({ id: 'r1', templates: `${name}-1` });
       expect(condition(status, 'Serving')).toBe('True Available');
       expect(await shop.workloads()).toEqual(workloads);

@@ -125,7 +125,7 @@ describe.concurrent('a revision that cannot start', () => {
       });
       expect(status.failedRevision?.message).toMatch(message);
       expect(status.failedRevision?.message).toMatch(/redeploy/);
-      expect(status.failedRevision?.message).not.toMatch(/not done within/);
+      expect(status.failedRevision?.message).not.toMatch(/not complete within/);
       expect(JSON.stringify(status)).not.toContain('hunter2');
       expect(status.activeRevision).toEqual(before.activeRevision);
       expect(status.status).toBe('READY');

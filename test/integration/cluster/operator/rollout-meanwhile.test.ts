@@ -105,7 +105,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
       failedRevision: { id: 'r2' },
       activeRevision: { id: 'r1', templates: 'follows-1-2' },
     });
-    expect(message(turned, 'Ready')).toMatch(/revision 1 failed too: .*container log/);
+    expect(message(turned, 'Ready')).toMatch(/revision 1 also failed: .*container log/);
     expect(await template()).toEqual(['a', 'r1', GOOD]);
 
     // A rollback creates a new revision. It has the current source_config, and its failure source is reported.
@@ -189,7 +189,9 @@ describe.concurrent('a revision that waits for a database of its own', () => {
     await kubectlAsAdmin(['delete', 'deployment', 'waits-api', '-n', full]);
     await until('its Deployment', async () => (await replicas(shop, 'api')) === 3);
     const over = await shop.until('over', ({ failedRevision }) => failedRevision?.id === 'r2');
-    expect(over.failedRevision?.message).toMatch(/^the database is not ready yet: .*not done within 30 s/);
+    expect(over.failedRevision?.message).toMatch(
+      /^the database is not ready yet: .*not complete within 30 s/,
+    );
     const after = await shop.rolledBack();
     expect([after.status, after.activeRevision?.id, condition(after, 'Serving')]).toEqual([
       'READY',
@@ -219,7 +221,7 @@ describe.concurrent('the deadline', () => {
       { timeoutMs: 90_000, intervalMs: 2_500 },
     );
     expect(changes).toBeGreaterThan(3);
-    expect(status.failedRevision?.message).toMatch(/not done within 30 s/);
+    expect(status.failedRevision?.message).toMatch(/not complete within 30 s/);
     expect(Date.now() - began).toBeGreaterThanOrEqual(DEADLINE_SECONDS * 1000);
   });
 });

@@ -219,7 +219,11 @@ describe('the host of a deployment that was deleted with keep_workloads', () => 
     const patch = () => stranger.call('PATCH', `/v2/deployments/${other.id}`, { source_config });
     expect(await patch()).toMatchObject({
       status: 409,
-      body: { detail: expect.stringMatching(/custom_url.*workloads of another tenant that Berth no longer manages.*The administrator of the platform can free the host/) },
+      body: {
+        detail: expect.stringMatching(
+          /custom_url.*workloads of another tenant that Berth no longer manages.*The administrator of the platform can free the host/,
+        ),
+      },
     });
     expect((await stranger.call('DELETE', `/v2/deployments/${made.id}?force=true`)).status).toBe(404);
     expect((await patch()).status).toBe(409);

@@ -83,7 +83,7 @@ describe('a field that the cluster is too old for', () => {
     createBody({ source_config: { listener_id: listenerId, resource_spec: { sidecars: [once] } } });
   const refusal = {
     loc: ['body', 'source_config', 'resource_spec', 'sidecars', 0, 'restartPolicy'],
-    msg: 'Never needs Kubernetes 1.35 or newer; the cluster is 1.34',
+    msg: 'Never needs Kubernetes 1.35 or newer; the cluster has version 1.34',
     type: 'cluster_too_old',
   };
 

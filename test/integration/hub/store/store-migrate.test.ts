@@ -148,7 +148,8 @@ test('a migration waits for the lock of another session without blocking readers
   await client.query('COMMIT');
   expect(await migrating).toEqual(missing);
   expect(logger.lines.find(({ level }) => level === 'warn')).toMatchObject({
-    message: 'another session holds a lock that the migration needs; the whole migration is retried after a pause',
+    message:
+      'another session holds a lock that the migration needs; the whole migration is retried after a pause',
     fields: { statement: expect.stringContaining('ALTER TABLE "listeners"'), attempt: 1 },
   });
 });
@@ -158,7 +159,9 @@ test('a migration fails with the next step and without a change when a lock is n
   const patience = { lockMs: 50, pauseMs: 20, totalMs: 100 };
   const error = await migrate(url, recordingLogger(), patience).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(StoreContention);
-  expect(String(error)).toMatch(/ALTER TABLE "listeners".*; next: end the session that holds the lock.*pg_stat_activity/);
+  expect(String(error)).toMatch(
+    /ALTER TABLE "listeners".*; next: end the session that holds the lock.*pg_stat_activity/,
+  );
   await read();
   await client.query('COMMIT');
   expect(await migrate(url, recordingLogger())).toEqual(missing);

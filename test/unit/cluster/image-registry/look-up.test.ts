@@ -387,7 +387,7 @@ describe('a failed lookup', () => {
     const asked = lookUp(host, { options: { timeoutMs: 50 } });
     await expect(asked).rejects.toMatchObject({
       kind: 'unavailable',
-      message: `${host} did not answer within 0.05 s`,
+      message: `${host} did not respond within 0.05 s`,
     });
   });
 

@@ -33,7 +33,7 @@ describe('a revision that fails', () => {
       serving: 'web-1',
       reason: 'InvalidImageName',
       message:
-        'queue: pod web-queue-0, container app: InvalidImageName; it is not tried again: redeploy makes a new revision of the same content',
+        'queue: pod web-queue-0, container app: InvalidImageName; it is not retried: redeploy creates a new revision with the same content',
       failureSource: {
         component: 'queue',
         kind: 'Pod',
@@ -357,7 +357,7 @@ describe('a component without a symptom, in the middle of its rollout', () => {
     expect(await world.reconcileOnce()).toEqual(['apply Deployment/web-queue']);
     world.restart();
     expect(await steps(world, 3)).not.toContain('apply Deployment/web-api');
-    expect(message(world, 'Progressing')).toMatch(/revision 1 is being brought back/);
+    expect(message(world, 'Progressing')).toMatch(/revision 1 is being restored/);
     world.cluster.stuck.clear();
     world.cluster.settle();
     expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');

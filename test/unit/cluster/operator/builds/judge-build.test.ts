@@ -288,7 +288,7 @@ describe('a build that does not start', () => {
       status: { phase: 'Running', reason: 'BuildLost' },
       recheckAt: seconds(180).getTime(),
     });
-    expect(judged.status.message).toContain(`does the Secret ${buildOf(shop).secretName} exist`);
+    expect(judged.status.message).toContain(`check that the Secret ${buildOf(shop).secretName} exists`);
     expect(waited(45, waits('secret "x" not found'), conditions()).status.message).toMatch(
       /not ready: secret "x" not found$/,
     );
@@ -308,7 +308,7 @@ describe('a build that does not start', () => {
   test('continues to wait if an image is being pulled or no missing volume is reported', () => {
     expect(waited(1000, waits(), conditions('True')).status).toMatchObject({
       phase: 'Running',
-      message: 'it has not begun within 45 s: the image of its first step is being pulled',
+      message: 'it has not started within 45 s: the image of its first step is being pulled',
     });
     expect(waited(1000, waits(), conditions('True')).status).not.toHaveProperty('reason');
     expect(waited(1000, waits(), conditions()).status.phase).toBe('Running');
@@ -316,7 +316,7 @@ describe('a build that does not start', () => {
 
   test('reports that its Job has no pod', () => {
     expect(judge(shop, [job], [], seconds(45)).status.message).toBe(
-      `it has not begun within 45 s: its Job ${job.metadata.name} has no pod`,
+      `it has not started within 45 s: its Job ${job.metadata.name} has no pod`,
     );
   });
 

@@ -233,7 +233,7 @@ describe('a pending lookup', () => {
     world.change({ revision: { id: 'r3', number: 3, image: 'web:3' }, ...two });
     expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
     expect(world.condition('Progressing')).toBe('False RolloutFailed');
-    expect(message(world, 'Progressing')).toContain('revision 1 is being brought back: api');
+    expect(message(world, 'Progressing')).toContain('revision 1 is being restored: api');
     world.cluster.stuck.clear();
     await world.converge();
     expect(world.condition('Progressing')).toBe('False RolledBack');
@@ -288,7 +288,7 @@ describe('a pending lookup', () => {
 });
 
 describe('an image that cannot be looked up', () => {
-  const why = 'r.example did not answer within 5 s';
+  const why = 'r.example did not respond within 5 s';
 
   test('is used as given, which is reported, recorded, and not retried', async () => {
     const { world, registry } = await running();

@@ -171,7 +171,7 @@ describe('a rollout with one symptom', () => {
     }
     const { failure } = judgedAfter(seconds, seen);
     expect(failure).toMatchObject({ reason, failureSource: seen.failureSource });
-    const late = seconds === DEADLINE ? '; not done within 600 s' : '';
+    const late = seconds === DEADLINE ? '; not complete within 600 s' : '';
     expect(failure?.message).toBe(`${seen.message}${late}`);
   });
 });
@@ -181,7 +181,7 @@ describe('a rollout', () => {
     expect(judgedAfter(DEADLINE - 1)).toEqual({ failure: null, trouble: null, recheckAt: START + 600_000 });
     expect(judgedAfter(DEADLINE).failure).toEqual({
       reason: 'RolloutDeadlineExceeded',
-      message: 'api: 0 of 1 pods are available; not done within 600 s',
+      message: 'api: 0 of 1 pods are available; not complete within 600 s',
       failureSource: { component: 'api' },
     });
   });
@@ -208,7 +208,7 @@ describe('a rollout', () => {
 
   test('does not exceed its deadline when a rule allows more time', () => {
     const late = symptom('ImagePullBackOff', { scheduledAt: START + 590_000 });
-    expect(judgedAfter(DEADLINE, late).failure?.message).toMatch(/not done within/);
+    expect(judgedAfter(DEADLINE, late).failure?.message).toMatch(/not complete within/);
   });
 });
 

@@ -701,7 +701,7 @@ describe('a database that was ready', () => {
     await reconcileTimes(world);
     expect(world.condition('Ready')).toBe('False NodeLost');
     expect(message(world, 'Ready')).toContain(
-      'node node-1 is not ready; the pod is being deleted, and ends when the node is back or is removed',
+      'node node-1 is not ready; the pod is being deleted; it ends when the node is ready again or is removed',
     );
   });
 });
