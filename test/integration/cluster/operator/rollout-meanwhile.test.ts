@@ -105,7 +105,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
       failedRevision: { id: 'r2' },
       activeRevision: { id: 'r1', templates: 'follows-1-2' },
     });
-    expect(message(turned, 'Ready')).toMatch(/revision 1 failed too: .*container log/);
+    expect(message(turned, 'Ready')).toMatch(/revision 1 also failed: .*container log/);
     expect(await template()).toEqual(['a', 'r1', GOOD]);
 
     // A rollback creates a new revision. It has the current source_config, and its failure source is reported.

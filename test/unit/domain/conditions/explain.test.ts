@@ -396,7 +396,7 @@ describe('a revision in progress', () => {
   const image = (message: string) => condition('ImageReady', 'False', 'AwaitingBuild', message);
 
   test('waits for its build, and not for the running workloads', () => {
-    const conditions = [image('revision 3 waits for its build to begin'), serving('False')];
+    const conditions = [image('revision 3 waits for its build to start'), serving('False')];
     const data = condition('DatabaseReady', 'False', 'DatabaseStarting');
     const deployment = { conditions: [data, ...conditions] };
     const explained = explain(facts({ revision: toBuild, active: null, deployment }));
@@ -408,7 +408,7 @@ describe('a revision in progress', () => {
     ['LOST', 'ListenerLost'],
     ['NEVER_SEEN', 'ListenerNeverSeen'],
   ] as const)('waits for its build in a cluster whose listener is %s', (status, reason) => {
-    const conditions = [image('revision 3 is to be built')];
+    const conditions = [image('the build of revision 3 is requested')];
     const listener = { status } as const;
     const explained = explain(
       facts({ revision: toBuild, active: null, listener, deployment: { conditions } }),
@@ -432,16 +432,16 @@ describe('a revision in progress', () => {
   test('explains a build that is paused, rejected, or not allowed in the namespace', () => {
     const explained = (...conditions: Condition[]) =>
       explain(facts({ revision: toBuild, active: null, deployment: { conditions } }));
-    const refused = 'the Job of the build was refused: exceeded quota';
+    const refused = 'the Job of the build was rejected: exceeded quota';
     expect(explained(image(refused)).summary).toContain(refused);
     const paused = condition('Paused', 'True', 'Paused');
-    expect(explained(paused, image('revision 3 is to be built')).remedy?.reason).toBe('Paused');
+    expect(explained(paused, image('the build of revision 3 is requested')).remedy?.reason).toBe('Paused');
     const { observedGeneration: _, ...note } = condition('Ready', 'False', 'NamespaceNotAllowed');
     expect(explained(note).remedy?.reason).toBe('NamespaceNotAllowed');
   });
 
   test('ignores the image condition of a newer revision while it waits for its build', () => {
-    const conditions = [image('revision 4 is to be built')];
+    const conditions = [image('the build of revision 4 is requested')];
     const deployment = { conditions, latestRevisionId: 'r4' };
     const explained = explain(facts({ revision: toBuild, active: null, successor: OTHER, deployment }));
     expect(explained.causes.map(({ reason }) => reason)).toEqual(['AwaitingBuild', 'Superseded']);

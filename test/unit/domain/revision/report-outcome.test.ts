@@ -321,7 +321,7 @@ describe('an observed report with symptoms of running pods', () => {
   ])('writes one event for %s with its source, and one when it is over', (reason) => {
     const conditions = [...DATA_READY, ready(reason), progressing('False')];
     const first = rows(serving, { conditions, symptoms: [symptom('api', reason)] });
-    expect(first.reported).toEqual([`${reason}: Running pods are in trouble: api: pod x: ${reason}`]);
+    expect(first.reported).toEqual([`${reason}: Running pods have a problem: api: pod x: ${reason}`]);
     const { events } = reportOutcome(
       serving,
       observed({ active: ref(1), symptoms: [symptom('api', reason)] }),

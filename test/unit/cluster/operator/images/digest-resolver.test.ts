@@ -140,7 +140,7 @@ describe('a lookup', () => {
 });
 
 describe('a registry that does not respond', () => {
-  const silent = new RegistryError('unavailable', 'r.example did not answer within 5 s');
+  const silent = new RegistryError('unavailable', 'r.example did not respond within 5 s');
 
   test('is skipped for a while, and waiting lookups fail at once', async () => {
     const { resolver, questions, time } = world();
@@ -150,7 +150,7 @@ describe('a registry that does not respond', () => {
     for (const question of questions) question.fail(silent);
     await settled();
     expect(questions).toHaveLength(8);
-    const unresolved = { kind: 'unresolved', why: 'r.example did not answer within 5 s' };
+    const unresolved = { kind: 'unresolved', why: 'r.example did not respond within 5 s' };
     expect(resolver.resolve('shop/web-99', asked('r.example/app:99'))).toEqual(unresolved);
     resolver.resolve('shop/late', asked('r.example/late:1'));
     await settled();

@@ -288,7 +288,7 @@ describe('a pending lookup', () => {
 });
 
 describe('an image that cannot be looked up', () => {
-  const why = 'r.example did not answer within 5 s';
+  const why = 'r.example did not respond within 5 s';
 
   test('is used as given, which is reported, recorded, and not retried', async () => {
     const { world, registry } = await running();
