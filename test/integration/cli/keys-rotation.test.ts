@@ -141,7 +141,7 @@ test('reports rows that others lock or write meanwhile, and completes them when 
     ]);
     expect(rowCount).toBe(1);
     expect(await failureOf(rotate([NEW, OLD]))).toContain(
-      '1 rows were locked or written by others meanwhile; next: put new first in BERTH_ENCRYPTION_KEYS',
+      '1 rows were locked or written by other processes during the run; next: put new first in BERTH_ENCRYPTION_KEYS',
     );
     await client.query('COMMIT');
   } finally {

@@ -405,7 +405,7 @@ const ROWS: Row[] = [
     /wait until it is deleted/,
   ]),
   row('a namespace that is full', () => ({ BERTH_NAMESPACES: full }), 'namespaces', [
-    /nothing can be created in full-.*exceeded quota/,
+    /no object can be created in full-.*exceeded quota/,
     /quota/,
   ]),
 ];
@@ -531,7 +531,7 @@ describe('the lease', () => {
     await lease({ epoch: other.epoch, release: true });
     expect(await found('lease')).toMatchObject({
       outcome: 'failed',
-      message: expect.stringContaining('not to this one'),
+      message: expect.stringContaining('not to this cluster'),
       next: expect.stringContaining('{"cluster_id": null}'),
     });
     await forget();

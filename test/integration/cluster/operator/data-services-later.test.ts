@@ -128,7 +128,9 @@ describe('a data service', () => {
       'AWAITING_DATABASE → READY DatabaseAvailable',
     ]);
     const reported = await kubectl('describe', 'mdep', app);
-    expect(reported).toMatch(/Warning\s+DatabaseUnavailable\s.*the database was ready and is not any more/);
+    expect(reported).toMatch(
+      /Warning\s+DatabaseUnavailable\s.*the database was ready and is no longer ready/,
+    );
   });
 
   test.concurrent('causes the same with its own name when the cache is unready', async () => {

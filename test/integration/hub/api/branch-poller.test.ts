@@ -192,7 +192,7 @@ describe('a failed poll', () => {
     // Every 3000 seconds, doubled up to an hour.
     expect(waits.map((seconds) => Math.round(seconds / 100))).toEqual([36, 36, 36, 36]);
     expect(await failures(id)).toEqual([
-      'BranchUnreadable: The branch main could not be polled: the git host cannot be reached or answers with an error.',
+      'BranchUnreadable: The branch main could not be polled: the git host cannot be reached or responds with an error.',
     ]);
     git.token = 'another';
     await poll(id);
