@@ -270,7 +270,11 @@ describe('a backend that is down', () => {
     backend.onCall = () => ({ status: 503, headers: { 'retry-after': '120' } });
     startSender();
     await create(client);
-    await waitFor('the answer', async () => (await outbox())[0]?.last_error === 'it answered 503', WAIT);
+    await waitFor(
+      'the answer',
+      async () => (await outbox())[0]?.last_error === 'it responded with status 503',
+      WAIT,
+    );
     expect((await outbox())[0]?.seconds).toBeGreaterThan(100);
   });
 
@@ -306,7 +310,7 @@ describe('a message that the backend rejects', () => {
       const [kept, ...more] = await outbox();
       expect(more).toEqual([]);
       expect(kept).toMatchObject({ subject_id: bad?.tracing_project_id, attempts: 1 });
-      expect(kept?.last_error).toMatch(new RegExp(`^it answered ${status}`));
+      expect(kept?.last_error).toMatch(new RegExp(`^it responded with (?:status|the redirect) ${status}`));
       expect(kept?.seconds).toBeGreaterThan(30);
       for (const { tracing_project_id } of good) expect(callsOf(tracing_project_id)).toEqual(['PUT']);
       expect(JSON.stringify(api.store.logger.lines)).not.toContain(TOKEN);
