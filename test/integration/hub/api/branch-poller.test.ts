@@ -211,7 +211,7 @@ describe('a failed poll', () => {
 
   test.each([
     ['a branch that is not there', 'none', 'the branch does not exist in the repository'],
-    ['a repository that is not there', null, 'no such repository'],
+    ['a repository that is not there', null, 'the repository does not exist on the git host'],
   ])('is recorded at the second attempt for %s', async (_what, ref, words) => {
     const repository = `shop/${uniqueName()}`;
     if (ref !== null) await git.commitFiles(repository, { 'app.yaml': 'a' });
