@@ -27,8 +27,8 @@ COPY src ./typescript
 RUN node --disable-warning=ExperimentalWarning scripts/strip-types.ts typescript src
 
 FROM ${NODE_IMAGE}
-# Builds clone with git, which slim bases do not have. One that has it keeps its own: give such a base where no mirror of
-# its distribution is reached. Authorities are Node's, so none are installed.
+# Builds clone with git, and the API reads branches with it. Slim base images do not contain it. A base image that contains git
+# is left as it is: use one if you cannot reach a mirror of its distribution. Authorities are Node's, so none are installed.
 RUN git --version 2> /dev/null \
     || { apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/* && git --version; }
 WORKDIR /app

@@ -16,15 +16,15 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   contract: ['domain'],
   workloads: ['contract', 'domain'],
-  // Resolves host names that a tenant may have written.
-  dns: ['domain'],
+  // Calls hosts that a tenant may have chosen.
+  outbound: ['domain'],
   // Traces of Berth itself.
   telemetry: ['domain'],
 
   'hub/api': ['hub/store', 'hub/registry', 'workloads', 'contract', 'domain'],
   'hub/store': ['domain'],
   'hub/tracing': ['hub/store', 'domain'],
-  'hub/git-host': ['dns', 'domain'],
+  'hub/git-host': ['outbound', 'domain'],
   // Who may push to and pull from the platform's registry. Pure, except for randomness.
   'hub/registry': ['domain'],
 
@@ -32,10 +32,9 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   'cluster/listener': ['cluster/kube', 'workloads', 'contract', 'domain'],
   'cluster/operator': ['cluster/kube', 'cluster/image-registry', 'workloads', 'contract', 'domain'],
   // A client of registries: which digest an image has.
-  'cluster/image-registry': ['dns', 'domain'],
-  // What the Jobs of builds run, and the node that runs them on one machine.
-  'cluster/builder': ['contract', 'domain'],
-  'cluster/build-node': ['cluster/kube', 'contract', 'domain'],
+  'cluster/image-registry': ['outbound', 'domain'],
+  // What the Jobs of builds run.
+  'cluster/builder': ['outbound', 'contract', 'domain'],
   // A deployment as plain objects that work without Berth.
   'cluster/export': ['cluster/kube', 'workloads', 'contract', 'domain'],
 
@@ -55,7 +54,10 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // Types only (docs/decisions/0006): it is not installed in production.
   '@kubernetes/client-node': [],
   fastify: ['hub/api'],
+  jose: ['hub/registry'],
   pino: [],
+  // Tenants choose hosts. `outbound` calls them; the others call the API server, the hub and kubelets.
+  'node:https': ['outbound', 'cluster/kube', 'cluster/listener'],
   'prom-client': ['metrics', 'hub/tracing'],
   'openapi-fetch': ['cli/client'],
   // Loaded only where traces are enabled.
@@ -68,7 +70,7 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   domain: ['zod', 'node:crypto'],
   contract: ['zod', 'node:crypto'],
   workloads: ['@kubernetes/client-node'],
-  'hub/registry': ['node:crypto'],
+  'hub/registry': ['node:crypto', 'jose'],
 };
 
 /** The settings. Other modules import only the entry file. */

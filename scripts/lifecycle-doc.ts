@@ -6,7 +6,7 @@ import {
   type Lasts,
 } from '../src/cluster/operator/rollout/failure-rules.ts';
 import { CONDITION_TYPES, REASONS, type Reason, TROUBLES } from '../src/domain/conditions/conditions.ts';
-import { FIELD_RECOVERIES } from '../src/domain/deployment/ways-back.ts';
+import { FIELD_RECOVERIES } from '../src/domain/deployment/field-recovery.ts';
 import {
   DEPLOYMENT_STATUS_RULES,
   isTerminalStatus,
@@ -22,18 +22,17 @@ const HEAD = `<!-- Generated from src/domain/revision/states.ts and src/domain/c
 
 Every change of a status writes an event in the same transaction: \`GET /v2/deployments/{id}/events\`. The event contains the
 reason, the previous status (\`details.from\`) and the new status (\`details.to\`). If the event names a revision, both are statuses of the
-revision. Otherwise they are statuses of the deployment. A request that creates a revision writes one event for both:
+revision. Otherwise both are statuses of the deployment. A request that creates a revision writes one event for both:
 \`details.status\` and \`details.revision_status\`. The \`from\` of each event is equal to the \`to\` of the event before.
 
 The operator also writes Kubernetes Events on the ManagedDeployment, with the reasons of the conditions below:
 \`kubectl describe mdep NAME\`. Equal Events are counted in one object. Some statuses exist only in the hub (QUEUED, SKIPPED, UNKNOWN).
-They appear only in the events of the API.
+These statuses appear only in the events of the API.
 `;
 
 const PAUSE = `## Pause
 
-The annotation \`berth.dev/paused: "true"\` on the custom resource stops the operator. It then writes only the status. The status
-still shows what the operator observes, with the condition \`Paused\` on the custom resource and in the API. A pause does not count
+The annotation \`berth.dev/paused: "true"\` on the custom resource stops the operator. While the annotation is set, the operator writes only the status. The status still shows what the operator observes, with the condition \`Paused\` on the custom resource and in the API. A pause does not count
 towards the deadline of a rollout. When you remove the annotation, the operator reconciles the current desired state (Event
 \`Resumed\`).
 
@@ -47,8 +46,7 @@ is set, the operator does not revert it.) A paused Deployment would follow neith
 
 The grace period is \`BERTH_DELETION_GRACE\` (default: none). During the grace period, no pods run and the route does not exist. The volume, the Secrets
 and the stored templates stay. The custom resource has \`spec.deletion\` with \`requestedAt\` and \`restorableUntil\`. \`kubectl get mdep\` shows
-\`AWAITING_DELETE\` with the reason \`DeletionRequested\`, and \`-o wide\` shows how long the deployment can be restored. \`Ready\` and \`explain\` show
-both in a sentence.
+\`AWAITING_DELETE\` with the reason \`DeletionRequested\`, and \`-o wide\` shows how long the deployment can be restored. The messages of \`Ready\` and \`explain\` contain the reason and this time.
 
 \`POST /v2/deployments/{id}/restore\` cancels the deletion. The deployment starts again with its data and its active revision, and an
 Event \`Restored\` is written. During the grace period, others can take some of its resources:
@@ -67,17 +65,15 @@ names finalizers that block the deletion. All other conditions are \`Unknown\`, 
 the hub was deleted by hand, the listener creates it again, with its data and its active revision.
 
 If you delete a resource applied by hand and apply it again with the same name, it uses the volume, the credentials and the active revision that
-are still there. If you then delete it again, these objects stay, whatever its \`volumePolicy\`, because they have the uid of the former resource.
+are still there. If you then delete it again, these objects stay, regardless of its \`volumePolicy\`, because they have the uid of the former resource.
 A resource cannot use objects that a deployment of the hub left behind (\`keep_workloads\`), or objects that were left behind with running workloads. Then
 \`Ready\` is \`False\` with the reason \`Conflict\`, and the message names the objects.
 
-cert-manager stores the certificate of a host in the Secret \`<app>-tls\`. Berth deletes it some seconds after the route: when
-custom_url is cleared or changed, and in the grace period. When the host returns, cert-manager requests a new certificate.
+cert-manager stores the certificate of a host in the Secret \`<app>-tls\`. Berth deletes this Secret some seconds after it has deleted the route. Berth deletes the Secret when custom_url is cleared or changed, and in the grace period. When the host returns, cert-manager requests a new certificate.
 
 ## Pods that fail outside of a rollout
 
-The rules above also give the reason when pods of the active revision fail while no rollout is in progress. This happens after a scale-up (by
-an autoscaler, by kubectl or by source_config), after a pod was deleted or evicted, when a node is lost, and after a
+The rules above also give the reason when pods of the active revision fail while no rollout is in progress. Pods can fail in this way after a scale-up (by an autoscaler, by kubectl or by source_config), after a pod was deleted or evicted, when a node is lost, and after a
 rollback. The reason appears within seconds. The times and the deadline of the table do not apply, because no rollout
 fails. The revision stays DEPLOYED and active, nothing is rolled back, and the cluster starts the pods as soon as it can.
 
@@ -88,20 +84,17 @@ fails. The revision stays DEPLOYED and active, nothing is rolled back, and the c
   restarts and how many pods have the same symptom. An event \`Recovered\` and a Kubernetes Event follow when the symptom is over.
 - \`status.symptoms\` of the custom resource lists the symptoms.
 
-\`Ready\` is True again as soon as all pods are available. A symptom is over at that moment, with three exceptions:
+\`Ready\` is True again as soon as all pods are available. A symptom is over at that moment. There are three exceptions:
 
-- A container that failed counts as recovered after it has run for 30 seconds. This time doubles with each restart, up to 10 minutes.
+- A container that failed counts as recovered after it has run for 30 seconds. These 30 seconds double with each restart, up to 10 minutes.
 - A failing readiness probe is reported after a minute, and is over 30 seconds after the last failure.
 - If nodes evict pods, or an init container ends them, one after another, the symptom is over when no pod has ended for 10 minutes.
 
-So a container that runs for a while between its failures has only one entry in the history. The same applies to a sidecar that restarts while its
-pod stays ready.
+So a container that runs for a while between its failures has only one entry in the history. A sidecar that restarts while its pod stays ready has only one entry too.
 
-\`NodeLost\` means that the node of a pod does not respond. After some minutes, the cluster replaces pods of the app. It replaces a pod of
-the database only when the node is back or was removed.
+\`NodeLost\` means that the node of a pod does not respond. After some minutes, the cluster replaces pods of the app. The cluster replaces a pod of the database only when the node is back or was removed.
 
-If a database or cache was ready and then fails, the same applies: the reason of its pod in \`Ready\`, an event, a warning and a
-remedy. The next section describes its own condition and the status of the deployment.
+If a database or cache was ready and then fails, the same applies: \`Ready\` has the reason of its pod, and there are an event, a warning and a remedy. The next section describes its own condition and the status of the deployment.
 
 ## A database or cache that fails later
 
@@ -125,41 +118,32 @@ If the cluster rejects the expansion, \`Ready\` is False with one of these reaso
 
 - \`VolumeNotExpandable\`: the storage class does not allow expansion. \`DatabaseReady\` has this reason too, but the deployment stays \`READY\`.
 - \`QuotaExceeded\`
-- \`Refused\`: an admission rule rejects it, or rights are missing.
+- \`Refused\`: an admission rule rejects the expansion, or rights are missing.
 
-Berth retries the expansion with backoff, at least every five minutes. It blocks nothing else: revisions roll out and become active. If a
-revision fails, \`Ready\` shows that failure first. There are two ways to resolve it: the administrators of the cluster allow the expansion, or a PATCH lowers
+Berth retries the expansion with backoff, at least every five minutes. The failed expansion blocks nothing else: revisions roll out and become active. If a
+revision fails, \`Ready\` shows that failure first. There are two ways to resolve the failure: the administrators of the cluster allow the expansion, or a PATCH lowers
 db_storage_gi again. You can lower an expansion that was rejected or does not finish to any size down to the capacity of the volume. A
-lower value gets a 400 (\`storage_shrinks\`) that names the capacity. The same applies to a resource applied by hand, through a validation rule of the
-custom resource definition.
+lower value gets a 400 (\`storage_shrinks\`) that names the capacity. For a resource applied by hand, a validation rule of the custom resource definition enforces the same limit.
 
-- If the new size is above the capacity, Berth lowers the claim. Kubernetes allows this since 1.32 (RecoverVolumeExpansionFailure). Earlier versions
-  reject it (\`Refused\`). With an earlier version, set the size to the capacity itself.
+- If the new size is above the capacity, Berth lowers the claim. Kubernetes allows this since 1.32 (RecoverVolumeExpansionFailure). Earlier versions reject the change (\`Refused\`). With an earlier version, set the size to the capacity itself.
 - If the new size is equal to the capacity, Kubernetes does not lower the claim, so Berth leaves it as it is. No failure is reported any more,
   and \`DatabaseReady\` says that the claim still requests more. If the storage system succeeds later, the volume is larger
-  than db_storage_gi. The status reports that too, and the larger size counts towards the quotas of the tenant.
+  than db_storage_gi. The status reports the larger size too, and this size counts towards the quotas of the tenant.
 - If the storage provider rounds up, the capacity is the rounded size. A size between db_storage_gi and the capacity needs no
   expansion.
-- If the cluster rejects the claim of a deployment, or cannot provision it (an Event contains the cause), the deployment has no volume. Then any size is
-  accepted.
-- A listener or operator of an earlier version does not report the capacity of an unfinished expansion. Then any smaller
-  size is accepted while \`VolumeResizing\` is reported. The operator never shrinks a volume, whatever db_storage_gi is.
+- If the cluster rejects the claim of a deployment, or cannot provision it (an Event contains the cause), the deployment has no volume. Then Berth accepts any size.
+- A listener or operator of an earlier version does not report the capacity of an unfinished expansion. While such a listener or operator reports \`VolumeResizing\`, Berth accepts any smaller size. The operator never shrinks a volume, regardless of the value of db_storage_gi.
 
 Until the expansion finishes, \`observed_generation\` does not change and \`remote_reconciled\` is false.
 
-If the tenant uses its own database (\`DATABASE_URI_CUSTOM\`), db_storage_gi is not the size of a volume in use. You can lower it to the size of the
-volume that was kept from before, or to any size if no volume was kept.
+If the tenant uses its own database (\`DATABASE_URI_CUSTOM\`), db_storage_gi is not the size of a volume in use. You can lower db_storage_gi to the size of the volume that was kept from before, or to any size if no volume was kept.
 
-If someone deletes the volume claim of a database, Kubernetes removes it, and with it the data, as soon as no pod uses it. Therefore Berth then does not
-restart, stop or remove the database, whatever the desired state is. The reason is \`VolumeBeingDeleted\`, and the message contains the commands that save
-the data. The deployment stays \`READY\`. If you switch the deployment off, the operator waits with that too.
+If someone deletes the volume claim of a database, Kubernetes removes it, and with it the data, as soon as no pod uses it. Therefore Berth then does not restart, stop or remove the database, regardless of the desired state. The reason is \`VolumeBeingDeleted\`, and the message contains the commands that save
+the data. The deployment stays \`READY\`. If you switch the deployment off, the operator does not stop the database either.
 
 ## What is in effect
 
-\`observed_generation\` is the last generation that was completely in effect. \`remote_reconciled\` is true when that is the current
-generation: the cluster runs the whole desired state. Before the first revision is active, no older generation can be in effect. So
-\`observed_generation\` then follows at once, even if the first revision failed or has not started. Later, each of these keeps \`observed_generation\` at its
-value, even if other parts of a later generation are in effect:
+\`observed_generation\` is the last generation that was completely in effect. \`remote_reconciled\` is true when that is the current generation. The cluster then runs the whole desired state. Before the first revision is active, no older generation can be in effect. So until then, \`observed_generation\` follows the current generation at once, even if the first revision failed or has not started. Later, each of the following keeps \`observed_generation\` at its value, even if other parts of a later generation are in effect:
 
 - a revision that failed
 - a change that was rolled back
@@ -170,17 +154,15 @@ value, even if other parts of a later generation are in effect:
 ## What serves while a change is in progress
 
 After a revision has failed, the active revision runs again with the templates, components and pods that it had before. A change of
-source_config that came with the failed revision is not in effect, and \`Progressing\` says so. The next change of source_config is rolled out
-in place, on the active revision. If it fails, it is rolled back too, and both failures are reported. The failed
+source_config that came with the failed revision is not in effect, and the message of \`Progressing\` reports this. The next change of source_config is rolled out
+in place, on the active revision. If this change fails, it is rolled back too, and both failures are reported. The failed
 revision stays failed.
 
-An app with an external database or cache can get a revision with its own. That revision waits until the new data service responds
+A new revision can replace an external database or cache of the app by one that Berth runs. That revision waits until the new data service responds
 (\`AwaitingDataServices\`). Meanwhile the operator still scales, repairs and routes the active revision, and the deployment is \`READY\`:
-\`DatabaseReady\` refers to the database of the active revision. After \`BERTH_PROGRESS_DEADLINE_SECONDS\`, the new revision fails. To retry it, use
-\`redeploy\`. The first revision of a deployment waits without a deadline.
+\`DatabaseReady\` refers to the database of the active revision. After \`BERTH_PROGRESS_DEADLINE_SECONDS\`, the new revision fails. To retry the revision, use \`redeploy\`. The first revision of a deployment waits without a deadline.
 
-The deadline of a rollout starts with the first templates of its revision, or of a chain of changes in place. Further changes during the rollout do not
-extend it.
+The deadline of a rollout starts with the first templates of its revision, or of a chain of changes in place. Further changes during the rollout do not extend the deadline.
 
 ## Routes
 
@@ -188,13 +170,12 @@ extend it.
 in the status comes from the route in the cluster, not from the desired state:
 
 - An Ingress counts as ready when it exists, because not every controller reports more.
-- An HTTPRoute counts as ready when the Gateway of its parentRef reports \`Accepted\` for its current spec. Before that, \`url\` is empty,
-  because nothing would respond.
+- An HTTPRoute counts as ready when the Gateway of its parentRef reports \`Accepted\` for its current spec. Until the Gateway reports this, \`url\` is empty, because nothing would respond.
 
 The route follows custom_url at once, even while a rollout fails or waits. Another deployment can take a host only when no
 route object of the former deployment has it any more. Route objects that a finalizer blocks, or that are currently not accepted, count too
 (\`status.routes\` of the custom resource lists them). Until then, a request for that host gets a 409. A deployment that was deleted with
-keep_workloads keeps its host: other tenants cannot use it. See \`force\` of the deletion.
+keep_workloads keeps its host: other tenants cannot use it. To free the host, see the parameter \`force\` of the deletion.
 
 If you change the kind of route, the former route stays until the new one is ready. If the cluster does not have the Gateway API, the reason is
 \`RouteUnsupported\`, and everything else works. If the Gateway API is installed later, Berth detects it within half a minute.
@@ -234,27 +215,26 @@ The deadline is \`BERTH_PROGRESS_DEADLINE_SECONDS\` after the start of the rollo
 then, the reason is \`RolloutDeadlineExceeded\`. If the cluster rejects an object itself (by an admission rule, or because of a field), the rollout fails at once
 with \`AdmissionRefused\`.
 
-Within seconds, \`Ready\` shows the reason of a problem, even if the problem may be temporary. Each of these reasons causes an event in the
-history and an Event of type Warning whenever it occurs, during a rollout or not:
+Within seconds, \`Ready\` shows the reason of a problem, even if the problem may be temporary. Each of the following reasons causes an event in the history and an Event of type Warning whenever it occurs, during a rollout or not:
 ${code(TROUBLES)}.
-Outside of a rollout, every reason of the table does so: see [Pods that fail outside of a rollout](#pods-that-fail-outside-of-a-rollout).
+Outside of a rollout, every reason of the table causes such an event: see [Pods that fail outside of a rollout](#pods-that-fail-outside-of-a-rollout).
 
 A pod ends only when its replacement is available, so there are never fewer pods than desired. There is one exception: a
 component with a single pod whose replacement cannot start because the old pod uses its volume. (The volume has the access mode ReadWriteOncePod, or it has
 ReadWriteOnce and the replacement is on another node.) Then the old pod ends first, and the component has no pod until the
-replacement is available. A rollback does the same. During that time, the Deployment has \`maxSurge: 0\` and \`maxUnavailable: 1\`.
-If several pods or several components use such a volume, this would not help. In that case, the operator reports the reason, and the
+replacement is available. A rollback proceeds in the same way. During that time, the Deployment has \`maxSurge: 0\` and \`maxUnavailable: 1\`.
+If several pods or several components use such a volume, ending one pod would not help. In that case, the operator reports the reason, and the
 remedy of \`explain\` names the volume. A remedy depends on the cause, as far as the cluster reports it. Examples are the resource that a node or a quota
 lacks, an image that does not exist or whose registry does not respond, and what a volume waits for.
 
-The operator first records a failure. Then it rolls all components back together to the templates that were active before. \`Progressing\` has the reason
+The operator first records a failure. Then the operator rolls all components back together to the templates that were active before. \`Progressing\` has the reason
 \`RolloutFailed\`, then \`RolledBack\`. If no revision was active before, one pod of each component stays for diagnosis.
 The revision stays DEPLOY_FAILED, with the source of the failure. \`redeploy\` creates a new revision with the same content. If a change of
 source_config fails, its revision stays DEPLOYED. The history has an event with the source of the failure, and \`Ready\` has the reason.
 Berth does not retry failed rollouts.
 
 The number of Kubernetes Events for one deployment is limited. For warnings and results of rollouts, the limit is 50 at once and three a
-minute. For all others, it is 25 at once and one a minute. The Event \`EventsLeftOut\` contains the number of omitted Events.
+minute. For all other Events, the limit is 25 at once and one a minute. The Event \`EventsLeftOut\` contains the number of omitted Events.
 `;
 }
 
@@ -348,17 +328,16 @@ ${table(
 `;
 }
 
-/** Fields that the cluster can refuse, and how to take them back. */
-function waysBack(): string {
+/** Fields that the cluster can reject, and how to restore an accepted value. */
+function recoveries(): string {
   const names = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(', ');
-  return `## Ways back
+  return `## Undo a change that the cluster rejects
 
-The API validates the form of a value. The cluster can still reject the value, or never finish the change. Berth always accepts the value that was in effect
-before. This also applies to a resource applied by hand with kubectl. Fields without a prefix belong to
+The API validates the form of a value. The cluster can still reject the value, or never finish the change. Berth always accepts the value that was in effect before. Berth also accepts the previous value in a resource that is applied by hand with kubectl. Fields without a prefix belong to
 resource_spec.
 
 ${table(
-  ['fields', 'what the cluster refuses', 'reported', 'way back'],
+  ['fields', 'how the cluster can reject a value', 'reported reasons', 'how to undo the change'],
   FIELD_RECOVERIES.map(({ fields, refused, reasons, back }) => [names(fields), refused, code(reasons), back]),
 )}
 `;
@@ -383,7 +362,7 @@ ${table(
 
 /** The text of the file as it should be. */
 export function lifecycleDoc(): string {
-  return [HEAD, deployments(), revisions(), conditions(), failures(), PAUSE, waysBack(), reasons()].join(
+  return [HEAD, deployments(), revisions(), conditions(), failures(), PAUSE, recoveries(), reasons()].join(
     '\n',
   );
 }

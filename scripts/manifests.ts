@@ -71,8 +71,7 @@ export function renderedFile(profile: string): string {
 export function valuesSchema(): string {
   const schema = JSON.parse(readFileSync(SCHEMA, 'utf8')) as Schema;
   const taken = Object.entries(SETTINGS).filter(
-    ([name, setting]) =>
-      !('secret' in setting) && !OF_THE_CHART.includes(name) && !name.startsWith('BERTH_BUILDER_'),
+    ([name, setting]) => !('secret' in setting) && !OF_THE_CHART.includes(name),
   );
   schema.properties.config.properties = Object.fromEntries(
     taken.map(([name, { help }]) => [name, { type: 'string', description: help }]),
@@ -98,9 +97,9 @@ export async function render(helm: string, profile: string): Promise<string> {
     { maxBuffer: 16 * 1024 * 1024 },
   );
   const head = `# The profile ${profile} of the chart manifests/helm/berth, rendered by \`npm run manifests\`. Do not edit.
-# The image is ${IMAGE}: name your own (docs/install.md, "With kubectl").
-# Never \`kubectl delete -f\` this file: it holds the custom resource, with which every deployment goes, and the namespace
-# with your keys. docs/install.md, "Remove it", tells how to remove Berth and keep both.
+# The image is ${IMAGE}, which no registry has: set your own image (docs/install.md, "With kubectl").
+# Never run \`kubectl delete -f\` with this file. It would delete the custom resource definition, and with it every deployment,
+# and the namespace with your keys. docs/install.md, "Remove it", describes how to remove Berth and keep both.
 `;
   return head + stdout.replace(/^# Source: .*\n/gm, '').replace(/[ \t]+$/gm, '');
 }

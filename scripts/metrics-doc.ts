@@ -12,21 +12,20 @@ interface Described {
 }
 
 const HEAD = `# Metrics
-Each process serves its metrics for Prometheus at \`/metrics\`, on a port of its own (\`BERTH_METRICS_PORT\`, 9090). The same port serves
-\`/healthz\` and \`/readyz\`. It needs no authentication, so keep it inside the cluster.
+Each process serves its metrics for Prometheus at \`/metrics\`, on a separate port (\`BERTH_METRICS_PORT\`, 9090). The same port serves
+\`/healthz\` and \`/readyz\`. The port needs no authentication, so keep it inside the cluster.
 
 \`npm run docs\` generates the names, kinds and labels below. The label values are bounded: routes are templates, statuses are classes, and
 reasons come from the list in [lifecycle.md](lifecycle.md). No label holds an id or a name of a tenant. Listener ids appear only for the
 platform's own listeners, at most fifty: those whose lease expires first.
 
-Every API replica reports the same numbers for deployments, listeners and due work: use \`max\`, not \`sum\`. A replica reads them from the
-database when Prometheus scrapes it, at most every 15 seconds, in three statements. While the database does not respond, these
+Every API replica reports the same numbers for deployments, listeners and due work: use \`max\`, not \`sum\`. A replica reads these numbers from the database when Prometheus scrapes it, at most every 15 seconds, in three statements. While the database does not respond, these
 metrics are absent.
 
 \`manifests/monitoring/berth-dashboard.json\` is a Grafana dashboard. \`manifests/monitoring/berth-alerts.yaml\` has the alert rules, each with a
 page in [runbooks/](runbooks/README.md). To follow one change through logs and traces, see [observability.md](observability.md).
 
-The chart can install them. They are off by default: \`metrics.podMonitor.enabled\` and \`metrics.prometheusRule.enabled\` for the Prometheus
+The chart can install the dashboard, the alert rules, and the objects by which Prometheus finds the pods. All of them are off by default: \`metrics.podMonitor.enabled\` and \`metrics.prometheusRule.enabled\` for the Prometheus
 operator (with the \`labels\` that it selects), \`metrics.annotations\` for a Prometheus that uses \`prometheus.io/scrape\`, and
 \`metrics.dashboard.enabled\` for the sidecar of Grafana. The chart includes the rule group \`berth-hub\` only where it runs the API, and
 \`berth-operator\` only where it runs the operator. Every pod of the cluster can read the port. To allow only Prometheus, set

@@ -1,17 +1,15 @@
-/** The text of docs/resource-spec.md: where each field of resource_spec ends up. `npm run docs` writes it. */
+/** The text of docs/resource-spec.md: the Kubernetes fields that each field of resource_spec sets. `npm run docs` writes it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { FIELD_ROWS } from '../src/workloads/fields/field-paths.ts';
-import type { FieldRow, FieldTarget } from '../src/workloads/fields/field-row.ts';
+import type { FieldRow, FieldTarget } from './resource-spec/field-row.ts';
+import { FIELD_ROWS } from './resource-spec/field-rows.ts';
 
 const path = fileURLToPath(new URL('../docs/resource-spec.md', import.meta.url));
 
-const HEAD = `<!-- Generated from src/workloads/fields/field-paths.ts by \`npm run docs\`. Do not edit. -->
-# Where each field of resource_spec ends up
+const HEAD = `<!-- Generated from scripts/resource-spec/ by \`npm run docs\`. Do not edit. -->
+# Kubernetes fields that each field of resource_spec sets
 
-\`<app>\` is the base name of all objects of the deployment, \`<component>\` each of its components (api; queue,
-orchestrator, executor where a field of that prefix is given), \`<name>\` the entry's name (of mounts: the mountPath).
-\`containers[app]\` is the entry of that name. A test proves every line against the rendered objects.
+In this table, \`<app>\` is the base name of all objects of the deployment. \`<component>\` stands for each component: api, and queue,\norchestrator or executor if the request has a field with that prefix. \`<name>\` is the name of an entry of a list, or the mountPath\nof a mount. \`containers[app]\` is the entry with the name \`app\`. A test compares every line with the rendered objects.
 
 | field | object | path | how it appears |
 | --- | --- | --- | --- |
@@ -20,10 +18,7 @@ orchestrator, executor where a field of that prefix is given), \`<name>\` the en
 const TAIL = `
 ## Security
 
-Pods get the runtime's seccomp profile. Every container that does not say otherwise runs without privilege escalation
-and with all capabilities dropped: a container that speaks of capabilities or is privileged keeps what it says. In cloud
-hosting absent fields get the value of Pod Security *restricted* (\`runAsNonRoot: true\`, \`capabilities.drop: [ALL]\`).
-Database and cache always run with that set and a read-only root file system.
+Pods get the default seccomp profile of the container runtime. By default, containers run without privilege escalation and with all\ncapabilities dropped. If a container sets capabilities or is privileged, its own values stay. In cloud mode, absent fields get the values\nof the Pod Security level *restricted* (\`runAsNonRoot: true\`, \`capabilities.drop: [ALL]\`). Database and cache always run with these\nvalues and with a read-only root file system.
 `;
 
 /** Table cells: a bar would end them. */
@@ -32,7 +27,7 @@ function cell(text: string): string {
 }
 
 function appearance({ shown = 'as sent', when }: FieldTarget): string {
-  return when === undefined ? shown : `${shown}; if ${when}`;
+  return when === undefined ? shown : `${shown}, if ${when}`;
 }
 
 function lines({ field, targets, note }: FieldRow): string[] {

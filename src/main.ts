@@ -3,11 +3,12 @@ import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { CLIENT_COMMANDS } from './cli/client/command-names.ts';
 
-// What V8 has compiled, types already stripped, is kept for the next start, which takes a third of the time. Beside the
-// packages, where nobody else writes: whoever writes it says what runs. Where it cannot be written, nothing is kept.
+// Enables the compile cache of Node, which stores compiled code without types. The next start then takes a third of the
+// time. The cache is in the folder of the packages, which other users cannot write, because a writer of the cache
+// controls the code that runs. If the folder is not writable, no cache is used.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/berth', import.meta.url)));
 
-/** Only what a command needs is loaded: an API user's call does not wait for the server's modules. */
+/** Only the modules of the command are loaded, so that calls of API users do not wait for the modules of the server. */
 async function run(words: readonly string[]): Promise<number> {
   if (!CLIENT_COMMANDS.has(words[0] ?? '')) {
     const { serverCommand } = await import('./cli/server-command.ts');

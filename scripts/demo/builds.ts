@@ -3,14 +3,14 @@ import { hostname } from 'node:os';
 import { BinariesMissingError } from '../../test/cluster/binaries.ts';
 import type { KubectlAccess } from '../../test/cluster/kubectl.ts';
 import { ProcessDiedError } from '../../test/cluster/processes.ts';
+import { settingsForBuildNode, startBuildNode } from '../../test/installation/build-node.ts';
 import { type BuildParts, startBuildParts } from '../../test/installation/build-parts.ts';
-import { settingsForBuilder, startLocalBuilder } from '../../test/installation/local-builder.ts';
 import { callApi, type Sample } from './samples.ts';
 import type { DemoStack } from './stack.ts';
 
-/** Builds for real, in cloud mode: the demo's own git host, registry, BuildKit and builder. */
+/** Builds for real, in cloud mode: the demo's own git host, registry, BuildKit and simulated node. */
 
-const NODE = `demo-builder-${hostname()
+const NODE = `demo-build-node-${hostname()
   .toLowerCase()
   .replace(/[^a-z0-9]+/g, '-')
   .replace(/^-+|-+$/g, '')}`;
@@ -18,8 +18,8 @@ const NODE = `demo-builder-${hostname()
 export interface DemoBuilds {
   /** Of Berth. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Starts the builder beside a cluster in which Berth is installed. */
-  startBuilder(access: KubectlAccess): Promise<{ stop(): Promise<void> }>;
+  /** Starts the node that runs the steps of builds. Berth must be installed in the cluster. */
+  startNode(access: KubectlAccess): Promise<{ stop(): Promise<void> }>;
   /** Makes the integration and the repositories; returns what to POST. */
   samples(stack: DemoStack): Promise<Sample[]>;
   stop(): Promise<void>;
@@ -43,8 +43,8 @@ export async function openBuilds(
   const { git, buildkit, registry } = parts;
   say(`git host ${git.url}, registry ${registry.host}, BuildKit ${buildkit.address}`);
   return {
-    settings: { ...parts.settings, ...settingsForBuilder(NODE, buildkit) },
-    startBuilder: (access) => startLocalBuilder(access, { stateDir, node: NODE, buildkit, ca: git.ca }),
+    settings: { ...parts.settings, ...settingsForBuildNode(NODE, buildkit) },
+    startNode: (access) => startBuildNode(access, { stateDir, node: NODE, buildkit, ca: git.ca }),
     samples: (stack) => makeSamples(stack, parts, token),
     stop: () => parts.stop(),
   };

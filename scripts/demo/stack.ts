@@ -179,10 +179,11 @@ export async function startStack(
   );
   releasers.push(() => berth.stop());
   if (builds !== null) {
-    const builder = await step('starting the builder (berth builder: no sandbox)', () =>
-      builds.startBuilder(access),
+    const node = await step(
+      'starting a simulated node for builds (its steps run as processes of this machine)',
+      () => builds.startNode(access),
     );
-    releasers.push(() => builder.stop());
+    releasers.push(() => node.stop());
   }
   const kubeconfigPath = join(stateDir, 'admin.kubeconfig');
   cpSync(access.kubeconfigPath, kubeconfigPath);

@@ -4,8 +4,9 @@ import type { Database } from '../hub/store/core/database.ts';
 import { readDatabaseRole, unboundRole } from '../hub/store/core/row-security.ts';
 
 /**
- * Checks that row-level security applies to the user of DATABASE_URL. In cloud mode, where tenants do not trust each other,
- * a user that bypasses it is rejected unless the configuration allows it. In other modes it is only a warning.
+ * Checks that row-level security applies to the user of DATABASE_URL. In cloud mode, where tenants do not trust each
+ * other, a user that bypasses row-level security is rejected unless the configuration allows it. In other modes, a user
+ * that bypasses row-level security causes only a warning.
  * @throws ConfigError, StoreError
  */
 export async function checkDatabaseRole(

@@ -8,9 +8,9 @@ import { createSecretBox, type SecretBox } from '../hub/store/secrets/secret-box
 
 /** The next step when no key is configured. */
 export const KEYS_MISSING =
-  'BERTH_ENCRYPTION_KEYS is not set; make a key with: echo "k1:$(openssl rand -base64 32)"';
+  'BERTH_ENCRYPTION_KEYS is not set; create a key with: echo "k1:$(openssl rand -base64 32)"';
 
-/** The configured keys. The first one encrypts. null: none is configured. */
+/** The configured keys. The first key encrypts. null: no key is configured. */
 export function configuredBox({ encryptionKeys }: Config): SecretBox | null {
   const [primary] = encryptionKeys;
   return primary === undefined ? null : createSecretBox({ keys: encryptionKeys, primary: primary.id });
@@ -20,14 +20,17 @@ function describe({ table, keyId, problem }: UnusableKey): string {
   const what =
     problem === 'missing'
       ? `BERTH_ENCRYPTION_KEYS has no key ${keyId}`
-      : `BERTH_ENCRYPTION_KEYS has other bytes for the key ${keyId} than those in use`;
-  return `${what}: rows of ${table} are sealed with it; next: put that key back (after the first one, if it is an old one), or, if it is gone for good, name it in BERTH_LOST_ENCRYPTION_KEYS`;
+      : `BERTH_ENCRYPTION_KEYS has different bytes for the key ${keyId}`;
+  return (
+    `${what}: rows of the table ${table} are encrypted with this key; next: put the key back (an old key: after ` +
+    `the first key), or, if the key is lost, name it in BERTH_LOST_ENCRYPTION_KEYS`
+  );
 }
 
 /**
- * Rejects a start with keys that cannot decrypt stored data, because clients would see secrets as missing.
- * A key that is declared lost causes a warning instead.
- * @throws ConfigError that names every such key
+ * Rejects a start with keys that cannot decrypt the stored data. Without this check, clients would see secrets as
+ * missing. A key that is declared lost causes a warning instead.
+ * @throws ConfigError that names every missing key
  */
 export async function checkEncryptionKeys(
   database: Database,
@@ -42,7 +45,7 @@ export async function checkEncryptionKeys(
   for (const { table, keyId } of unusable) {
     logger.warn(
       { table, keyId },
-      'an encryption key is declared lost: values that it encrypted cannot be read until they are set again',
+      'an encryption key is declared lost: values that were encrypted with it cannot be read until they are set again',
     );
   }
 }

@@ -25,7 +25,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 }
 
 /**
- * Serves `/healthz` (the process runs), `/readyz` (it can work) and `/metrics`.
+ * Serves `/healthz` (the process runs), `/readyz` (the process can work) and `/metrics`.
  * @throws Error when the port is taken, with the setting to change
  */
 export async function serveHealth(options: HealthOptions): Promise<HealthServer> {

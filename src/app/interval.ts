@@ -26,7 +26,7 @@ export function repeat(
     if (running) return;
     running = true;
     work()
-      .catch((error) => logger.warn({ err: String(error) }, `failed to ${what}; tried again`))
+      .catch((error) => logger.warn({ err: String(error) }, `failed to ${what}; next: none, it is retried`))
       .finally(() => {
         running = false;
       });

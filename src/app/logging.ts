@@ -31,8 +31,8 @@ function redactedMember(name: string, value: unknown, levels: number): unknown {
 }
 
 /**
- * The fields without possible secrets, in one pass. The redaction of pino follows each path separately, which took longer
- * than the rest of the work for a line.
+ * Redacts possible secrets in the fields of a line, in one pass. The redaction of pino follows each path separately.
+ * That redaction took longer than all other work for a line.
  */
 function redacted(fields: object, levels: number): object {
   const entries = Object.entries(fields).map(
@@ -50,8 +50,8 @@ function redactedFields(fields: Record<string, unknown>): Record<string, unknown
 }
 
 /**
- * The logger of the process: JSON lines on standard output, with secrets redacted. It returns a Logger, not a pino logger,
- * because fields of pino's child loggers would not be redacted.
+ * The logger of the process: JSON lines on standard output, with secrets redacted. The type is Logger, not the type of
+ * pino, because fields of pino's child loggers would not be redacted.
  * @param destination instead of standard output
  */
 export function createLogger(level: string, destination?: { write(line: string): void }): Logger {
@@ -60,7 +60,7 @@ export function createLogger(level: string, destination?: { write(line: string):
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }), log: redactedFields },
-    // Errors are already serialized here.
+    // redactedFields has already serialized errors.
     serializers: { [ERROR]: (error: unknown) => error },
   };
   return destination === undefined ? pino(options) : pino(options, destination);

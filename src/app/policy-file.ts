@@ -22,7 +22,7 @@ export function loadPolicy(config: Pick<Config, 'hosting' | 'policyFile'>): Poli
 /**
  * The policy of the hosting mode with the changes of a YAML text.
  * @param source origin of the text, for errors
- * @throws ConfigError when it is not a valid policy
+ * @throws ConfigError when the text is not a valid policy
  */
 export function parsePolicy(config: Pick<Config, 'hosting'>, text: string, source: string): Policy {
   let content: unknown;

@@ -6,7 +6,7 @@ import { createRegistryAuthority, type RegistryAuthority } from '../hub/registry
 import { parseSigningKeys, type SigningKey } from '../hub/registry/signing-key.ts';
 
 /**
- * The configured signing keys of the registry. The first one signs. null: none is configured.
+ * The configured signing keys of the registry. The first key signs. null: no key is configured.
  * @throws ConfigError
  */
 export function configuredSigningKeys({ registrySigningKeys }: Config): [SigningKey, ...SigningKey[]] | null {
@@ -18,7 +18,7 @@ export function configuredSigningKeys({ registrySigningKeys }: Config): [Signing
   }
 }
 
-/** A deployment with the longest possible names, to check the length of repositories. */
+/** A deployment with the longest possible names, to check the length of repository names. */
 const ANY_DEPLOYMENT = { tenantId: uuidv7(), appName: appName('x'.repeat(128), uuidv7()) };
 
 /**
@@ -30,11 +30,12 @@ export function configuredAuthority(config: Config): RegistryAuthority | null {
   if (keys === null) return null;
   const { registry } = config;
   if (registry === null)
-    throw new ConfigError(['BERTH_REGISTRY is not set: of which registry is BERTH_REGISTRY_SIGNING_KEY?']);
+    throw new ConfigError(['BERTH_REGISTRY_SIGNING_KEY needs BERTH_REGISTRY, which is not set']);
   const authority = createRegistryAuthority(registry, keys);
   if (parseImageReference(authority.repositoryOf(ANY_DEPLOYMENT)) === null)
     throw new ConfigError([
-      `BERTH_REGISTRY: images cannot be under ${registry}; set it to one such as registry.example.com/apps, in lower case`,
+      `BERTH_REGISTRY: image names cannot begin with ${registry}; set it to a name such as ` +
+        `registry.example.com/apps, in lower case`,
     ]);
   return authority;
 }

@@ -43,7 +43,7 @@ const BACKOFF = { baseMs: 60_000, capMs: 6 * 3600_000 };
 /** Retry interval for a registry that does not support deletion, because its configuration may change. */
 const UNSUPPORTED_SECONDS = 24 * 3600;
 
-/** The images to delete. An image of a needed revision is kept, whatever its other tags are. */
+/** The images to delete. An image of a needed revision is kept, even if it also has other tags. */
 async function removable(
   { database, kept }: CleaningOptions,
   { deploymentId, whole }: RepositoryCleaning,
@@ -79,7 +79,7 @@ async function clean(
   };
   const isAsked = (tag: string) => cleaning.whole || taggedRevision(tag) !== null;
   const images = await taggedImages(repository, isAsked, signal);
-  // Read after the list of images, so that an image that is pushed meanwhile is not in the list.
+  // Read after the list of images, so that an image that is pushed between the two reads is not in the list.
   const gone = await removable(options, cleaning, images);
   for (const digest of new Set(gone.map((image) => image.digest)))
     await removeImage(repository, digest, signal);
@@ -90,7 +90,7 @@ async function clean(
   );
 }
 
-/** Creates the cleaning of the registry of the platform. */
+/** Creates the cleanup of the registry of the platform. */
 export function createRegistryCleaning(options: CleaningOptions): RegistryCleaning {
   const { authority, logger } = options;
   const { platform } = options.database;
@@ -115,7 +115,7 @@ export function createRegistryCleaning(options: CleaningOptions): RegistryCleani
       await clean(options, owned, cleaning, signal);
       await platform.transaction((transaction) => finishCleaning(transaction, cleaning));
     } catch (error) {
-      // Another process takes it over, or this one after a restart.
+      // After an abort, another process cleans this repository, or this process does so after a restart.
       if (!signal.aborted) await failed(cleaning, error);
     }
   };

@@ -34,7 +34,7 @@ import { createRegistryCleaning } from './registry-cleanup.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
 
-/** The running API. A listener in the same process calls it through `inject`. */
+/** The running API. A listener in the same process calls the API through `inject`. */
 export interface ApiRole extends RunningRole {
   /** Base URL on this machine. */
   readonly url: string;
@@ -45,13 +45,13 @@ export interface ApiRole extends RunningRole {
 
 /** How often expired leases are written to the history. */
 const LOST_LISTENERS_EVERY_MS = 5_000;
-/** How often deletions are completed of deployments that no listener ever received. */
+/** How often the deletions of deployments that no listener ever received are completed. */
 const NEVER_HANDED_OUT_EVERY_MS = 5_000;
 /** How often expired rows are removed. */
 const HOUSEKEEPING_EVERY_MS = 3_600_000;
 /**
- * Delay of the first housekeeping. It is short, so that a process that restarts every hour still does housekeeping. A random
- * delay of at most the same length is added, because replicas start together.
+ * Delay of the first housekeeping. The delay is short, so that a process that restarts every hour still does
+ * housekeeping. A random delay of at most the same length is added, because replicas start together.
  */
 const HOUSEKEEPING_FIRST_MS = 60_000;
 /** How often unused images are removed from the registry. */
@@ -66,7 +66,7 @@ interface Required {
 function required(config: Config): Required {
   const problems = [
     ...(config.databaseUrl === null
-      ? ['DATABASE_URL is not set: the API keeps everything in that PostgreSQL']
+      ? ['DATABASE_URL is not set: the API stores all its data in this PostgreSQL database']
       : []),
     ...(config.encryptionKeys.length === 0 ? [KEYS_MISSING] : []),
   ];
@@ -75,7 +75,7 @@ function required(config: Config): Required {
   return { databaseUrl: config.databaseUrl, box };
 }
 
-/** Creates the configured keys if they do not exist. A revoked key stays revoked. */
+/** Creates the configured keys if they do not exist. A key that was revoked stays revoked. */
 async function ensureKeys(
   database: Database,
   { bootstrapApiKey, bootstrapTenant, listenerKey }: Config,
@@ -113,7 +113,7 @@ async function openMigrated(
   } catch (error) {
     await database.close();
     if (error instanceof StoreError && error.retryable) {
-      throw new Error(`${error.message}; next: check that PostgreSQL runs and that DATABASE_URL is right`, {
+      throw new Error(`${error.message}; next: check that PostgreSQL runs and that DATABASE_URL is correct`, {
         cause: error,
       });
     }
@@ -160,7 +160,11 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     builds: config.registry !== null,
     registryAuthority,
     pushTokenSeconds: config.pushTokenSeconds,
-    gitHost: createGitHost({ allowPrivate: config.gitAllowPrivate }),
+    gitHost: createGitHost({
+      allowPrivate: config.gitAllowPrivate,
+      closedNetworks: config.rendering.closedNetworks,
+      path: config.path,
+    }),
     rateLimits: config.rateLimits,
     projectRoom: new KnownRoom(),
     trustProxy: config.trustProxy,
@@ -194,21 +198,25 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   });
   const chores = choresOf(policy.tenant_counts.revision_secrets);
   const timers = [
-    repeat({ what: 'note lost listeners', everyMs: LOST_LISTENERS_EVERY_MS, logger }, () =>
+    repeat({ what: 'record lost listeners', everyMs: LOST_LISTENERS_EVERY_MS, logger }, () =>
       platform.transaction(recordLostListeners),
     ),
     repeat(
-      { what: 'end deletions of what was never handed out', everyMs: NEVER_HANDED_OUT_EVERY_MS, logger },
+      {
+        what: 'complete deletions of deployments that no listener received',
+        everyMs: NEVER_HANDED_OUT_EVERY_MS,
+        logger,
+      },
       async () => {
         while (!stopping.signal.aborted && (await platform.transaction(removeNeverHandedOut)) > 0);
       },
     ),
-    repeat({ what: 'clean the registry', everyMs: CLEAN_EVERY_MS, logger }, () =>
+    repeat({ what: 'remove unused images from the registry', everyMs: CLEAN_EVERY_MS, logger }, () =>
       cleaning.run(stopping.signal),
     ),
     repeat(
       {
-        what: 'keep house',
+        what: 'remove expired rows',
         everyMs: HOUSEKEEPING_EVERY_MS,
         firstMs: HOUSEKEEPING_FIRST_MS * (1 + Math.random()),
         logger,
@@ -243,7 +251,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     notReady: () =>
       database.ping().then(
         () => null,
-        () => 'the database does not answer, or only reads',
+        () => 'the database does not respond, or is read-only',
       ),
     stop,
   };

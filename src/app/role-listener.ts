@@ -10,7 +10,10 @@ import { clusterOptions } from './cluster-access.ts';
 import { type RoleContext, type RunningRole, untilFailure } from './role.ts';
 import type { ApiRole } from './role-api.ts';
 
-/** Longest wait for the first response of a hub in the same process. A cluster that does not respond delays it. */
+/**
+ * Longest wait for the first response of a hub in the same process. A cluster that does not respond delays the response
+ * of the hub.
+ */
 const FIRST_ANSWER_MS = 10_000;
 
 /** The transport to a hub over HTTP, from the settings. */
@@ -30,7 +33,7 @@ function remoteHub({ hubUrl, listenerKey, hubCaFile, clusterEnvironment }: Confi
   return httpTransport({ hubUrl, apiKey: listenerKey, caFile: hubCaFile, environment: clusterEnvironment });
 }
 
-/** Uses the API of this process if it runs one, otherwise HTTP. */
+/** Calls the API directly if it runs in this process, otherwise over HTTP. */
 function transportOf(config: Config, api: ApiRole | null): ClosableTransport {
   if (api === null) return remoteHub(config);
   return { transport: inProcessTransport(api.inject, api.internalKey), close: () => undefined };
@@ -42,14 +45,14 @@ function watchHub(hub: HubClient): {
   onActing(acting: boolean): void;
   notReady(): string | null;
 } {
-  let trouble: string | null = 'the hub has not answered yet';
+  let trouble: string | null = 'the hub has not responded yet';
   let holds = false;
   let acts = false;
   const lease: HubClient['lease'] = async (request, options) => {
     try {
       const answer = await hub.lease(request, options);
       holds = true;
-      trouble = request.cluster_reachable === false ? 'the cluster does not answer' : null;
+      trouble = request.cluster_reachable === false ? 'the cluster does not respond' : null;
       return answer;
     } catch (error) {
       const standby = error instanceof HubError && error.kind === 'conflict' && !error.isAnotherCluster;
@@ -63,12 +66,12 @@ function watchHub(hub: HubClient): {
     onActing: (acting) => {
       acts = acting;
     },
-    notReady: () => trouble ?? (holds && !acts ? 'the listener is reading what is in its cluster' : null),
+    notReady: () => trouble ?? (holds && !acts ? 'the listener is reading the objects of its cluster' : null),
   };
 }
 
 /**
- * Starts the listener. It acquires the lease of the hub in the background.
+ * Starts the listener. The listener acquires the lease of the hub in the background.
  * @throws Error when the hub or the cluster is not configured
  */
 export async function startListener(context: RoleContext, api: ApiRole | null): Promise<RunningRole> {

@@ -39,7 +39,7 @@ function buildsOf({ builds }: Config, version: string): BuildConfig | undefined 
 }
 
 /**
- * Starts the operator. It acquires leadership in the background.
+ * Starts the operator. The operator acquires leadership in the background.
  * @throws KubeError, Error when the cluster cannot be reached with the configuration; ConfigError for an invalid policy
  */
 export async function startOperator(context: RoleContext): Promise<RunningRole> {
@@ -51,7 +51,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
     observer: metrics.requests('operator'),
   });
   const lease = { namespace: config.namespace, name: OPERATOR_LEASE };
-  // A candidate does not call its cluster otherwise, so readiness is probed with a read of the Lease.
+  // A candidate makes no other calls to its cluster, so the readiness probe reads the Lease.
   const probe = leaseProbe(client, lease);
   const stopping = new AbortController();
   let state: OperatorState = 'starting';

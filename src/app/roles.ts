@@ -10,7 +10,7 @@ import type { RoleContext, RunningRole } from './role.ts';
 import type { ApiRole } from './role-api.ts';
 import { stopRoles } from './stop-roles.ts';
 
-export const ROLES = ['api', 'listener', 'operator', 'builder', 'all'] as const;
+export const ROLES = ['api', 'listener', 'operator', 'all'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Resolves with the name of the first stop signal. */
@@ -39,11 +39,6 @@ async function startAll(role: Role, context: RoleContext, running: RunningRole[]
   if (isAsked('listener')) {
     const { startListener } = await import('./role-listener.ts');
     running.push(await startListener(context, api));
-  }
-  // The builder runs commands of tenants, so `all` does not include it.
-  if (role === 'builder') {
-    const { startBuilder } = await import('./role-builder.ts');
-    running.push(await startBuilder(context));
   }
   return api;
 }
@@ -76,7 +71,9 @@ async function untilReady(
   return false;
 }
 
-/** Loads OpenTelemetry only if traces are enabled: its packages are optional and slow to load. */
+/**
+ * Loads OpenTelemetry only if traces are enabled, because the packages of OpenTelemetry are optional and slow to load.
+ */
 async function loadTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   let telemetry: typeof import('../telemetry/telemetry.ts');
   try {
@@ -107,7 +104,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
   const ending = new AbortController();
   const memory = giveBackMemory({
     requestsWait: role !== 'operator' && role !== 'listener',
-    keepsObjects: role !== 'api' && role !== 'builder',
+    keepsObjects: role !== 'api',
   });
   stopped.then(() => ending.abort());
   try {

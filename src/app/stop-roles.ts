@@ -1,13 +1,16 @@
 import type { Logger } from '../domain/core/logger.ts';
 import type { RunningRole } from './role.ts';
 
-/** Time limit of a graceful stop. It applies twice; Kubernetes allows 30 s, and the API keeps serving for 5 s of them. */
+/**
+ * Time limit of each of the two stages of a graceful stop. Kubernetes allows 30 s in total. The API keeps serving for
+ * the first 5 s.
+ */
 const STOP_TIMEOUT_MS = 9_000;
 
 /**
- * Stops the roles: first, in parallel, those that were started last, then the one that was started first, because the others
- * may still use it. Each has the full time limit.
- * @returns whether all stopped in time. A role that did not stop is left running, because the next process is waiting
+ * Stops the roles in two stages, each with the full time limit. First, all roles but the first stop in parallel. Then
+ * the first role stops, because the others may use it until they have stopped.
+ * @returns whether all roles stopped in time. The time limit applies because the next process waits for this process
  */
 export async function stopRoles(
   running: readonly Pick<RunningRole, 'stop'>[],
@@ -31,7 +34,7 @@ async function stopped(roles: readonly Pick<RunningRole, 'stop'>[], logger: Logg
     late.resolve(false);
   }, STOP_TIMEOUT_MS);
   const all = roles.map((role) =>
-    role.stop().catch((error) => logger.error({ err: String(error) }, 'failed to stop a role in order')),
+    role.stop().catch((error) => logger.error({ err: String(error) }, 'failed to stop a role cleanly')),
   );
   const inTime = await Promise.race([Promise.all(all).then(() => true), late.promise]);
   clearTimeout(timer);

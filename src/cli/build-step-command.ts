@@ -14,8 +14,9 @@ const EXIT = `Exit code: 0 for success; 1 for a failure, with a reason and a mes
 
 const HELPS: Readonly<Record<string, string>> = {
   source: `usage: berth build-step source --repo-url URL --config PATH --workspace DIR --credentials DIR [OPTIONS]
-Clones one commit of a repository and prepares the build. It writes DIR/context, DIR/commit and DIR/dockerfile/Dockerfile.
-The Dockerfile is the one next to the configuration in the repository. If the repository has no Dockerfile, it is generated from the configuration.
+Clones one commit of a repository and prepares the build. The command writes DIR/context, DIR/commit and
+DIR/dockerfile/Dockerfile. The Dockerfile is the file next to the configuration in the repository. If the repository has
+no Dockerfile, the command generates it from the configuration.
 
   --repo-url URL          https URL of the repository
   --ref REF               branch, tag (refs/tags/NAME) or commit; default: the repository's default branch
@@ -30,7 +31,8 @@ ${COMMON}
 
 ${EXIT}`,
   result: `usage: berth build-step result --workspace DIR
-Reports the digest of the image and the commit that it was built from. It reads DIR/metadata.json and DIR/commit.
+Reports the digest of the image and the commit that it was built from. The command reads DIR/metadata.json and
+DIR/commit.
 
 ${COMMON}
 

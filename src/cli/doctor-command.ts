@@ -81,7 +81,7 @@ function readSettings(environment: NodeJS.ProcessEnv | undefined): Settings | Fi
       return problem(message, `${advice ?? 'correct the setting'}: ${help}`);
     });
   }
-  // The roles only warn about it. The doctor reports it as a failure.
+  // The roles only warn about an unknown setting. The doctor reports an unknown setting as a failure.
   const unknown = config.unknownSettings.map((setting) =>
     problem(
       describeUnknown(setting),
@@ -146,7 +146,7 @@ async function checkCluster(
   );
 }
 
-/** Id of the cluster. undefined: it cannot be read, and the findings of the cluster name the cause. */
+/** Id of the cluster. undefined: the id cannot be read. The findings of the cluster then name the cause. */
 async function clusterIdOf(client: KubeClient | string, { namespaces }: Config): Promise<string | undefined> {
   if (typeof client === 'string') return undefined;
   return await readClusterId({ client, namespaces }).catch(() => undefined);

@@ -9,7 +9,7 @@ import { isKubeError } from '../cluster/kube/client/errors.ts';
 import type { UntypedObject } from '../cluster/kube/client/object.ts';
 import { RESOURCES } from '../cluster/kube/client/resources.ts';
 import { CHILD_KIND_NAMES, CHILD_KINDS } from '../cluster/operator/kinds.ts';
-import { newestFirst } from '../cluster/operator/rollout/template-selection.ts';
+import { newestFirst } from '../cluster/operator/rollout/newest-first.ts';
 import { type Config, loadConfig } from '../config/index.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { LABELS } from '../contract/resource/names.ts';
@@ -20,7 +20,7 @@ import { UsageError } from './usage-error.ts';
 
 export const EXPORT_HELP = `usage: berth export DEPLOYMENT [-n NAMESPACE] [--revision NUMBER] [--output FOLDER]
 Prints the objects that Berth created for a deployment as plain Kubernetes objects, from the cluster of the kubeconfig. Use
-it to read them, or to stop using Berth without an outage. It changes nothing, and prints no values of Secrets.
+it to read them, or to stop using Berth without an outage. The command changes nothing, and prints no values of Secrets.
 
 DEPLOYMENT is the name of the ManagedDeployment, or the name or id of the deployment.
 
@@ -71,7 +71,7 @@ function isCalled({ metadata, spec }: Found, name: string): boolean {
   return isNamed || [metadata.name, spec.deploymentId].includes(name);
 }
 
-/** @throws UsageError when none or several have this name */
+/** @throws UsageError when no deployment or several deployments have this name */
 async function findResource(client: KubeClient, { name, namespace }: Asked, config: Config): Promise<Found> {
   const places =
     namespace !== undefined ? [namespace] : config.namespaces.length > 0 ? config.namespaces : [undefined];
@@ -120,7 +120,7 @@ async function findTemplates(
   const kept = [...new Set(stored.map(({ revisionNumber }) => revisionNumber))].toReversed().join(', ');
   throw new UsageError(
     revision === undefined
-      ? 'it has no active revision; next: select one with --revision'
+      ? 'it has no active revision; next: select a revision with --revision'
       : `the templates of revision ${revision} are not stored; stored revisions: ${kept === '' ? 'none' : kept}`,
     1,
   );
@@ -146,13 +146,14 @@ async function readObjects(client: KubeClient, resource: Found): Promise<Untyped
 
 function writeFolder(folder: string, exported: Exported): void {
   if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new UsageError(`--output: the folder ${folder} is not empty; next: use another one`, 1);
+    throw new UsageError(`--output: the folder ${folder} is not empty; next: use another folder`, 1);
   }
   mkdirSync(folder, { recursive: true });
   const files = asFolder(exported);
   for (const { name, text } of files) writeFileSync(join(folder, name), text);
   console.error(
-    `${folder}: ${exported.objects.length} objects of revision ${exported.revision}. How to use them without Berth: ${join(folder, 'README.md')}`,
+    `${folder}: ${exported.objects.length} objects of revision ${exported.revision}. How to use the objects without ` +
+      `Berth: ${join(folder, 'README.md')}`,
   );
 }
 

@@ -10,7 +10,6 @@ export const HELP = `usage: berth COMMAND [--help]
   listener         applies work from the API in a cluster, and reports statuses (BERTH_HUB_URL, BERTH_LISTENER_KEY)
   listener doctor  checks everything that a listener needs, and prints the next step for each failure
   operator         turns ManagedDeployments into workloads
-  builder          runs build Jobs as processes of this machine, without containers and without a sandbox
   all              runs API, listener and operator in one process
   migrate          migrates the database to the schema of this version
   keys             creates an API key (create), rotates the encryption key (rotate-encryption), creates and rotates
@@ -30,27 +29,22 @@ Settings are environment variables. berth config --help lists all of them, and b
 
 const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   api: `usage: berth api
-Runs the HTTP API. It stores the desired state in PostgreSQL. berth migrate creates the tables. The API never connects to
-a cluster.`,
+Runs the HTTP API. The API stores the desired state in PostgreSQL. berth migrate creates the tables. The API never
+connects to a cluster.`,
   listener: `usage: berth listener
        berth listener doctor [-o text|json]
 Applies work from the hub (BERTH_HUB_URL) in the cluster of its kubeconfig, and reports the observed state. Several
 processes of one listener can run: one is active, and the others wait to take over. doctor only checks the requirements.`,
   operator: `usage: berth operator
-Reconciles the ManagedDeployments in the cluster of its kubeconfig with their workloads. It needs no hub. Several
-processes can run: one is the leader, and the others wait to take over.`,
-  builder: `usage: berth builder
-Runs a node for build Jobs only, on a machine without containers, such as a developer's machine or in tests. It runs the
-commands of their containers as processes of this machine, with the rights of its user. There is NO SANDBOX: everyone who
-can start a build has the rights of this user. It needs git and buildctl (BERTH_BUILDER_PATH), the BuildKit daemon of the
-operator (BERTH_BUILD_BUILDKIT_HOST), and the rights in manifests/local-builder/.`,
+Reconciles the ManagedDeployments in the cluster of its kubeconfig with their workloads. The operator needs no hub.
+Several processes can run: one is the leader, and the others wait to take over.`,
   all: `usage: berth all
 Runs API, operator and listener in one process, for a small installation. The listener needs no hub URL and no key.`,
 };
 
 export const DOCTOR_HELP = `usage: berth listener doctor [-o text|json]
-Checks the settings of a listener, its hub, its key and its cluster, and prints the next step for each failure. It
-changes nothing, and does not take the lease. Run it where the listener runs, with the same settings.
+Checks the settings of a listener, its hub, its key and its cluster, and prints the next step for each failure. The
+command changes nothing, and does not take the lease. Run it where the listener runs, with the same settings.
 
   -o text|json   output format, default: text
 

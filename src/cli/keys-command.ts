@@ -16,9 +16,9 @@ import { UsageError } from './usage-error.ts';
 const TENANT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
 
 export const KEYS_HELP = `usage: berth keys create (--tenant NAME | --platform) --name NAME [--scopes A,B] [--expires WHEN] [--json]
-Creates an API key and prints it once. Only its hash is stored.
+Creates an API key and prints it once. Berth stores only the hash of the key.
 
-  --tenant NAME    tenant of the key. It is created if it does not exist
+  --tenant NAME    tenant of the key. The tenant is created if it does not exist
   --platform       create a key of the platform, for the platform's own listener: scope listeners:run
   --name NAME      name of the key, such as its purpose
   --scopes A,B     some of ${SCOPES.join(', ')}.
@@ -98,7 +98,8 @@ function parseRequest(args: readonly string[]): KeyRequest {
   const name = parseName(values.name);
   const scopes = parseScopes(values.scopes, values.platform ? ['listeners:run'] : TENANT_SCOPES);
   const expiresAt = parseExpiry(values.expires, new Date());
-  // Only validated here. The store looks up the tenant as written, and normalizes the name of a new one.
+  // The name is only validated here. The store looks up the tenant by the name as written, and normalizes the name of a
+  // new tenant.
   if (values.tenant !== undefined) parseBy(tenantNameSchema, '--tenant', values.tenant);
   const tenant = values.tenant ?? null;
   return { tenant, name, scopes, expiresAt, json: values.json };
@@ -128,7 +129,7 @@ export async function keysCommand(config: Config, logger: Logger, args: readonly
     const { id, tenantId, scopes } = apiKey;
     const expires = apiKey.expiresAt?.toISOString() ?? null;
     const answer = { api_key: key, api_key_id: id, tenant_id: tenantId, scopes, expires_at: expires };
-    const end = expires === null ? 'It does not expire.' : `It expires at ${expires}.`;
+    const end = expires === null ? 'The key does not expire.' : `The key expires at ${expires}.`;
     console.log(
       request.json
         ? JSON.stringify(answer)

@@ -12,8 +12,9 @@ import { UsageError } from './usage-error.ts';
 /** `berth keys registry`, `berth keys rotate-registry`: the keys with which the platform's registry verifies the hub. */
 
 export const REGISTRY_HELP = `usage: berth keys registry [--current] [--json]
-Creates a key for BERTH_REGISTRY_SIGNING_KEY and prints it once. It also prints what the registry needs: the key set with
-this key and the configured ones, and the part of the registry's configuration that names the key set (docs/registry.md).
+Creates a key for BERTH_REGISTRY_SIGNING_KEY and prints it once. The command also prints what the registry needs: the
+key set with this key and the configured keys, and the part of the registry's configuration that names the key set
+(docs/registry.md).
 
   --current   create no key; print the key set of the configured keys
   --json      print {"signing_key", "jwks", "config"} as JSON
@@ -22,15 +23,15 @@ usage: berth keys rotate-registry [--dry-run] [--json]
 Makes every listener write the pull Secrets of its cluster again, with the first key of BERTH_REGISTRY_SIGNING_KEY. No pod
 is replaced.
 
-  1. Run berth keys registry. Give the registry the printed key set, and restart it.
+  1. Run berth keys registry. Give the registry the printed key set, and restart the registry.
   2. Put the new key before the old one in BERTH_REGISTRY_SIGNING_KEY of every API process.
-  3. Run this command. Then run it with --dry-run until it waits for no deployment.
+  3. Run this command. Then run this command with --dry-run until no deployment is left to wait for.
   4. Remove the old key from the setting, and give the registry the key set of berth keys registry --current.
 
-  --dry-run   only print the number of deployments that it waits for
+  --dry-run   only print the number of deployments that the command waits for
   --json      print {"redelivered", "pending"} as JSON`;
 
-/** Parses these boolean options, and rejects all other arguments. */
+/** Parses boolean options, and rejects all other arguments. */
 function switches<const Name extends string>(
   args: readonly string[],
   names: readonly Name[],
@@ -86,9 +87,11 @@ export async function rotateRegistry(config: Config, logger: Logger, args: reado
     await checkMigrated(database);
     const redelivered = dryRun ? 0 : await database.platform.transaction(redeliverPullSecrets);
     const pending = await database.platform.read(pendingPullSecrets);
-    const sent = dryRun ? '' : `Sent to the listeners again: ${redelivered}. `;
+    const sent = dryRun ? '' : `Deployments that are sent to the listeners again: ${redelivered}. `;
     console.log(
-      json ? JSON.stringify({ redelivered, pending }) : `${sent}Deployments that it waits for: ${pending}.`,
+      json
+        ? JSON.stringify({ redelivered, pending })
+        : `${sent}Deployments whose pull Secret still has the old key: ` + `${pending}.`,
     );
   } finally {
     await database.close();

@@ -20,19 +20,23 @@ import { UsageError } from './usage-error.ts';
 /** `berth keys rotate-encryption`: encrypts all secrets again with the first key of BERTH_ENCRYPTION_KEYS. */
 
 export const ROTATE_HELP = `usage: berth keys rotate-encryption [--dry-run] [--batch N] [--json]
-Re-encrypts all values that are encrypted with another key, with the first key of BERTH_ENCRYPTION_KEYS. Then it prints
-which keys are still needed. The API can run meanwhile. If you interrupt the command, run it again to continue.
+Re-encrypts all values that are encrypted with another key, with the first key of BERTH_ENCRYPTION_KEYS. Then the command
+prints which keys are still needed. The API can run during the rotation. If you interrupt the command, run it again to
+continue.
 
-  1. Append the new key to BERTH_ENCRYPTION_KEYS of every API process. All processes can then decrypt with it.
-  2. Move it to the first place in every API process. The processes then encrypt with it.
+  1. Append the new key to BERTH_ENCRYPTION_KEYS of every API process. All processes can then decrypt with the new key.
+  2. Move the new key to the first place in every API process. The processes then encrypt with the new key.
   3. Run this command with the same setting.
-  4. Remove the old key when this command prints that it is no longer needed.
+  4. Remove the old key when this command prints that the old key is no longer needed.
 
   --dry-run    only print which keys are in use
   --batch N    rows in one transaction, 1 to 1000, default: 100
   --json       print the result as JSON`;
 
-/** Further passes find rows that were locked or written meanwhile. If rows with an old key remain, a process has an old setting. */
+/**
+ * Further passes find rows that were locked or written during the first pass. If rows with an old key remain, a process
+ * still uses the old setting.
+ */
 const MAX_PASSES = 5;
 const PAUSE_MS = 500;
 const PROGRESS_EVERY_MS = 2_000;
@@ -171,12 +175,14 @@ function problems({ primary, uses, unreadable }: Outcome): string[] {
   return [
     ...(ids.length > 0
       ? [
-          `${ids.length} rows cannot be decrypted (${shown}); next: configure their key and run this again, or set their values again`,
+          `${ids.length} rows cannot be decrypted (${shown}); next: configure their key and run this command again, ` +
+            `or set their values again`,
         ]
       : []),
     ...(others > 0
       ? [
-          `${others} rows were locked or written by others meanwhile; next: put ${primary} first in BERTH_ENCRYPTION_KEYS of every API process, then run this again`,
+          `${others} rows were locked or written by other processes during the run; next: put ${primary} first in ` +
+            `BERTH_ENCRYPTION_KEYS of every API process, then run this command again`,
         ]
       : []),
   ];
@@ -184,7 +190,7 @@ function problems({ primary, uses, unreadable }: Outcome): string[] {
 
 /**
  * `berth keys rotate-encryption …`
- * @throws UsageError, StoreError; Error when some rows could not be encrypted again. All others were
+ * @throws UsageError, StoreError; Error when some rows could not be encrypted again. All other rows were
  */
 export async function rotateEncryption(
   config: Config,
@@ -205,7 +211,7 @@ export async function rotateEncryption(
     const outcome = await outcomeOf(database, box, done);
     console.log(options.json ? JSON.stringify(outcome) : lines(outcome, box).join('\n'));
     const rest = options.dryRun ? [] : problems(outcome);
-    if (rest.length > 0) throw new Error(`failed to encrypt everything again: ${rest.join('; ')}`);
+    if (rest.length > 0) throw new Error(`failed to encrypt all rows again: ${rest.join('; ')}`);
   } finally {
     await database.close();
   }

@@ -87,7 +87,7 @@ async function main([name, ...args]: readonly string[]): Promise<void> {
   else await command(args);
 }
 
-/** The next step for errors of lower layers, which do not contain one. */
+/** The next step for errors of lower layers, which do not name a next step. */
 const NEXT_STEPS: readonly (readonly [RegExp, string])[] = [
   [/PostgreSQL|failed to run a statement/, 'check that PostgreSQL runs and that DATABASE_URL is correct'],
   [/kubeconfig/, 'set KUBECONFIG to a kubeconfig that exists and can be read'],
@@ -105,7 +105,7 @@ const isWrongOption = (error: unknown): boolean =>
 /** Node's message about an option, as one line without its advice on positional arguments. */
 const optionMessage = ({ message }: Error) => message.split(/\. |\n/, 1)[0];
 
-/** Errors with a next step need no stack. All others are bugs and show it. */
+/** Errors with a next step are printed without a stack. All other errors are bugs and are printed with a stack. */
 function describe(error: unknown, [command = '', word]: readonly string[]): string {
   const named = command === 'listener' && word === 'doctor' ? 'listener doctor' : command;
   const page = Object.hasOwn(HELPS, command) ? `berth ${named} --help` : 'berth --help';

@@ -17,8 +17,8 @@ Lists, for each deployment of the cluster, the differences between the pods of t
 upgrade restarts nothing, because pods are created from the templates that were stored with their revision. The listed
 changes take effect at the next revision of the deployment, and for database and cache when their settings change. Lines
 that begin with "with the upgrade" take effect at once.
-Lines that begin with "would be refused" name each field that this version rejects, and the reason. Pods with such a field
-keep running. This version rejects the field when it changes, or when a new revision is created.
+Lines that begin with "would be refused" name each field that this version rejects, and the reason. Pods with a rejected
+field keep running. This version rejects the field when it changes, or when a new revision is created.
 Run the new version before you install it, with the settings of the operator and a kubeconfig with its rights. The command
 changes nothing.
 
@@ -36,7 +36,7 @@ const lineOf = ({ path, from, to }: FieldChange) => `    ${path}: ${shown(from)}
 const STAYS: Readonly<Record<RefusedPart['until'], string>> = {
   'field changes': 'running pods do not change until the field changes',
   'next revision': 'running pods do not change until the next revision',
-  upgrade: 'refused at once',
+  upgrade: 'rejected at once',
 };
 const refusalOf = ({ field, why, until }: RefusedPart) =>
   `  would be refused: ${field}: ${why} (${STAYS[until]})`;
@@ -59,12 +59,15 @@ function asText(
   changed: number,
   refused: number,
 ): string {
-  const last = `${changed} of ${all.length} deployments would change at their next revision with ${version}. None restarts before that.`;
+  const last =
+    `${changed} of ${all.length} deployments would change at their next revision with ${version}. No deployment ` +
+    `restarts before its next revision.`;
   const rules =
     refused === 0
       ? []
       : [`${refused} of ${all.length} have fields that ${version} rejects in new revisions.`];
-  const policies = 'NetworkPolicies change with the upgrade itself. They restart no pods.';
+  const policies =
+    'NetworkPolicies change with the upgrade itself. A change of NetworkPolicies restarts no pods.';
   return [...all.flatMap(blockOf), last, policies, ...rules].join('\n');
 }
 

@@ -7,7 +7,7 @@ import { baseUrl, count, csv, flag, optional } from './value-schemas.ts';
 
 const OPERATOR = ['operator'] as const;
 
-/** A limit of 0 would be no limit. */
+/** Kubernetes reads a limit of 0 as no limit. */
 const positiveQuantity = quantitySchema.refine((text) => !isZeroQuantity(text), 'must be more than 0');
 
 const LABEL = /^[\w./-]+=[\w.-]*$/;
@@ -17,8 +17,9 @@ const TAINT = /^[\w./-]+(=[\w.-]*)?(:(NoSchedule|PreferNoSchedule|NoExecute))?$/
 export const BUILD_SETTINGS = {
   BERTH_BUILD_NAMESPACE: setting(
     dnsLabelSchema.default('berth-builds'),
-    'namespace of builds. It must exist with the Pod Security level privileged (the chart creates it)',
-    [...CLUSTER, 'builder'],
+    'namespace of builds. The namespace must exist with the Pod Security level privileged (the chart creates this ' +
+      'namespace)',
+    CLUSTER,
   ),
   BERTH_BUILD_BERTH_IMAGE: setting(
     optional,
@@ -37,7 +38,7 @@ export const BUILD_SETTINGS = {
   ),
   BERTH_BUILD_BUILDKIT_SHARED: setting(
     flag,
-    'true: all tenants trust each other, so their builds may share the daemon of BERTH_BUILD_BUILDKIT_HOST. The daemon runs commands outside the network policy of builds, and a Dockerfile can read the cache of another build. Unset: only a unix:// address is accepted, which only the local builder can reach',
+    'true: all tenants trust each other, so their builds may share the daemon of BERTH_BUILD_BUILDKIT_HOST. The daemon runs commands outside the network policy of builds, and a Dockerfile can read the cache of another build. Unset: BERTH_BUILD_BUILDKIT_HOST is rejected',
     OPERATOR,
   ),
   BERTH_BUILD_PULL_SECRET: setting(
@@ -47,17 +48,18 @@ export const BUILD_SETTINGS = {
   ),
   BERTH_BUILD_BASE_SECRET: setting(
     dnsSubdomainSchema.optional(),
-    'pull Secret (kubernetes.io/dockerconfigjson) in the namespace of builds for base images. Tenants can build FROM every image that it can pull',
+    'pull Secret (kubernetes.io/dockerconfigjson) in the namespace of builds for base images. Tenants can build FROM ' +
+      'every image that this Secret can pull',
     ['listener'],
   ),
   BERTH_BUILD_CA_CONFIG_MAP: setting(
     dnsSubdomainSchema.optional(),
-    'ConfigMap in the namespace of builds with a ca.crt (PEM) that is trusted for registries and git hosts, in addition to the usual authorities. The local builder ignores it',
+    'ConfigMap in the namespace of builds with a ca.crt (PEM) that is trusted for registries and git hosts, in addition to the usual authorities',
     OPERATOR,
   ),
   BERTH_BUILD_PROXY: setting(
     baseUrl,
-    'HTTP proxy for pulls, pushes and the commands of Dockerfiles. Git hosts are called without it',
+    'HTTP proxy for pulls, pushes and the commands of Dockerfiles. Git hosts are called without the proxy',
     OPERATOR,
   ),
   BERTH_BUILD_NO_PROXY: setting(

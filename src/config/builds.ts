@@ -33,16 +33,15 @@ export function buildsOf(settings: Settings): (Omit<BuildConfig, 'berthImage'> &
 /** A shared daemon does not isolate tenants from each other, so it needs an explicit setting. */
 function buildkitHostOf(settings: Settings): string | null {
   const host = settings.BERTH_BUILD_BUILDKIT_HOST ?? null;
-  // Pods cannot reach a unix socket of the machine. Only the local builder can, which is not a sandbox anyway.
-  if (host === null || host.startsWith('unix://') || settings.BERTH_BUILD_BUILDKIT_SHARED === true) {
-    return host;
-  }
+  if (host === null || settings.BERTH_BUILD_BUILDKIT_SHARED === true) return host;
   throw new ConfigError([
-    'BERTH_BUILD_BUILDKIT_HOST: all tenants would share that daemon, and one could read and poison what another builds; next: unset it, so that each build runs its own, or, where all tenants trust each other, set BERTH_BUILD_BUILDKIT_SHARED=true',
+    'BERTH_BUILD_BUILDKIT_HOST: all tenants would share this daemon, and a tenant could read and change the builds ' +
+      'of others; next: unset it, so that each build runs its own daemon, or set BERTH_BUILD_BUILDKIT_SHARED=true if ' +
+      'all tenants trust each other',
   ]);
 }
 
-/** Parts that the operator does not need, or that are not known yet. */
+/** Settings that the operator does not need, or that are not known yet. */
 interface OfOthers {
   /** Secret for base images, which the listener reads. null: none. */
   readonly baseSecret: string | null;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { OTLP_PROTOCOLS } from '../contract/render/render-config.ts';
 import { PLATFORM_LISTENER_ID } from '../domain/deployment/source.ts';
 import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
-import { CLUSTER, type Setting, secret, setting } from './setting.ts';
+import { CLUSTER, HUB, type Setting, secret, setting } from './setting.ts';
 import { baseUrl, count, csv, flag, networks, optional, providerNetworks } from './value-schemas.ts';
 
 /** Settings of the listener and the operator. */
@@ -10,22 +10,24 @@ export const CLUSTER_SETTINGS = {
   BERTH_HUB_URL: setting(baseUrl, 'URL of the API, for a listener in its own process', ['listener']),
   BERTH_HUB_CA: setting(
     optional,
-    'PEM file of the certificate authorities for an https hub. It replaces the authorities that Node trusts',
+    'PEM file of the certificate authorities for an https hub. The authorities of this file replace the authorities ' +
+      'that Node trusts',
     ['listener'],
   ),
   BERTH_LISTENER_ID: setting(z.uuid().default(PLATFORM_LISTENER_ID), 'id of this listener', ['listener']),
   BERTH_LISTENER_KEY: secret(optional, 'API key with the scope listeners:run', ['api', 'listener']),
   BERTH_KUBECONFIG: setting(
     optional,
-    'kubeconfig file. Unset: KUBECONFIG, else the ServiceAccount of the pod',
-    [...CLUSTER, 'builder'],
+    'kubeconfig file. Unset: KUBECONFIG, otherwise the ServiceAccount of the pod',
+    CLUSTER,
   ),
   BERTH_LISTENER_KUBECONFIG: setting(optional, 'kubeconfig file for the listener only', ['listener']),
   BERTH_OPERATOR_KUBECONFIG: setting(optional, 'kubeconfig file for the operator only', ['operator']),
-  KUBECONFIG: setting(optional, 'kubeconfig file, as for kubectl', [...CLUSTER, 'builder']),
+  KUBECONFIG: setting(optional, 'kubeconfig file, as for kubectl', CLUSTER),
   BERTH_NAMESPACE: setting(
     optional,
-    'namespace of Berth itself: it holds the leases, and no deployments. Unset: the namespace of the pod if it has a ServiceAccount, else berth-system',
+    'namespace of Berth itself, which contains the leases and no deployments. Unset: the namespace of the pod if it ' +
+      'has a ServiceAccount, otherwise berth-system',
     ['api', ...CLUSTER],
   ),
   BERTH_NAMESPACES: setting(csv, 'namespaces that Berth manages, comma-separated. Unset: all', CLUSTER),
@@ -69,23 +71,26 @@ export const CLUSTER_SETTINGS = {
   ),
   BERTH_OTLP_HEADERS_SECRET: setting(
     dnsSubdomainSchema.optional(),
-    'Secret in each namespace of deployments. Pods send the value of its key OTEL_EXPORTER_OTLP_HEADERS to the OTLP endpoint',
+    'name of a Secret in each namespace of deployments. Pods send the value of the key OTEL_EXPORTER_OTLP_HEADERS of ' +
+      'this Secret to the OTLP endpoint',
     CLUSTER,
   ),
   BERTH_STORAGE_CLASS: setting(optional, 'StorageClass of database volumes', CLUSTER),
   BERTH_NETWORK_ISOLATION: setting(
     flag,
-    'true: create a default-deny NetworkPolicy for each app. Unset: true in cloud mode, where it cannot be false',
+    'true: create a default-deny NetworkPolicy for each app. Unset: true in cloud mode, where false is not allowed',
     CLUSTER,
   ),
   BERTH_CLOSED_NETWORKS: setting(
     networks,
-    'networks of pods, Services and nodes with public addresses, comma-separated. Isolated apps and builds cannot reach them. They cannot reach private networks either',
-    CLUSTER,
+    'networks of pods, Services and nodes with public addresses, comma-separated. Isolated apps and builds cannot reach them. They cannot reach private networks either. Berth itself calls no git hosts and registries in them, except where it may call private addresses',
+    [...HUB, ...CLUSTER],
   ),
   BERTH_OPEN_NETWORKS: setting(
     providerNetworks,
-    'networks of services of the cloud provider that isolated apps and builds may reach, comma-separated. Each must be within a network that is blocked by default: 161.26.0.0/16 and 166.8.0.0/14 (IBM Cloud), 168.63.129.16/32 (Azure)',
+    'networks of services of the cloud provider that isolated apps and builds may reach, comma-separated. Each ' +
+      'network must be within a network that is blocked by default: 161.26.0.0/16 and 166.8.0.0/14 (IBM Cloud), ' +
+      '168.63.129.16/32 (Azure)',
     CLUSTER,
   ),
 } as const satisfies Record<string, Setting>;

@@ -1,4 +1,6 @@
-/** Settings are missing or wrong. `problems` has one entry with a next step for each. A restart does not help. */
+/**
+ * Settings are missing or wrong. `problems` has one entry with a next step for each setting. A restart does not help.
+ */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {

@@ -1,7 +1,7 @@
 import { ConfigError } from './config-error.ts';
 
 /**
- * The keys for secrets at rest. The first one encrypts.
+ * The keys for secrets at rest. The first key encrypts.
  * @throws ConfigError when a key is malformed or an id is given twice
  */
 export function parseEncryptionKeys(text: string | undefined): { id: string; key: Buffer }[] {
@@ -21,7 +21,7 @@ export function parseEncryptionKeys(text: string | undefined): { id: string; key
   const twice = keys.find(({ id }, index) => keys.findIndex((other) => other.id === id) !== index);
   if (twice !== undefined) {
     throw new ConfigError([
-      `BERTH_ENCRYPTION_KEYS: the id ${twice.id} is given twice; each key needs its own`,
+      `BERTH_ENCRYPTION_KEYS: the id ${twice.id} is given twice; each key needs a different id`,
     ]);
   }
   return keys;

@@ -20,7 +20,7 @@ export const HUB_SETTINGS = {
   BERTH_DATABASE_POOL: setting(count(10), 'database connections of each API process', HUB),
   BERTH_MIGRATION_WAIT_SECONDS: setting(
     count(0, 0),
-    'seconds that the API waits at its start for the database and its migration. 0: it fails at once',
+    'seconds that the API waits at its start for the database and its migration. 0: the API fails at once',
     HUB,
   ),
   BERTH_HOST: setting(
@@ -34,7 +34,7 @@ export const HUB_SETTINGS = {
   ),
   BERTH_PUBLIC_URL: setting(
     baseUrl,
-    'base URL of the API for clients. The operator does not route its host to a deployment',
+    'base URL of the API for clients. The operator does not route the host of this URL to a deployment',
     [...HUB, 'operator'],
   ),
   BERTH_APP_DOMAIN: setting(
@@ -44,7 +44,7 @@ export const HUB_SETTINGS = {
   ),
   BERTH_HOSTING: setting(
     z.enum(HOSTING_MODES).default('self_hosted'),
-    'cloud or self_hosted. It decides the allowed sources and the default policy',
+    'hosting mode, cloud or self_hosted. The mode determines the allowed sources and the default policy',
   ),
   BERTH_POLICY: setting(optional, 'YAML file that changes the default policy of the hosting mode', [
     ...HUB,
@@ -57,7 +57,7 @@ export const HUB_SETTINGS = {
   ),
   BERTH_LOST_ENCRYPTION_KEYS: setting(
     csv,
-    'ids of lost encryption keys. The API starts although it cannot decrypt their data',
+    'ids of lost encryption keys. The API starts although it cannot decrypt the data of these keys',
     HUB,
   ),
   BERTH_BOOTSTRAP_API_KEY: secret(
@@ -70,7 +70,7 @@ export const HUB_SETTINGS = {
     'name of the tenant of the bootstrap key',
     HUB,
   ),
-  BERTH_REGISTRY: setting(optional, 'registry of the platform. Internal images must be in it', [
+  BERTH_REGISTRY: setting(optional, 'registry of the platform. Internal images must be in this registry', [
     ...HUB,
     'operator',
   ]),
@@ -111,7 +111,8 @@ export const HUB_SETTINGS = {
   ),
   BERTH_DELETION_GRACE: setting(
     z.coerce.number().int().min(0).max(31_536_000).default(0),
-    'seconds in which a deleted deployment can be restored. Its pods do not run in this time. After it, its data is deleted',
+    'seconds in which a deleted deployment can be restored. During this time, the pods of the deployment do not run. ' +
+      'After this time, the data of the deployment is deleted',
     HUB,
   ),
   BERTH_GIT_ALLOW_PRIVATE: setting(

@@ -6,7 +6,7 @@ import { csv, flag } from './value-schemas.ts';
 
 const OPERATOR = ['operator'] as const;
 
-/** Registry hosts, in the form in which image references begin with them. */
+/** Registry hosts, in the form that image references use. */
 const hosts = csv.refine(
   (parts) => parts.every((part) => /^[A-Za-z0-9.-]+(:\d{1,5})?$/.test(part)),
   'must be hosts such as registry.example.com or registry.example.com:5000, comma-separated',
@@ -21,7 +21,7 @@ export const IMAGE_SETTINGS = {
   ),
   BERTH_RESOLVE_TIMEOUT_SECONDS: setting(
     z.coerce.number().int().min(1).max(60).default(5),
-    'seconds that the operator waits for a registry. After that it uses the tag',
+    'seconds that the operator waits for a registry. After this time, the operator uses the tag',
     OPERATOR,
   ),
   BERTH_PRIVATE_REGISTRIES: setting(
@@ -52,6 +52,7 @@ export function imagesOf(settings: Settings) {
   return {
     timeoutMs: settings.BERTH_RESOLVE_TIMEOUT_SECONDS * 1000,
     privateHosts: any ? ('any' as const) : [...platform, ...listed],
+    closedNetworks: settings.BERTH_CLOSED_NETWORKS,
     insecureHosts: [
       ...settings.BERTH_INSECURE_REGISTRIES,
       ...(settings.BERTH_BUILD_INSECURE_REGISTRY === true ? platform : []),

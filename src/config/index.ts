@@ -1,7 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { delimiter } from 'node:path';
-import { nodeName } from './builder-settings.ts';
 import { buildsOf } from './builds.ts';
 import { parseEncryptionKeys } from './encryption-keys.ts';
 import { imagesOf, isRegistryInsecure } from './image-settings.ts';
@@ -84,19 +82,25 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     listenerKubeconfig: settings.BERTH_LISTENER_KUBECONFIG ?? kubeconfig,
     operatorKubeconfig: settings.BERTH_OPERATOR_KUBECONFIG ?? kubeconfig,
     inCluster,
-    /** For exec plugins of kubeconfigs, the in-cluster address and the proxy on the way to the hub. */
+    /** The environment for exec plugins of kubeconfigs, the in-cluster address and the proxy for calls of the hub. */
     clusterEnvironment: environment,
     namespace: settings.BERTH_NAMESPACE ?? podNamespace ?? 'berth-system',
     namespaces: settings.BERTH_NAMESPACES,
+    path: pathOf(environment),
     identity: `${hostname()}_${process.pid}_${Date.now().toString(36)}`,
     logLevel: settings.BERTH_LOG_LEVEL,
-    /** Unknown settings, for a warning: misspelled, or of another version. */
+    /** Unknown settings, for a warning. Unknown settings are misspelled, or belong to another version. */
     unknownSettings: unknownSettings(environment, Object.keys(SETTINGS)),
     traces: tracesOf(settings),
     rendering: renderingOf(settings),
     builds: buildsOf(settings),
     images: imagesOf(settings),
   };
+}
+
+/** PATH of the processes that Berth starts. */
+function pathOf(environment: NodeJS.ProcessEnv): string {
+  return environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
 }
 
 /** The settings as lines `NAME=value` with secrets masked: the output of `berth config`. */
@@ -120,31 +124,14 @@ export function buildStepSettings(environment: NodeJS.ProcessEnv = process.env) 
     caFile: settings.BERTH_BUILD_CA ?? null,
     baseImages: { node: settings.BERTH_BUILD_NODE_IMAGE, python: settings.BERTH_BUILD_PYTHON_IMAGE },
     terminationLog: settings.BERTH_TERMINATION_LOG,
-    path: environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+    path: pathOf(environment),
   };
 }
 
-/** Settings of `berth builder`, in addition to those of every role. */
-export function builderSettings(environment: NodeJS.ProcessEnv = process.env) {
-  const settings = parseSettings(environment);
-  const { path, caFile } = buildStepSettings(environment);
-  return {
-    caFile,
-    unsandboxed: settings.BERTH_BUILDER_UNSANDBOXED ?? false,
-    kubeconfig: settings.BERTH_BUILDER_KUBECONFIG ?? settings.BERTH_KUBECONFIG ?? settings.KUBECONFIG ?? null,
-    namespace: settings.BERTH_BUILD_NAMESPACE,
-    node: settings.BERTH_BUILDER_NODE ?? nodeName(),
-    capacity: settings.BERTH_BUILDER_CAPACITY,
-    folder: settings.BERTH_BUILDER_FOLDER ?? null,
-    path: [settings.BERTH_BUILDER_PATH, path].filter((part) => part !== undefined).join(delimiter),
-    host: settings.BERTH_BUILDER_HOST,
-    port: settings.BERTH_BUILDER_PORT,
-    clientCaFile: settings.BERTH_BUILDER_CLIENT_CA ?? null,
-  };
-}
-export type BuilderSettings = ReturnType<typeof builderSettings>;
-
-/** Name of the setting that contains the kubeconfig of the listener. If none is set: the recommended one. */
+/**
+ * Name of the setting that contains the kubeconfig of the listener. If no setting with a kubeconfig is set, the result
+ * is the recommended setting.
+ */
 export function listenerKubeconfigSetting(environment: NodeJS.ProcessEnv = process.env): string {
   const settings = ['BERTH_LISTENER_KUBECONFIG', 'BERTH_KUBECONFIG'];
   return settings.find((name) => Boolean(environment[name])) ?? 'KUBECONFIG';

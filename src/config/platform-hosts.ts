@@ -15,7 +15,7 @@ export const PLATFORM_URLS = [
 
 /**
  * Hosts of the platform, which no deployment may use, because clients and pods send requests there that are not for a
- * tenant. This includes BERTH_APP_DOMAIN itself, but not the names below it, which belong to deployments.
+ * tenant. The hosts include BERTH_APP_DOMAIN itself, but not the names below it, which belong to deployments.
  */
 export function platformHostsOf(settings: Settings): string[] {
   const registry = settings.BERTH_REGISTRY;

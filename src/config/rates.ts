@@ -9,7 +9,7 @@ export const rateText = z
 /** A rate setting with a default. */
 export const rate = (fallback: string) => rateText.default(fallback);
 
-/** Default rate of an API key. It is lower in cloud mode, where tenants do not trust each other. */
+/** Default rate of an API key. The default is lower in cloud mode, where tenants do not trust each other. */
 const DEFAULT_RATES = { cloud: '100:1000', self_hosted: '500:5000' } as const;
 
 /** Parses a rate. null: off. */

@@ -33,10 +33,14 @@ export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesV
   };
 }
 
-/** In cloud mode, the namespaces of tenants deny all traffic, so an app without its own policies could not reach anything. */
+/**
+ * In cloud mode, the namespaces of tenants deny all traffic, so an app without its own policies could not reach any
+ * network.
+ */
 function isolationOf({ BERTH_NETWORK_ISOLATION: isolated }: Settings, cloud: boolean): boolean {
   if (!cloud || isolated !== false) return isolated ?? cloud;
   throw new ConfigError([
-    'BERTH_NETWORK_ISOLATION: with BERTH_HOSTING=cloud the namespaces of tenants deny all that no policy of an app allows; next: unset it',
+    'BERTH_NETWORK_ISOLATION: must not be false with BERTH_HOSTING=cloud, because the namespaces of tenants deny ' +
+      'all traffic that no policy of an app allows; next: unset it',
   ]);
 }

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 
 /** A process that reads a setting. */
-export type Reader = 'api' | 'listener' | 'operator' | 'builder' | 'build-step';
-/** Readers of hub settings and of cluster settings. */
+export type Reader = 'api' | 'listener' | 'operator' | 'build-step';
+/** Roles that read hub settings and cluster settings. */
 export const HUB = ['api'] as const;
 export const CLUSTER = ['listener', 'operator'] as const;
 

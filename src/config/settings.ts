@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { BUILD_SETTINGS } from './build-settings.ts';
-import { BUILDER_SETTINGS } from './builder-settings.ts';
+import { BUILD_STEP_SETTINGS } from './build-step-settings.ts';
 import { CLUSTER_SETTINGS } from './cluster-settings.ts';
 import { ConfigError } from './config-error.ts';
 import { HUB_SETTINGS } from './hub-settings.ts';
@@ -15,7 +15,7 @@ export const SETTINGS = {
   ...CLUSTER_SETTINGS,
   ...IMAGE_SETTINGS,
   ...BUILD_SETTINGS,
-  ...BUILDER_SETTINGS,
+  ...BUILD_STEP_SETTINGS,
   ...TELEMETRY_SETTINGS,
 } as const;
 
@@ -24,9 +24,9 @@ type SettingName = keyof typeof SETTINGS;
 export type Settings = { [Name in SettingName]: z.infer<(typeof SETTINGS)[Name]['schema']> };
 
 /**
- * Reads every setting and ignores all other variables, including unknown ones with the prefix BERTH_: during an upgrade, the
- * previous version may start with settings of the next one (decision 0032). A misspelled setting is an error, because a
- * policy that is not read would allow everything.
+ * Reads every setting and ignores all other variables, including unknown ones with the prefix BERTH_: during an
+ * upgrade, the previous version may start with settings of the next version (decision 0032). A misspelled setting is an
+ * error, because without the setting of a policy, everything would be allowed.
  * @throws ConfigError that names every wrong setting at once
  */
 export function parseSettings(environment: NodeJS.ProcessEnv): Settings {
@@ -47,11 +47,11 @@ export function parseSettings(environment: NodeJS.ProcessEnv): Settings {
 export interface SettingHelp {
   readonly name: string;
   readonly help: string;
-  /** null: no default, or a default that depends on other settings (the help says so). */
+  /** null: no default, or a default that depends on other settings (stated in the help). */
   readonly fallback: string | null;
 }
 
-/** The settings that a role reads. Without a role: all. */
+/** The settings that a role reads. Without a role: all settings. */
 export function settingHelps(role?: Reader | 'all'): SettingHelp[] {
   return Object.entries(SETTINGS).flatMap(([name, { schema, help, readers }]: [string, Setting]) => {
     if (role !== undefined && role !== 'all' && readers?.includes(role) === false) return [];

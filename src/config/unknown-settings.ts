@@ -1,9 +1,12 @@
 /** A variable with the name form of a setting that this version does not have. */
 export interface UnknownSetting {
   readonly name: string;
-  /** The setting with the most similar name. null: none is similar. */
+  /** The setting with the most similar name. null: no setting is similar. */
   readonly nearest: string | null;
-  /** The name is so similar to an unset setting that it is a misspelling of it, not a setting of another version. */
+  /**
+   * Whether the name is a misspelling of an unset setting, not a setting of another version, because the names are very
+   * similar.
+   */
   readonly isMisspelt: boolean;
 }
 
@@ -13,7 +16,7 @@ const NO_SETTINGS: readonly RegExp[] = [
   /^BERTH_(URL|API_KEY|TENANT_ID)$/,
   // Variables of the test suite.
   /^BERTH_TEST_/,
-  // Set by Kubernetes in pods for each Service of their namespace.
+  // Variables that Kubernetes sets in pods for each Service of their namespace.
   /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|API_PORT)$/,
 ];
 
@@ -36,7 +39,7 @@ function changesBetween(one: string, other: string): number {
   return above[other.length] ?? 0;
 }
 
-/** Largest edit distance of similar names. It allows two swapped characters and a missing one. */
+/** Largest edit distance of similar names. This distance allows two swapped characters and a missing character. */
 const ALIKE = 3;
 /** Largest edit distance of a misspelling. New settings must differ more from existing ones, or an earlier version would reject them. */
 const MISSPELT = 2;

@@ -20,7 +20,7 @@ export const flag = z
   .optional()
   .transform((value) => (value === undefined ? undefined : value === 'true'));
 
-/** Why a text is not a URL that Berth or the pods may call. null: it is one. */
+/** Why a text is not a URL that Berth or the pods may call. null: it is such a URL. */
 function urlProblem(text: string): string | null {
   if (/\s/.test(text) || !URL.canParse(text)) return 'is not a URL';
   const { protocol, username, password, search, hash } = new URL(text);
@@ -28,7 +28,7 @@ function urlProblem(text: string): string | null {
   if (username !== '' || password !== '') return 'contains a user or password; use the setting for the token';
   return search === '' && hash === '' ? null : "must not contain '?' or '#'";
 }
-/** A base URL without credentials. It may be on a private network. */
+/** A base URL without credentials. The host of the URL may be on a private network. */
 export const baseUrl = z
   .string()
   .superRefine((text, ctx) => {
@@ -49,13 +49,18 @@ function isNetwork(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
-/** Addresses and networks of proxies. With only a number of proxies, a client that bypasses them could forge addresses. */
+/**
+ * Addresses and networks of proxies. A number of proxies would not be sufficient, because a client that bypasses the
+ * proxies could forge addresses.
+ */
 export const proxies = csv.refine(
   (parts) => parts.every(isNetwork),
   'must be addresses or networks such as 10.0.0.0/8, comma-separated',
 );
 
-/** Whether an address is the first one of its network. Kubernetes 1.36 and later reject other addresses in a policy. */
+/**
+ * Whether an address is the first address of its network. Kubernetes 1.36 and later reject other addresses in a policy.
+ */
 const isFirst = (address: string, bits: number): boolean =>
   addressNumber(address) % networkSize(address, bits) === 0n;
 

@@ -6,7 +6,7 @@ import type { ReconcileOutcome } from '../cluster/kube/queue/controller.ts';
 import type { WorkQueue } from '../cluster/kube/queue/work-queue.ts';
 import { counterOf, gaugeOf, type Sample } from './collect-on-scrape.ts';
 
-/** Metrics of the roles that work in a cluster: operator and listener. */
+/** Defines the metrics of the roles that work in a cluster: operator and listener. */
 
 /** The role that calls the cluster. */
 export type ClusterRole = 'operator' | 'listener';
@@ -19,7 +19,7 @@ const CONTROLLERS: Readonly<Record<ClusterRole, readonly Controller[]>> = {
 
 type Queue = Pick<WorkQueue, 'depth' | 'delayed' | 'processing' | 'failing' | 'oldestAgeMs'>;
 
-/** A cache with its health. With several namespaces there are several of one kind. */
+/** A cache with its health. With several namespaces, one kind has several caches. */
 export interface WatchStats {
   readonly kind: string;
   readonly stats: ReflectorStats;
@@ -30,11 +30,14 @@ export interface ClusterMetrics {
   requests(role: ClusterRole): (request: ObservedRequest) => void;
   /** Counts reconciles by outcome. */
   reconciles(controller: Controller): (result: { outcome: ReconcileOutcome; durationMs: number }) => void;
-  /** Sets the queue of this leadership term and drops the previous one. */
+  /** Sets the queue of this leadership term and drops the previous queue. */
   queue(controller: Controller, queue: Queue): void;
-  /** Sets the caches of this leadership term and drops the previous ones. */
+  /** Sets the caches of this leadership term and drops the previous caches. */
   watches(role: ClusterRole, stats: () => readonly WatchStats[]): void;
-  /** Whether this process is active. When it stops, the queues and caches of its term are dropped. */
+  /**
+   * Sets whether this process is active. When the process becomes inactive, the queues and caches of the ended term are
+   * dropped.
+   */
   leading(role: ClusterRole, leads: boolean): void;
   /** Counts a change in the cluster by its kind. */
   action(kind: string): void;
@@ -57,7 +60,7 @@ function queueGauges(registry: Registry, queues: ReadonlyMap<Controller, Queue>)
   gauge('berth_queue_depth', 'Keys that wait for a worker.', ({ depth }) => depth);
   gauge(
     'berth_queue_oldest_seconds',
-    'Seconds that the oldest key in the queue has waited. 0: the queue is empty.',
+    'Seconds for which the oldest key in the queue has waited. 0: the queue is empty.',
     ({ oldestAgeMs }) => oldestAgeMs / 1000,
   );
   gauge('berth_queue_processing', 'Keys that a worker is reconciling.', ({ processing }) => processing);
@@ -89,7 +92,10 @@ function watchMetrics(registry: Registry, caches: StatsByRole): void {
   });
   gaugeOf({
     name: 'berth_watch_last_sign_seconds',
-    help: 'Age in seconds of the last list, event or bookmark of a cache, or of the cache itself if it has received none. With several namespaces, the highest. The API server sends a bookmark about once a minute.',
+    help:
+      'Age in seconds of the last list, event or bookmark of a cache, or of the cache itself if the cache has ' +
+      'received no data. With several namespaces, the highest value. The API server sends a bookmark about once a ' +
+      'minute.',
     labels,
     registry,
     read: perKind((all) => {
@@ -99,21 +105,23 @@ function watchMetrics(registry: Registry, caches: StatsByRole): void {
   });
   gaugeOf({
     name: 'berth_watch_failing',
-    help: 'Watches that are failing now, one for each namespace.',
+    help: 'Watches that are currently failing, one for each namespace.',
     labels,
     registry,
     read: perKind((all) => all.filter(({ lastError }) => lastError !== undefined).length),
   });
   counterOf({
     name: 'berth_watch_lists_total',
-    help: 'Full lists: the first list of each cache, and lists after a watch that could not resume.',
+    help: 'Full lists, that is, the first list of each cache, and lists after a watch that could not resume.',
     labels,
     registry,
     read: perKind((all) => all.reduce((sum, { lists }) => sum + lists, 0)),
   });
   counterOf({
     name: 'berth_watch_restarts_total',
-    help: 'Watches that ended, by cause: ended (by the server, as planned), gone (too old, relisted), or the kind of the error.',
+    help:
+      'Watches that ended, by cause: ended (regularly by the server), gone (the resource version was too old, ' +
+      'and a full list follows), or the kind of the error.',
     labels: ['role', 'kind', 'cause'],
     registry,
     read: () => restartsOf(caches),
@@ -152,7 +160,9 @@ function requestMetrics(registry: Registry): ClusterMetrics['requests'] {
 function reconcileMetrics(registry: Registry): ClusterMetrics['reconciles'] {
   const reconciles = new Counter({
     name: 'berth_reconciles_total',
-    help: 'Reconciles by outcome: settled, requeue (another reconcile is scheduled), retry (failed, may succeed later), conflict (the object changed meanwhile), terminal (fails until the object changes).',
+    help:
+      'Reconciles by outcome: settled, requeue (another reconcile is scheduled), retry (failed, may succeed ' +
+      'later), conflict (the object changed during the reconcile), terminal (fails until the object changes).',
     labelNames: ['controller', 'outcome'],
     registers: [registry],
   });
@@ -179,7 +189,9 @@ export function clusterMetrics(registry: Registry): ClusterMetrics {
   watchMetrics(registry, caches);
   const leading = new Gauge({
     name: 'berth_leading',
-    help: '1: this process acts (operator: elected leader, listener: holds the lease of the hub). 0: it stands by.',
+    help:
+      '1: this process is active (operator: elected leader, listener: holds the lease of the hub). 0: this ' +
+      'process is a standby.',
     labelNames: ['role'],
     registers: [registry],
   });

@@ -1,6 +1,6 @@
 import { type CollectFunction, Counter, Gauge, type Registry } from 'prom-client';
 
-/** Metrics that are computed on scrape instead of being updated. */
+/** Metrics that are computed on scrape instead of updated on events. */
 
 /** One value with its labels. */
 export interface Sample<Label extends string> {
@@ -13,7 +13,7 @@ interface ReadMetric<Label extends string> {
   readonly help: string;
   readonly labels: readonly Label[];
   readonly registry: Registry;
-  /** If it throws, the value is unknown and is not exported. */
+  /** Reads the value. If the call throws, the value is unknown and is not exported. */
   readonly read: () => readonly Sample<Label>[] | Promise<readonly Sample<Label>[]>;
 }
 
@@ -33,14 +33,16 @@ export function gaugeOf<Label extends string>(metric: ReadMetric<Label>): void {
   const collect: CollectFunction<Gauge<Label>> = async function () {
     const samples = await samplesOf(metric);
     this.reset();
-    // Without labels, a reset would export 0. An unknown value must not be exported.
+    // Without labels, a reset would export 0, but an unknown value must not be exported.
     if (labels.length === 0) this.remove();
     for (const sample of samples) this.set(sample.labels, sample.value);
   };
   new Gauge({ name, help, labelNames: labels, registers: [registry], collect });
 }
 
-/** A counter that reads an existing count on scrape. It may restart at 0, which Prometheus handles as a restart. */
+/**
+ * A counter that reads an existing count on scrape. The count may restart at 0, which Prometheus handles as a restart.
+ */
 export function counterOf<Label extends string>(metric: ReadMetric<Label>): void {
   const { name, help, labels, registry } = metric;
   const collect: CollectFunction<Counter<Label>> = async function () {

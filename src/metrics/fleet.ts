@@ -9,13 +9,14 @@ import {
 import { gaugeOf, type Sample } from './collect-on-scrape.ts';
 
 /**
- * Metrics of all deployments and listeners, read from the database. Every replica of the hub exports the same values.
+ * Defines the metrics of all deployments and listeners, which are read from the database. Every replica of the hub
+ * exports the same values.
  */
 
-/** Minimum time between reads of the database, however often and by however many it is scraped. */
+/** Minimum time between reads of the database, independent of the number and rate of scrapes. */
 const FRESH_MS = 15_000;
 
-/** One read serves all metrics of a scrape, and scrapes of the next seconds. */
+/** One read of the database serves all metrics of a scrape, and the scrapes of the next seconds. */
 function cached(read: () => Promise<Fleet>): () => Promise<Fleet> {
   let asked: { readonly at: number; readonly fleet: Promise<Fleet> } | undefined;
   return () => {
@@ -64,7 +65,9 @@ const LISTENERS: FleetMetric<'owner' | 'status'> = {
 
 const SILENCE: FleetMetric<'listener'> = {
   name: 'berth_listener_silence_seconds',
-  help: 'Seconds since the last call of a platform listener, by id. At most fifty listeners: those whose lease expires first.',
+  help:
+    'Seconds since the last call of a platform listener, by id. At most the fifty listeners whose leases expire ' +
+    'first are exported.',
   labels: ['listener'],
   samples: ({ pulses }) =>
     pulses.flatMap(({ id, silentSeconds }) =>
@@ -74,7 +77,9 @@ const SILENCE: FleetMetric<'listener'> = {
 
 const LEASES: FleetMetric<'listener'> = {
   name: 'berth_listener_lease_seconds',
-  help: 'Seconds until the lease of a platform listener expires, by id. Negative: expired, so its deployments are UNKNOWN.',
+  help:
+    'Seconds until the lease of a platform listener expires, by id. Negative: the lease has expired, so the ' +
+    'deployments of the listener are UNKNOWN.',
   labels: ['listener'],
   samples: ({ pulses }) =>
     pulses.flatMap(({ id, leaseSeconds }) =>
@@ -101,7 +106,7 @@ const DUE = [
   ),
   ofOwners(
     'berth_work_due_oldest_seconds',
-    'Seconds that the oldest work item has waited, by owner of its listener. 0: no work waits.',
+    'Seconds for which the oldest work item has waited, by owner of its listener. 0: no work waits.',
     ({ oldestSeconds }) => oldestSeconds,
   ),
 ];
@@ -121,12 +126,13 @@ const rolled = (
 const ROLLED = [
   rolled(
     'berth_deployments_rolled',
-    'Deployments with a rollout that ended in the last hour, by result of the newest one (deployed, failed). Each deployment counts once.',
+    'Deployments with a rollout that ended in the last hour, by result of the newest rollout (deployed, failed). ' +
+      'Each deployment counts once.',
     ({ deployments }) => deployments,
   ),
   rolled(
     'berth_tenants_rolled',
-    'Tenants with such deployments. failed: at least one of them failed.',
+    'Tenants with a rollout that ended in the last hour, by result. failed: at least one of their deployments failed.',
     ({ tenants }) => tenants,
   ),
 ];
@@ -140,14 +146,15 @@ const NUMBERS: readonly FleetMetric<never>[] = [
   single('berth_branch_looks_due', 'Branches that wait for a poll.', ({ branches }) => branches.count),
   single(
     'berth_branch_looks_due_oldest_seconds',
-    'Seconds that the oldest branch has waited for a poll. 0: no branch waits.',
+    'Seconds for which the oldest branch has waited for a poll. 0: no branch waits.',
     ({ branches }) => branches.oldestSeconds,
   ),
 ];
 
-/** @returns a function that sets the reader; until then, and while it fails, the metrics are not exported */
+/** @returns a function that sets the reader. Without a reader, and while it fails, the metrics are not exported */
 export function fleetMetrics(registry: Registry): (read: () => Promise<Fleet>) => void {
-  let read: () => Promise<Fleet> = () => Promise.reject(new Error('failed to read the fleet: not set'));
+  let read: () => Promise<Fleet> = () =>
+    Promise.reject(new Error('failed to read the fleet: the reader is not set'));
   const add = <Label extends string>({ name, help, labels, samples }: FleetMetric<Label>) =>
     gaugeOf({ name, help, labels, registry, read: async () => samples(await read()) });
   add(BY_STATUS);

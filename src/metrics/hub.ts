@@ -6,10 +6,10 @@ import { gaugeOf } from './collect-on-scrape.ts';
 import { fleetMetrics } from './fleet.ts';
 import { progressMetrics } from './progress.ts';
 
-/** Metrics of the hub. */
+/** Defines the metrics of the hub. */
 export interface HubMetrics {
   readonly observer: ApiObserver;
-  /** Metrics that are read from the database on scrape, and of its connection pool. */
+  /** Registers the metrics that are read from the database on scrape, and those of the connection pool. */
   database(source: { readonly fleet: () => Promise<Fleet>; readonly pool: () => PoolStats }): void;
 }
 
@@ -18,7 +18,7 @@ const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 
 type RequestPart = Pick<ApiObserver, 'began' | 'answered'>;
 
-/** Of a route. */
+/** Number of requests in flight of a route. */
 class InFlight {
   requests = 0;
   readonly over = (): void => {
@@ -27,7 +27,7 @@ class InFlight {
 }
 
 function requestMetrics(registry: Registry): RequestPart {
-  // Counted here, because a gauge would look up its labels twice per request.
+  // The requests are counted here, because a gauge would look up its labels twice per request.
   const inFlight = new Map<string, InFlight>();
   gaugeOf({
     name: 'berth_http_requests_in_flight',
@@ -38,7 +38,11 @@ function requestMetrics(registry: Registry): RequestPart {
   });
   const seconds = new Histogram({
     name: 'berth_http_request_duration_seconds',
-    help: 'Duration of requests in seconds by route template (none: unknown path), method and status class. aborted: the client disconnected before the whole response, which is normal when following a log. cluster: 5xx because a cluster or its listener does not respond. waits: the route responds on events (long polls, logs), so its duration has no meaning.',
+    help:
+      'Duration of requests in seconds by route template (none: unknown path), method and status class. aborted: ' +
+      'the client disconnected before the whole response, which is normal for a followed log. cluster: 5xx because a ' +
+      'cluster or its listener does not respond. waits: the route responds when events occur (long polls, logs), ' +
+      'so its duration has no meaning.',
     labelNames: ['method', 'route', 'status', 'waits'],
     buckets: REQUEST_BUCKETS,
     registers: [registry],
@@ -125,7 +129,7 @@ function poolMetrics(registry: Registry): (pool: () => PoolStats) => void {
   );
   single(
     'berth_database_waiting',
-    'Requests that wait for a PostgreSQL connection now.',
+    'Requests that currently wait for a PostgreSQL connection.',
     ({ waiting }) => waiting,
   );
   return (pool) => {

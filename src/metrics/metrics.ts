@@ -4,15 +4,16 @@ import { type HubMetrics, hubMetrics } from './hub.ts';
 
 /**
  * The metrics that Berth exports to Prometheus, on a separate port. docs/metrics.md is generated from these files.
- * Labels are bounded: templates of routes, status classes, closed lists, and no ids or names of tenants.
+ * Labels have bounded sets of values, such as templates of routes, status classes and closed lists, but no ids or names
+ * of tenants.
  */
 
-/** The metrics of a process. Those of hub and cluster exist if a role of that side runs. */
+/** The metrics of a process. The metrics of hub and cluster exist only if a role of that side runs. */
 export interface Metrics {
   readonly registry: Registry;
-  /** Of the hub; created at the first call. */
+  /** The metrics of the hub, created at the first call. */
   hub(): HubMetrics;
-  /** Of operator and listener, which may share a process; created at the first call. */
+  /** The metrics of operator and listener, which may share a process, created at the first call. */
   cluster(): ClusterMetrics;
 }
 
@@ -25,8 +26,8 @@ function once<T>(make: () => T): () => T {
 }
 
 /**
- * Sampling interval of the event loop. Measured delays include it, so 50 ms means no delay. With prom-client's default
- * of 10 ms, an idle process uses half a percent of a core for it.
+ * Sampling interval of the event loop. Measured delays include this interval, so 50 ms means no delay. With the default
+ * of prom-client, 10 ms, an idle process would use half a percent of a core for the sampling.
  */
 const LOOP_SAMPLE_MS = 50;
 

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { BUILD_ENDS, type ProgressMeasure, ROLLOUT_ENDS } from '../domain/revision/progress.ts';
 
-/** Metrics of rollouts and builds: results and durations. */
+/** Defines the metrics of the results and durations of rollouts and builds. */
 
 const ROLLOUT_BUCKETS = [1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600, 1200, 3600];
 const BUILD_BUCKETS = [5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600];
@@ -39,7 +39,8 @@ function endMetrics<Label extends string = never>(
     labelNames: ['result', 'reason'],
     registers,
   });
-  // Prometheus sees no increase in a series that starts at 1, so the first failure of a kind would be invisible.
+  // All series start at 0, because Prometheus detects no increase in a series that starts at 1, and the first failure
+  // of a kind would be invisible.
   for (const [result, reasons] of Object.entries(known))
     for (const reason of reasons) ends.inc({ result, reason }, 0);
   const took = new Histogram<string>({
@@ -55,7 +56,7 @@ function endMetrics<Label extends string = never>(
   };
 }
 
-/** Results of rollouts, builds and deployments from reports. */
+/** Registers the metrics of results of rollouts, builds and deployments, from reports. */
 export function progressMetrics(registry: Registry): (measure: ProgressMeasure) => void {
   const registers: [Registry] = [registry];
   const ready = new Histogram({

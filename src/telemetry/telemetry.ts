@@ -11,7 +11,7 @@ import {
 import type { Logger } from '../domain/core/logger.ts';
 import { type RecordSpan, type SpanReport, traceIdOf } from '../domain/core/span.ts';
 
-/** Traces of Berth itself, over OTLP. This module is loaded only if traces are enabled. */
+/** Exports the traces of Berth itself over OTLP. This module is loaded only if traces are enabled. */
 
 export interface TelemetryOptions {
   /** Base URL of an OTLP receiver over HTTP; /v1/traces is below it. */
@@ -33,12 +33,12 @@ export interface Telemetry {
   stop(): Promise<void>;
 }
 
-/** Timeout of an export, so that a receiver that does not respond delays nothing for longer. */
+/** Timeout of an export, so that a receiver that does not respond causes no longer delay. */
 const EXPORT_TIMEOUT_MS = 5_000;
 const STOP_TIMEOUT_MS = 2_000;
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
 
-/** Generates ids. The code that starts a span sets the trace id synchronously before. */
+/** Generates ids. The trace id of the next span, which the code that starts a span sets synchronously before. */
 class ChangeIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
   traceId = '';

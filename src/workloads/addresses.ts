@@ -3,7 +3,7 @@ import { cacheName, databaseName } from './names.ts';
 
 /** Ports and addresses inside the cluster, for containers, Services, probes and policies. */
 
-/** Port on which the api component must answer HTTP; PORT in every app container. */
+/** Port on which the api component must serve HTTP. Every app container gets this port as PORT. */
 export const APP_PORT = 8000;
 /** Port of the app's Service. */
 export const SERVICE_PORT = 80;
@@ -16,7 +16,9 @@ export const PORT_NAMES = { app: 'http', database: 'postgresql', cache: 'redis' 
 /** Name of the database role of the app, and of its database. */
 export const DATABASE_ROLE = 'app';
 
-/** DATABASE_URI of the app pods. It uses the short Service name, because app, database and cache share a namespace. */
+/**
+ * DATABASE_URI of the app pods. The URI uses the short Service name, because app, database and cache share a namespace.
+ */
 export function databaseUri(resource: ManagedDeployment, password: string): string {
   const credentials = `${DATABASE_ROLE}:${encodeURIComponent(password)}`;
   return `postgresql://${credentials}@${databaseName(resource)}:${DATABASE_PORT}/${DATABASE_ROLE}`;

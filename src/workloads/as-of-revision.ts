@@ -6,18 +6,18 @@ import type { PodTemplates } from './desired-object.ts';
 import { app } from './names.ts';
 import { ownServicesOf } from './objects/app-env.ts';
 
-/** The revision of templates. */
+/** The revision to which templates belong. */
 interface Identity {
   readonly id?: string | undefined;
   readonly number: number;
 }
 
 /**
- * The resource as if this revision were still the desired one: with its image and secrets, and everything else from the
- * current spec. The parts of a revision are read from its stored templates: image, environment, whether database and cache
- * belong to the tenant, the tracing variables of its secrets, and its pull Secret. The resource then renders the templates of
- * the revision with another source_config.
- * @param given image as in the revision. The templates may contain its digest
+ * The resource as if this revision were still the desired revision. Image and secrets are those of the revision, and
+ * all other values come from the current spec. The parts of a revision are read from its stored templates: image,
+ * environment, whether database and cache belong to the tenant, the tracing variables of its secrets, and its pull
+ * Secret. The resource then renders the templates of the revision with another source_config.
+ * @param given the image as in the revision, whereas the templates may contain the digest of the image
  */
 export function asOfRevision<R extends ManagedDeployment>(
   resource: R,
@@ -38,7 +38,7 @@ export function asOfRevision<R extends ManagedDeployment>(
   const exporting = exporterVariables(fromSecrets);
   const { spec } = resource;
   const { ownVariables: _, exporterVariables: wanted = [], ...tracing } = spec.tracing;
-  // Templates of an earlier version lack this. For the desired revision, the spec has it.
+  // Templates of an earlier version lack this value. For the desired revision, the value is in the spec.
   const isWanted = id === spec.revision.id && number === spec.revision.number;
   const exported = exporting.length === 0 && isWanted ? wanted : exporting;
   const { imagePullSecrets = [], ...podTemplate } = spec.podTemplate;

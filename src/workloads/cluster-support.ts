@@ -32,7 +32,10 @@ const LISTS = [
 const isOfLater = ({ restartPolicy }: { readonly restartPolicy?: string | null | undefined }) =>
   restartPolicy === 'OnFailure' || restartPolicy === 'Never';
 
-/** Whether a spec uses a feature that some supported clusters lack. Otherwise its resource need not be checked. */
+/**
+ * Whether a spec uses a feature that some supported clusters lack. If not, the resource of the deployment need not be
+ * checked.
+ */
 export const asksForLater = (spec: ResourceSpec): boolean =>
   LISTS.some(([field]) => (spec[field] ?? []).some(isOfLater));
 
@@ -46,7 +49,9 @@ export function unsupportedByCluster(resource: ManagedDeployment, config: Render
             {
               path: [field, index, 'restartPolicy'],
               resourcePath: `spec.podTemplate.${member}[${index}].restartPolicy`,
-              message: `${container.restartPolicy} needs Kubernetes 1.35 or newer; the cluster is ${config.kubernetesVersion}`,
+              message:
+                `${container.restartPolicy} needs Kubernetes 1.35 or newer; the cluster has version ` +
+                `${config.kubernetesVersion}`,
             },
           ]
         : [],

@@ -1,11 +1,11 @@
 import type { V1DeploymentSpec, V1DeploymentStrategy, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { RenderConfig } from '../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import { DEFAULT_CONTAINER_ANNOTATION } from '../domain/deployment/reserved.ts';
 import type { Component } from '../domain/resource-spec/components.ts';
 import type { KubeMetadata, KubeObject, Replicas } from './desired-object.ts';
 import { metadata, selectorLabels } from './labels.ts';
 import { componentName } from './names.ts';
-import { DEFAULT_CONTAINER_ANNOTATION } from './objects/pod-template.ts';
 import { ownerReferences } from './owner.ts';
 
 /** Scale of a component that exists in the templates, but no longer in the resource. */
@@ -44,20 +44,22 @@ function deploymentMetadata(
   };
 }
 
-/** An old pod ends only when its replacement is available. */
+/** The rolling update in which an old pod ends only when its replacement is available. */
 const SUCCESSOR_FIRST: V1DeploymentStrategy = {
   type: 'RollingUpdate',
   rollingUpdate: { maxSurge: '25%', maxUnavailable: 0 },
 };
-/** An old pod ends before its replacement starts, because only one pod can use their volume. */
+/**
+ * The rolling update in which an old pod ends before its replacement starts, because only one pod can use the volume.
+ */
 const PREDECESSOR_ENDS_FIRST: V1DeploymentStrategy = {
   type: 'RollingUpdate',
   rollingUpdate: { maxSurge: 0, maxUnavailable: 1 },
 };
 
 /**
- * The Deployment of one component, running `template`. Without `replicas`: see `componentReplicas`.
- * @param yields the old pod ends before the new one starts
+ * The Deployment of one component, running `template`. The object does not contain `replicas`; see `componentReplicas`.
+ * @param yields whether the old pod ends before the new pod starts
  */
 export function componentDeployment(
   resource: ManagedDeployment,
@@ -71,8 +73,8 @@ export function componentDeployment(
   const spec: V1DeploymentSpec = {
     selector: { matchLabels: selectorLabels(resource, component) },
     strategy: yields ? PREDECESSOR_ENDS_FIRST : SUCCESSOR_FIRST,
-    // A container without a readiness probe is ready as soon as it starts, even if it exits a moment later.
-    // Kubernetes requires a value below the deadline.
+    // minReadySeconds is needed because a container without a readiness probe is ready as soon as it starts, even if it
+    // exits a moment later. Kubernetes requires a value below the deadline.
     ...(minReadySeconds > 0 ? { minReadySeconds } : {}),
     progressDeadlineSeconds,
     revisionHistoryLimit: 10,

@@ -25,30 +25,38 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** The desired number of pods of a workload. A separate field manager (`berth-replicas`) writes it. */
+/** The desired number of pods of a workload. A separate field manager (`berth-replicas`) writes this number. */
 export type Replicas =
   | { readonly kind: 'fixed'; readonly count: number }
-  /** An autoscaler, which is also a desired object, decides between min and max. A new workload starts with min. */
+  /**
+   * An autoscaler, which is also a desired object, sets a number between min and max. A new workload starts with min.
+   */
   | { readonly kind: 'autoscaled'; readonly min: number; readonly max: number };
 
 /** One desired object in the cluster. */
 export interface DesiredObject {
-  /** Complete object for server-side apply, without status and `spec.replicas`. It has an owner reference if it is owned. */
+  /**
+   * Complete object for server-side apply, without status and `spec.replicas`. The object has an owner reference if the
+   * custom resource owns it.
+   */
   readonly object: KubeObject;
-  /** `create-only`: created once and not changed later (except for `storage`). */
+  /** `create-only`: the object is created once and not changed later (except for `storage`). */
   readonly policy: 'apply' | 'create-only';
-  /** Owned by the custom resource and deleted with it. False: it outlives the custom resource, and has the label deployment-id. */
+  /**
+   * Whether the custom resource owns the object, so that both are deleted together. false: the object outlives the
+   * custom resource, and has the label deployment-id.
+   */
   readonly owned: boolean;
   /** Deployments and StatefulSets only. */
   readonly replicas?: Replicas;
-  /** PersistentVolumeClaims only: the desired size. It can be raised later, never lowered. */
+  /** PersistentVolumeClaims only: the desired size. The size can be raised later, never lowered. */
   readonly storage?: string;
   /**
    * `database-credentials`: `object` is the Secret without data, for plans and dry runs. The operator creates
    * `databaseCredentials(resource, password)` with a new random password.
    */
   readonly contents?: 'database-credentials';
-  /** Created only when database and cache are ready. */
+  /** Whether the object is created only when database and cache are ready. */
   readonly afterDataServices: boolean;
 }
 
@@ -59,10 +67,12 @@ export interface DesiredContext {
    * them. null: the rollout has not started, so only data services run.
    */
   readonly templates: PodTemplates | null;
-  /** Image that the database was created with. Absent: a new database. */
+  /** Image with which the database was created. Absent: the database is new. */
   readonly databaseImage?: string;
-  /** Image that the cache was created with, so that a new default does not restart it. Absent: a new cache. */
+  /**
+   * Image with which the cache was created, so that a new default does not restart the cache. Absent: the cache is new.
+   */
   readonly cacheImage?: string;
-  /** Components whose old pod ends before the new one starts, because both need the same volume. Absent: none. */
+  /** Components whose old pod ends before the new pod starts, because both need the same volume. Absent: none. */
   readonly yielding?: ReadonlySet<Component>;
 }

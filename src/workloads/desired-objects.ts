@@ -15,12 +15,12 @@ import { appService } from './objects/service.ts';
 import { serviceAccount } from './objects/service-account.ts';
 import { ownsData } from './owner.ts';
 
-/** An object that is applied and owned, as most are. */
+/** An object that is applied and owned, like most objects. */
 function applied(object: KubeObject, more: Partial<DesiredObject> = {}): DesiredObject {
   return { object, policy: 'apply', owned: true, afterDataServices: false, ...more };
 }
 
-/** One pod, or none while the deployment is switched off. */
+/** The number of pods of a data service: 1, or 0 while the deployment is switched off. */
 function onePodUnlessOff(resource: ManagedDeployment): Replicas {
   return { kind: 'fixed', count: resource.spec.suspend ? 0 : 1 };
 }
@@ -95,13 +95,13 @@ function rolloutObjects(
 /**
  * All desired Kubernetes objects of the resource, in the order of creation.
  *
- * The components come from `context.templates`, not from the spec, because after a failed rollout the cluster runs the stored
- * templates of the active revision. The numbers of pods come from the spec. If the deployment (`spec.suspend`) or a component
- * (max 0) is switched off, its workloads stay without pods, autoscaler and disruption budget. Volume, credentials and
- * Services stay.
+ * The components come from `context.templates`, not from the spec, because after a failed rollout the cluster runs the
+ * stored templates of the active revision. The numbers of pods come from the spec. If the deployment (`spec.suspend`)
+ * or a component (max 0) is switched off, its workloads are kept without pods, autoscaler and disruption budget.
+ * Volume, credentials and Services are kept.
  *
- * Not included: the stored templates (ControllerRevision), which rollouts create and delete, and the env Secret, which the
- * listener writes.
+ * The stored templates (ControllerRevision), which rollouts create and delete, and the env Secret, which the listener
+ * writes, are not included.
  */
 export function desiredObjects(
   resource: ManagedDeployment,

@@ -14,15 +14,15 @@ export const INPUTS_HASH_LABEL = 'berth.dev/inputs-hash';
 /** Label of app pods: hash of their template. */
 export const TEMPLATE_HASH_LABEL = 'berth.dev/template-hash';
 
-/** `app.kubernetes.io/name` of the data services. App components have the name of the app. */
+/** `app.kubernetes.io/name` of the data services. For app components, the name is the name of the app. */
 const PRODUCTS: Partial<Record<LabelledComponent, string>> = { database: 'postgresql', cache: 'valkey' };
 
-/** The id of the hub, or the uid of a resource applied by hand. */
+/** The id of the deployment in the hub, or the uid of a resource applied by hand. */
 export function deploymentId(resource: ManagedDeployment): string {
   return resource.spec.deploymentId ?? resource.metadata.uid ?? resource.metadata.name;
 }
 
-/** The identity of a deployment in selectors and labels. Only one resource of a namespace can use it. */
+/** The identity of a deployment in selectors and labels. Only one resource of a namespace can use this value. */
 export function identityValue(resource: ManagedDeployment): string {
   return labelValue(deploymentId(resource));
 }
@@ -32,7 +32,10 @@ export function revisionId(resource: ManagedDeployment): string {
   return resource.spec.revision.id ?? String(resource.spec.revision.number);
 }
 
-/** Labels that select the pods of one component. Immutable in a Deployment: never add to them. */
+/**
+ * Labels that select the pods of one component. These labels are immutable in a Deployment, so labels must never be
+ * added.
+ */
 export function selectorLabels(
   resource: ManagedDeployment,
   component: LabelledComponent,
@@ -43,7 +46,10 @@ export function selectorLabels(
   };
 }
 
-/** Labels of every object. They do not change with a revision, so a new image does not rewrite other objects. */
+/**
+ * Labels of every object. A new revision does not change these labels, so that a new image does not rewrite other
+ * objects.
+ */
 export function commonLabels(
   resource: ManagedDeployment,
   component: LabelledComponent,

@@ -6,7 +6,10 @@ export function app(resource: ManagedDeployment): string {
   return resource.metadata.name;
 }
 
-/** ServiceAccount of the app pods: the specified one, otherwise one that Berth creates. Kubernetes reads a blank name as absent. */
+/**
+ * ServiceAccount of the app pods, which is the specified account, otherwise an account that Berth creates. Kubernetes
+ * reads a blank name as absent.
+ */
 export function serviceAccountName(resource: ManagedDeployment): string {
   return resource.spec.podTemplate.serviceAccountName || app(resource);
 }
@@ -36,7 +39,10 @@ export function tlsSecretName(resource: { readonly metadata: { readonly name: st
   return `${resource.metadata.name}-tls`;
 }
 
-/** Name of the ControllerRevision with the templates of a revision. Attempt 1 has no suffix, later ones have `-2`, `-3` … */
+/**
+ * Name of the ControllerRevision with the templates of a revision. Attempt 1 has no suffix. Later attempts have `-2`,
+ * `-3` …
+ */
 export function storedTemplatesName(resource: ManagedDeployment, attempt: number): string {
   const base = `${app(resource)}-${resource.spec.revision.number}`;
   return attempt === 1 ? base : `${base}-${attempt}`;

@@ -8,10 +8,10 @@ export function sameMeaning(one: V1PodTemplateSpec, other: V1PodTemplateSpec): b
   return meaningHash(one) === meaningHash(other);
 }
 
-/** A hash that is equal for templates of the same pods. */
+/** A hash that is equal for templates that describe the same pods. */
 export function meaningHash(template: V1PodTemplateSpec): string {
   const { labels, ...metadata } = template.metadata ?? {};
-  // This label is a hash of the spelling of the template.
+  // The hash label is removed, because it is a hash of the spelling of the template.
   const { [TEMPLATE_HASH_LABEL]: _, ...others } = labels ?? {};
   return contentHash(normalTemplate({ ...template, metadata: { ...metadata, labels: others } }));
 }

@@ -14,7 +14,7 @@ export interface StoredImage {
   readonly given: string;
   /** The image of the containers: pinned to its digest, if it was resolved. */
   readonly used: string;
-  /** Why the image could not be resolved. Absent: it was resolved, or was not to be. */
+  /** Why the image could not be resolved. Absent: the image was resolved, or no resolution was requested. */
   readonly unresolved?: string;
 }
 
@@ -23,7 +23,7 @@ export interface StoredTemplates {
   /** Name of the ControllerRevision. */
   readonly name: string;
   readonly revisionNumber: number;
-  /** From its label: the id in the hub, or the number for a resource applied by hand. */
+  /** The revision in the label, which is the id in the hub, or the number for a resource applied by hand. */
   readonly revisionId: string;
   /** `templateInputsHash` of the rendered resource. */
   readonly inputsHash: string;
@@ -33,12 +33,13 @@ export interface StoredTemplates {
 }
 
 /**
- * The ControllerRevision with the rendered templates of the desired revision, for rollouts and rollbacks. It is immutable, so
- * another rendering of the same revision is another attempt. It has no owner (unless volumePolicy is Delete), to outlive an
- * accidental deletion of the custom resource, and contains no secret values. It records the revision that was active when it
- * was created: if the custom resource and its status are lost, a failed rollout returns to that one.
+ * The ControllerRevision with the rendered templates of the desired revision, for rollouts and rollbacks. The object is
+ * immutable, so another rendering of the same revision is another attempt. The ControllerRevision has no owner (unless
+ * volumePolicy is Delete), so that it outlives an accidental deletion of the custom resource. The stored templates
+ * contain no secret values. The ControllerRevision records the revision that was active when it was created. If the
+ * custom resource and its status are lost, a failed rollout returns to this revision.
  * @param attempt 1 for the first rendering of the revision, then 2, 3 …
- * @param image image of the templates. Absent: that of the revision
+ * @param image image of the templates. Absent: the image of the revision
  */
 export function storedTemplates(
   resource: ManagedDeployment,
@@ -70,9 +71,9 @@ export function storedTemplates(
 }
 
 /**
- * Labels the templates with their hash, so that pods show which template they come from. After a change in place, old and new
- * pods have the same revision, and a failure of one says nothing about the other. Templates with equal content have an equal
- * label, so unchanged pods do not restart.
+ * Labels the templates with their hash, so that pods show which template they come from. After a change in place, old
+ * and new pods have the same revision, but a failure of an old pod is not a failure of a new pod. Templates with equal
+ * content have an equal label, so unchanged pods do not restart.
  */
 export function markTemplates(templates: PodTemplates): PodTemplates {
   return Object.fromEntries(
@@ -91,7 +92,7 @@ export interface ReadControllerRevision {
   readonly data?: unknown;
 }
 
-/** Parses a ControllerRevision of `storedTemplates`. null: it is not one of Berth. */
+/** Parses a ControllerRevision of `storedTemplates`. null: Berth did not create it. */
 export function parseStoredTemplates(object: ReadControllerRevision): StoredTemplates | null {
   const name = object.metadata?.name;
   const revisionId = object.metadata?.labels?.[LABELS.revisionId];
@@ -103,7 +104,7 @@ export function parseStoredTemplates(object: ReadControllerRevision): StoredTemp
   return { name, revisionNumber, revisionId, inputsHash, templates, image: readImage(image, templates) };
 }
 
-/** The stored image, otherwise that of the containers, because earlier versions did not resolve images. */
+/** The stored image, otherwise the image of the containers, because earlier versions did not resolve images. */
 function readImage(said: unknown, templates: PodTemplates): StoredImage | null {
   const { given, used, unresolved } = (said ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof given === 'string' && typeof used === 'string') {

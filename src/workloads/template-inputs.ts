@@ -11,15 +11,15 @@ interface Spelling {
   readonly resources: (value: unknown) => unknown;
 }
 
-/** Different spellings of the same pods give equal inputs. */
+/** Normalization with which different spellings of the same pods have equal inputs. */
 const NORMAL: Spelling = { podTemplate: normalPodTemplate, resources: normalResources };
 /** No normalization: earlier versions stored the hash of the written text. */
 const AS_WRITTEN: Spelling = { podTemplate: (value) => value, resources: (value) => value };
 
 /**
- * Exactly the parts of the resource that determine its pod templates. The configuration and version of the operator are not
- * included, so an upgrade changes only new revisions and restarts nothing. Scales are not included, because they do not change
- * pods, and the source is not, because it never changes.
+ * Exactly the parts of the resource that determine its pod templates. The configuration and version of the operator are
+ * not included, so that an upgrade changes only new revisions and restarts nothing. Scales are not included, because
+ * they do not change pods. The source is not included, because it never changes.
  */
 export function templateInputs(resource: ManagedDeployment, spelling: Spelling = NORMAL): unknown {
   const { spec, metadata } = resource;
@@ -44,8 +44,8 @@ export function templateInputs(resource: ManagedDeployment, spelling: Spelling =
 }
 
 /**
- * Tracing inputs. For a revision of the hub, the names of exporter variables are omitted: they follow from its secrets, which
- * never change, so a hub that sends them for the first time restarts nothing.
+ * Tracing inputs. For a revision of the hub, the names of exporter variables are omitted. These names are derived from
+ * the secrets of the revision, which never change, so that a hub that sends them for the first time restarts nothing.
  */
 function tracingInputs({ spec }: ManagedDeployment): unknown {
   const { exporterVariables, ...tracing } = spec.tracing;
@@ -77,10 +77,10 @@ export function dataServiceInputs(
   };
 }
 
-/** Hash of the pod settings. It is equal for two revisions exactly if they differ only in image and secrets. */
+/** Hash of the pod settings. The hash is equal for two revisions exactly if they differ only in image and secrets. */
 export function askedPodsHash({ spec, metadata }: ManagedDeployment): string {
   const { imagePullSecrets = [], ...others } = spec.podTemplate;
-  // The pull Secret of the platform depends on the image.
+  // The pull Secret of the platform is omitted, because it depends on the image.
   const asked = imagePullSecrets.filter(({ name }) => name !== pullSecretName(metadata.name));
   return fullHash({ ...others, imagePullSecrets: asked });
 }
@@ -98,7 +98,7 @@ export function isTemplateInputsHash(resource: ManagedDeployment, recorded: stri
   );
 }
 
-/** The same for a data service. */
+/** Whether a recorded hash matches the inputs of a data service. */
 export function isDataServiceInputsHash(
   resource: ManagedDeployment,
   service: 'database' | 'cache',

@@ -2,7 +2,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NODE_OF_BUILDS } from '../../src/contract/resource/names.ts';
+import { NODE_OF_BUILDS } from './build-node/interface.ts';
 import { type ClusterRecord, type ComponentName, componentNames, paths } from './layout.ts';
 import type { ProcessSpec } from './processes.ts';
 
@@ -151,7 +151,7 @@ function kwokArgs(port: number, kubeconfig: string): string[] {
   const files = readdirSync(stages).filter((file) => file.endsWith('.yaml'));
   return [
     `--kubeconfig=${kubeconfig}`,
-    // All but the node of a local builder, whose pods run for real.
+    // All nodes except the build node, whose containers run as processes.
     '--manage-all-nodes=false',
     `--manage-nodes-with-label-selector=!${NODE_OF_BUILDS.label}`,
     '--node-lease-duration-seconds=40',

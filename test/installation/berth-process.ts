@@ -62,7 +62,7 @@ export interface BerthOptions {
   stateDir: string;
   /** Names pid file and log; default: the role. */
   name?: string;
-  role: 'api' | 'listener' | 'operator' | 'builder' | 'all';
+  role: 'api' | 'listener' | 'operator' | 'all';
   /** Settings as environment variables; nothing else of Berth's reaches the process. */
   settings: Readonly<Record<string, string>>;
   /** Folder of another version of Berth; default: this one. */

@@ -23,7 +23,7 @@ function plain(document: Document, file: string): unknown {
 
 /**
  * Reads an object from a JSON or YAML file. `-`: standard input. The file may contain secrets, so no message quotes it.
- * @throws ClientUsageError when it cannot be read
+ * @throws ClientUsageError when the file cannot be read
  */
 export async function readBody(file: string | undefined): Promise<Record<string, unknown>> {
   if (file === undefined) throw new ClientUsageError('-f FILE is missing (- for standard input)');

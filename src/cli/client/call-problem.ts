@@ -2,7 +2,9 @@ import type { FieldErrors } from './api.gen.ts';
 
 /** Errors of API calls, with messages for people. */
 
-/** The API rejected the call, failed or could not be reached. The message gives the place and the cause, line by line. */
+/**
+ * The API rejected the call, failed or could not be reached. The message gives the field and the cause, line by line.
+ */
 export class ApiProblem extends Error {
   /** null: no response. */
   readonly status: number | null;
@@ -16,7 +18,7 @@ export class ApiProblem extends Error {
 /** Transient errors: no response, a busy or rate-limited API, or a gateway without a backend. */
 const PASSING: ReadonlySet<number | null> = new Set([null, 429, 500, 502, 503, 504]);
 
-/** Whether a problem may be temporary, so that it says nothing about the requested object. */
+/** Whether a problem may be temporary. A temporary problem does not show whether the requested object exists. */
 export function isPassing(error: unknown): error is ApiProblem {
   return error instanceof ApiProblem && PASSING.has(error.status);
 }

@@ -41,8 +41,9 @@ export interface Client {
   readonly PATCH: Call<'patch'>;
   readonly DELETE: Call<'delete'>;
   /**
-   * Calls an operation that responds with one object per line (application/x-ndjson), and yields the objects as they arrive. A
-   * response that is cut off ends without an error: only a complete one has a last object that marks the end.
+   * Calls an operation that responds with one object per line (application/x-ndjson), and yields the objects as they
+   * arrive. A response that is cut off ends without an error. Only a complete response has a last object that marks the
+   * end.
    * @throws ApiProblem
    */
   lines<Path extends ClientPathsWithMethod<Api, 'get'>>(
@@ -107,7 +108,7 @@ function checkRequest(url: string, headers: Record<string, string>): void {
 }
 
 /**
- * Creates a client. It sends nothing before the first call.
+ * Creates a client. The client sends nothing before the first call.
  * @throws ApiProblem when no request can have this URL, key and tenant
  */
 export function createClient({ url, apiKey, tenantId, stopped }: ClientOptions): Client {

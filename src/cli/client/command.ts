@@ -9,14 +9,17 @@ import type { Outcome } from './watch.ts';
 
 /** The command line for API users. */
 
-/** Settings from the environment. The key is never a command-line argument, because every user of the machine can read those. */
+/**
+ * Settings from the environment. The key is never a command-line argument, because every user of the machine can read
+ * command lines.
+ */
 export interface ClientSettings {
   readonly url: string | undefined;
   readonly apiKey: string | undefined;
   readonly tenantId: string | undefined;
 }
 
-/** Exit codes. Scripts depend on them. */
+/** Exit codes. Scripts depend on these exit codes. */
 const EXIT = { reached: 0, failed: 1, usage: 2, unknown: 3, interrupted: 130 } as const;
 
 const OPTIONS_HELP = `
@@ -25,7 +28,7 @@ Options of all these commands:
   --url URL                      base URL of the API; default: BERTH_URL
 
 Options of create, patch, delete, rollback, redeploy (and --timeout of watch):
-  --wait                         wait until it is READY, has failed or is deleted
+  --wait                         wait until the deployment is READY, has failed or is deleted
   --timeout SECONDS              timeout, default: 900. The rollout continues after the timeout
 
 Unknown options are an error.
@@ -71,7 +74,7 @@ const HEADER_VALUE = /^[\x21-\x7e]+$/;
 function headerValue(variable: string, value: string): string {
   if (!HEADER_VALUE.test(value))
     throw new ClientUsageError(
-      `${variable} contains other than visible ASCII characters: check that it was copied correctly`,
+      `${variable} contains characters that are not visible ASCII: check that it was copied correctly`,
     );
   return value;
 }
@@ -128,11 +131,14 @@ async function run(
   return deploymentsCommand(context, options, rest);
 }
 
-/** Runs `berth deployments …` or `berth revisions …`; `words` begin with that word. Returns the exit code. */
+/**
+ * Runs `berth deployments …` or `berth revisions …`. `words` are the arguments, including the first. Returns the exit
+ * code.
+ */
 export async function clientCommand(words: readonly string[], settings: ClientSettings): Promise<number> {
   const stopped = new AbortController();
   process.once('SIGINT', () => stopped.abort());
-  // The reader has closed the pipe (`| head`). Without this, the client would follow a log forever.
+  // The reader has closed the pipe (`| head`). Without this exit, the client would follow a log forever.
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(EXIT.reached);
   });

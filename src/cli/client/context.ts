@@ -21,7 +21,7 @@ export interface Context {
 /** The command line is wrong. */
 export class ClientUsageError extends Error {}
 
-/** Prints a value in the requested format. `asTable` renders it for people. */
+/** Prints a value in the requested format. `asTable` renders the value for people. */
 export async function show(context: Context, value: unknown, asTable: () => string): Promise<void> {
   if (context.format === 'table') context.print(asTable());
   else if (context.format === 'json') context.print(JSON.stringify(value, null, 2));

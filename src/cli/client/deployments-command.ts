@@ -38,7 +38,10 @@ type Command = (context: Context, options: DeploymentOptions, word: string) => P
 
 const PAGE = 100;
 
-/** Whether the desired state is completely in effect, or why not. The status alone is not enough: it can be READY while a newer revision fails. */
+/**
+ * Whether the desired state is completely in effect, or why not. The status alone does not show this, because it can be
+ * READY while a newer revision fails.
+ */
 function readiness({ conditions }: Deployment): string {
   const ready = conditions.find(({ type }) => type === 'Ready');
   return ready?.status === 'True' ? 'yes' : cell(ready?.reason);
@@ -132,7 +135,7 @@ const get: Command = async (context, _options, word) => {
   return 'reached';
 };
 
-/** Follows a deployment until it has settled. The command has printed its result before. */
+/** Follows a deployment until it has settled. The result of the command is already printed. */
 async function follow(context: Context, id: string, options: DeploymentOptions): Promise<End> {
   const { end, message } = await watch(context, id, options.timeoutSeconds);
   context.note(message);
@@ -150,7 +153,7 @@ async function latest(context: Context, made: Deployment): Promise<Deployment> {
   }
 }
 
-/** Waits, and prints the deployment whatever the result, so that its id is known. */
+/** Waits, then prints the deployment, even if the wait failed, so that its id is known. */
 async function wrote(context: Context, made: Deployment, options: DeploymentOptions): Promise<End> {
   let shown = made;
   try {

@@ -16,10 +16,13 @@ export function harmless(text: string): string {
 }
 
 const PAUSE_MS = 1000;
-/** Retries of a response that was cut off, without a line in between. */
+/** Maximum number of consecutive responses that are cut off before they return a line. */
 const MAX_TRIES = 5;
 
-/** Kind of the last line of a response. `again`: the next request continues. `broken`: it continues after a failure. undefined: not the last line. */
+/**
+ * Kind of the last line of a response. `again`: the next request continues the log. `broken`: a failure ended the
+ * response. undefined: not the last line.
+ */
 function endOf(line: unknown): 'over' | 'again' | 'broken' | undefined {
   const { end } = line as { end?: unknown };
   if (end === undefined) return undefined;
@@ -36,8 +39,8 @@ function mayPass(error: unknown, context: Context): boolean {
 
 /**
  * The lines of one response.
- * @returns why the log ends. null: the next request continues it
- * @throws ApiProblem when it ended with a failure
+ * @returns why the log ends. null: the next request continues the log
+ * @throws ApiProblem when the response ended with a failure
  */
 async function* linesOf(
   answer: AsyncIterable<unknown>,
@@ -54,8 +57,8 @@ async function* linesOf(
 }
 
 /**
- * The lines of consecutive responses, until a response reports the end of the log. The reason is printed.
- * @param ask requests the lines after this number of lines
+ * The lines of consecutive responses, until a response reports the end of the log. Prints the reason of the end.
+ * @param ask requests the lines after the given number of lines
  */
 export async function* followed(
   context: Context,

@@ -7,8 +7,8 @@ import { findRevisionId, lookUpDeployment } from './lookup.ts';
 
 export const LOGS_HELP = `usage: berth logs DEPLOYMENT [OPTIONS]
 
-Prints the output of the pods of a deployment, and of its database and cache. Berth reads it from the cluster and does not
-store it.
+Prints the output of the pods of a deployment, and of its database and cache. Berth reads logs from the cluster
+and does not store them.
 
   --component NAME      api, queue, orchestrator, executor, database or cache; default: all
   --revision REVISION   only pods of this revision: an id or a number
@@ -35,7 +35,7 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_
 /** @throws ClientUsageError */
 export function sinceTime(word: string, now: Date): string {
   const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(word) ?? [];
-  // JavaScript accepts other texts as times, which are mistakes here.
+  // JavaScript also accepts other texts as times. Such texts are rejected, because they are probably mistakes.
   const date = new Date(/^\d{4}-\d\d-\d\d/.test(word) ? word : Number.NaN);
   const time =
     count === undefined ? date : new Date(now.getTime() - Number(count) * (SECONDS[unit] ?? 1) * 1000);
@@ -95,7 +95,8 @@ export async function logsCommand(
 
 /** Follows a log. A response that ends early is requested again from its last line. */
 function resumed(context: Context, path: { deployment_id: string }, query: Query): AsyncIterable<unknown> {
-  // Lines of several containers are interleaved, so the next request starts at the container that is furthest behind.
+  // Lines of several containers are interleaved. The next request starts at the time of the container that is furthest
+  // behind.
   const last = new Map<string, string>();
   return followed(context, async function* (read) {
     const times = [...last.values()].sort();

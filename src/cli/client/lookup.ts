@@ -25,7 +25,7 @@ async function byName(client: Client, name: string, mask: boolean): Promise<Depl
   const live = resources.filter(({ status }) => status !== 'AWAITING_DELETE');
   const found = live.length > 0 ? live : resources;
   const same = found.find((deployment) => deployment.name === name);
-  // Names that were stored before normalization may be equal to the API.
+  // Stored names that differ only in their Unicode normalization may be equal to the API.
   if (same === undefined && live.length > 1)
     throw new ApiProblem(
       409,
@@ -35,8 +35,10 @@ async function byName(client: Client, name: string, mask: boolean): Promise<Depl
 }
 
 /**
- * A deployment by id or name. By name, a deployment that is not being deleted takes precedence.
- * @throws ApiProblem when none exists, or when the argument is the id of one deployment and the name of another
+ * Finds a deployment by id or name. Of several deployments with the name, one that is not being deleted takes
+ * precedence.
+ * @throws ApiProblem when no deployment matches, or when the argument is the id of one deployment and the name of
+ * another
  */
 export async function lookUpDeployment(client: Client, word: string, mask: boolean): Promise<Deployment> {
   // A name may look like an id.
@@ -67,8 +69,8 @@ export async function* revisionsOf(client: Client, deploymentId: string): AsyncG
 }
 
 /**
- * Id of a revision by id or number. Default: the latest one.
- * @throws ApiProblem when none exists
+ * Id of a revision, given by id or number. Default: the latest revision.
+ * @throws ApiProblem when the revision does not exist
  */
 export async function findRevisionId(
   client: Client,

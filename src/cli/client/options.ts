@@ -26,7 +26,7 @@ type Option = keyof typeof OPTIONS;
 const COMMON: readonly Option[] = ['output', 'url', 'help'];
 const WAITS: readonly Option[] = ['wait', 'timeout'];
 
-/** Options of each command besides the common ones. `logs` is a command by itself. */
+/** Options of each command besides the common options. `logs` is a command without subcommands. */
 const TAKEN: Readonly<Record<string, readonly Option[]>> = {
   'deployments list': ['status', 'name-contains'],
   'deployments get': [],
@@ -47,7 +47,7 @@ const TAKEN: Readonly<Record<string, readonly Option[]>> = {
 const listed = (options: readonly Option[]) =>
   [...options, ...COMMON].map((option) => `--${option}`).join(', ');
 
-/** The command that the arguments name. null: none, which another error reports. */
+/** The command that the arguments name. null: they name no command; another error reports this. */
 function commandOf([resource = '', verb = '']: readonly string[]): string | null {
   const command = resource === 'logs' ? resource : `${resource} ${verb}`;
   return Object.hasOwn(TAKEN, command) ? command : null;

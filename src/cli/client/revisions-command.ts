@@ -134,7 +134,9 @@ async function shown(context: Context, revision: Revision): Promise<undefined> {
   await show(context, revision, () => details(revision));
 }
 
-/** Follows the rollout of a new revision. The revision is printed whatever the result, so that its number is known. */
+/**
+ * Follows the rollout of a new revision. Prints the revision even if the rollout fails, so that its number is known.
+ */
 async function waited(
   context: Context,
   deployment: Deployment,

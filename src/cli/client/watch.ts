@@ -25,7 +25,10 @@ export interface Outcome {
   readonly message: string;
 }
 
-/** Reasons of a failed rollout. A failed change of source_config shows only in these, because it has no revision. */
+/**
+ * Reasons of a failed rollout. A change of source_config has no revision, so only these reasons show that such a change
+ * failed.
+ */
 const ROLLOUT_ENDS: ReadonlySet<string> = new Set(['RolledBack', 'RolloutFailed']);
 
 /** The condition that reports a failed change of source_config. */
@@ -36,7 +39,7 @@ function refusedChange({ remote_reconciled: seen, conditions }: Deployment) {
   );
 }
 
-/** @param awaited the revision that must become active; null: the latest one */
+/** @param awaited the revision that must become active; null: the latest revision */
 function settled(
   { status, remote_reconciled: seen, ...deployment }: Deployment,
   awaited: string | null,
@@ -53,7 +56,8 @@ function settled(
     };
   if (status === 'READY' && isWanted && isThere)
     return { end: 'reached', message: `${name} is READY with its latest revision active` };
-  // A deployment whose first build failed is UNUSED too, so UNUSED is a success only without a revision or with scale 0.
+  // A deployment whose first build failed is also UNUSED. UNUSED is therefore a success only without a revision or with
+  // scale 0.
   const isMeant = latest === null || deployment.effective_resource_spec.max_scale === 0;
   return status === 'UNUSED' && isMeant
     ? { end: 'reached', message: `${name} is UNUSED: no pods are desired` }
@@ -123,7 +127,7 @@ async function read(client: Client, id: string, signal: AbortSignal): Promise<De
   }
 }
 
-/** Result of one poll: the outcome, or what the deployment waits for. */
+/** Result of one poll: the outcome of the watch, or what the deployment waits for. */
 interface Poll {
   readonly outcome: Outcome | null;
   readonly line: string;
@@ -153,7 +157,7 @@ async function poll(
 /**
  * Prints each change until the deployment has settled, failed or been deleted, or until the timeout. Keeps polling while the
  * API is not available.
- * @param awaited the revision that must become active; null: the latest one
+ * @param awaited the revision that must become active; null: the latest revision
  * @throws ApiProblem when the API rejects a call
  */
 export async function watch(

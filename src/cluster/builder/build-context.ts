@@ -62,7 +62,10 @@ function fileIn(source: string, path: string): string | null {
 function readBounded(file: string, path: string, maxBytes: number): string {
   const { size } = lstatSync(file);
   if (size <= maxBytes) return readFileSync(file, 'utf8');
-  throw new StepFailure('BuildConfigInvalid', `${path} has ${size} bytes; at most ${maxBytes} are read`);
+  throw new StepFailure(
+    'BuildConfigInvalid',
+    `${path} has ${size} bytes, which is more than the limit of ${maxBytes}`,
+  );
 }
 
 /** Names of the files in a folder of the repository; empty when it is not a folder, or lies outside the repository. */
@@ -83,11 +86,13 @@ function elsewhere(source: string, path: string, alsoNamed?: RegExp): string {
   const alike = namesIn(source, folder).filter(
     (file) => file.toLowerCase() === name.toLowerCase() || alsoNamed?.test(file) === true,
   );
-  return alike.length === 0 ? '' : `; there is ${alike.map((file) => join(folder, file)).join(', ')}`;
+  return alike.length === 0
+    ? ''
+    : `; similar files exist: ${alike.map((file) => join(folder, file)).join(', ')}`;
 }
 
 export interface ContextRequest {
-  /** Folder with the files of the commit. The build context is moved out of it. */
+  /** Folder with the files of the commit. The build context is moved out of this folder. */
   readonly source: string;
   readonly workspace: Workspace;
   /** workflow_config_path. */
@@ -98,17 +103,21 @@ export interface ContextRequest {
   readonly log: (line: string) => void;
 }
 
-/** The text of the Dockerfile: the one in the repository, otherwise one generated from the configuration. */
+/**
+ * The text of the Dockerfile: that of the file in the repository, otherwise a text generated from the configuration.
+ */
 function dockerfileFor(request: ContextRequest, config: string): string {
   const { source, configPath, installCommand, buildCommand, baseImages, log } = request;
   const path = join(dirname(configPath), DOCKERFILE);
   const own = fileIn(source, path);
   if (own !== null) {
     const ignored = installCommand !== undefined || buildCommand !== undefined;
-    log(`using ${path}${ignored ? '; install_command and build_command have no effect with it' : ''}`);
+    log(
+      `using ${path}${ignored ? '; install_command and build_command have no effect with a Dockerfile' : ''}`,
+    );
     return readBounded(own, path, MAX_DOCKERFILE_BYTES);
   }
-  log(`no ${path}; generating one from ${configPath}`);
+  log(`no ${path}; generating a Dockerfile from ${configPath}`);
   const files = readdirSync(join(source, dirname(configPath)));
   const content = readBounded(config, configPath, MAX_CONFIG_BYTES);
   const parsed = parseWorkflowConfig(configPath, content);

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { commitShaSchema } from '../../domain/builds/build.ts';
-import { type Git, GitEndedError, type GitResult } from './git-process.ts';
+import { type Git, GitEndedError, type GitResult } from '../../outbound/git-process.ts';
 import { StepFailure } from './step-failure.ts';
 
 /** Checks out one commit of a repository as plain files, without history and without git's own files. */
@@ -19,20 +19,26 @@ export interface CloneRequest {
   readonly url: string;
   /** Branch, tag, refs/… or commit; absent: the HEAD of the repository. */
   readonly ref?: string | undefined;
-  /** Takes precedence over `ref`, but must be in its history: hosts also serve commits of forks by their ids. */
+  /**
+   * Takes precedence over `ref`, but must be in the history of `ref`, because hosts also serve commits of forks by
+   * their ids.
+   */
   readonly commit?: string | undefined;
   /** Folder for git's own files. */
   readonly gitDir: string;
-  /** Folder for the files of the commit. It is created here. */
+  /** Folder for the files of the commit, which the clone creates. */
   readonly into: string;
   readonly limits: CloneLimits;
   readonly log: (line: string) => void;
 }
 
 const MEGABYTE = 1024 * 1024;
-/** Timeout of git commands that do not call the host. A few objects can expand to an unlimited number of paths. */
+/**
+ * Timeout of git commands that do not call the host. The timeout is needed because a few git objects can expand to an
+ * unlimited number of paths.
+ */
 const LOCAL_MS = 120_000;
-const SLOW = 'reading and writing the files of the commit timed out';
+const SLOW = 'the time limit for reading and writing the files of the commit expired';
 
 /** Total size of all files below a folder. Files that disappear during the scan are not counted. */
 function folderBytes(folder: string): number {
@@ -41,7 +47,7 @@ function folderBytes(folder: string): number {
     try {
       bytes += statSync(join(folder, entry)).size;
     } catch {
-      // Git has renamed or removed it.
+      // Git has renamed or removed the file.
     }
   }
   return bytes;
@@ -90,9 +96,9 @@ class Cloning {
    */
   async git(args: readonly string[], onOutput?: (chunk: Buffer) => string | null): Promise<GitResult> {
     const { git, gitDir, limits } = this.#request;
-    // Options of git itself may precede the command.
+    // The options of git itself may precede the name of the command.
     const asksHost = args.includes('fetch');
-    const tooLarge = `the repository is larger than a build may fetch (${limits.bytes / MEGABYTE} MiB)`;
+    const tooLarge = `the repository is larger than the limit for builds (${limits.bytes / MEGABYTE} MiB)`;
     let ended: string | null = null;
     const output = (chunk: Buffer) => {
       ended ??= onOutput?.(chunk) ?? null;
@@ -108,7 +114,7 @@ class Cloning {
       if (!(error instanceof GitEndedError)) throw error;
       if (error.message === tooLarge || ended !== null) throw new StepFailure('BuildTooLarge', error.message);
       if (!asksHost) throw new StepFailure('BuildTooLarge', SLOW);
-      throw new StepFailure('GitHostUnavailable', 'fetching the repository timed out');
+      throw new StepFailure('GitHostUnavailable', 'the time limit for fetching the repository expired');
     }
   }
 
@@ -121,7 +127,7 @@ class Cloning {
 
   /**
    * Fetches the commit to build, without its history.
-   * @returns its id, or the name under which it was fetched
+   * @returns the id of the commit, or the name under which it was fetched
    */
   async fetch(): Promise<string> {
     const { ref, commit } = this.#request;
@@ -138,7 +144,7 @@ class Cloning {
     return commit;
   }
 
-  /** Fetches the newest commit of the first name that exists; null when none exists. */
+  /** Fetches the newest commit of the first name that exists; null when no name exists. */
   async #fetchNewest(names: readonly string[]): Promise<string | null> {
     const { url } = this.#request;
     for (const name of names) {
@@ -161,7 +167,7 @@ class Cloning {
   async #isInHistory(name: string, commit: string): Promise<boolean> {
     const { gitDir, url } = this.#request;
     const inHistory = `--git-dir=${join(gitDir, 'history')}`;
-    await this.must('make a repository', [inHistory, 'init', '--quiet']);
+    await this.must('create a repository', [inHistory, 'init', '--quiet']);
     for (const depth of DEPTHS) {
       const how = ['--no-tags', '--filter=tree:0', `--depth=${depth}`];
       const fetched = await this.git([inHistory, 'fetch', ...how, '--end-of-options', url, name]);
@@ -189,7 +195,10 @@ class Cloning {
     return found;
   }
 
-  /** Checks the sizes of the files before any is written: a small pack can expand to very large or very many files. */
+  /**
+   * Checks the sizes of the files before any file is written, because a small pack can expand to very large or very
+   * many files.
+   */
   async check(commit: string): Promise<void> {
     const { limits, log } = this.#request;
     let [bytes, files, folders, submodules] = [0, 0, 0, 0];
@@ -201,7 +210,7 @@ class Cloning {
       if (type === 'commit') submodules += 1;
       bytes += Number(size) || 0;
     };
-    const most = `a build takes at most ${limits.files} files and ${limits.bytes / MEGABYTE} MiB`;
+    const most = `the limit for builds is ${limits.files} files and ${limits.bytes / MEGABYTE} MiB`;
     const result = await this.git(['ls-tree', '-r', '-t', '-l', '-z', '--full-tree', commit], (chunk) => {
       const entries = (rest + chunk.toString('latin1')).split('\0');
       rest = entries.pop() ?? '';
@@ -217,7 +226,7 @@ class Cloning {
 
 function missing(name: string | undefined): StepFailure {
   if (name === undefined) return new StepFailure('RefNotFound', 'the repository is empty');
-  const short = /^[0-9a-f]{4,39}$/.test(name) ? '; of a commit, give the whole id of 40 digits' : '';
+  const short = /^[0-9a-f]{4,39}$/.test(name) ? '; if it is a commit, set the full id of 40 digits' : '';
   return new StepFailure('RefNotFound', `the repository has no branch, tag or commit ${name}${short}`);
 }
 
@@ -227,10 +236,12 @@ function unavailable(url: string, result: GitResult): StepFailure {
   });
 }
 
-/** A host with several servers may need a moment until each of them serves a new push. */
+/** If a host has several servers, a new push may take a moment to reach all of them. */
 function notOn(ref: string | undefined, commit: string): StepFailure {
   const where = ref === undefined ? 'the default branch' : ref;
-  const message = `commit ${commit} is not in the history of ${where}: it was removed by a force push, or pushed to another branch; push to the branch to build its newest commit`;
+  const message =
+    `commit ${commit} is not in the history of ${where}: a force push removed it, or it is on another ` +
+    `branch; push to the branch to build its newest commit`;
   return new StepFailure('RefNotFound', message, { passing: true });
 }
 
@@ -242,16 +253,17 @@ function notOn(ref: string | undefined, commit: string): StepFailure {
 export async function clone(request: CloneRequest): Promise<string> {
   const cloning = new Cloning(request);
   const { commit, into, log } = request;
-  await cloning.must('make a repository', ['init', '--quiet']);
+  await cloning.must('create a repository', ['init', '--quiet']);
   const revision = `${await cloning.fetch()}^{commit}`;
   const found = await cloning.git(['rev-parse', '--verify', '--quiet', '--end-of-options', revision]);
-  // A tag may point to a file or a folder.
+  // A tag may also point to a file or a folder instead of a commit.
   if (found.code !== 0) throw missing(commit ?? request.ref);
   const sha = found.stdout.trim();
   log(`commit ${sha}`);
   await cloning.check(sha);
   mkdirSync(into, { recursive: true });
-  // The folder of a volume may pass its group permissions on to new files, and they would end up in the image.
+  // New files may inherit the group permissions of the folder of a volume, and these permissions would become part of
+  // the image.
   chmodSync(into, 0o755);
   await cloning.must('write the files', [
     `--work-tree=${into}`,

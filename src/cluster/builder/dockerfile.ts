@@ -15,10 +15,10 @@ const PORT = 8000;
 export interface DockerfileInput {
   readonly config: WorkflowConfig;
   readonly baseImages: BaseImages;
-  /** source_config.install_command and build_command. They replace those of the configuration. */
+  /** source_config.install_command and build_command, which replace the commands of the configuration. */
   readonly installCommand?: string | undefined;
   readonly buildCommand?: string | undefined;
-  /** Names of the files next to the configuration. They determine how dependencies are installed. */
+  /** Names of the files next to the configuration, which determine how dependencies are installed. */
   readonly files: readonly string[];
   /** Text of `package.json` or `requirements.txt`; absent: it was not read. */
   readonly manifest?: string | undefined;
@@ -26,7 +26,9 @@ export interface DockerfileInput {
   readonly makesEntrypoint?: boolean;
 }
 
-/** Exec form, so that the Dockerfile parser interprets nothing in the command: no backslash, line break or variable. */
+/**
+ * The exec form, so that the Dockerfile parser does not interpret backslashes, line breaks or variables in the command.
+ */
 const run = (command: string) => `RUN ${JSON.stringify(['/bin/sh', '-ec', command])}`;
 
 /** Files that list the dependencies. Missing files are skipped: BuildKit accepts patterns without a match. */
@@ -35,7 +37,7 @@ const MANIFESTS: Readonly<Record<Language, string>> = {
   python: 'requirements.txt',
 };
 
-/** Default install command where none is configured; null: there are no dependencies. */
+/** Default install command, used when no command is configured; null: there are no dependencies. */
 const DEFAULT_INSTALL: Readonly<Record<Language, (files: readonly string[]) => string | null>> = {
   node: (files) => {
     if (files.includes('package-lock.json') || files.includes('npm-shrinkwrap.json')) return 'npm ci';
@@ -47,7 +49,10 @@ const DEFAULT_INSTALL: Readonly<Record<Language, (files: readonly string[]) => s
   },
 };
 
-/** Removes build-only dependencies. Not possible after a custom install command, whose tool is unknown. */
+/**
+ * Removes build-only dependencies. After a custom install command, build-only dependencies remain, because the tool of
+ * the command is unknown.
+ */
 function pruneCommand(language: Language, install: string | null, isOwn: boolean): string | null {
   return language === 'node' && install !== null && !isOwn
     ? 'npm prune --omit=dev --no-audit --no-fund'
@@ -93,7 +98,7 @@ interface Stages {
   readonly copies: readonly string[];
 }
 
-/** Python dependencies are installed in a virtual environment, which is copied as a whole. */
+/** Python dependencies are installed in a virtual environment, which is copied to the image as a whole. */
 const STAGES: Readonly<Record<Language, Stages>> = {
   node: {
     before: [],
@@ -139,7 +144,7 @@ export function dockerfileOf(input: DockerfileInput): string {
   ].join('\n');
 }
 
-/** Files that never belong in an image. Used when the repository has no .dockerignore. */
+/** Files that never belong in an image. This list applies when the repository has no .dockerignore. */
 export const DOCKERIGNORE = ['.git', '**/.git', '**/node_modules', '**/__pycache__', '**/.venv', ''].join(
   '\n',
 );

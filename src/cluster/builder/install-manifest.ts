@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Language } from './workflow-config.ts';
 
-/** Decides whether dependencies can be installed from their manifest files alone. The answer is no in case of doubt. */
+/**
+ * Decides whether dependencies can be installed from their manifest files alone. In case of doubt, the answer is no.
+ */
 
 /** The dependency manifest of each language. */
 export const INSTALL_MANIFEST: Readonly<Record<Language, string>> = {
@@ -27,14 +29,14 @@ const SCRIPTS = [
   'preprepare',
   'prepare',
   'postprepare',
-  // Runs after `npm install` and `npm ci`, for the root package.
+  // npm runs this script after `npm install` and `npm ci`, for the root package.
   'dependencies',
 ];
 /** True for a path in the repository; false for a version, a range, a tag, another package or a URL. */
 const isLocal = (version: string) => /^(file:|link:|portal:|workspace:|[./~])/.test(version);
 
 function packageIsAlone(files: readonly string[], text: string): boolean {
-  // npm compiles a package with a binding.gyp. A committed node_modules would overwrite the installed one.
+  // npm compiles a package with a binding.gyp. A committed node_modules would overwrite the installed packages.
   if (files.includes('binding.gyp') || files.includes('node_modules')) return false;
   let content: unknown;
   try {

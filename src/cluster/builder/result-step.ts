@@ -26,7 +26,7 @@ export function resultStep(folder: string): BuildResult {
     });
   } catch (cause) {
     const message =
-      'the image was built, but its digest is unknown: the builder left no readable metadata file';
+      'the image was built, but its digest is unknown, because the builder wrote no readable metadata file';
     throw new StepFailure('BuildFailed', message, { cause });
   }
 }

@@ -2,11 +2,12 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BUILD_SECRET_KEYS } from '../../contract/resource/build.ts';
+import { authorities } from '../../outbound/authorities.ts';
+import { gitOf } from '../../outbound/git-process.ts';
 import { prepareContext, workspaceOf } from './build-context.ts';
 import { clone } from './clone.ts';
 import type { BaseImages } from './dockerfile.ts';
-import { gitOf } from './git-process.ts';
-import { findRepository } from './repository-host.ts';
+import { repositoryPlace } from './repository-host.ts';
 import { StepFailure } from './step-failure.ts';
 
 /** The first step of a build: checks out the commit, reads its configuration and writes the Dockerfile. */
@@ -67,7 +68,7 @@ function readCredentials(folder: string): Credentials | null {
   return { username, token, usernameFile, tokenFile };
 }
 
-/** A host may echo what it received. This keeps the credentials out of messages. */
+/** Removes the credentials from a message, because a host may echo what it received. */
 function withoutSecrets(credentials: Credentials | null, text: string): string {
   if (credentials === null) return text;
   const { username, token } = credentials;
@@ -92,7 +93,7 @@ async function persist<T>(
       const pause = PAUSE_MS * tried;
       const mayPass = error instanceof StepFailure && error.passing && tried < ATTEMPTS;
       if (!mayPass || Date.now() + pause >= deadline) throw error;
-      log(`${error.message}; trying again`);
+      log(`${error.message}; retrying`);
       await sleep(pause);
     }
   }
@@ -136,8 +137,14 @@ async function prepare(
       for (const path of [own, source, ...Object.values(workspace)])
         rmSync(path, { recursive: true, force: true });
       mkdirSync(own, { recursive: true });
-      const place = await findRepository(request.repoUrl, { ...settings, credentials, timeoutMs });
-      const git = gitOf({ ...place, ...settings, folder: own, credentials });
+      const place = await repositoryPlace(request.repoUrl, { ...settings, credentials, timeoutMs });
+      const git = gitOf({
+        ...place,
+        folder: own,
+        path: settings.path,
+        authorities: authorities(settings.caFile),
+        credentials,
+      });
       return clone({
         git,
         url: place.url,

@@ -4,7 +4,8 @@ import { line, text } from '../../domain/kubernetes/text.ts';
 import { StepFailure } from './step-failure.ts';
 
 /**
- * The configuration file of an application in a repository (workflow_config_path). A Dockerfile is generated from it.
+ * The configuration file of an application in a repository (workflow_config_path). Berth generates a Dockerfile from
+ * this file.
  */
 
 export const LANGUAGES = ['node', 'python'] as const;
@@ -12,7 +13,7 @@ export type Language = (typeof LANGUAGES)[number];
 
 /** `24`, `3.13`, `22.11.0`. */
 const VERSION = /^\d{1,3}(\.\d{1,4}){0,2}$/;
-/** YAML reads 3.10 as the number 3.1, so a number is accepted only where it cannot lose digits. */
+/** YAML reads 3.10 as the number 3.1. Therefore only a whole number is accepted without quotes. */
 const versionSchema = z
   .union([z.int().min(0).transform(String), z.string()], {
     error: 'must be a version in quotes, such as "3.13"',
@@ -31,7 +32,7 @@ const entrypoint = line(1024)
 export const workflowConfigSchema = z
   .strictObject({
     language: z.enum(LANGUAGES).describe('Language of the application.'),
-    version: versionSchema.describe('Version of the language. It selects the base image.'),
+    version: versionSchema.describe('Version of the language. The version determines the base image.'),
     entrypoint: entrypoint.optional().describe('File that starts the application.'),
     command: z
       .array(word)
@@ -39,12 +40,14 @@ export const workflowConfigSchema = z
       .max(100)
       .optional()
       .describe('Program and arguments that start the application, instead of entrypoint.'),
-    install: command.optional().describe('Installs dependencies; install_command overrides it.'),
-    build: command.optional().describe('Builds the application; build_command overrides it.'),
+    install: command
+      .optional()
+      .describe('Command that installs dependencies, unless install_command is set.'),
+    build: command.optional().describe('Command that builds the application, unless build_command is set.'),
   })
   .superRefine(({ entrypoint, command }, ctx) => {
     if ((entrypoint === undefined) === (command === undefined)) {
-      const message = 'give either entrypoint (a file) or command (program and arguments)';
+      const message = 'set either entrypoint (a file) or command (program and arguments)';
       ctx.addIssue({ code: 'custom', message, path: ['entrypoint'] });
     }
   });

@@ -29,7 +29,9 @@ function readme({ resource, revision, objects }: Exported): string {
   const { name, namespace } = resource.metadata;
   const secrets = secretNames(objects);
   const needed =
-    secrets.length === 0 ? 'It refers to no Secret.' : secrets.map((secret) => `- ${secret}`).join('\n');
+    secrets.length === 0
+      ? 'The objects refer to no Secret.'
+      : secrets.map((secret) => `- ${secret}`).join('\n');
   const id = resource.spec.deploymentId;
   const release =
     id === undefined
@@ -43,16 +45,16 @@ function readme({ resource, revision, objects }: Exported): string {
 Revision ${revision} of the deployment \`${name}\` in the namespace \`${namespace}\`, as plain Kubernetes objects.
 
 ## Leave Berth without an outage
-1. Berth lets go of it; what it made loses its owner and stays:
+1. Stop the management by Berth. The objects stay in the cluster, without an owner reference:
 
 ${release}
 
-2. From here on the objects are yours. Pods that run this revision go on running:
+2. Apply the objects. From now on you manage them. Pods that run this revision keep running:
 
        kubectl apply --server-side --force-conflicts -k .
 
 ## Secrets
-Their values are no part of this folder. They stay where they are, and are needed by name:
+This folder does not contain the values of Secrets. The Secrets stay in the cluster, and the objects refer to them by name:
 
 ${needed}
 

@@ -3,8 +3,8 @@ import { isFields } from '../kube/compare/field-path.ts';
 import { hasKeys, isWhole, type ManagedFields, unionOf } from '../kube/compare/managed-fields.ts';
 
 /**
- * The part of an object that the given field managers set, read from its managedFields. This is what they applied,
- * without defaults, status and the fields of other writers.
+ * The part of an object that the given field managers set, read from its managedFields. The result is what these
+ * managers applied, without defaults, status and the fields of other writers.
  */
 
 function itemsOf(list: readonly unknown[], fields: ManagedFields): unknown[] {
@@ -15,7 +15,7 @@ function itemsOf(list: readonly unknown[], fields: ManagedFields): unknown[] {
     return (
       list
         .filter((item) => hasKeys(item, keys))
-        // A key may be a default value (a port's protocol). It is kept, because it identifies the item.
+        // A key may be a default value (a port's protocol). The key is kept, because it identifies the item.
         .map((item) => ({ ...keys, ...(part(item, beneath as ManagedFields) as object) }))
     );
   });
@@ -49,7 +49,7 @@ function part(value: unknown, fields: ManagedFields): unknown {
 
 /**
  * The fields that `managers` set on an object, without subresources.
- * @param object with its managedFields
+ * @param object object with managedFields
  */
 export function ownedFields(
   object: { readonly metadata: { readonly managedFields?: readonly ManagedFieldsEntry[] | undefined } },

@@ -71,8 +71,8 @@ interface AutoscalerFields {
 }
 
 /**
- * Omits `replicas` of a Deployment that has an autoscaler: applying the export later must not reset the number of
- * pods.
+ * Omits `replicas` of a Deployment that has an autoscaler, because a later apply of the export must not reset the
+ * number of pods.
  */
 function withoutScaledReplicas(object: PlainObject, all: readonly PlainObject[]): PlainObject {
   const scales = ({ kind, spec }: PlainObject & AutoscalerFields) =>
@@ -110,7 +110,7 @@ export function plainObjects(
     );
 }
 
-/** Names of all Secrets that the pod specs refer to. The export does not contain their values. */
+/** Names of all Secrets that the pod specs refer to. The export does not contain the values of Secrets. */
 export function secretNames(objects: readonly object[]): string[] {
   const found = new Set<string>();
   const visit = (value: unknown, key: string): void => {

@@ -1,101 +1,42 @@
-import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
-import { type RequestOptions, request as requestHttps } from 'node:https';
-import { isIP } from 'node:net';
-import { publicLookup } from '../../dns/public-lookup.ts';
-import { isPublicAddress } from '../../domain/net/networks.ts';
+import { callHost, type HostCall, type HostResponse } from '../../outbound/call-host.ts';
+import { HostError } from '../../outbound/host-error.ts';
 import { RegistryError } from './registry-error.ts';
 
-/**
- * One call of a registry or its token server. A tenant may choose these hosts, so redirects are not followed, and the
- * caller bounds time and size.
- */
+/** One call of a registry or its token server. */
 
-export interface Call {
+export interface Call
+  extends Pick<HostCall, 'headers' | 'maxBytes' | 'addresses' | 'allowHttp' | 'ca' | 'onResponse'> {
   readonly method: 'GET' | 'HEAD' | 'DELETE';
-  readonly headers: Readonly<Record<string, string>>;
-  /** Maximum size of the response, in bytes. */
-  readonly maxBytes: number;
-  /** Private and loopback addresses may be called. Otherwise only addresses that were checked are connected to. */
-  readonly mayBePrivate: boolean;
-  /** PEM of the certificate authorities to trust instead of Node's own. */
-  readonly ca?: string | undefined;
-  /** Called when a response begins. */
-  readonly onAnswer?: (() => void) | undefined;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
-
-const privateAddress = (host: string) =>
-  new RegistryError(
-    'forbidden',
-    `${host} is at a private address, which this installation does not call (BERTH_PRIVATE_REGISTRIES)`,
-  );
-
-const lookup = publicLookup({ refused: privateAddress });
-
-/** Literal addresses skip the DNS lookup, so they are checked here. */
-function checkLiteral(hostname: string): void {
-  const address = hostname.replace(/^\[|\]$/g, '');
-  if (address === 'localhost' || (isIP(address) !== 0 && !isPublicAddress(address)))
-    throw privateAddress(hostname);
-}
-
-function open(url: URL, options: RequestOptions): Promise<IncomingMessage> {
-  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
-  return new Promise((resolve, reject) => {
-    request(url, options).on('response', resolve).on('error', reject).end();
-  });
-}
-
-async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes)
-      throw new RegistryError('unsupported', `its answer is larger than ${maxBytes} bytes`);
-    chunks.push(chunk);
+function registryErrorOf(
+  { failure, code }: HostError,
+  { host, hostname }: URL,
+  maxBytes: number,
+): RegistryError {
+  switch (failure) {
+    case 'closed_address':
+      return new RegistryError(
+        'forbidden',
+        `${hostname} is at a private address, which this installation does not call (BERTH_PRIVATE_REGISTRIES)`,
+      );
+    case 'too_large':
+      return new RegistryError('unsupported', `its answer is larger than ${maxBytes} bytes`);
+    case 'incomplete':
+      return new RegistryError('failing', `${host} did not complete its response (${code})`);
+    default:
+      return new RegistryError('unavailable', `${host} cannot be reached (${code})`);
   }
-  return Buffer.concat(chunks);
-}
-
-/** Only the error code (ECONNREFUSED) is reported, because a message may contain text from the host. */
-function connectionError(error: unknown, host: string, answered: boolean): RegistryError {
-  if (error instanceof RegistryError) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'the connection failed';
-  if (answered) return new RegistryError('failing', `${host} did not complete its response (${code})`);
-  return new RegistryError('unavailable', `${host} cannot be reached (${code})`);
 }
 
 /**
  * Sends the call. Responses of any status are returned.
  * @throws RegistryError; the signal's reason when the signal fires
  */
-export async function call(url: URL, options: Call, signal: AbortSignal): Promise<Answer> {
-  if (!options.mayBePrivate) checkLiteral(url.hostname);
-  let response: IncomingMessage | undefined;
+export async function call(url: URL, options: Call, signal: AbortSignal): Promise<HostResponse> {
   try {
-    response = await open(url, {
-      method: options.method,
-      headers: { ...options.headers, 'user-agent': 'berth' },
-      // Connections are not reused: the next call may be for another tenant, or the name may resolve to another
-      // address.
-      agent: false,
-      signal,
-      ...(options.mayBePrivate ? {} : { lookup }),
-      ...(options.ca === undefined ? {} : { ca: options.ca }),
-    });
-    options.onAnswer?.();
-    const { statusCode: status = 0, headers } = response;
-    return { status, headers, body: await readBody(response, options.maxBytes) };
+    return await callHost(url, options, signal);
   } catch (error) {
-    signal.throwIfAborted();
-    throw connectionError(error, url.host, response !== undefined);
-  } finally {
-    response?.destroy();
+    throw error instanceof HostError ? registryErrorOf(error, url, options.maxBytes) : error;
   }
 }

@@ -10,7 +10,7 @@ export type Challenge =
       readonly scope: string | null;
     };
 
-/** Headers above this length are not legitimate. */
+/** Maximum length of a legitimate header. */
 const MAX_LENGTH = 4096;
 const SCHEME = /^\s*,?\s*([A-Za-z]+)(?=\s|,|$)/;
 const PARAMETER = /^\s*,?\s*([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))/;
@@ -20,7 +20,7 @@ interface Read {
   readonly parameters: Map<string, string>;
 }
 
-/** The challenges of a header, in order. Parsing stops at the first invalid one. */
+/** The challenges of a header, in order. Parsing stops at the first invalid challenge. */
 function challengesOf(header: string): Read[] {
   const found: Read[] = [];
   let rest = header.slice(0, MAX_LENGTH);

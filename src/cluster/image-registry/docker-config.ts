@@ -8,9 +8,9 @@ export interface Credentials {
 }
 
 interface Entry extends Credentials {
-  /** May begin with a `*` for one label of the name: `*.example.com`. */
+  /** Host of the registry. Can begin with a `*` for one label of the name: `*.example.com`. */
   readonly host: string;
-  /** Without leading and trailing slashes; empty: all repositories of the registry. */
+  /** Path of the repositories, without leading and trailing slashes; empty: all repositories of the registry. */
   readonly path: string;
 }
 
@@ -20,7 +20,7 @@ const KEYS = ['.dockerconfigjson', '.dockercfg'] as const;
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Docker stores `https://index.docker.io/v1/` for Docker Hub. */
+/** Docker stores credentials for Docker Hub under `https://index.docker.io/v1/`. */
 function placeOf(key: string): Pick<Entry, 'host' | 'path'> {
   const [host = '', ...parts] = key.replace(/^https?:\/\//, '').split('/');
   const path = parts.join('/').replace(/\/+$/, '');
@@ -60,7 +60,7 @@ function isOfHost(pattern: string, host: string): boolean {
 
 /**
  * The credentials of a Secret that apply to a repository, the most specific path first, in the order of the kubelet.
- * Invalid entries are skipped, as by the kubelet.
+ * Invalid entries are skipped, as the kubelet does.
  * @param data the data of a Secret: base64
  */
 export function credentialsFor(

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer } from './call.ts';
+import type { HostResponse } from '../../outbound/call-host.ts';
 import type { Credentials } from './docker-config.ts';
 import { registryReference } from './reference.ts';
 import { RegistryError } from './registry-error.ts';
@@ -21,7 +21,7 @@ import {
 
 export type ImageAnswer =
   | { readonly kind: 'found'; readonly digest: string }
-  /** `definite`: the registry reported this to a client that may read the repository. */
+  /** `definite`: the registry reported the absence to a client that may read the repository. */
   | { readonly kind: 'absent'; readonly definite: boolean };
 
 /** NOT_FOUND is the error code of Harbor. */
@@ -30,7 +30,7 @@ const NO_REPOSITORY = 'NAME_UNKNOWN';
 
 /** Several Secrets may hold credentials for one registry. */
 const MAX_CREDENTIALS = 8;
-/** Pause before the first retry of a transient failure, in milliseconds. It doubles with each retry. */
+/** Pause before the first retry of a transient failure, in milliseconds. The pause doubles with each retry. */
 const FIRST_PAUSE_MS = 250;
 
 /**
@@ -39,7 +39,7 @@ const FIRST_PAUSE_MS = 250;
  */
 async function absence(
   context: LookupContext,
-  { body }: Answer,
+  { body }: HostResponse,
   authorization: string | undefined,
   known: boolean,
 ): Promise<ImageAnswer> {
@@ -63,7 +63,7 @@ async function showsTags(context: LookupContext, authorization: string | undefin
 }
 
 async function read(
-  answer: Answer,
+  answer: HostResponse,
   context: LookupContext,
   authorization: string | undefined,
   known: boolean,
@@ -79,12 +79,11 @@ async function read(
 }
 
 /**
- * The digest, computed from the manifest when no header states it. A previous GET may already have returned the
- * manifest.
+ * The digest of the manifest, computed when no header states it. A previous GET may already have returned the manifest.
  */
 async function digestOfBody(
   context: LookupContext,
-  answer: Answer,
+  answer: HostResponse,
   authorization: string | undefined,
 ): Promise<string | null> {
   const read = answer.body.length > 0 ? answer : await manifest(context, 'GET', authorization);
@@ -99,12 +98,12 @@ function triesOf(all: readonly Credentials[]): (Credentials | null)[] {
 
 async function attempt(context: LookupContext, all: readonly Credentials[]): Promise<ImageAnswer> {
   const first = await headOrGetManifest(context);
-  // The registry requires no login.
+  // Other statuses than 401 mean that the registry requires no login.
   if (first.status !== 401) return await read(first, context, undefined, true);
   const tries = triesOf(all);
   let refusal: RegistryError | null = null;
   let absent: ImageAnswer | null = null;
-  // Another account may see an image that this one does not. The kubelet tries all of them, too.
+  // Another account may see an image that this account does not. The kubelet also tries all accounts.
   let definite = tries.length <= MAX_CREDENTIALS;
   for (const credentials of tries.slice(0, MAX_CREDENTIALS)) {
     const answer = await attemptWith(context, first, credentials);
@@ -118,12 +117,12 @@ async function attempt(context: LookupContext, all: readonly Credentials[]): Pro
 }
 
 /**
- * Looks up the image with these credentials.
- * @returns an error: the registry rejects them
+ * Looks up the image with the given credentials.
+ * @returns an error: the registry rejects the credentials
  */
 async function attemptWith(
   context: LookupContext,
-  unauthorized: Answer,
+  unauthorized: HostResponse,
   credentials: Credentials | null,
 ): Promise<ImageAnswer | RegistryError> {
   try {
@@ -140,13 +139,13 @@ async function attemptWith(
 /** Pause before the next attempt, in milliseconds; null: do not retry. */
 function pauseAfter(error: unknown, attempts: number): number | null {
   if (!(error instanceof RegistryError)) return null;
-  // A rate-limited client must not send more requests, unless the registry says when.
+  // A rate-limited client must not send more requests, unless the registry states when it may.
   if (error.kind === 'limited') return error.retryAfterMs ?? null;
   if (error.kind !== 'unavailable' && error.kind !== 'failing') return null;
   return error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (attempts - 1);
 }
 
-/** Retries transient failures by GET as long as time is left. */
+/** Retries transient failures with GET as long as time is left. */
 async function persist(context: LookupContext, credentials: readonly Credentials[]): Promise<ImageAnswer> {
   for (let attempts = 1; ; attempts += 1) {
     try {
@@ -154,7 +153,7 @@ async function persist(context: LookupContext, credentials: readonly Credentials
     } catch (error) {
       const pause = pauseAfter(error, attempts);
       if (pause === null || performance.now() + pause >= context.endsAt) throw error;
-      // Some registries fail or cut a HEAD but answer a GET. Under a rate limit, a GET would cost more.
+      // Some registries fail or cut off a HEAD but respond to a GET. Under a rate limit, a GET would cost more.
       if (!(error instanceof RegistryError && error.kind === 'limited')) context.head.isWorthwhile = false;
       await sleep(pause, undefined, { signal: context.signal });
     }
@@ -162,8 +161,8 @@ async function persist(context: LookupContext, credentials: readonly Credentials
 }
 
 /**
- * The current digest of an image, or its absence. Without credentials the call is anonymous; of several credentials,
- * the first that the registry accepts counts.
+ * The current digest of an image, or its absence. Without credentials, the call is anonymous. Of several credentials,
+ * the first that the registry accepts is used.
  * @param signal stops the lookup early
  * @throws RegistryError; the signal's reason
  */
@@ -187,7 +186,7 @@ export async function lookUpImage(
     signal: AbortSignal.any([signal, timeout]),
     endsAt,
     head: { isWorthwhile: true },
-    onAnswer: () => {
+    onResponse: () => {
       answered = true;
     },
   };
@@ -197,10 +196,10 @@ export async function lookUpImage(
     signal.throwIfAborted();
     if (!timeout.aborted) throw error;
     const within = `within ${options.timeoutMs / 1000} s`;
-    // The registry did answer, so the time went to this image or to the number of credentials. Both are the tenant's
-    // choice.
+    // The registry did respond, so the lookup was slow because of this image or of the number of credentials. The
+    // tenant chooses both.
     throw answered
       ? new RegistryError('slow', `${host} responded, but the lookup did not finish ${within}`)
-      : new RegistryError('unavailable', `${host} did not answer ${within}`);
+      : new RegistryError('unavailable', `${host} did not respond ${within}`);
   }
 }

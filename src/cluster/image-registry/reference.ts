@@ -3,7 +3,7 @@ import { parseImageReference } from '../../domain/kubernetes/image.ts';
 /** Parses image references as container runtimes do. */
 
 export interface RegistryReference {
-  /** Host of the registry, with its port if given. Credentials are stored for this name. */
+  /** Host of the registry, with its port if given. Credentials are stored under this name. */
   readonly host: string;
   /** Host at which the registry's API is called. */
   readonly apiHost: string;
@@ -17,7 +17,10 @@ const DOCKER_HUB = 'docker.io';
 const DOCKER_HUB_API = 'registry-1.docker.io';
 const DEFAULT_TAG = 'latest';
 
-/** The first part of a name is a host if it looks like one. Otherwise it is part of a name on Docker Hub. */
+/**
+ * The first part of an image name is a host if it has the form of a host. Any other first part belongs to a name on
+ * Docker Hub.
+ */
 function isHost(part: string): boolean {
   return part.includes('.') || part.includes(':') || part === 'localhost' || part !== part.toLowerCase();
 }

@@ -1,12 +1,9 @@
 /**
- * Why a lookup in a registry failed.
- * `unavailable`: the registry does not respond at all.
- * `slow`: it responded, but the lookup did not finish within its time.
- * `limited`: it rejects further requests of this client (rate limit).
- * `failing`: it failed for this image, for example an image behind a mirror.
- * `refused`: it does not allow the image to be read.
- * `forbidden`: this installation does not call it.
- * `unsupported`: its response does not follow the protocol.
+ * Why a lookup in a registry failed. `unavailable`: the registry does not respond at all. `slow`: the registry
+ * responded, but the lookup did not finish within its time limit. `limited`: the registry rejects further requests of
+ * this client (rate limit). `failing`: the registry failed for this image, for example an image behind a mirror.
+ * `refused`: the registry does not allow the image to be read. `forbidden`: this installation does not call the
+ * registry. `unsupported`: the response of the registry does not follow the protocol.
  */
 export type RegistryErrorKind =
   | 'unavailable'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Answer, type Call, call } from './call.ts';
+import type { HostResponse } from '../../outbound/call-host.ts';
+import { type Call, call } from './call.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
 import type { Credentials } from './docker-config.ts';
 import type { RegistryReference } from './reference.ts';
@@ -12,6 +13,8 @@ export interface RegistryOptions {
   readonly timeoutMs: number;
   /** Registries that may have private addresses, as `host` or `host:port`; `any`: all. */
   readonly privateHosts: readonly string[] | 'any';
+  /** Networks that registries outside of `privateHosts` must not be in (BERTH_CLOSED_NETWORKS). */
+  readonly closedNetworks: readonly string[];
   /** Registries that are called over http. */
   readonly insecureHosts: readonly string[];
   /** PEM of the certificate authorities to trust instead of Node's own. */
@@ -36,10 +39,10 @@ export interface LookupContext {
   readonly signal: AbortSignal;
   /** Latest time at which `signal` fires, on the clock of performance.now(). */
   readonly endsAt: number;
-  /** Whether to try a HEAD: false after one hung or failed. Shared by all calls for the image. */
+  /** Whether to try a HEAD request: false after a HEAD request hung or failed. Shared by all calls for the image. */
   readonly head: { isWorthwhile: boolean };
   /** Called for each response. */
-  readonly onAnswer?: () => void;
+  readonly onResponse?: () => void;
 }
 
 /** The value of an authorization header. */
@@ -51,11 +54,12 @@ function callOptions(
   headers: Call['headers'],
   maxBytes: number,
 ): Omit<Call, 'method'> {
-  const { mayBePrivate, options, onAnswer } = context;
-  return { headers, maxBytes, mayBePrivate, ca: options.ca, onAnswer };
+  const { mayBePrivate, insecure, options, onResponse } = context;
+  const addresses = { allowPrivate: mayBePrivate, closedNetworks: options.closedNetworks };
+  return { headers, maxBytes, addresses, allowHttp: insecure, ca: options.ca, onResponse };
 }
 
-/** Parses a URL and checks its scheme: a registry with TLS must not lead to a URL without. */
+/** Parses a URL and checks its scheme. A registry with TLS must not lead to a URL without TLS. */
 function calledUrl(text: string, base: string | undefined, context: LookupContext): URL {
   const url = URL.canParse(text, base) ? new URL(text, base) : null;
   const allowed = url?.protocol === 'https:' || (context.insecure && url?.protocol === 'http:');
@@ -72,29 +76,32 @@ export function manifest(
   context: LookupContext,
   method: Call['method'],
   authorization?: string,
-): Promise<Answer> {
+): Promise<HostResponse> {
   return callRepository(context, method, `manifests/${context.reference.reference}`, authorization);
 }
 
-/** Statuses of a HEAD that a GET would also return: the result is known, or another call would not help now. */
+/** Statuses of a HEAD after which no GET is sent, because the result is known, or another call would not help now. */
 const SETTLED_BY_HEAD: ReadonlySet<number> = new Set([200, 429, 502, 503, 504]);
 
-const asksForCredentials = ({ status, headers }: Answer) =>
+const asksForCredentials = ({ status, headers }: HostResponse) =>
   status === 401 && headers['www-authenticate'] !== undefined;
 
 /**
  * Reads the manifest by HEAD, or by GET when the registry rejects HEAD. Registries and proxies reject the method in
  * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the response to a GET counts as a refusal.
- * Some never answer a HEAD, so it gets half of the time and the GET the rest.
+ * Some registries never respond to a HEAD, so the HEAD gets half of the time, and the GET gets the rest.
  */
-export async function headOrGetManifest(context: LookupContext, authorization?: string): Promise<Answer> {
+export async function headOrGetManifest(
+  context: LookupContext,
+  authorization?: string,
+): Promise<HostResponse> {
   const answer = context.head.isWorthwhile ? await headManifest(context, authorization) : null;
   if (answer !== null && (SETTLED_BY_HEAD.has(answer.status) || asksForCredentials(answer))) return answer;
   return await manifest(context, 'GET', authorization);
 }
 
 /** null: no response within half of the remaining time. */
-async function headManifest(context: LookupContext, authorization?: string): Promise<Answer | null> {
+async function headManifest(context: LookupContext, authorization?: string): Promise<HostResponse | null> {
   const half = AbortSignal.timeout(Math.max(1, Math.floor((context.endsAt - performance.now()) / 2)));
   try {
     return await manifest(
@@ -113,13 +120,13 @@ async function headManifest(context: LookupContext, authorization?: string): Pro
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 /** The digest in the response header; null when it is missing or invalid. */
-export function statedDigest({ headers }: Answer): string | null {
+export function statedDigest({ headers }: HostResponse): string | null {
   const stated = headers['docker-content-digest'];
   return typeof stated === 'string' && DIGEST.test(stated) ? stated : null;
 }
 
 /** The digest of the manifest in the body; null when the body is not a manifest, such as an error page. */
-export function computedDigest({ body }: Answer): string | null {
+export function computedDigest({ body }: HostResponse): string | null {
   const isManifest = Object.keys(parsed(body)).length > 0;
   return isManifest ? `sha256:${createHash('sha256').update(body).digest('hex')}` : null;
 }
@@ -130,7 +137,7 @@ export async function callRepository(
   method: Call['method'],
   path: string,
   authorization?: string,
-): Promise<Answer> {
+): Promise<HostResponse> {
   const { apiHost, repository } = context.reference;
   const first = `${context.insecure ? 'http' : 'https'}://${apiHost}/v2/${repository}/${path}`;
   let url = calledUrl(first, undefined, context);
@@ -153,20 +160,20 @@ export async function callRepository(
 /** Upper limit for the Retry-After of a registry. */
 const MAX_PATIENCE_MS = 300_000;
 
-function patienceOf({ headers }: Answer): number | undefined {
+function patienceOf({ headers }: HostResponse): number | undefined {
   const seconds = Number(headers['retry-after']);
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, MAX_PATIENCE_MS) : undefined;
 }
 
 /** The error for a response that is neither success nor "not found". */
-export function registryFailure(answer: Answer, who: string): RegistryError {
+export function registryFailure(answer: HostResponse, who: string): RegistryError {
   const { status } = answer;
   if (status === 401 || status === 403)
     return new RegistryError('refused', `${who} denies access (status ${status})`);
   if (status === 429) {
     return new RegistryError('limited', `${who} limits the rate of requests`, patienceOf(answer));
   }
-  const message = `${who} answers with status ${status}`;
+  const message = `${who} responds with status ${status}`;
   return status >= 500
     ? new RegistryError('failing', message, patienceOf(answer))
     : new RegistryError('unsupported', message);
@@ -212,7 +219,7 @@ async function tokenFor(
 /** The authorization header that a challenge requires; null when no suitable credentials exist. */
 export async function authorizationFor(
   context: LookupContext,
-  unauthorized: Answer,
+  unauthorized: HostResponse,
   credentials: Credentials | null,
 ): Promise<string | null> {
   const challenge = parseChallenge(unauthorized.headers['www-authenticate']);

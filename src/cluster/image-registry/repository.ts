@@ -1,4 +1,5 @@
-import { type Answer, type Call, call } from './call.ts';
+import type { HostResponse } from '../../outbound/call-host.ts';
+import { type Call, call } from './call.ts';
 import { RegistryError } from './registry-error.ts';
 import { computedDigest, statedDigest } from './repository-call.ts';
 
@@ -10,10 +11,10 @@ export interface RepositoryOptions {
   /** The registry is called over http. */
   readonly insecure: boolean;
   /**
-   * Returns a bearer token for pull and delete. Called for each request, because thousands of requests outlast one
-   * token.
+   * Returns a bearer token for pull and delete. Called for each request, because thousands of requests take longer than
+   * the lifetime of a token.
    */
-  token(): string;
+  token(): Promise<string>;
 }
 
 /** A tag and the digest that it points to. */
@@ -37,31 +38,37 @@ async function ask(
   method: Call['method'],
   path: string,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<HostResponse> {
   const slash = repository.indexOf('/');
   const base = `${insecure ? 'http' : 'https'}://${repository.slice(0, slash)}/v2/${repository.slice(slash + 1)}`;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
-  const headers = { accept: ACCEPT, authorization: `Bearer ${token()}` };
+  const headers = { accept: ACCEPT, authorization: `Bearer ${await token()}` };
   try {
     return await call(
       new URL(`${base}/${path}`),
-      { method, headers, maxBytes: MAX_BYTES, mayBePrivate: true },
+      {
+        method,
+        headers,
+        maxBytes: MAX_BYTES,
+        addresses: { allowPrivate: true, closedNetworks: [] },
+        allowHttp: insecure,
+      },
       deadline,
     );
   } catch (error) {
     signal.throwIfAborted();
     if (!deadline.aborted) throw error;
-    throw new RegistryError('unavailable', 'the registry did not answer in time');
+    throw new RegistryError('unavailable', 'the registry did not respond within the time limit');
   }
 }
 
-function failure({ status }: Answer): RegistryError {
+function failure({ status }: HostResponse): RegistryError {
   if (status === 401 || status === 403) {
     return new RegistryError('refused', `the registry denies access to the hub (status ${status})`);
   }
   return new RegistryError(
     status >= 500 ? 'failing' : 'unavailable',
-    `the registry answers with status ${status}`,
+    `the registry responds with status ${status}`,
   );
 }
 

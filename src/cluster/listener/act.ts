@@ -32,7 +32,7 @@ async function takeInventories(
   }
 }
 
-/** One term: acts until the lease is lost or the process stops, then shuts down in order. */
+/** One term. Acts until the lease is lost or the process stops, then shuts down in order. */
 export async function actDuringTerm(parts: ListenerParts, term: Term, stopping: AbortSignal): Promise<void> {
   const {
     options,

@@ -32,11 +32,11 @@ export interface ListenerOptions {
    */
   tenantQuota?: Readonly<Record<string, string>> | null;
   /**
-   * Called whenever the hub has answered an attempt to take the lease. After the first answer the hub knows the
-   * namespaces: a deployment that names none gets one in which this listener works.
+   * Called whenever the hub has responded to an attempt to take the lease. After the first response, the hub knows the
+   * namespaces. A deployment without a namespace then gets one in which this listener works.
    */
   onHubAnswer?: () => void;
-  /** Called when a term of acting begins (cache filled, lease held) and when it ends. */
+  /** Called when a term begins (cache filled, lease held) and when it ends. */
   onActing?: (acting: boolean) => void;
   /** State for metrics, read when they are collected: the queue of a term and the caches. */
   onTerm?: (term: { queue: WorkQueue; watches: () => { kind: string; stats: ReflectorStats }[] }) => void;

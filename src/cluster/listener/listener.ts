@@ -3,12 +3,15 @@ import type { ListenerOptions } from './listener-options.ts';
 import { createParts } from './listener-parts.ts';
 import { runTerms } from './session/term.ts';
 
-/** Connects the hub and the custom resources: takes the hub's lease, applies desired state, reports observed state. */
+/**
+ * Connects the hub and the custom resources. The listener takes the hub's lease, applies desired state, and reports
+ * observed state.
+ */
 
 /**
- * Runs the listener until the signal fires. Then finishes current work, sends the remaining reports, releases the
- * lease and resolves, within 10 s. A listener may run as several processes: the hub's lease selects the one that
- * acts.
+ * Runs the listener until the signal fires. When the signal fires, finishes current work, sends the remaining reports,
+ * releases the lease and resolves, within 10 s. A listener may run as several processes. The hub's lease selects the
+ * process that acts.
  */
 export async function runListener(options: ListenerOptions, signal: AbortSignal): Promise<void> {
   const parts = createParts(options);

@@ -5,11 +5,11 @@ import type { Reason } from '../../domain/conditions/conditions.ts';
 import { isKubeError, type KubeError, unknownFields } from '../kube/client/errors.ts';
 import type { ResourceView } from './resource-view.ts';
 
-/** A work item cannot be done, for a reason that the owner of the deployment must know. */
+/** A work item cannot be processed, for a reason that the owner of the deployment must know. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly reason: Reason;
-  /** False: only a change of the deployment can help. */
+  /** false: only a change of the deployment can help. */
   readonly retryable: boolean;
   constructor(reason: Reason, message: string, retryable: boolean) {
     super(message);
@@ -18,19 +18,17 @@ export class Refusal extends Error {
   }
 }
 
-/** The term is over: nothing more may be written, and nothing is reported. */
+/** The term is over. The listener may write no more objects and sends no reports. */
 export class TermOver extends Error {
   override readonly name = 'TermOver';
   constructor() {
-    super('the lease does not hold any more');
+    super('the lease is no longer held');
   }
 }
 
 const MAX_MESSAGE = 4000;
 
-/**
- * A field that the CRD of the cluster does not know: the hub is newer than the cluster, and the deployment is valid.
- */
+/** The CRD of the cluster does not know a field, because the hub is newer than the cluster. The deployment is valid. */
 function olderCluster(error: KubeError): Refusal | null {
   const fields = error.resource === MANAGED_DEPLOYMENT.plural ? unknownFields(error) : [];
   if (fields.length === 0) return null;
@@ -55,7 +53,8 @@ export function refusalOf(error: unknown): Refusal | null {
     case 'invalid':
     case 'bad_request':
       return new Refusal('Refused', message, false);
-    // Others can change rights, quotas and admission rules, or create a missing namespace.
+    // Rejections of both kinds are retried, because others can change rights, quotas and admission rules, or create a
+    // missing namespace.
     case 'forbidden':
     case 'not_found':
       return new Refusal('ApplyRefused', message, true);
@@ -66,7 +65,7 @@ export function refusalOf(error: unknown): Refusal | null {
 
 /**
  * Checks that the listener works in this namespace.
- * @throws Refusal NamespaceNotAllowed; ApplyRefused when it cannot read there
+ * @throws Refusal NamespaceNotAllowed; ApplyRefused when the listener cannot read the namespace
  */
 export function checkNamespace(view: Pick<ResourceView, 'covers' | 'trouble'>, namespace: string): void {
   if (!view.covers(namespace)) {

@@ -9,15 +9,20 @@ import { type KubeObject, keyOf } from '../kube/client/object.ts';
 /** The custom resource as a Kubernetes object of the client. */
 export type Resource = ManagedDeployment & KubeObject;
 
-/** All custom resources that the listener may read: one reflector for all namespaces, or one for each. */
+/**
+ * All custom resources that the listener may read, with one reflector for all namespaces, or one for each namespace.
+ */
 export class ResourceView {
   readonly #reflectors: readonly Reflector<Resource>[];
   readonly #byNamespace: ReadonlyMap<string, Reflector<Resource>>;
   #noting = false;
-  /** Hash of the spec that this listener is writing, by key: the watch event may arrive before the response. */
+  /**
+   * Hash of the spec that this listener is writing, by key. This hash is needed because the watch event may arrive
+   * before the response to the write.
+   */
   readonly #writing = new Map<string, string>();
 
-  /** @param reflectors by namespace; '' for the one over all namespaces */
+  /** @param reflectors by namespace; '' for the reflector of all namespaces */
   constructor(reflectors: ReadonlyMap<string, Reflector<Resource>>) {
     this.#byNamespace = reflectors;
     this.#reflectors = [...reflectors.values()];
@@ -31,13 +36,13 @@ export class ResourceView {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 
-  /** Resolves once each namespace was read or has failed, and at least one was read. */
+  /** Resolves when each namespace was read or has failed, and at least one was read. */
   async waitForSync(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.waitForAttempt(signal)));
     await Promise.any(this.#reflectors.map((reflector) => reflector.waitForSync(signal)));
   }
 
-  /** Calls back once a namespace that was not read yet has been read; not after the signal has fired. */
+  /** Calls back when a namespace is read for the first time. Does not call back after the signal has fired. */
   onLateSync(callback: () => void, signal: AbortSignal): void {
     for (const reflector of this.#reflectors) {
       if (!reflector.hasSynced()) reflector.waitForSync(signal).then(callback, () => undefined);
@@ -69,11 +74,11 @@ export class ResourceView {
     return [...this.#byNamespace].filter(([, reflector]) => reflector.hasSynced()).map(([name]) => name);
   }
 
-  /** The error that kept this namespace from ever being read; undefined: it was read. */
+  /** Why this namespace was never read; undefined: it was read. */
   trouble(namespace: string): string | undefined {
     const reflector = this.#for(namespace);
     if (reflector === undefined || reflector.hasSynced()) return undefined;
-    return reflector.stats().lastError ?? 'it was not read yet';
+    return reflector.stats().lastError ?? 'the namespace was not read yet';
   }
 
   /** Whether the listener works in this namespace. */
@@ -91,8 +96,8 @@ export class ResourceView {
   }
 
   /**
-   * Like `get`, but reads from the API server when the cache is older than an own write. A resource missing from the
-   * cache may still exist: then its creation fails, and nothing is lost.
+   * Like `get`, but reads from the API server when the cache is older than an own write. A resource that is missing
+   * from the cache may still exist. In this case, the attempt to create the resource fails, and nothing is lost.
    */
   async getSure(namespace: string, name: string, signal: AbortSignal): Promise<Resource | undefined> {
     const reflector = this.#for(namespace);
@@ -103,7 +108,8 @@ export class ResourceView {
 
   refresh(namespace: string, name: string, signal: AbortSignal): Promise<Resource | undefined> {
     const reflector = this.#for(namespace);
-    if (reflector === undefined) throw new Error(`failed to read ${namespace}/${name}: not in view`);
+    if (reflector === undefined)
+      throw new Error(`failed to read ${namespace}/${name}: the listener does not watch this namespace`);
     return reflector.refresh({ namespace, name }, { signal });
   }
 
@@ -116,7 +122,7 @@ export class ResourceView {
     }
   }
 
-  /** Sends a write. If another account has written meanwhile, the response shows it. */
+  /** Sends a write. The response shows whether another account has written in the meantime. */
   async writing(resource: Resource, send: () => Promise<Resource>): Promise<Resource> {
     const key = keyOf(resource.metadata);
     this.#writing.set(key, specHashOf(resource));
@@ -127,7 +133,7 @@ export class ResourceView {
     }
   }
 
-  /** For handlers: whether the current event is an own write. */
+  /** For handlers: whether a write of this process caused the current event. */
   isOwnWrite(resource: Resource): boolean {
     const hash = this.#writing.get(keyOf(resource.metadata));
     return this.#noting || (hash !== undefined && hash === specHashOf(resource));
@@ -140,7 +146,7 @@ export class ResourceView {
 
   /**
    * Calls the handlers for every known resource, then for changes.
-   * @returns removes the handlers
+   * @returns a function that removes the handlers
    */
   addHandlers(handlers: ReflectorHandlers<Resource>): () => void {
     const removers = this.#reflectors.map((reflector) => reflector.addHandlers(handlers));
@@ -156,28 +162,27 @@ export class ResourceView {
 
 const hashes = new WeakMap<Resource, string>();
 
-/** Stands for a spec that no version of Berth wrote. No hash has this value. */
+/** The value for a spec that no version of Berth wrote. No hash has this value. */
 const TOO_DEEP = 'too-deep';
 
 /** Hash of the current spec. */
 export function specHashOf(resource: Resource): string {
   let hash = hashes.get(resource);
   if (hash === undefined) {
-    // A spec that was edited by hand may be nested too deeply to be hashed. It counts as edited.
+    // A spec that was edited by hand may be nested too deeply to be hashed. Such a spec counts as edited.
     hash = isDeeper(resource.spec, MAX_LEVELS) ? TOO_DEEP : contentHash(resource.spec);
     hashes.set(resource, hash);
   }
   return hash;
 }
 
-/** Hash of the spec that a listener last applied; null: none did. */
+/** Hash of the spec that a listener last applied; null: no listener applied a spec. */
 export function appliedHashOf(resource: Resource): string | null {
   return resource.metadata.annotations?.[ANNOTATIONS.specHash] ?? null;
 }
 
 /**
- * Whether spec was last written by another writer than a listener: other writers leave the listener's annotation
- * unchanged.
+ * Whether another writer than a listener wrote the spec last. Other writers leave the listener's annotation unchanged.
  */
 export function isEdited(resource: Resource): boolean {
   return specHashOf(resource) !== appliedHashOf(resource);
@@ -191,9 +196,8 @@ export function lacksEnvironment({ status }: Resource): boolean {
 }
 
 /**
- * Why the operator rejects the resource, although it could be the hub's: another resource has its identity, or
- * objects were left behind. null: no conflict. In a conflict every condition says so; see
- * cluster/operator/access/identity.ts.
+ * Why the operator rejects a resource that the hub may have created: another resource has its identity, or objects were
+ * left behind. null: no conflict. In a conflict, every condition states it; see cluster/operator/access/identity.ts.
  */
 export function identityConflict({ status }: Resource): string | null {
   const conditions = status?.conditions ?? [];

@@ -5,12 +5,12 @@ import { type Right, rightsOn } from '../kube/client/rights.ts';
 export function workRights(): Right[] {
   return [
     ...rightsOn('ManagedDeployment', ['get', 'list', 'watch', 'create', 'patch', 'delete']),
-    // The environment of a revision: created once, read to check its owner, deleted by name.
+    // For the environment of a revision, which is created once, read to check its owner, and deleted by name.
     ...rightsOn('Secret', ['create', 'get', 'delete']),
-    // Purge of objects that outlive the custom resource.
+    // For the purge of objects that outlive the custom resource.
     ...rightsOn('PersistentVolumeClaim', ['list', 'delete']),
     ...rightsOn('ControllerRevision', ['list', 'delete']),
-    // Logs of workloads.
+    // For the logs of workloads.
     ...rightsOn('Pod', ['list']),
     ...rightsOn('Pod', ['get'], 'log'),
   ];
@@ -26,11 +26,11 @@ export function listenerLeaseRights(): Right[] {
 /** Rights in the build namespace, which contains only builds. */
 export function listenerBuildRights(): Right[] {
   return [
-    // The credentials of a build: created, renewed, and found when they were left behind.
+    // For the credentials of a build, which are created, renewed, and found when they were left behind.
     ...rightsOn('Secret', ['get', 'list', 'create', 'patch', 'delete']),
-    // Purge of builds.
+    // For the purge of builds.
     ...rightsOn('Job', ['list', 'delete']),
-    // Logs of builds.
+    // For the logs of builds.
     ...rightsOn('Pod', ['list', 'watch']),
     ...rightsOn('Pod', ['get'], 'log'),
   ];

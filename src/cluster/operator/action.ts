@@ -5,7 +5,7 @@ import type { Comparison } from './decide/comparison.ts';
 
 /**
  * One write to the cluster, with its preconditions: the `uid` of the object that it was planned for, and the
- * `resourceVersion` where any later change of the object invalidates the action.
+ * `resourceVersion` if any later change of the object invalidates the action.
  */
 export type Action = ActionBase &
   (
@@ -24,8 +24,8 @@ export type Action = ActionBase &
     /** Creates the credentials of the database with a new password, unless they exist. */
     | { readonly kind: 'credentials' }
     /**
-     * Reads Secrets. `database`: whether to read the credentials of the database too. `sentinelSecrets`: the Secrets that each
-     * sentinel has recorded.
+     * Reads Secrets. `database`: whether to also read the credentials of the database. `sentinelSecrets`: the Secrets
+     * that each sentinel has recorded.
      */
     | {
         readonly kind: 'secrets';
@@ -50,8 +50,9 @@ export type Action = ActionBase &
         readonly probe?: string;
       }
     /**
-     * Sets `spec.replicas` with a field manager of its own. Without `force` the API server rejects it when another manager
-     * owns a different number. With `resourceVersion` it rejects it after any change of the object. `probe`: as for `apply`.
+     * Sets `spec.replicas` with a separate field manager. Without `force`, the API server rejects the write when
+     * another manager owns a different number. With `resourceVersion`, the API server rejects the write after any
+     * change of the object. `probe`: as for `apply`.
      */
     | {
         readonly kind: 'scale';
@@ -93,7 +94,7 @@ export type Action = ActionBase &
   );
 
 interface ActionBase {
-  /** Unique in a plan: kind of action and object. */
+  /** Kind of action and object, unique in a plan. */
   readonly id: string;
   /** The reason as a phrase for logs: `is missing`, `spec.replicas: 3, not 2`. */
   readonly reason: string;
@@ -105,15 +106,21 @@ interface ActionBase {
 /** Stages run one after the other. The actions of one stage run in parallel. */
 export const STAGES = {
   /**
-   * Missing objects that others depend on: stored templates, credentials, service accounts, and network policies, which
-   * must exist before the pods run. Also the removal of autoscalers that would revert a scale.
+   * Missing objects that other objects depend on: stored templates, credentials, service accounts, and network
+   * policies, which must exist before the pods run. Autoscalers that would revert a scale are also removed in this
+   * stage.
    */
   prerequisites: 0,
   scale: 1,
-  /** What pods need before they start: volumes (after their credentials), and changed service accounts and policies. */
+  /**
+   * Objects that pods need before they start: volumes (after their credentials), and changed service accounts and
+   * policies.
+   */
   foundations: 2,
   objects: 3,
-  /** Scales up from zero after the new template is applied; otherwise pods of the old template would start first. */
+  /**
+   * Scales up from zero after the new template is applied. An earlier scale-up would start pods of the old template.
+   */
   start: 4,
   autoscalers: 5,
   removal: 6,
@@ -128,6 +135,6 @@ export function actionId(kind: ActionKind, objectKind: string, name: string): st
 
 export interface Plan {
   readonly actions: readonly Action[];
-  /** One sentence for each object that cannot be written yet, with what it waits for. */
+  /** One sentence for each object that cannot be written yet. The sentence states what the object waits for. */
   readonly waiting: readonly string[];
 }

@@ -4,7 +4,7 @@ import { holderOf } from './access/identity.ts';
 import { identityKeys } from './observe/cache-keys.ts';
 import { LIKE_A_UID } from './observe/ownership.ts';
 
-/** What the identity rules of decision 0061 change for a resource that an earlier version of Berth managed. */
+/** States how the identity rules of decision 0061 affect a resource that an earlier version of Berth managed. */
 
 interface Spec {
   readonly deploymentId?: string;
@@ -13,8 +13,8 @@ interface Spec {
 }
 
 /**
- * For hosting mode `cloud`: one sentence when a deployment of the API is outside the namespace of its tenant. The chart's
- * admission policy for the listener rejects writes there. Pure.
+ * For hosting mode `cloud`. Returns one sentence when a deployment of the API is outside the namespace of its tenant.
+ * The chart's admission policy for the listener rejects writes there. Pure.
  */
 export function namespaceChanges({ metadata: { namespace }, ...object }: UntypedObject): string[] {
   const { tenantId, deploymentId } = (object['spec'] ?? {}) as Spec;
@@ -22,7 +22,8 @@ export function namespaceChanges({ metadata: { namespace }, ...object }: Untyped
     tenantId !== undefined && deploymentId !== undefined && namespace !== tenantNamespace(tenantId);
   return isRefused
     ? [
-        `is outside ${tenantNamespace(tenantId)}: the listener's writes are refused (ApplyRefused) unless rbac.listenerNamespaces names ${namespace}`,
+        `is outside ${tenantNamespace(tenantId)}: the cluster rejects the listener's writes (ApplyRefused) unless ` +
+          `rbac.listenerNamespaces names ${namespace}`,
       ]
     : [];
 }
@@ -62,20 +63,26 @@ export function identityChanges(
   return [
     ...(hub !== null
       ? [
-          `has a name that is reserved for an object of the deployment ${hub}: it keeps running, but another resource of this name would be refused with the reason Conflict`,
+          `has a name that is reserved for an object of the deployment ${hub}: it keeps running, but another ` +
+            `resource of this name would be rejected with the reason Conflict`,
         ]
       : []),
     ...(rivals.length > 0 && !isOfUid
       ? [
-          `shares its identity with ${rivals.join(', ')}: ${holderOf(candidates, names.flatMap(keptOf))} keeps it, unless the listener claims it for another; the others are stopped with the reason Conflict`,
+          `shares its identity with ${rivals.join(', ')}: ${holderOf(candidates, names.flatMap(keptOf))} keeps the ` +
+            `identity, unless the listener claims it for another resource; all other resources are stopped with the ` +
+            `reason Conflict`,
         ]
       : []),
     ...(!isOfUid && database?.volumePolicy === 'Delete'
-      ? ['spec.database.volumePolicy Delete has no effect beside spec.deploymentId: the data is retained']
+      ? [
+          'spec.database.volumePolicy Delete has no effect together with spec.deploymentId: the data is retained',
+        ]
       : []),
     ...(isOfUid && foreign !== undefined
       ? [
-          `uses ${foreign.kind} ${foreign.metadata.name} of another deployment of its name: it keeps it, but another resource of this name would not get it`,
+          `uses ${foreign.kind} ${foreign.metadata.name} of another deployment with the same name: it keeps this ` +
+            `object, but another resource of this name would not get it`,
         ]
       : []),
   ];

@@ -7,9 +7,9 @@ export interface ChildKind {
   readonly resource: Resource;
   /** Only objects with these labels are watched, so memory grows with Berth's objects and not with the cluster. */
   readonly labelSelector: string;
-  /** Deleted when it is no longer desired. Always false for kinds that hold data. */
+  /** Whether an object is deleted when it is no longer desired. Always false for kinds that hold data. */
   readonly removable: boolean;
-  /** Belongs to an API that a cluster may not have. */
+  /** Whether the kind belongs to an API that a cluster may not have. */
   readonly optional: boolean;
 }
 
@@ -31,7 +31,7 @@ export const CHILD_KINDS = {
   Ingress: child('Ingress'),
   HTTPRoute: child('HTTPRoute', { optional: true }),
   PersistentVolumeClaim: child('PersistentVolumeClaim', { removable: false }),
-  // The StatefulSet controller creates ControllerRevisions too, with the labels of the pods.
+  // The StatefulSet controller also creates ControllerRevisions, with the labels of the pods.
   ControllerRevision: child('ControllerRevision', {
     removable: false,
     labelSelector: `${OURS},${INPUTS_HASH_LABEL}`,
@@ -53,7 +53,7 @@ export function isRouteKind(kind: string): boolean {
   return (ROUTE_KINDS as readonly string[]).includes(kind);
 }
 
-/** How `kind` is watched; undefined for kinds that are not, such as Secret. */
+/** How `kind` is watched; undefined for kinds that are not watched, such as Secret. */
 export function childKindOf(kind: string): ChildKind | undefined {
   return Object.hasOwn(CHILD_KINDS, kind) ? CHILD_KINDS[kind as ChildKindName] : undefined;
 }

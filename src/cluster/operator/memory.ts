@@ -6,13 +6,19 @@ import { ClusterResponses } from './act/cluster-responses.ts';
 import { Refusals } from './act/refusals.ts';
 import { NO_WARNING_EVENTS, type WarningEvents } from './observe/warning-events.ts';
 
-/** State of one custom resource that is kept in memory between reconciles. Losing it costs a few calls, never correctness. */
+/**
+ * State of one custom resource that is kept in memory between reconciles. If this state is lost, a few more calls are
+ * needed, and nothing becomes incorrect.
+ */
 export interface Remembered {
-  /** Our own writes that the caches may not show yet. */
+  /** Writes of this process that the caches may not show yet. */
   written: readonly KubeObject[];
   readonly refusals: Refusals;
   readonly responses: ClusterResponses;
-  /** Since when counts and messages differ from the written status, in ticks (reconcile-time.ts); undefined: they do not. */
+  /**
+   * Time since which counts and messages differ from the written status, in ticks (reconcile-time.ts); undefined: they
+   * do not differ.
+   */
   countsSince?: number | undefined;
   /** When Secrets were last read because a workload did not start, in ticks. */
   secretsCheckedAt: number;

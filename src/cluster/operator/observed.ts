@@ -13,9 +13,9 @@ import type { ImageLookup } from './images/image-lookup.ts';
 
 /**
  * What the operator has observed of one ManagedDeployment. Terms:
- * - child: any object that was created for it, owned by it or not;
- * - stored templates: a ControllerRevision of ours that holds rendered pod templates;
- * - target: the templates that the components are to run now.
+ * - child: any object that was created for the ManagedDeployment, whether or not the ManagedDeployment owns it;
+ * - stored templates: a ControllerRevision of this deployment that holds rendered pod templates;
+ * - target: the templates that the components must run now.
  */
 export interface Observed {
   /** The custom resource, with the defaults of its spec filled in. */
@@ -25,23 +25,28 @@ export interface Observed {
   /** Berth's objects with the name of this resource that have no owner and the label of another deployment. */
   readonly foreignObjects?: readonly ChildObject[];
   readonly storedTemplates: readonly ObservedTemplates[];
-  /** Our ControllerRevisions (stored templates and sentinels) that are being deleted. They are not used any more. */
+  /**
+   * ControllerRevisions of this deployment (stored templates and sentinels) that are being deleted. The operator no
+   * longer uses these ControllerRevisions.
+   */
   readonly leavingRevisions?: readonly ChildObject[];
-  /** Sentinels show that a Secret was deleted although Secrets are not watched; see secrets-check.ts. */
+  /** Sentinels, which show that a Secret was deleted although Secrets are not watched; see secrets-check.ts. */
   readonly sentinels: readonly SecretSentinel[];
   /** Pods of this deployment, including those that are terminating. */
   readonly pods: readonly ObservedPod[];
   /** Kinds that this cluster does not have. */
   readonly missingKinds?: ReadonlySet<string>;
-  /** State of the build that the resource requests; absent: it requests none. */
+  /** State of the build that the resource requests; absent: it requests no build. */
   readonly build?: BuildStatus;
-  /** State of the digest lookup of the desired image; absent: none is needed, or this operator looks up no digests. */
+  /**
+   * State of the digest lookup of the desired image; absent: no lookup is needed, or this operator looks up no digests.
+   */
   readonly image?: ImageLookup;
   /** Parts of the spec that are not allowed; absent: the spec was not checked. See access/spec-policy.ts. */
   readonly forbidden?: readonly Forbidden[];
   /** Why the deployment may not use the desired host; absent: it may. See access/host-claims.ts. */
   readonly hostRefused?: string;
-  /** How the cluster changes the objects that we write, by `childId`; see act/cluster-responses.ts. */
+  /** How the cluster changes the objects that the operator writes, by `childId`; see act/cluster-responses.ts. */
   readonly responses?: ReadonlyMap<string, KnownResponse>;
   /** The last warning Events about objects, by uid; see observe/warning-events.ts. */
   readonly warnings?: ReadonlyMap<string, WarningEvent>;
@@ -51,9 +56,12 @@ export interface Observed {
 export interface Forbidden {
   readonly resourcePath: string;
   readonly message: string;
-  /** Whether it is part of the pod template. Pod templates that were accepted once stay accepted. */
+  /** Whether this part belongs to the pod template. Pod templates that were accepted once remain accepted. */
   readonly ofPodTemplate: boolean;
-  /** Whether the policy of the operator rejects it, so that another policy may allow it; absent: no policy allows it. */
+  /**
+   * Whether the policy of the operator rejects this part, so that another policy may allow it; absent: no policy allows
+   * it.
+   */
   readonly byPolicy?: boolean;
 }
 
@@ -90,16 +98,19 @@ export interface ObservedTemplates {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly revisionNumber: number;
-  /** Value of the label: the hub's id, or the revision number of a resource applied by hand. */
+  /** Value of the revision label: the hub's id, or the revision number of a resource applied by hand. */
   readonly revisionId: string;
   readonly inputsHash: string;
-  /** `askedPodsHash` of the resource that they were rendered from; absent: an earlier version of Berth stored them. */
+  /**
+   * `askedPodsHash` of the resource that the templates were rendered from; absent: an earlier version of Berth stored
+   * them.
+   */
   readonly askedPods?: string;
   readonly createdAt: string;
-  /** The active revision when these were stored; null: there was none. */
+  /** The active revision when the templates were stored; null: no revision was active. */
   former(): ActiveRevision | null;
   templates(): PodTemplates;
-  /** The image that they run; null: none, or the object cannot be parsed. */
+  /** The image that the templates run; null: no image, or the object cannot be parsed. */
   image(): StoredImage | null;
 }
 
@@ -130,13 +141,13 @@ export interface PodCondition {
   lastTransitionTime?: string;
 }
 
-/** The fields of a pod that the operator reads. All others are dropped before the pod is cached. */
+/** The fields of a pod that the operator reads. All other fields are dropped before the pod is cached. */
 export interface ObservedPod extends KubeObject {
-  /** The lost node that it ran on; absent: the pod reports no lost node. */
+  /** The lost node of the pod; absent: the pod reports no lost node. */
   lostNode?: string;
-  /** For a terminating pod: the node that must confirm that it has ended. */
+  /** For a terminating pod: the node that must confirm that the pod has ended. */
   node?: string;
-  /** No controller owns the pod, so it is not replaced. */
+  /** Whether no controller owns the pod, so that it is not replaced. */
   orphan?: boolean;
   status?: {
     phase?: string;

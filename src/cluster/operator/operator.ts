@@ -32,7 +32,7 @@ export interface OperatorHooks {
   onState?(state: OperatorState): void;
   onReconcile?(result: { key: string; outcome: ReconcileOutcome; durationMs: number }): void;
   onAction?(action: Action): void;
-  /** As onReconcile, for a reconcile of all builds. */
+  /** Like onReconcile, for a reconcile of all builds. */
   onBuilds?(result: { outcome: ReconcileOutcome; durationMs: number }): void;
   /** Called at the start of a term of leadership with its queues and caches, which metrics read when they are collected. */
   onTerm?(term: { queue: WorkQueue; builds: WorkQueue | undefined; watches: () => CacheHealth[] }): void;
@@ -44,9 +44,9 @@ export interface OperatorOptions {
   readonly config: RenderConfig;
   /** What deployments may request; absent: the default of the hosting mode. */
   readonly policy?: Policy;
-  /** Public host of the hub, which no deployment may use; absent: not known. */
+  /** Public host of the hub, which no deployment may use; absent: the host is not known. */
   readonly ownHost?: string | undefined;
-  /** Hosts of other parts of the platform, which no deployment may newly claim; absent: none is known. */
+  /** Hosts of other parts of the platform, which no deployment may newly claim; absent: no host is known. */
   readonly platformHosts?: readonly string[] | undefined;
   /** Configuration of builds; absent: this operator does not build. */
   readonly builds?: BuildConfig | undefined;
@@ -60,7 +60,7 @@ export interface OperatorOptions {
   readonly identity: string;
   /** The Lease that the operators of this cluster share. */
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** Default 15 s, 10 s, 2 s. */
+  /** Times of the leader election. Default 15 s, 10 s, 2 s. */
   readonly leaderElection?: Pick<
     LeaderElectionOptions,
     'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'
@@ -82,14 +82,17 @@ export const RECONCILE_WORKERS = 32;
 export const MAX_RECONCILES_OF_TENANT = 12;
 const DISCOVERY_MS = 30_000;
 const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
-/** After a stop, running reconciles have this time to finish. Then their calls are cancelled. */
+/**
+ * Time that running reconciles have to finish after a stop. After this time, the calls of running reconciles are
+ * cancelled.
+ */
 const DRAIN_MS = 5_000;
 /** How long the end of a term may wait for pending Events to be written. */
 const FLUSH_MS = 1_000;
 
 /**
- * Runs the operator until the signal fires: waits for leadership, fills its caches, then reconciles the ManagedDeployments.
- * Resolves when all of it has stopped.
+ * Runs the operator until the signal fires. The operator waits for leadership, fills its caches, then reconciles the
+ * ManagedDeployments. Resolves when all parts have stopped.
  * @throws OperatorStartError when the custom resource or rights are missing
  */
 export async function runOperator(options: OperatorOptions, signal: AbortSignal): Promise<void> {
@@ -125,7 +128,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   }
 }
 
-/** Retries the request until the API server responds; undefined when stopped before that. */
+/** Retries the request until the API server responds; undefined when the process stops before a response. */
 async function retryUntilAnswered<T>(
   { logger, clock = systemClock }: OperatorOptions,
   ask: (signal: AbortSignal) => Promise<T>,
@@ -140,7 +143,7 @@ async function retryUntilAnswered<T>(
       const delayMs = fullJitter(failures, START_BACKOFF, Math.random);
       logger.warn(
         { error: error.message, delayMs: Math.round(delayMs) },
-        'the API server does not answer; waiting',
+        'the API server does not respond; waiting',
       );
       await sleep(clock, delayMs, signal);
     }
@@ -169,7 +172,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
   if (kinds === undefined) return;
   const caches = new Caches({ client, namespaces, kinds, logger });
   const queue = new WorkQueue({
-    // A tenant with a thousand resources must not delay the others.
+    // A tenant with a thousand resources must not delay other tenants.
     groupOf: (key) => caches.tenantOf(key),
     maxOfGroup: MAX_RECONCILES_OF_TENANT,
     held: true,
@@ -238,7 +241,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
     if (!term.aborted) throw error;
   } finally {
     ended.abort();
-    // A term may end before its caches are filled. Metrics still read its queues afterwards.
+    // A term may end before its caches are filled. Metrics still read the queues of a term after its end.
     void queue.shutdown();
     void builds?.queue.shutdown();
     await following;
@@ -263,8 +266,8 @@ function createDigestResolver(
 }
 
 /**
- * A signal that cancels calls in flight: at once when leadership is lost, because another process may lead already, and
- * after DRAIN_MS on a stop, because this process still holds the lease.
+ * A signal that cancels calls in flight. When leadership is lost, the signal fires at once, because another process may
+ * already be the leader. After a stop, the signal fires after DRAIN_MS, because this process still holds the lease.
  */
 function cutOff(term: AbortSignal, stopping: AbortSignal): AbortSignal {
   const controller = new AbortController();

@@ -14,7 +14,10 @@ export interface OptionalKindsOptions {
   readonly logger: Logger;
 }
 
-/** A kind that cannot be listed within this time, for example because of missing rights, is tried again later. */
+/**
+ * Time within which a kind must be listed. If the list takes longer, for example because of missing rights, it is
+ * retried later.
+ */
 const SYNC_MS = 60_000;
 
 /**
@@ -35,7 +38,7 @@ export async function followOptionalKinds(
       if (signal.aborted) return;
       logger.warn(
         { error: String(error) },
-        'failed to check which kinds the cluster has; trying again later',
+        'failed to check which kinds the cluster has; next: none, it is retried',
       );
     }
   }

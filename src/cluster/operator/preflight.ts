@@ -13,14 +13,14 @@ import { describeRight, missingRights } from '../kube/client/rights.ts';
 import { CHILD_KIND_NAMES, CHILD_KINDS, type ChildKindName } from './kinds.ts';
 import { buildRights, leaseRights, neededRights } from './rights.ts';
 
-/** The cluster is not prepared for the operator. The message gives the next step. A retry does not help. */
+/** The cluster is not prepared for the operator. The message contains the next step. A retry does not help. */
 export class OperatorStartError extends Error {
   override readonly name = 'OperatorStartError';
 }
 
 export interface PreflightOptions {
   client: Pick<KubeClient, 'request'>;
-  /** Empty: all namespaces. */
+  /** Namespaces that the operator watches; empty: all namespaces. */
   namespaces: readonly string[];
   leaseNamespace: string;
   /** Namespace of builds; absent: this operator does not build. */
@@ -33,14 +33,15 @@ const SHOWN_RIGHTS = 5;
 /**
  * Checks at the start whether the cluster has the custom resource and grants the rights that the operator needs.
  * @returns the kinds of children that this cluster has
- * @throws OperatorStartError when the custom resource, a field of it or a right is missing; KubeError when the server does not answer
+ * @throws OperatorStartError when the custom resource, a field of it or a right is missing; KubeError when the API server does not respond
  */
 export async function preflight(options: PreflightOptions, signal: AbortSignal): Promise<ChildKindName[]> {
   const { client, namespaces, leaseNamespace, buildNamespace } = options;
   const { apiVersion, plural, group } = MANAGED_DEPLOYMENT;
   if (!(await hasResource(client, apiVersion, plural, signal))) {
     throw new OperatorStartError(
-      `failed to start the operator: the cluster has no ${plural}.${group}. Install it: kubectl apply -f crds/`,
+      `failed to start the operator: the cluster has no ${plural}.${group}. Install the CustomResourceDefinition: ` +
+        `kubectl apply -f crds/`,
     );
   }
   await checkFields(options, signal);
@@ -65,7 +66,8 @@ export async function preflight(options: PreflightOptions, signal: AbortSignal):
   const shown = [first, ...others].slice(0, SHOWN_RIGHTS).join(', ');
   const more = others.length < SHOWN_RIGHTS ? '' : ` and ${others.length + 1 - SHOWN_RIGHTS} more`;
   throw new OperatorStartError(
-    `failed to start the operator: its account may not ${shown}${more}. Give it its rights: helm upgrade, or kubectl apply what was rendered for this installation (docs/install.md)`,
+    `failed to start the operator: its account may not ${shown}${more}. Grant these rights: run helm upgrade, or ` +
+      `kubectl apply with the manifests that were rendered for this installation (docs/install.md)`,
   );
 }
 
@@ -86,7 +88,7 @@ async function checkFields({ client, clock }: PreflightOptions, signal: AbortSig
     `failed to start the operator: ${olderDefinition('this program', statusFields(found))}; ${upgradeDefinition('this program')}`,
   );
 
-  /** null: not known. A cluster that does not publish its fields may have all of them. */
+  /** null: not known. A cluster that does not publish the fields of the definition may have all of them. */
   async function difference(): Promise<DefinitionDifference | null> {
     try {
       return definitionDifference((await client.request('GET', SERVED_AT, { signal })).body);
@@ -96,7 +98,10 @@ async function checkFields({ client, clock }: PreflightOptions, signal: AbortSig
   }
 }
 
-/** A missing field of the spec does no harm here: users cannot set it, and the listener reports it to the hub. */
+/**
+ * A missing field of the spec is not an error here, because users cannot set it, and the listener reports it to the
+ * hub.
+ */
 const statusFields = ({ lacks }: DefinitionDifference) =>
   lacks.filter((field) => field === 'status' || field.startsWith('status.'));
 
@@ -113,8 +118,8 @@ function sentences(
 }
 
 /**
- * Returns those of `all` that the cluster has. Only optional kinds cause a request.
- * @throws KubeError when the server does not answer
+ * Returns the kinds of `all` that the cluster has. Only optional kinds cause a request.
+ * @throws KubeError when the API server does not respond
  */
 export async function availableKinds(
   client: Pick<KubeClient, 'request'>,
@@ -130,7 +135,10 @@ export async function availableKinds(
   return all.filter((_, index) => present[index]);
 }
 
-/** Reads the list of API groups first: a proxy on the way may answer a request for a group that does not exist. */
+/**
+ * Reads the list of API groups first, because a proxy in front of the API server may respond to a request for a group
+ * that does not exist.
+ */
 async function hasResource(
   client: Pick<KubeClient, 'request'>,
   apiVersion: string,

@@ -5,7 +5,7 @@ import type { Gathered } from './observe/gather.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import type { Patience } from './rollout/failure-rules.ts';
 
-/** What the steps of one reconcile share. */
+/** The data that all steps of one reconcile use. */
 export interface ReconcileContext {
   /** The options of the reconciler. The logger adds the reconcile id and the change of the hub. */
   readonly options: ReconcilerOptions;

@@ -5,9 +5,9 @@ import type { Clock } from '../kube/client/clock.ts';
  * is set back would delay them. Times that the cluster stores use the wall clock.
  */
 export interface ReconcileTime {
-  /** ms since the epoch. */
+  /** The wall clock, in ms since the epoch. */
   readonly date: number;
-  /** Milliseconds of the monotonic clock. */
+  /** The monotonic clock, in ms. */
   readonly ticks: number;
 }
 

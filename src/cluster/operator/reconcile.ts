@@ -14,14 +14,17 @@ import { DEFAULT_PATIENCE, type Patience } from './rollout/failure-rules.ts';
 import { report } from './status/report.ts';
 import { endWithoutReconcile } from './status/terminal-status.ts';
 
-/** Requeue while the caches do not show our last writes. Usually the watch event comes first; this covers a lost event. */
+/**
+ * Requeue delay while the caches do not show the last writes of this process. Usually the watch event arrives earlier.
+ * The delay covers a lost event.
+ */
 const CATCH_UP_MS = 2_000;
 
 type Reconcile = (key: string, signal: AbortSignal, reconcileId?: string) => Promise<ReconcileOutcome>;
 
 /**
- * Creates the function that reconciles one custom resource: observe, decide, act, report.
- * Any reconcile may be the first after a restart, so it relies only on what the cluster holds.
+ * Creates the function that reconciles one custom resource: observe, decide, act, report. Any reconcile may be the
+ * first after a restart, so it relies only on the state in the cluster.
  */
 export function createReconciler(shared: ReconcilerOptions): Reconcile {
   const { view, images, config, clock } = shared;
@@ -32,7 +35,7 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
   };
   const memory = new Memory();
 
-  /** Whether the caches do not show our last writes yet. A reconcile would then act on old state. */
+  /** Whether the caches do not contain the last writes of this process yet. A reconcile would then act on old state. */
   const cachesLag = (remembered: Remembered): boolean => {
     remembered.written = remembered.written.filter((object) => !view.isCurrent(object));
     return remembered.written.length > 0;

@@ -19,23 +19,23 @@ export interface ReconcilerOptions {
   readonly config: RenderConfig;
   /** What deployments may request. */
   readonly policy: Policy;
-  /** Public host of the hub; absent: not known. */
+  /** Public host of the hub; absent: the host is not known. */
   readonly ownHost?: string | undefined;
-  /** Hosts of other parts of the platform, which no deployment may newly claim; absent: none is known. */
+  /** Hosts of other parts of the platform, which no deployment may newly claim; absent: no host is known. */
   readonly platformHosts?: readonly string[] | undefined;
   /** How long a symptom may last before the rollout fails; default: see failure-rules.ts. */
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
-  /** State of builds; absent: this operator does not build, and the status says so. */
+  /** State of builds; absent: this operator runs no builds, and the status states this. */
   readonly builds?: { statusOf(resource: ObservedResource): BuildStatus | undefined };
   /** Looks up image digests; absent: images are used as given. */
   readonly images?: Pick<DigestResolver, 'resolve' | 'forget'>;
   readonly events: Pick<EventRecorder, 'record'>;
   readonly clock: Pick<Clock, 'now' | 'date'>;
   readonly logger: Logger;
-  /** Called before each write: a process that was suspended may have lost the lease without noticing. */
+  /** Called before each write, because a process that was suspended may have lost the lease without noticing it. */
   readonly mayAct: () => boolean;
   /** Called after each write that changed the cluster. */
   readonly onAction?: (action: Action) => void;
-  /** Receives a span for each reconcile that changed something. */
+  /** Receives a span for each reconcile that changed an object. */
   readonly span?: RecordSpan;
 }

@@ -16,15 +16,18 @@ import { nextOverdue } from './status/deletion-holds.ts';
 
 /** Requeue interval while the namespace is being deleted. */
 const NAMESPACE_TERMINATING_MS = 30_000;
-/** Requeue delay when the cached resource is older than that of the server: its watch event is on the way. */
+/**
+ * Requeue delay when the cached resource is older than that of the API server. The watch event of the newer resource
+ * will arrive soon.
+ */
 const STALE_PARENT_MS = 500;
 /** Minimum time between two reconciles that only the clock causes. */
 export const MIN_REQUEUE_MS = 100;
 
 export interface Reported {
-  /** The write of the status is deferred until then (ms since the epoch). */
+  /** Time until which the write of the status is deferred (ms since the epoch). */
   readonly dueAt?: number;
-  /** The custom resource has changed since it was read. */
+  /** Whether the custom resource has changed since it was read. */
   readonly stale?: boolean;
   /** The custom resource in the response of the API server. */
   readonly written?: KubeObject;
@@ -32,11 +35,11 @@ export interface Reported {
 
 interface Reconciled {
   readonly observed: Observed;
-  /** The decision without the actions that are done. */
+  /** The decision without the actions that are already done. */
   readonly decision: Decision;
   readonly acted: Acted;
   readonly reported: Reported;
-  /** The status that was reported, or is to be. */
+  /** The status that was reported, or will be reported. */
   readonly status: ManagedDeploymentStatus;
   readonly remembered: Remembered;
   readonly time: ReconcileTime;
@@ -44,26 +47,29 @@ interface Reconciled {
 
 const STATE_CHANGED = 'the cluster state changed during the reconcile';
 
-/** Retry soon, because the observed state is outdated. */
+/** Retries soon, because the observed state is outdated. */
 export function staleOutcome(
   error = new KubeError({ kind: 'conflict', message: STATE_CHANGED }),
 ): ReconcileOutcome {
   return { kind: 'retry', error };
 }
 
-/** The outcome when some actions could not be done; undefined: all were done. */
+/** The outcome when some actions could not be done; undefined: all actions were done. */
 function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | undefined {
   if (leaving) return { kind: 'requeue', afterMs: NAMESPACE_TERMINATING_MS };
   if (error !== undefined) return { kind: 'retry', error };
   return stale ? staleOutcome() : undefined;
 }
 
-/** When to reconcile again if no event comes first. */
+/** Time of the next reconcile if no event arrives earlier. */
 export function nextReconcile(reconciled: Reconciled): ReconcileOutcome {
   return requeueForReferences(nextChange(reconciled), reconciled.remembered);
 }
 
-/** Requeues while references are forbidden: no watch event reports that their objects were created or deleted. */
+/**
+ * Requeues while references are forbidden, because no watch event reports that the objects of these references were
+ * created or deleted.
+ */
 function requeueForReferences(outcome: ReconcileOutcome, { references }: Remembered): ReconcileOutcome {
   const pauseMs = references?.pauseMs ?? null;
   if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
@@ -94,14 +100,17 @@ function nextChange({
         remembered.responses.nextTry(time),
         target.heldUntil ?? undefined,
         recheckAt ?? undefined,
-        // A failure was just recorded and must be acted on. The watch event of our own status write does not requeue.
+        // A failure was just recorded and must be acted on. The watch event of the operator's own status write does not
+        // requeue.
         verdict.kind === 'failed' && verdict.seen ? now : undefined,
         // A later change of the active revision is complete, and the desired revision has still failed.
         verdict.kind === 'complete' && failedBefore(target) !== null ? now : undefined,
         secretsCheckDue(observed, remembered, time),
-        // Objects that only the former revision used can be removed. The event of our own status write does not requeue.
+        // Objects that only the former revision used can now be removed. The event of the operator's own status write
+        // does not requeue.
         activeTemplatesChanged(observed.resource.status, status) ? now : undefined,
-        // The event of our own new sentinel does not requeue, and the sentinel that it replaces must be removed.
+        // The event of a sentinel that the operator created does not requeue, and the replaced sentinel must be
+        // removed.
         observed.sentinels.length > 0 && acted.written.some(isSecretSentinel) ? now : undefined,
       ];
   const toReport = [

@@ -3,7 +3,7 @@ import type { ChildKindName } from './kinds.ts';
 
 const MANAGED = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
 
-/** Rights on each kind of child. `get` is needed to find out who owns an object whose name is taken. */
+/** Rights on each kind of child. `get` is needed to find the owner of an object whose name is taken. */
 const CHILD_VERBS: Readonly<Record<ChildKindName, readonly string[]>> = {
   Deployment: MANAGED,
   StatefulSet: MANAGED,
@@ -14,14 +14,15 @@ const CHILD_VERBS: Readonly<Record<ChildKindName, readonly string[]>> = {
   NetworkPolicy: MANAGED,
   Ingress: MANAGED,
   HTTPRoute: MANAGED,
-  // Holds data: created and expanded, never deleted.
+  // Kinds that hold data. Objects of these kinds are created and expanded, never deleted.
   PersistentVolumeClaim: ['get', 'list', 'watch', 'create', 'patch'],
-  // `patch` changes the owners and the instance label, and for a sentinel all labels. Of Secrets it changes only the owners.
+  // `patch` changes the owners and the instance label, and for a sentinel all labels. For Secrets, `patch` changes only
+  // the owners.
   ControllerRevision: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
   Pod: ['list', 'watch'],
 };
 
-/** Every right that the operator uses in the namespaces that it manages. `manifests/` grants exactly these. */
+/** Every right that the operator uses in the namespaces that it manages. `manifests/` grants exactly these rights. */
 export function neededRights(kinds: readonly ChildKindName[]): Right[] {
   return [
     ...rightsOn('ManagedDeployment', ['get', 'list', 'watch']),
@@ -38,7 +39,7 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
 /** Rights in the namespace of builds. */
 export function buildRights(): Right[] {
   return [
-    // `get` is needed to find out who owns a Job whose name is taken.
+    // `get` is needed to find the owner of a Job whose name is taken.
     ...rightsOn('Job', ['get', 'list', 'watch', 'create', 'delete']),
     ...rightsOn('Pod', ['list', 'watch']),
   ];

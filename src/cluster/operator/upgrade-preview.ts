@@ -1,4 +1,4 @@
-/** Previews which workload templates an upgrade to this version changes. It only reads. */
+/** Previews which workload templates an upgrade to this version changes. The preview only reads. */
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 import { MANAGED_DEPLOYMENT } from '../../contract/resource/definition.ts';
@@ -25,13 +25,18 @@ export interface DeploymentPreview {
   readonly name: string;
   /** Number of the active revision; null: no revision is active. */
   readonly revision: number | null;
-  /** What changes with the next revision. Database and cache change only when their own settings change. */
+  /**
+   * The changes with the next revision. Database and cache change only when settings of the database or cache change.
+   */
   readonly changes: readonly WorkloadChange[];
-  /** Fields that this version rejects in new specs. Running workloads keep them as `until` says. */
+  /**
+   * Fields that this version rejects in new specs. Running workloads keep these fields for the time that `until`
+   * states.
+   */
   readonly refused: readonly RefusedPart[];
-  /** Why there is no preview; absent: there is one. */
+  /** Why the deployment has no preview; absent: the deployment has a preview. */
   readonly problem?: string;
-  /** What the identity rules change with the upgrade itself; absent: nothing. See identity-preview.ts. */
+  /** The changes by the identity rules with the upgrade itself; absent: no changes. See identity-preview.ts. */
   readonly identity?: readonly string[];
 }
 
@@ -107,7 +112,7 @@ async function readLists(
   const byKey = new Map(resources.items.map((object) => [keyOf(object), object]));
   const ofParent = new Map<string, UntypedObject[]>();
   for (const object of children.flatMap(({ items }) => items)) {
-    // The operator finds children by owner or label too.
+    // Children are found by owner or label, as the operator finds them.
     const names = new Set([object.metadata.labels?.[LABELS.instance], ownerOf(object)]);
     for (const name of names) {
       const at = `${object.kind} ${object.metadata.namespace}/${name}`;
@@ -165,7 +170,7 @@ function componentChanges({ resource, storedTemplates }: Observed, config: Rende
   if (active === undefined || stored === undefined) return [];
   const before = stored.templates();
   const after = renderTemplates(asOfRevision(resource, active, before), config);
-  // A component that the spec has removed since does not depend on the version.
+  // The removal of a component from the spec does not depend on the version.
   return Object.entries(before).flatMap(([workload, template]) => {
     const fresh = after[workload as keyof typeof after];
     return fresh === undefined ? [] : [{ workload, fields: templateDifference(template, fresh) }];

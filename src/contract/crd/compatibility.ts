@@ -1,4 +1,4 @@
-/** Compatibility of versions of Berth and of its custom resource. */
+/** Checks the compatibility of versions of Berth and of its custom resource. */
 
 /** The part of a version that must be equal: `1` of 1.4.2, or `0.4` of 0.4.2 while the major version is 0. */
 function series(version: string): string | null {
@@ -20,7 +20,10 @@ export interface Fields {
   readonly items?: Fields;
 }
 
-/** Paths of fields that `expected` has and `served` lacks, such as `spec.database.storage`. Of nested fields, only the outermost. */
+/**
+ * Paths of fields that `expected` has and `served` lacks, such as `spec.database.storage`. Of nested missing fields,
+ * only the outermost is returned.
+ */
 export function missingFields(expected: Fields, served: Fields, at = ''): string[] {
   const own = Object.entries(expected.properties ?? {}).flatMap(([name, schema]) => {
     const path = at === '' ? name : `${at}.${name}`;

@@ -10,7 +10,7 @@ import {
 } from '../resource/managed-deployment.ts';
 import { type StructuralSchema, toStructuralSchema, type ValidationRule } from './structural-schema.ts';
 
-/** The CustomResourceDefinition, generated from the zod schemas. `npm run crds` writes it to crds/. */
+/** The CustomResourceDefinition, generated from the zod schemas. `npm run crds` writes the definition to crds/. */
 
 /** A field that is immutable once it is set. */
 function immutableOnceSet(field: string): ValidationRule {
@@ -33,7 +33,7 @@ const VOLUME_SOURCES = [
 
 const NOT_NAMED_APP: ValidationRule = {
   rule: "self.name != 'app'",
-  message: 'the name app is the app container’s own',
+  message: 'the name app is reserved for the app container',
 };
 
 /** A hard upper limit. For stricter policies, see docs/decisions/0044-policy-for-custom-resources.md. */
@@ -44,20 +44,23 @@ function atMost(most: string): ValidationRule {
   };
 }
 
-/** As in domain/kubernetes/limits.ts: a kubelet reads a limit of 0 as no limit. */
+/** Rejects a limit of 0, as in domain/kubernetes/limits.ts, because a kubelet reads it as no limit. */
 const MORE_THAN_ZERO: ValidationRule = {
   rule: "!isQuantity(self) || quantity(self).isGreaterThan(quantity('0'))",
   message: 'must be more than 0: Kubernetes reads 0 as no limit',
 };
 
-/** The same for a map of limits. 0 of an extended resource is valid: no device. The operator checks other sizes of huge pages. */
+/**
+ * Rejects limits of 0 in a map of limits. 0 of an extended resource is valid and means no device. The operator checks
+ * other sizes of huge pages.
+ */
 const LIMITS_MORE_THAN_ZERO: ValidationRule = {
   rule: "['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi', 'hugepages-1Gi'].all(name, !(name in self) || !isQuantity(self[name]) || quantity(self[name]).isGreaterThan(quantity('0')))",
   message:
     'limits of cpu, memory, ephemeral-storage and huge pages must be more than 0: Kubernetes reads 0 as no limit',
 };
 
-/** As in domain/kubernetes/image.ts, without the checks of length and digest. */
+/** An image reference, checked as in domain/kubernetes/image.ts, without the checks of length and digest. */
 const IMAGE_REFERENCE: ValidationRule = {
   rule: `self.matches(r'${IMAGE_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
   message: 'must be an image reference, [registry/]name[:tag][@digest], and not the id of an image',
@@ -75,18 +78,19 @@ const SIZES = SIZED.flatMap((part) =>
   }),
 );
 
-/** The size to which storage can be lowered. Empty: not known, so it cannot be lowered. */
+/** The size to which storage can be lowered. Empty: the size is not known, so storage cannot be lowered. */
 const CAPACITY =
   "(has(self.status) && has(self.status.volume) ? (has(self.status.volume.capacity) ? self.status.volume.capacity : self.status.volume.requested) : '')";
 
-/** The previous storage below the capacity, which is accepted again. Empty: none. */
+/** The previous value of storage, below the capacity, which is accepted again. Empty: none. */
 const FORMER =
   "(has(self.status) && has(self.status.volume) && has(self.status.volume.former) ? self.status.volume.former : '')";
 
 /**
- * For deployments of the hub, the API enforces this. A rule here would stop the listener from reverting a manual edit. An
- * expansion that was rejected or is not finished can be lowered to the capacity, or to the previous storage. Both are read
- * from the status, which a writer of the spec cannot set.
+ * Prevents a decrease of storage, for resources applied by hand. For deployments of the hub, the API enforces this, and
+ * a rule here would prevent the listener from reverting a manual edit. After an expansion that was rejected or is not
+ * finished, storage can be lowered to the capacity, or to its previous value. Both values are read from the status,
+ * which a writer of the spec cannot set.
  */
 const MAY_NOT_SHRINK: ValidationRule = {
   rule: [
@@ -114,13 +118,16 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   '': [
     {
       rule: `self.metadata.name.size() <= ${MAX_APP_NAME} && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,
-      message: `metadata.name must be a DNS label of at most ${MAX_APP_NAME} characters that starts with a letter: other names are made from it`,
+      message:
+        `metadata.name must be a DNS label of at most ${MAX_APP_NAME} characters that starts with a letter: ` +
+        `other names are derived from it`,
     },
     MAY_NOT_SHRINK,
   ],
   spec: [
     { rule: 'self.source == oldSelf.source', message: 'source cannot be changed' },
-    // Immutable selectors contain it, or the uid if it is absent.
+    // deploymentId cannot change, because immutable selectors contain the deploymentId, or the uid if deploymentId is
+    // absent.
     {
       rule: 'has(self.deploymentId) == has(oldSelf.deploymentId) && (!has(self.deploymentId) || self.deploymentId == oldSelf.deploymentId)',
       message: 'deploymentId cannot be changed',
@@ -167,7 +174,7 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   'spec.podTemplate.sidecars.items': [NOT_NAMED_APP],
 };
 
-/** A field of a Kubernetes type has a schema only if a rule needs it. */
+/** Schemas of fields of Kubernetes types. A field has a schema only if a rule needs it. */
 const SIZE_LIMIT: StructuralSchema = {
   description: 'Size limit, as a Kubernetes quantity.',
   type: 'string',
@@ -177,7 +184,8 @@ const SIZE_LIMIT: StructuralSchema = {
 
 /** Merge strategies of server-side apply, by path. */
 const MERGING: Readonly<Record<string, StructuralSchema>> = {
-  // One writer owns all of spec. Without this, a field that another client added would survive a forced apply.
+  // One writer owns all of spec. Without this strategy, a field that another client added would remain after a forced
+  // apply.
   spec: { 'x-kubernetes-map-type': 'atomic' },
   'status.conditions': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
   'status.components': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
@@ -188,7 +196,7 @@ function at(schema: StructuralSchema, path: string): StructuralSchema {
   for (const step of path === '' ? [] : path.split('.')) {
     found = step === 'items' ? found?.items : found?.properties?.[step];
   }
-  if (found === undefined) throw new Error(`failed to make the CRD: its schema has no ${path}`);
+  if (found === undefined) throw new Error(`failed to create the CRD: its schema has no ${path}`);
   return found;
 }
 
@@ -219,7 +227,7 @@ function condition(type: string, field: 'status' | 'reason' = 'status'): string 
   return `.status.conditions[?(@.type=="${type}")].${field}`;
 }
 
-/** Columns of `kubectl get mdep`. Those with a priority appear only with `-o wide`. */
+/** Columns of `kubectl get mdep`. Columns with a priority appear only with `-o wide`. */
 const COLUMNS = [
   {
     name: 'Revision',
@@ -231,7 +239,7 @@ const COLUMNS = [
     name: 'Active',
     type: 'integer',
     jsonPath: '.status.activeRevision.number',
-    description: 'The active revision: every component was observed to run it.',
+    description: 'The active revision, which every component was observed to run.',
   },
   { name: 'Ready', type: 'string', jsonPath: condition('Ready'), description: CONDITION_TYPES.Ready },
   { name: 'Serving', type: 'string', jsonPath: condition('Serving'), description: CONDITION_TYPES.Serving },
@@ -281,8 +289,7 @@ const COLUMNS = [
     name: 'Restorable until',
     type: 'string',
     jsonPath: '.spec.deletion.restorableUntil',
-    description:
-      'While the deployment is being deleted: the end of the grace period, until which it can be restored.',
+    description: 'End of the grace period of a deletion. Until then, the deployment can be restored.',
     priority: 1,
   },
 ];

@@ -14,7 +14,7 @@ interface Served {
 }
 
 export interface DefinitionDifference {
-  /** Paths of fields that the cluster lacks. It rejects writes with them. */
+  /** Paths of fields that the cluster lacks. The cluster rejects writes with these fields. */
   readonly lacks: readonly string[];
   /** Paths of fields that this version does not know. */
   readonly more: readonly string[];
@@ -23,7 +23,7 @@ export interface DefinitionDifference {
 /**
  * The differences between the definition of the cluster and that of this version.
  * @param document response of the cluster at {@link SERVED_AT}
- * @returns null if the cluster does not publish the fields (yet)
+ * @returns null if the cluster does not publish the fields, or does not publish them yet
  */
 export function definitionDifference(document: unknown): DefinitionDifference | null {
   const { components } = (document ?? {}) as Served;

@@ -12,7 +12,7 @@ import { quantitySchema } from '../../domain/kubernetes/quantity.ts';
 export interface ValidationRule {
   rule: string;
   message: string;
-  /** A CEL expression for the message. `message` is used if it fails. */
+  /** A CEL expression for the message. If the expression fails, `message` is used. */
   messageExpression?: string;
 }
 
@@ -33,7 +33,7 @@ export interface StructuralSchema {
 type JsonSchema = Record<string, unknown>;
 type Construct = (value: unknown, schema: JsonSchema) => Partial<StructuralSchema>;
 
-/** Maximum number of entries of a map without its own bound. The cost estimate of CEL needs one. */
+/** Maximum number of entries of a map without its own bound. The cost estimate of CEL needs a bound. */
 const MAX_MAP_ENTRIES = 256;
 
 const drop: Construct = () => ({});
@@ -42,28 +42,34 @@ function keep(keyword: string): Construct {
   return (value) => ({ [keyword]: value });
 }
 
-/** Omits the bounds that zod adds to all integers (the safe integers of JavaScript), which tell the reader nothing. */
+/**
+ * Omits the bounds that zod adds to all integers (the safe integers of JavaScript), because they do not help the
+ * reader.
+ */
 function keepBound(keyword: string): Construct {
   return (value) => (Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? {} : { [keyword]: value });
 }
 
-/** In JSON Schema this is a number. In OpenAPI v3.0 it is a flag of `minimum`. */
+/** In JSON Schema, exclusiveMinimum is a number. In OpenAPI v3.0, exclusiveMinimum is a flag of `minimum`. */
 function exclusiveMinimum(value: unknown, schema: JsonSchema): Partial<StructuralSchema> {
   const bound = Number(value);
   return schema.type === 'integer' ? { minimum: bound + 1 } : { minimum: bound, exclusiveMinimum: true };
 }
 
-/** Alternatives must not have a type. It is set once, outside of them. */
+/** Alternatives must not have a type. The type is set once, outside of the alternatives. */
 function anyOf(value: unknown): Partial<StructuralSchema> {
   const alternatives = (value as JsonSchema[]).map(convert);
   const [type, ...others] = new Set(alternatives.map((alternative) => alternative.type));
   if (type === undefined || others.length > 0) {
-    throw new Error('failed to make a structural schema: anyOf of several types');
+    throw new Error('failed to create a structural schema: anyOf has several types');
   }
   return { type, anyOf: alternatives.map(({ type: _type, ...rest }) => rest) };
 }
 
-/** zod writes `false` for strict objects. The API server rejects it together with properties, and drops unknown fields anyway. */
+/**
+ * zod writes `false` for strict objects. The API server rejects `false` together with properties, and drops unknown
+ * fields in any case.
+ */
 function additionalProperties(value: unknown, schema: JsonSchema): Partial<StructuralSchema> {
   if (value === false) return {};
   return {
@@ -104,13 +110,16 @@ const CONSTRUCTS: Readonly<Record<string, Construct>> = {
   properties,
   additionalProperties,
   items: (value) => ({ items: convert(value as JsonSchema) }),
-  // Keys of maps cannot be checked by a structural schema; the operator checks them.
+  // A structural schema cannot check the keys of maps. The operator checks the keys.
   propertyNames: drop,
   freeForm: drop,
   quantity: () => ({ 'x-kubernetes-validations': [QUANTITY_RULE] }),
 };
 
-/** An object of a Kubernetes type. It is stored unchanged, and the operator and the API server check it as part of a pod. */
+/**
+ * An object of a Kubernetes type. The object is stored unchanged, and the operator and the API server check it as part
+ * of a pod.
+ */
 function freeForm({ description, type, default: fallback }: JsonSchema): StructuralSchema {
   return {
     ...(description === undefined ? {} : { description: String(description) }),
@@ -127,7 +136,7 @@ function convert(schema: JsonSchema): StructuralSchema {
   for (const [keyword, value] of Object.entries(schema)) {
     const construct = Object.hasOwn(CONSTRUCTS, keyword) ? CONSTRUCTS[keyword] : undefined;
     if (construct === undefined) {
-      throw new Error(`failed to make a structural schema: no rule for the keyword "${keyword}"`);
+      throw new Error(`failed to create a structural schema: no rule for the keyword "${keyword}"`);
     }
     Object.assign(converted, construct(value, schema));
   }

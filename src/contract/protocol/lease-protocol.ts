@@ -14,7 +14,7 @@ export const leaseRequestSchema = z.object({
     .array(dnsLabelSchema)
     .max(1000)
     .optional()
-    .describe('Namespaces that the listener may use. Absent: as registered.'),
+    .describe('Namespaces that the listener may use. Absent: the registered namespaces.'),
   epoch: z
     .int()
     .nullable()
@@ -26,18 +26,23 @@ export const leaseRequestSchema = z.object({
   cluster_reachable: z
     .boolean()
     .optional()
-    .describe('False: the cluster does not answer. Statuses become UNKNOWN.'),
+    .describe(
+      'False: the cluster does not answer. The hub then reports the statuses of its deployments as UNKNOWN.',
+    ),
   unreadable_namespaces: z
     .array(z.object({ namespace: dnsLabelSchema, message: z.string().max(1024) }))
     .max(1000)
     .optional()
-    .describe('Namespaces that the listener cannot read now, each with the cause. It serves the others.'),
+    .describe(
+      'Namespaces that the listener cannot read now, each with the cause. The listener serves the other namespaces.',
+    ),
   cluster_id: z
     .string()
     .max(128)
     .optional()
     .describe(
-      'Id of the cluster: NAMESPACE/UID of kube-system, or of the first namespace of the listener if it cannot read kube-system. The hub stores the first reported id, and rejects the lease for another one.',
+      'Id of the cluster: NAMESPACE/UID of kube-system, or of the first namespace of the listener if it cannot read ' +
+        'kube-system. The hub stores the first reported id, and rejects the lease for another id.',
     ),
 });
 export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
@@ -45,15 +50,19 @@ export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
 /** Start of the detail of a 409 that only a change of settings, or of the listener at the hub, can resolve. */
 export const ANOTHER_CLUSTER = 'The listener belongs to another cluster';
 
-/** Otherwise 409: another process holds the lease, `epoch` is not the current one, or ANOTHER_CLUSTER. */
+/**
+ * Otherwise the response is 409: another process holds the lease, `epoch` is not the current epoch, or ANOTHER_CLUSTER.
+ */
 export const leaseResponseSchema = z.object({
   epoch: z
     .int()
-    .describe('Counter of lease holders. Every later call sends it. A call with an older epoch gets 409.'),
+    .describe(
+      'Counter of lease holders. Every later call of the holder sends this epoch. A call with an older epoch gets 409.',
+    ),
   ttl_seconds: z
     .number()
     .describe(
-      'Seconds after a renewal in which only the holder can use the lease. Then another process can take it.',
+      'Seconds after a renewal in which only the holder can use the lease. After that, another process can take the lease.',
     ),
 });
 export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
@@ -61,19 +70,21 @@ export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
 /** `GET /v2/listeners/{id}/lease`: reads the lease without acquiring it, for `berth listener doctor`. */
 export const leaseStateSchema = z.object({
   hub_version: z.string().describe("The hub's version of Berth."),
-  epoch: z.int().describe('Counter of lease holders. 0: none yet.'),
+  epoch: z.int().describe('Counter of lease holders. 0: there was no holder yet.'),
   holder: z
     .string()
     .nullable()
-    .describe('The process that holds the lease, or held it last. null: released, or never taken.'),
+    .describe(
+      'The process that holds the lease, or held it last. null: the lease was released, or never taken.',
+    ),
   held: z.boolean().describe('True: the holder renewed in time. No other process can take the lease.'),
   namespaces: z.array(z.string()).describe('Namespaces that deployments may use. Empty: any.'),
   used_namespaces: z
     .array(z.object({ namespace: z.string(), deployments: z.int() }))
-    .describe('Namespaces with deployments of the listener, except those of tenants; at most 1000.'),
+    .describe('Namespaces with deployments of the listener, except namespaces of tenants. At most 1000.'),
   rendering: renderConfigSchema
     .nullable()
-    .describe("The operator's rendering configuration as last reported; null: none yet."),
+    .describe("The operator's rendering configuration as last reported. null: not reported yet."),
   cluster_id: z
     .string()
     .nullable()

@@ -7,17 +7,20 @@ import { MAX_WAIT_SECONDS } from './work-protocol.ts';
 
 /** Maximum number of lines of a call. */
 export const MAX_PIECE_LINES = 1000;
-/** Maximum total number of characters of a call. As UTF-8 in JSON, the body stays below 1 MiB in nearly all cases. */
+/**
+ * Maximum total number of characters of a call. With this limit, the body (UTF-8 in JSON) is below 1 MiB in nearly all
+ * cases.
+ */
 export const MAX_PIECE_CHARACTERS = 128 * 1024;
 /** Maximum length of a line. */
 const MAX_LINE = 10_000;
-/** Maximum of counters, which are stored as 32-bit integers. */
+/** Maximum value of counters, which are stored as 32-bit integers. */
 const MAX_COUNT = 1_000_000_000;
 
 /**
- * `POST /v2/listeners/{id}/build-logs`: lines of one attempt of a build. The hub compares `first_line` with the stored log. It
- * skips lines that it has, and rejects a chunk after a gap. `next_line` of the response is the line that it expects next. A
- * chunk without lines queries it.
+ * `POST /v2/listeners/{id}/build-logs`: lines of one attempt of a build. The hub compares `first_line` with the stored
+ * log. The hub skips lines that it has, and rejects a chunk after a gap. `next_line` of the response is the line that
+ * the hub expects next. A chunk without lines queries `next_line`.
  */
 export const buildLogsRequestSchema = z.object({
   epoch: z.int(),
@@ -27,7 +30,7 @@ export const buildLogsRequestSchema = z.object({
     .int()
     .min(0)
     .max(MAX_COUNT)
-    .describe('Number of the first of these lines within the attempt, counted from 0.'),
+    .describe('Number of the first line of `lines` within the attempt, counted from 0.'),
   lines: z
     .array(
       z.object({
@@ -46,19 +49,19 @@ export const buildLogsResponseSchema = z.object({
   full: z
     .boolean()
     .describe(
-      'True: send no more lines of this attempt. It has ended, the limit is reached, a later attempt has started, or the hub does not know the revision.',
+      'True: send no more lines of this attempt. The reasons are that the attempt has ended, the limit is reached, a later attempt has started, or the hub does not know the revision.',
     ),
 });
 export type BuildLogsResponse = z.infer<typeof buildLogsResponseSchema>;
 
 /** Maximum number of concurrent readers of the logs of a listener. */
 export const MAX_LOG_REQUESTS = 20;
-/** Keep-alive interval of a listener that serves a reader, in milliseconds. It sends a chunk without lines. */
+/** Keep-alive interval of a listener that serves a reader, in milliseconds. A keep-alive is a chunk without lines. */
 export const LOG_SIGN_OF_LIFE_MS = 5000;
 
 /**
- * `GET /v2/listeners/{id}/log-requests?epoch=&wait_seconds=25`: long poll for readers of workload logs. Each request is handed
- * out once. It is separate from the poll for work, which pauses while a listener is busy.
+ * `GET /v2/listeners/{id}/log-requests?epoch=&wait_seconds=25`: long poll for readers of workload logs. Each request is
+ * handed out once. This poll is separate from the poll for work, which pauses while a listener is busy.
  */
 export const logRequestsQuerySchema = z.object({
   epoch: z.coerce.number().int().min(0),
@@ -68,7 +71,7 @@ export const logRequestsQuerySchema = z.object({
     .max(1000)
     .default('')
     .describe(
-      `Optional query features that the listener supports, comma-separated: ${LOG_ABILITIES.join(', ')}. The hub ignores unknown ones. A reader that needs a feature waits for a poll that supports it, and gets an error if none arrives. Earlier hubs reject the parameter.`,
+      `Optional query features that the listener supports, comma-separated: ${LOG_ABILITIES.join(', ')}. The hub ignores unknown features. A reader that needs a feature waits for a poll that supports it, and gets an error if none arrives. Earlier hubs reject the parameter.`,
     ),
 });
 export const logRequestsResponseSchema = z.object({
@@ -90,8 +93,9 @@ export const logRequestsResponseSchema = z.object({
 export type LogRequest = z.infer<typeof logRequestsResponseSchema>['log_requests'][number];
 
 /**
- * `POST /v2/listeners/{id}/log-requests/{request_id}`: lines for a reader. 404: the reader is gone, so the listener stops.
- * `full`: not accepted, because the reader is slower. The listener sends the same chunk again later.
+ * `POST /v2/listeners/{id}/log-requests/{request_id}`: lines for a reader. 404: the reader is gone, so the listener
+ * stops. `full`: the chunk was not accepted, because the reader is slower. The listener sends the same chunk again
+ * later.
  */
 export const logChunkSchema = z.object({
   epoch: z.int(),
@@ -106,7 +110,7 @@ export const logChunkSchema = z.object({
       }),
     )
     .max(MAX_PIECE_LINES),
-  end: z.string().max(1000).optional().describe('Message that says why the log ends.'),
+  end: z.string().max(1000).optional().describe('Message that states why the log ends.'),
 });
 export type LogChunk = z.infer<typeof logChunkSchema>;
 export const logChunkResponseSchema = z.object({ state: z.enum(['taken', 'full']) });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
-import { culpritSchema } from '../../domain/conditions/failure-source.ts';
+import { failureSourceSchema } from '../../domain/conditions/failure-source.ts';
 import { dnsLabelSchema } from '../../domain/kubernetes/names.ts';
 import { buildStatusSchema } from '../resource/build.ts';
 import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from '../resource/definition.ts';
@@ -10,7 +10,12 @@ import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from '../resource/definition.ts';
 const failure = {
   reason: z.string().max(64),
   message: z.string().max(4096),
-  culprit: culpritSchema.optional(),
+  failure_source: failureSourceSchema.optional(),
+  culprit: failureSourceSchema
+    .optional()
+    .describe(
+      'Deprecated: the name of failure_source in the previous version. Listeners send both, so that hubs of that version read it.',
+    ),
 };
 
 /** Maximum number of revisions in gone_env_revisions of a report. */
@@ -27,7 +32,9 @@ export const reportSchema = z.discriminatedUnion('kind', [
     work_version: z
       .int()
       .optional()
-      .describe('work_version of the applied item. It does not acknowledge an item of another version.'),
+      .describe(
+        'work_version of the applied item. The report does not acknowledge an item of another version.',
+      ),
     gone_env_revisions: z
       .array(z.int())
       .max(MAX_GONE)
@@ -35,19 +42,22 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .describe('The revisions of stale_env_revisions whose environment Secrets no longer exist.'),
   }),
   z.object({
-    kind: z.literal('refused').describe('The work item failed. The hub sends it again after a backoff.'),
+    kind: z
+      .literal('refused')
+      .describe('The work item failed. The hub sends the item again after a backoff.'),
     deployment_id: z.uuid(),
     generation: z.int(),
     reason: z.string().max(64),
     message: z.string().max(4096),
     retryable: z
       .boolean()
-      .describe('False: only a change of the deployment can help, and its revision has failed.'),
+      .describe('False: the revision has failed, and only a change of the deployment can help.'),
     waiting: z
       .boolean()
       .optional()
       .describe(
-        'True: the listener keeps the item and retries it. The message says what the item waits for, such as an object that blocks a purge. Absent: false.',
+        'True: the listener keeps the item and retries it. The message states what the item waits for, such as an ' +
+          'object that blocks a purge. Absent: false.',
       ),
   }),
   z.object({
@@ -56,7 +66,9 @@ export const reportSchema = z.discriminatedUnion('kind', [
     name: z
       .string()
       .max(253)
-      .describe('Name of the custom resource. A report of another name than the stored one is ignored.'),
+      .describe(
+        'Name of the custom resource. The hub ignores a report with a name that differs from the stored one.',
+      ),
     namespace: z.string().max(63),
     observed_spec_generation: z.int(),
     conditions: z.array(conditionSchema).max(16),
@@ -70,7 +82,10 @@ export const reportSchema = z.discriminatedUnion('kind', [
       ),
     active_revision: revisionRef.nullable(),
     rollout_revision: revisionRef.nullable(),
-    build: buildStatusSchema.nullable().optional().describe('The requested build. Absent or null: none.'),
+    build: buildStatusSchema
+      .nullable()
+      .optional()
+      .describe('The requested build. Absent or null: there is no build.'),
     images: z
       .array(revisionRef.extend({ image: z.string().max(1024) }))
       .max(4)
@@ -82,7 +97,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .nullable()
       .optional()
       .describe(
-        'A change of source_config on the active revision that failed and was rolled back. Absent or null: the last one did not fail.',
+        'A change of source_config on the active revision that failed and was rolled back. Absent or null: the last such change did not fail.',
       ),
     symptoms: z
       .array(
@@ -96,7 +111,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .max(MAX_SYMPTOMS)
       .optional()
       .describe(
-        'Symptoms of running pods outside of a rollout. quiet: it is not observed now, but the recovery is not certain. Absent: none.',
+        'Symptoms of running pods outside of a rollout. quiet: the symptom is not observed now, but the recovery is not certain. Absent: none.',
       ),
     volume_gi: z
       .int()
@@ -104,7 +119,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .nullable()
       .optional()
       .describe(
-        'Capacity of the volume of the database in Gi, rounded up. db_storage_gi can be lowered to it. 0: there is no volume yet. Earlier listeners send it only while it differs from db_storage_gi. Absent or null: it does not differ, or is not known.',
+        'Capacity of the volume of the database in Gi, rounded up. db_storage_gi can be lowered to this capacity. 0: there is no volume yet. Listeners of earlier versions send this field only while it differs from db_storage_gi. Absent or null: the capacity does not differ from db_storage_gi, or is not known.',
       ),
   }),
   z.object({
@@ -119,20 +134,28 @@ export type ObservedReport = Extract<Report, { kind: 'observed' }>;
 export const MAX_REPORTS = 500;
 
 /**
- * Fields of reports that hubs of the previous version reject as unknown (later hubs ignore them, decision 0032). Empty this
- * list with the next version.
+ * Fields of reports, at any depth, that hubs of the previous version reject as unknown (later hubs ignore them, decision
+ * 0032). Empty this list with the next version.
  */
-const LATER_FIELDS: ReadonlySet<string> = new Set(['routes', 'work_version', 'symptoms', 'waiting']);
+const LATER_FIELDS: ReadonlySet<string> = new Set([
+  'routes',
+  'work_version',
+  'symptoms',
+  'waiting',
+  'failure_source',
+]);
 
 /** A report in the format of the previous version. */
 export function asBefore(report: Report): Report {
-  return Object.fromEntries(Object.entries(report).filter(([name]) => !LATER_FIELDS.has(name))) as Report;
+  const known = (name: string, value: unknown) => (LATER_FIELDS.has(name) ? undefined : value);
+  return JSON.parse(JSON.stringify(report, known)) as Report;
 }
 
 /**
- * `POST /v2/listeners/{id}/reports`: compare-and-set on (epoch, seq). seq increases within an epoch. A seq that is not above
- * the highest accepted one is acknowledged without effect. Gaps are valid: reports contain states, not changes, and after a
- * failed call a listener sends its current knowledge with the next seq. Reports of one deployment are applied in order.
+ * `POST /v2/listeners/{id}/reports`: compare-and-set on (epoch, seq). seq increases within an epoch. A seq that is not
+ * above the highest accepted seq is acknowledged without effect. Gaps are valid, because reports contain states, not
+ * changes. After a failed call, a listener sends its current state with the next seq. Reports of one deployment are
+ * applied in order.
  */
 export const reportsRequestSchema = z.object({
   epoch: z.int(),
@@ -154,12 +177,15 @@ export type ReportsResponse = z.infer<typeof reportsResponseSchema>;
 /** Maximum number of items of an inventory, more than twice the intended number of deployments in a cluster. */
 export const MAX_INVENTORY = 20_000;
 
-/** `POST /v2/listeners/{id}/inventory`: the custom resources in the cluster. The hub marks differences as due. */
+/**
+ * `POST /v2/listeners/{id}/inventory`: the custom resources in the cluster. The hub marks deployments that differ as
+ * due.
+ */
 export const inventoryRequestSchema = z.object({
   epoch: z.int(),
   complete: z
     .boolean()
-    .describe('True: the list is complete. A deployment that is not in it is missing in the cluster.'),
+    .describe('True: the list is complete. A deployment that is not in the list is missing in the cluster.'),
   namespaces: z
     .array(dnsLabelSchema)
     .max(1000)
@@ -172,14 +198,15 @@ export const inventoryRequestSchema = z.object({
         name: z.string().max(253),
         namespace: z.string().max(63),
         uid: z.string().max(64).nullable().describe('null: the resource was deleted.'),
-        generation: z.int().describe("spec.generation (the hub's)."),
+        generation: z.int().describe('spec.generation, which the hub sets.'),
         spec_hash: z.string().max(64).describe('Hash of the current spec.'),
         applied_hash: z
           .string()
           .max(64)
           .nullable()
           .describe(
-            'Hash of the spec that a listener applied last. If it differs from spec_hash, the spec was edited by hand.',
+            'Hash of the spec that a listener applied last. If this hash differs from spec_hash, the spec was edited ' +
+              'by hand.',
           ),
       }),
     )
@@ -189,6 +216,8 @@ export type InventoryRequest = z.infer<typeof inventoryRequestSchema>;
 export type InventoryItem = InventoryRequest['items'][number];
 export const inventoryResponseSchema = z.object({
   due: z.int().describe('Number of deployments that this inventory marked as due.'),
-  unknown: z.array(z.string()).describe('Ids that the hub does not know. They are reported and not changed.'),
+  unknown: z
+    .array(z.string())
+    .describe('Ids that the hub does not know. The hub reports these ids and does not change the resources.'),
 });
 export type InventoryResponse = z.infer<typeof inventoryResponseSchema>;

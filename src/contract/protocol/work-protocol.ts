@@ -3,14 +3,14 @@ import { tenantQuotasSchema } from '../../domain/policy/tenant-quotas.ts';
 import { managedDeploymentSpecSchema } from '../resource/managed-deployment.ts';
 
 /**
- * Messages between listener and hub (part of the HTTP API, scope `listeners:run`).
- * The listener calls the hub. The hub never connects to a cluster. Each of them may have a later version than the other, so
- * unknown fields are ignored, never rejected.
+ * Messages between listener and hub (part of the HTTP API, scope `listeners:run`). The listener calls the hub. The hub
+ * never connects to a cluster. Listener and hub may have different versions, so unknown fields are ignored, never
+ * rejected.
  */
 
 /**
- * The `detail` of the 404 for a path that a hub does not have, in all versions. A listener uses it to distinguish an earlier
- * hub from a proxy that responds with 404.
+ * The `detail` of the 404 for a path that a hub does not have, in all versions. With this text, a listener
+ * distinguishes an earlier hub from a proxy that responds with 404.
  */
 export const NOTHING_HERE = 'There is nothing at this path with this method.';
 
@@ -24,7 +24,7 @@ export const applyWorkSchema = z.object({
     .int()
     .optional()
     .describe(
-      'Version of the item within its generation. It changes with the content of the item. The listener reports it with applied.',
+      'Version of the item within its generation. The version changes with the content of the item. The listener reports this version in the report `applied`.',
     ),
   name: z.string().describe('metadata.name of the custom resource.'),
   namespace: z.string(),
@@ -35,7 +35,7 @@ export const applyWorkSchema = z.object({
     .strip()
     .optional()
     .describe(
-      'Effective quotas of the tenant. The ResourceQuota of its namespace is derived from them. Absent: none.',
+      "Effective quotas of the tenant. The ResourceQuota of the tenant's namespace is derived from these quotas. Absent: none.",
     ),
   labels: z.record(z.string(), z.string()).describe('Labels of the custom resource.'),
   spec: managedDeploymentSpecSchema,
@@ -48,28 +48,31 @@ export const applyWorkSchema = z.object({
         revision_id: z
           .string()
           .describe(
-            'Id of the revision. After a restore of the database of the hub, numbers are reused, ids are not.',
+            'Id of the revision. After a restore of the database of the hub, numbers of revisions are reused, but ' +
+              'ids are not.',
           ),
         data: z.record(z.string(), z.string()),
       }),
     )
     .describe(
-      'Environments of the desired and the active revision. They are written before the custom resource refers to them.',
+      'Environments of the desired and the active revision. The listener writes these Secrets before the custom resource refers to them.',
     ),
   stale_env_secrets: z
     .array(z.string())
-    .describe('As stale_env_revisions, by name, for listeners that do not report gone_env_revisions.'),
+    .describe(
+      'The Secrets of stale_env_revisions, by name, for listeners that do not report gone_env_revisions.',
+    ),
   stale_env_revisions: z
     .array(z.int())
     .default([])
     .describe(
-      'Revisions whose environments are not needed any more. The listener deletes them if they exist, and reports them in gone_env_revisions. The hub repeats them until then.',
+      'Revisions whose environments are not needed any more. The listener deletes these environments if they exist, and reports the revisions in gone_env_revisions. The hub repeats each revision until the listener has reported it.',
     ),
   build_secret: z
     .object({ name: z.string(), revision_id: z.string(), data: z.record(z.string(), z.string()) })
     .optional()
     .describe(
-      'Credentials of the requested build (contract/resource/build.ts BUILD_SECRET_KEYS). They are written to the namespace of builds before the custom resource refers to them.',
+      'Credentials of the requested build (contract/resource/build.ts BUILD_SECRET_KEYS). The listener writes the credentials to the namespace of builds before the custom resource refers to them.',
     ),
   pull_secret: z
     .object({ name: z.string(), docker_config: z.string() })
@@ -78,7 +81,7 @@ export const applyWorkSchema = z.object({
       "Credentials with which the cluster pulls the deployment's images from the registry of the platform, as .dockerconfigjson.",
     ),
 });
-/** Remove all objects of a deployment. Repeated until acknowledged. */
+/** Remove all objects of a deployment. The item is repeated until it is acknowledged. */
 export const purgeWorkSchema = z.object({
   kind: z.literal('purge'),
   deployment_id: z.string(),
@@ -92,7 +95,9 @@ export const purgeWorkSchema = z.object({
   keep_workloads: z
     .boolean()
     .optional()
-    .describe('True: delete only the custom resource. Its objects stay, without an owner.'),
+    .describe(
+      'True: delete only the custom resource. The objects that the custom resource owns stay, without an owner.',
+    ),
 });
 export const workItemSchema = z.discriminatedUnion('kind', [applyWorkSchema, purgeWorkSchema]);
 export type ApplyWork = z.infer<typeof applyWorkSchema>;
@@ -116,7 +121,9 @@ export const workQuerySchema = z.object({
     .enum(['true', 'false'])
     .default('false')
     .transform((text) => text === 'true')
-    .describe('A response was lost. Items that were handed out and not reported are due again at once.'),
+    .describe(
+      'true: the listener lost the response to an earlier call. Items that were handed out and not reported are due again at once.',
+    ),
 });
 export const workResponseSchema = z.object({ items: z.array(workItemSchema) });
 export type WorkResponse = z.infer<typeof workResponseSchema>;

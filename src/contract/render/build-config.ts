@@ -6,11 +6,14 @@ export interface BuildConfig {
   readonly berthImage: string;
   /** Image of rootless BuildKit, with buildctl. */
   readonly buildkitImage: string;
-  /** Address of a BuildKit daemon, as in `BUILDKIT_HOST`. null: each build runs its own. */
+  /** Address of a BuildKit daemon, as in `BUILDKIT_HOST`. null: each build runs its own daemon. */
   readonly buildkitHost: string | null;
   /** Pull Secret in the namespace of builds for the images of the steps. null: none. */
   readonly pullSecret: string | null;
-  /** ConfigMap in the namespace of builds. Its `ca.crt` is trusted for registries and git hosts. null: only the usual authorities. */
+  /**
+   * ConfigMap in the namespace of builds, whose `ca.crt` is trusted for registries and git hosts. null: only the usual
+   * authorities are trusted.
+   */
   readonly caConfigMap: string | null;
   /** HTTP proxy of BuildKit and of the commands of Dockerfiles, without credentials. null: none. */
   readonly proxy: { readonly url: string /** Comma-separated. */; readonly except: string } | null;
@@ -24,7 +27,7 @@ export interface BuildConfig {
   readonly workspace: string;
   /** Whether layers are kept in the registry for the next build of the deployment. */
   readonly cache: boolean;
-  /** The registry uses plain HTTP. */
+  /** Whether the registry uses plain HTTP. */
   readonly insecureRegistry: boolean;
   /** Seconds that a finished Job is kept, with its pods and logs. */
   readonly keepSeconds: number;

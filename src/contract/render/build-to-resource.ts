@@ -13,8 +13,8 @@ const given = <Name extends string>(name: Name, value: string | null) =>
   (value === null ? {} : { [name]: value }) as { [N in Name]?: string };
 
 /**
- * The requested build of a deployment. null: none, or the record has no repository. A build continues while the deployment
- * is switched off, but not while it is being deleted.
+ * The requested build of a deployment. null: no build is requested, or the record has no repository. A build continues
+ * while the deployment is switched off, but not while it is being deleted.
  */
 export function toBuildSpec(deployment: Deployment, input: BuildInput | null | undefined): BuildSpec | null {
   const { repo_url: repoUrl, install_command, build_command } = deployment.sourceConfig;
@@ -32,7 +32,7 @@ export function toBuildSpec(deployment: Deployment, input: BuildInput | null | u
     ...given('installCommand', install_command),
     ...given('buildCommand', build_command),
     repository,
-    // Operators of this version accept buildName too. The next version will write it.
+    // Operators of this version also accept buildName. The next version will write buildName.
     secretName: formerBuildName({ namespace: deployment.namespace, name: deployment.appName }, revision.id),
   };
 }

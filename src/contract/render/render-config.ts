@@ -5,9 +5,9 @@ import { HOSTING_MODES } from '../../domain/deployment/source.ts';
 export const OTLP_PROTOCOLS = ['http/protobuf', 'http/json', 'grpc'] as const;
 
 /**
- * How the operator of a cluster renders workloads: all inputs besides the custom resource. It is the configuration of the
- * operator. The listener reports it with its lease, so that the dry run of the API renders the same objects. Fields of later
- * versions are ignored.
+ * How the operator of a cluster renders workloads: all inputs besides the custom resource. The configuration of the
+ * operator sets these inputs. The listener reports this configuration with its lease, so that the dry run of the API
+ * renders the same objects. Fields of later versions are ignored.
  */
 export const renderConfigSchema = z.object({
   hosting: z.enum(HOSTING_MODES),
@@ -44,7 +44,10 @@ export const renderConfigSchema = z.object({
   closedNetworks: z.array(z.string()).optional(),
   /** Networks of services of the cloud provider that isolated apps can reach. Absent: none. */
   openNetworks: z.array(z.string()).optional(),
-  /** Namespace of builds. Dockerfiles of tenants run there, so it cannot reach isolated apps. Absent: not known. */
+  /**
+   * Namespace of builds. Dockerfiles of tenants run in this namespace, so its pods cannot reach isolated apps. Absent:
+   * not known.
+   */
   buildNamespace: z.string().optional(),
   /** StorageClass of database volumes. null: the default of the cluster. */
   storageClass: z.string().nullable(),

@@ -16,27 +16,30 @@ import type { ManagedDeployment, ManagedDeploymentSpec } from '../resource/manag
 import { envSecretName, LABELS, MANAGED_BY, pullSecretName } from '../resource/names.ts';
 import { type BuildInput, toBuildSpec } from './build-to-resource.ts';
 
-/** The parts of the hub's record that the custom resource contains. No secret values. */
+/** The parts of the hub's record that the custom resource contains, without secret values. */
 export interface ResourceInput {
   readonly deployment: Deployment;
-  /** The desired revision. null: none yet, so nothing runs. */
+  /** The desired revision. null: no revision exists yet, so nothing runs. */
   readonly revision: Revision | null;
-  /** The active revision, if it differs from the desired one. */
+  /** The active revision, if it differs from the desired revision. */
   readonly active?: { readonly id: string; readonly number: number } | null;
   /** Names of the secrets of the desired revision. */
   readonly secretNames: readonly string[];
   /** Name of the tracing project. null: none. */
   readonly tracingProject: string | null;
   /**
-   * Repository of the deployment in the registry of the platform. The cluster pulls from it with credentials from the hub.
-   * Absent or null: there is no such registry.
+   * Repository of the deployment in the registry of the platform. The cluster pulls from this repository with
+   * credentials from the hub. Absent or null: the platform has no registry.
    */
   readonly repository?: string | null;
-  /** The requested build. Absent or null: none. */
+  /** The requested build. Absent or null: no build is requested. */
   readonly build?: BuildInput | null;
 }
 
-/** Secrets with these names provide data services of the tenant. Berth then runs none. */
+/**
+ * Names of secrets with which the tenant provides its own data services. Berth runs no data services of the kinds that
+ * the tenant provides.
+ */
 export const EXTERNAL_DATABASE_SECRET = 'DATABASE_URI_CUSTOM';
 export const EXTERNAL_CACHE_SECRET = 'CACHE_URI_CUSTOM';
 
@@ -118,17 +121,20 @@ function revisionSpec({
 /** Maximum lengths of texts in the custom resource. */
 const [MAX_REASON, MAX_MESSAGE] = [64, 4096];
 
-/** A failed revision stays the desired one. This tells an operator without its status not to retry it. */
+/**
+ * A failed revision remains the desired revision. With this field, an operator without the status of the revision does
+ * not retry the revision.
+ */
 function failedSpec({ deployment, revision, active }: ResourceInput): Pick<ManagedDeploymentSpec, 'failed'> {
   if (revision?.status !== 'DEPLOY_FAILED') return {};
   const reason = (revision.reason ?? 'RolloutFailed').slice(0, MAX_REASON);
-  const message = (revision.message ?? 'it has failed before').slice(0, MAX_MESSAGE);
+  const message = (revision.message ?? 'the revision has failed before').slice(0, MAX_MESSAGE);
   const serving = active ? { activeRevision: { id: active.id, number: active.number } } : {};
   const observedGeneration = deployment.observation?.generation ?? 0;
   return { failed: { reason, message, ...serving, observedGeneration } };
 }
 
-/** Both times are fixed: a repeated deletion request changes neither. */
+/** A repeated deletion request changes neither the time of the first request nor the end of the grace period. */
 function deletionSpec({
   deleteRequestedAt,
   purgeAfter,
@@ -179,8 +185,8 @@ function givenMap<Name extends string>(name: Name, map: Record<string, string>) 
 }
 
 /**
- * Pull Secrets: the requested ones, and that of the deployment's repository if the image is in it. Pods with other images do
- * not get it, because they do not need it and would be replaced.
+ * Pull Secrets: the requested Secrets, and that of the deployment's repository if the image is in this repository. Pods
+ * with other images do not get the Secret of the repository, because they do not need it and would be replaced.
  */
 function pullSecrets(effective: EffectiveResourceSpec, input: ResourceInput): { name: string }[] {
   const { deployment, revision, repository = null } = input;
@@ -224,8 +230,8 @@ function tracingSpec(
 
 /**
  * The custom resource with the desired state of a deployment. Pure: the same record gives an equal resource. A revision
- * without an image (not built yet) runs data services only. During the grace period of a deletion, nothing runs and
- * everything is kept.
+ * without an image (not built yet) runs data services only. During the grace period of a deletion, nothing runs and all
+ * data is kept.
  */
 export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
   const { deployment, revision, secretNames, tracingProject } = input;
@@ -267,7 +273,8 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       database: databaseSpec(effective, secretNames),
       cache: cacheSpec(effective, secretNames),
       podTemplate: podTemplateSpec(effective, input),
-      // Others can use the host when its route is observed to be deleted (hub/store/deployments/host-reservations.ts).
+      // Other deployments can use the host when its route is observed to be deleted
+      // (hub/store/deployments/host-reservations.ts).
       routing: url === null || deleting ? {} : { url },
       tracing: tracingSpec(tracingProject, secretNames),
     },

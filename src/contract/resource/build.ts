@@ -3,14 +3,17 @@ import { BUILD_PHASES, BUILD_STEP_NAMES, commitShaSchema } from '../../domain/bu
 import { anyRepositoryUrlSchema } from '../../domain/net/https-url.ts';
 
 /**
- * Builds in the contract between hub and cluster: `spec.build` is the requested build, `status.build` its progress. Meanwhile
- * `spec.revision` keeps running (in the first build, it has no image yet). When the build has succeeded, the hub makes its
- * revision the desired one, with the image pinned to its digest.
+ * Builds in the contract between hub and cluster: `spec.build` is the requested build, `status.build` its progress.
+ * During a build, `spec.revision` keeps running. During the first build, `spec.revision` has no image yet. When the
+ * build has succeeded, the hub makes the built revision the desired revision, with the image pinned to its digest.
  */
 
 const text = (max: number) => z.string().min(1).max(max);
 
-/** The requested build. It contains no credentials. They are in the Secret `secretName` in the namespace of builds. */
+/**
+ * The requested build. The spec of a build contains no credentials. The credentials are in the Secret `secretName` in
+ * the namespace of builds.
+ */
 export const buildSpecSchema = z
   .strictObject({
     revisionId: text(64).describe('Id of the revision that the image is built for.'),
@@ -18,7 +21,7 @@ export const buildSpecSchema = z
     repoUrl: anyRepositoryUrlSchema.describe('https URL of the repository.'),
     ref: text(255)
       .optional()
-      .describe("Branch, refs/tags/NAME or commit; absent: the repository's default branch."),
+      .describe('Branch, refs/tags/NAME or commit. Absent: the default branch of the repository.'),
     commit: commitShaSchema
       .optional()
       .describe(
@@ -27,7 +30,7 @@ export const buildSpecSchema = z
     configPath: text(1024).describe('workflow_config_path: file that describes the application.'),
     installCommand: text(4096)
       .optional()
-      .describe('Command that installs the dependencies, instead of the default one.'),
+      .describe('Command that installs the dependencies, instead of the default command.'),
     buildCommand: text(4096)
       .optional()
       .describe('Command that runs after the installation of the dependencies.'),
@@ -36,7 +39,7 @@ export const buildSpecSchema = z
       'Secret with the credentials for git host and registry, in the namespace of builds.',
     ),
   })
-  .describe('The requested build. Absent when it has succeeded, or when there is nothing to build.');
+  .describe('The requested build. Absent if the build has succeeded, or if there is nothing to build.');
 export type BuildSpec = z.infer<typeof buildSpecSchema>;
 
 /**
@@ -44,7 +47,7 @@ export type BuildSpec = z.infer<typeof buildSpecSchema>;
  * `context`, `dockerfile` and `commit`. `image` writes `metadata`. `result` reads the last two.
  */
 export const BUILD_FILES = {
-  /** Directory: the build context. */
+  /** Directory of the build context. */
   context: 'context',
   /** Directory with the `Dockerfile`, from the repository or generated. */
   dockerfile: 'dockerfile',
@@ -53,9 +56,6 @@ export const BUILD_FILES = {
   /** Metadata of BuildKit (`--metadata-file`): `containerimage.digest`. */
   metadata: 'metadata.json',
 } as const;
-
-/** Flags of the steps, `--flag=value`, with paths in their containers. Tenants cannot set them. */
-export const PLACE_FLAGS = ['--workspace', '--credentials', '--local', '--metadata-file'] as const;
 
 /** Keys of the Secret of a build. */
 export const BUILD_SECRET_KEYS = {
@@ -76,7 +76,9 @@ export type BuildResult = z.infer<typeof buildResultSchema>;
 
 /** Termination message of a failed step, as JSON, without secrets. */
 export const buildFailureSchema = z.strictObject({
-  reason: text(64).describe('One of BUILD_FAILURES (domain/builds/build.ts). Transient ones are retried.'),
+  reason: text(64).describe(
+    'One of BUILD_FAILURES (domain/builds/build.ts). Transient failures are retried.',
+  ),
   message: text(3000).describe('Message with the next step, and with the last lines of output if they help.'),
 });
 export type BuildFailure = z.infer<typeof buildFailureSchema>;
@@ -95,9 +97,11 @@ export const buildStatusSchema = z
       .int()
       .min(1)
       .optional()
-      .describe('Number of the attempt. Failures that the source does not cause are retried a few times.'),
-    job: z.string().max(253).optional().describe('Name of its Job in the namespace of builds.'),
-    startedAt: z.string().max(40).optional().describe('When the Job began.'),
+      .describe(
+        'Number of the attempt. Failures that the source does not cause are retried up to three attempts in all.',
+      ),
+    job: z.string().max(253).optional().describe("Name of the build's Job in the namespace of builds."),
+    startedAt: z.string().max(40).optional().describe('Start time of the Job.'),
     finishedAt: z.string().max(40).optional().describe('Time of the final status.'),
     image: text(1024).optional().describe('The built image, pinned to its digest.'),
     commit: commitShaSchema.optional(),

@@ -17,7 +17,7 @@ export const imageString = z
 
 const amounts = {
   cpu: quantitySchema.optional().describe('Cores: 500m, 2.'),
-  memory: quantitySchema.optional().describe('Bytes: 512Mi, 2Gi.'),
+  memory: quantitySchema.optional().describe('Amount of bytes, such as 512Mi or 2Gi.'),
 };
 
 const resourcesSchema = z
@@ -38,7 +38,9 @@ const scaleSchema = z
       .int()
       .min(0)
       .max(1000)
-      .describe('Maximum number of pods. Above min, the component is autoscaled. 0 switches it off.'),
+      .describe(
+        'Maximum number of pods. Above min, the component is autoscaled. 0 switches the component off.',
+      ),
   })
   .describe('Number of pods.');
 
@@ -59,7 +61,7 @@ export const databaseSchema = z
     storage: quantitySchema
       .default('10Gi')
       .describe(
-        'Size of the volume. It can be raised. It can be lowered down to the capacity of the volume, which cancels an expansion that was rejected or is not finished.',
+        'Size of the volume. The size can be raised. The size can also be lowered to the capacity of the volume. This cancels an expansion that was rejected or is not finished.',
       ),
     maxConnections: z.int().min(1).max(100_000).default(100).describe("PostgreSQL's max_connections."),
     poolSize: z.int().min(1).max(10_000).default(5).describe('DATABASE_POOL_SIZE of each pod.'),
@@ -70,7 +72,7 @@ export const databaseSchema = z
       .enum(['Retain', 'Delete'])
       .default('Retain')
       .describe(
-        'Whether volume and credentials are kept or deleted with this resource. With a deploymentId, they are always retained, and the hub deletes them.',
+        'Whether volume and credentials are kept or deleted with this resource. In a resource with a deploymentId, the policy has no effect: volume and credentials are retained until the hub deletes them.',
       ),
   })
   .describe('The PostgreSQL database of the deployment.');
@@ -102,12 +104,14 @@ export const podTemplateSchema = z
       .string()
       .max(253)
       .optional()
-      .describe('ServiceAccount of the app pods. Absent: Berth creates one for them.'),
+      .describe('ServiceAccount of the app pods. Absent: Berth creates a ServiceAccount for these pods.'),
     imagePullSecrets: z
       .array(z.strictObject({ name: z.string().max(253).describe('Name of the Secret.') }))
       .max(RESOURCE_LIMITS.imagePullSecrets + 1)
       .optional()
-      .describe('Secrets to pull the images with: the requested ones, and the one of the platform.'),
+      .describe(
+        'Secrets with which the images are pulled: the requested Secrets, and the pull Secret of the platform.',
+      ),
     volumes: z.array(volumeSchema).max(64).optional().describe('Volumes of the app pods.'),
     volumeMounts: z.array(volumeMountSchema).max(128).optional().describe('Mounts of the app container.'),
     initContainers: z.array(containerSchema).max(20).optional().describe('Init containers, in order.'),
@@ -128,13 +132,15 @@ export const tracingSchema = z
       .array(z.enum(TRACING_ENV_NAMES))
       .max(TRACING_ENV_NAMES.length)
       .optional()
-      .describe('OpenTelemetry variables in the env Secret. They override those of the platform.'),
+      .describe(
+        'OpenTelemetry variables in the env Secret. These variables override the variables of the platform.',
+      ),
     exporterVariables: z
       .array(z.string().max(253).regex(EXPORTER_VARIABLE))
       .max(MAX_EXPORTER_VARIABLES)
       .optional()
       .describe(
-        'Other variables in the env Secret that set the target of telemetry: endpoints, proxies, certificates. With these, the headers of the platform are not sent to an endpoint of the tenant.',
+        'Other variables in the env Secret that set the target of telemetry: endpoints, proxies, certificates. If such variables are set, Berth does not send the headers of the platform to the endpoint of the tenant.',
       ),
   })
   .describe('Tracing.');

@@ -32,7 +32,7 @@ const revisionSchema = z
   })
   .describe('The desired revision.');
 
-/** Present only if it applies, so that other resources are not rewritten. */
+/** The field is written only if it applies, so that other resources are not rewritten. */
 const failedSchema = z
   .strictObject({
     reason: z.string().max(64).describe('Reason, as one word.'),
@@ -43,30 +43,32 @@ const failedSchema = z
         number: z.int().min(1).describe('Number of the revision.'),
       })
       .optional()
-      .describe('The revision to run instead: the last active one.'),
+      .describe('The last active revision, which runs instead.'),
     observedGeneration: z
       .int()
       .min(0)
       .optional()
-      .describe('The last generation of the hub that was observed in effect, if no status contains it.'),
+      .describe(
+        'The last generation of the hub that was observed in effect. Present only if no status contains this generation.',
+      ),
   })
   .describe(
-    'The hub knows that the desired revision failed. Used if no status contains the failure, such as on a resource that was lost.',
+    'The hub knows that the desired revision failed. This field is used if no status contains the failure, for example after the resource was lost.',
   );
 
 const time = z.string().max(40);
 
-/** Present only if it applies, like `failed`. */
+/** Like `failed`, the field is written only if it applies. */
 const deletionSchema = z
   .strictObject({
     requestedAt: time.describe('When the deletion was requested.'),
     restorableUntil: time.describe(
-      'End of the grace period. Until then, everything except pods and route is kept, and the hub can cancel the deletion. Then this resource is deleted with all of its data.',
+      'End of the grace period. Until then, everything except pods and route is kept, and the hub can cancel the deletion. After that, this resource is deleted with all of its data.',
     ),
   })
   .describe('Set while the deployment is being deleted.');
 
-/** `spec` of a ManagedDeployment: the desired state. The listener writes it, or a user without a hub. */
+/** `spec` of a ManagedDeployment: the desired state. The listener writes the desired state, or a user without a hub. */
 export const managedDeploymentSpecSchema = z
   .strictObject({
     deploymentId: z
@@ -74,7 +76,7 @@ export const managedDeploymentSpecSchema = z
       .max(64)
       .optional()
       .describe(
-        'Id of the deployment in the hub. Only one resource of a namespace can have it. Absent: labels use the uid of the resource.',
+        'Id of the deployment in the hub. Only one resource of a namespace can have a given deploymentId. Absent: labels use the uid of the resource.',
       ),
     tenantId: z.string().max(64).optional().describe("The hub's id of the owner."),
     displayName: z.string().max(128).optional().describe('Name of the deployment as its owner wrote it.'),
@@ -82,16 +84,18 @@ export const managedDeploymentSpecSchema = z
       .int()
       .min(0)
       .default(0)
-      .describe('Generation of the desired state in the hub. It is reported when it is observed.'),
+      .describe(
+        'Generation of the desired state in the hub. The operator reports a generation when it is observed.',
+      ),
     source: sourceSchema.default('external_image'),
-    suspend: z.boolean().default(false).describe('True: run no pods, keep the data.'),
+    suspend: z.boolean().default(false).describe('True: no pods run, and the data is kept.'),
     deletion: deletionSchema.optional(),
     revision: revisionSchema,
     build: buildSpecSchema.optional(),
     failed: failedSchema.optional(),
     components: z
       .strictObject({
-        api: componentSchema.prefault({}).describe('Serves HTTP. It always exists.'),
+        api: componentSchema.prefault({}).describe('Serves HTTP. The api component always exists.'),
         queue: componentSchema.optional().describe('Processes queued tasks.'),
         orchestrator: componentSchema.optional().describe('Schedules work for executors.'),
         executor: componentSchema.optional().describe('Executes the work that the orchestrator schedules.'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
-import { culpritSchema } from '../../domain/conditions/failure-source.ts';
+import { failureSourceSchema } from '../../domain/conditions/failure-source.ts';
 import { buildStatusSchema } from './build.ts';
 import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from './definition.ts';
 import { imageString } from './managed-deployment-parts.ts';
@@ -20,46 +20,60 @@ const statusRevision = {
   number: z.int().describe('Number of the revision.'),
 };
 
+/**
+ * An operator of the previous version writes this name, and does not start if the definition lacks it (decision 0032).
+ * Without the name, the API server would also remove the field from stored resources when it reads them.
+ */
+const formerFailureSource = failureSourceSchema
+  .optional()
+  .describe('Deprecated: the name of failureSource in earlier versions. Read, but not written.');
+
 const failureSchema = z.strictObject({
   ...statusRevision,
   reason: z.string().max(64).describe('Reason, as one word.'),
   message: z.string().max(4096).describe('Message that names the source of the failure.'),
-  culprit: culpritSchema.optional().describe('Source of the failure.'),
+  failureSource: failureSourceSchema.optional().describe('Source of the failure.'),
+  culprit: formerFailureSource,
   templates: z
     .string()
     .max(253)
     .optional()
-    .describe('ControllerRevision whose rollout failed. The operator does not retry it.'),
-  generation: z.int().optional().describe('spec.generation at which it failed.'),
+    .describe('ControllerRevision whose rollout failed. The operator does not retry this rollout.'),
+  generation: z.int().optional().describe('spec.generation at which the revision failed.'),
   inputsHash: z
     .string()
     .max(64)
     .optional()
-    .describe('Hash of the inputs of its pod templates. Other inputs are a later change.'),
+    .describe(
+      "Hash of the inputs of the revision's pod templates. If the current inputs have another hash, a later change has been made.",
+    ),
   serving: z
     .string()
     .max(253)
     .optional()
-    .describe('ControllerRevision that was active when it failed. Another one is a later change.'),
+    .describe(
+      'ControllerRevision that was active when the revision failed. If another one is active now, a later change has been made.',
+    ),
 });
 
 const symptomSchema = z.strictObject({
   component: z.string().max(32).describe('api, queue, orchestrator, executor, database or cache.'),
   reason: z.string().max(64).describe('Reason, as one word.'),
   message: z.string().max(4096).describe('Message that names the source of the symptom.'),
-  culprit: culpritSchema.optional().describe('Source of the symptom.'),
-  since: z.string().max(40).describe('When it was first observed.'),
+  failureSource: failureSourceSchema.optional().describe('Source of the symptom.'),
+  culprit: formerFailureSource,
+  since: z.string().max(40).describe('When the symptom was first observed.'),
   quietSince: z
     .string()
     .max(40)
     .optional()
     .describe(
-      'Since when it is not observed any more, while the recovery of the component is not certain. Absent: it is observed now.',
+      'Time of the last observation, while the recovery of the component is not certain. Absent: the symptom is observed now.',
     ),
 });
 export type RecordedSymptom = z.infer<typeof symptomSchema>;
 
-/** `status` of a ManagedDeployment: the observed state. Only the operator writes it. */
+/** `status` of a ManagedDeployment: the observed state. Only the operator writes the status. */
 export const managedDeploymentStatusSchema = z
   .strictObject({
     observedGeneration: z.int().optional().describe('The metadata.generation that this status describes.'),
@@ -67,22 +81,27 @@ export const managedDeploymentStatusSchema = z
       .int()
       .optional()
       .describe(
-        'The spec.generation (of the hub) that is completely in effect, or the current one if no revision was active before.',
+        'The spec.generation (of the hub) that is completely in effect, or the current generation if no revision was ' +
+          'active before.',
       ),
     status: z
       .string()
       .max(32)
       .optional()
       .describe(
-        'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY. UNKNOWN while the operator does not manage it.',
+        'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY. UNKNOWN while the operator does not manage the resource.',
       ),
-    suspended: z.boolean().optional().describe('True: it was observed that no pods run.'),
-    conditions: z.array(conditionSchema).max(16).optional().describe('Conditions: the state in detail.'),
+    suspended: z.boolean().optional().describe('True: no pods were observed to run.'),
+    conditions: z
+      .array(conditionSchema)
+      .max(16)
+      .optional()
+      .describe('Conditions that describe the state in detail.'),
     activeRevision: z
       .strictObject({
         ...statusRevision,
-        templates: z.string().max(253).describe('ControllerRevision with its pod templates.'),
-        image: z.string().max(1024).optional().describe('Image that it runs.'),
+        templates: z.string().max(253).describe('ControllerRevision with the pod templates of the revision.'),
+        image: z.string().max(1024).optional().describe('Image that the revision runs.'),
         scales: z
           .record(
             z.string().max(32),
@@ -93,27 +112,29 @@ export const managedDeploymentStatusSchema = z
           )
           .optional()
           .describe(
-            'Pods of each component when it last ran as desired. A rollback returns to these numbers.',
+            'Number of pods of each component when the revision last ran as desired. A rollback returns to these numbers.',
           ),
       })
       .optional()
-      .describe('The active revision. It changes only when every component was observed to run the new one.'),
+      .describe(
+        'The active revision. The active revision changes only when every component was observed to run the new revision.',
+      ),
     failedRevision: failureSchema
       .optional()
       .describe(
-        'The last revision that failed, until a newer one is active. It is the active one if a change in place failed.',
+        'The last revision that failed, until a newer one is active. If a change in place failed, this is the active revision.',
       ),
     failedChange: failureSchema
       .optional()
       .describe(
-        'While failedRevision is desired: a later in-place change of the active revision that failed and was rolled back.',
+        'A later in-place change of the active revision that failed and was rolled back. Present only while failedRevision is the desired revision.',
       ),
     symptoms: z
       .array(symptomSchema)
       .max(MAX_SYMPTOMS)
       .optional()
       .describe(
-        'Symptoms of running pods outside of rollouts, with one entry for each component and reason. They do not fail a revision.',
+        'Symptoms of running pods outside of rollouts, with one entry for each component and reason. Symptoms do not fail a revision.',
       ),
     rollout: z
       .strictObject({
@@ -122,23 +143,23 @@ export const managedDeploymentStatusSchema = z
         startedAt: z
           .string()
           .max(40)
-          .describe('Start of the rollout and of its deadline. Further changes do not move it.'),
+          .describe('Start of the rollout and of its deadline. Further changes do not move this time.'),
         templatesAt: z
           .string()
           .max(40)
           .optional()
-          .describe('When these templates replaced others of the same rollout. Absent: never.'),
+          .describe('Time when these templates replaced other templates of the same rollout. Absent: never.'),
       })
       .optional()
       .describe('The current rollout.'),
     awaiting: z
       .strictObject({
         ...statusRevision,
-        since: z.string().max(40).describe('Start of the wait, and of its deadline.'),
+        since: z.string().max(40).describe('Start of the wait, and of the deadline of the wait.'),
       })
       .optional()
       .describe(
-        'The revision that waits for its own database or cache, which the active revision does not use.',
+        'The revision that waits for a new database or cache, which the active revision does not use.',
       ),
     image: z
       .strictObject({
@@ -159,14 +180,14 @@ export const managedDeploymentStatusSchema = z
           .max(64)
           .optional()
           .describe(
-            'Capacity of the volume: spec.database.storage can be lowered to it. 0: there is no volume yet. Absent: not known, and spec.database.storage can be lowered to the requested size.',
+            'Capacity of the volume, and the lower limit for spec.database.storage. 0: there is no volume yet. Absent: not known, and spec.database.storage can be lowered to the requested size.',
           ),
         former: z
           .string()
           .max(64)
           .optional()
           .describe(
-            'The last spec.database.storage below the capacity, which the storage system has rounded up. It is accepted again until the volume has grown.',
+            'The last spec.database.storage below the capacity, which the storage system has rounded up. This size is accepted again until the volume has grown.',
           ),
       })
       .optional()
@@ -177,19 +198,21 @@ export const managedDeploymentStatusSchema = z
         cache: imageString.optional().describe('Image that the cache runs.'),
       })
       .optional()
-      .describe('Images of the data services, fixed at their creation. A new default does not change them.'),
+      .describe(
+        'Images of the data services, fixed at their creation. A new default does not change these images.',
+      ),
     acceptedChanges: z
       .array(
         z.strictObject({
           object: z.string().max(320).describe('Kind and name of the object.'),
-          hash: z.string().max(16).describe('Hash of the applied object and of the stored one.'),
+          hash: z.string().max(16).describe('Hash of the applied object and the stored object.'),
           fields: z.string().max(1024).describe('The fields that differ, with their values.'),
         }),
       )
       .max(64)
       .optional()
       .describe(
-        'Safe changes of an admission policy or webhook to fields that Berth writes. The pods still run the revision, so Berth does not revert them.',
+        'Safe changes of an admission policy or webhook to fields that Berth writes. The pods still run the revision, so Berth does not revert these changes.',
       ),
     components: z.array(componentStatusSchema).max(4).optional().describe('Pod counts of each component.'),
     url: z.string().max(2048).optional().describe('URL of the app, when the route exists.'),
@@ -202,12 +225,12 @@ export const managedDeploymentStatusSchema = z
           .array(z.string().max(253))
           .max(MAX_ROUTE_HOSTS)
           .describe(
-            'Hosts of all its route objects, including objects that are being deleted or not accepted.',
+            'Hosts of all route objects of the deployment, including objects that are being deleted or not accepted.',
           ),
       })
       .optional()
       .describe(
-        'Hosts that may still route to it. A host that is not in this list is available to other deployments.',
+        'Hosts that may still route to the deployment. A host that is not in this list is available to other deployments.',
       ),
   })
   .describe('Observed state.');

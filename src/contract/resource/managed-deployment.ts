@@ -2,7 +2,7 @@ import type { MANAGED_DEPLOYMENT } from './definition.ts';
 import type { ManagedDeploymentSpec } from './managed-deployment-spec.ts';
 import type { ManagedDeploymentStatus } from './managed-deployment-status.ts';
 
-// The entry point of the resource. Its spec, its status and their parts are in separate files.
+// The entry point of the resource. The spec, the status and their parts are in separate files.
 export { type ManagedDeploymentSpec, managedDeploymentSpecSchema } from './managed-deployment-spec.ts';
 export {
   type ComponentStatus,

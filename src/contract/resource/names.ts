@@ -18,23 +18,17 @@ export const LABELS = {
 } as const;
 
 /**
- * State of a name in a namespace, as the listener records it. `claimed`: the name belongs to the deployment of the hub with
- * the recorded id. `left`: that deployment was deleted with keep_workloads.
+ * State of a name in a namespace, as the listener records it. `claimed`: the name belongs to the deployment of the hub
+ * with the recorded id. `left`: the deployment was deleted with keep_workloads.
  */
 export const IDENTITY_STATES = ['claimed', 'left'] as const;
 export type IdentityState = (typeof IDENTITY_STATES)[number];
-
-/** Label of the Node of a local builder (`berth builder`), and the taint that keeps other pods away. */
-export const NODE_OF_BUILDS = {
-  label: 'berth.dev/builder',
-  taint: { key: 'berth.dev/builder', value: 'true', effect: 'NoSchedule' },
-} as const;
 
 /** Value of `app.kubernetes.io/managed-by` on every object that Berth created. */
 export const MANAGED_BY = 'berth';
 
 export const ANNOTATIONS = {
-  /** On the custom resource: "true" stops the operator from touching its workloads. */
+  /** On the custom resource: "true" stops the operator from changing its workloads. */
   paused: 'berth.dev/paused',
   /** On an owned object: hash of the last applied configuration. */
   appliedHash: 'berth.dev/applied-hash',
@@ -57,7 +51,10 @@ export const ANNOTATIONS = {
 /** Field managers of server-side apply. */
 export const FIELD_MANAGERS = {
   operator: 'berth-operator',
-  /** Owns only `spec.replicas`, so that an autoscaler can take it over without a reset to 1. */
+  /**
+   * The field manager that owns only `spec.replicas`, so that an autoscaler can take over this field without a reset to
+   * 1.
+   */
   replicas: 'berth-replicas',
   listener: 'berth-listener',
 } as const;
@@ -65,8 +62,8 @@ export const FIELD_MANAGERS = {
 const SLUG_LENGTH = 40;
 
 /**
- * Base name of all objects of a deployment: a slug of its name and the last 8 hex digits of its id. The ids are UUID v7 with
- * a random end, so two deployments of the same name do not collide.
+ * Base name of all objects of a deployment: a slug of its name and the last 8 hex digits of its id. The ids are UUIDs
+ * v7 with a random end, so two deployments of the same name do not collide.
  */
 export function appName(name: string, id: string): string {
   const slug = name
@@ -80,13 +77,14 @@ export function appName(name: string, id: string): string {
 }
 
 /**
- * Matches names of objects of a deployment of the hub: its name with the suffix of a component, a data service, a Secret, or
- * stored templates with their attempt. The name ends in 8 hex digits, so a number in the suffix has fewer than 8 digits.
+ * Matches names of objects of a deployment of the hub. An object has the name of the deployment with the suffix of a
+ * component, a data service, a Secret, or stored templates with their attempt. The name of the deployment ends in 8 hex
+ * digits, so a number in the suffix has fewer than 8 digits.
  */
 const OBJECT_OF_HUB =
   /^(.+-[0-9a-f]{8})-(api|queue|orchestrator|executor|db|db-copy|cache|tls|pull|identity|secrets|env(-\d{1,7})?|\d{1,7}(-\d{1,7})?)$/;
 
-/** Name of the deployment of the hub that may have an object of this name. null: none can. */
+/** Name of the deployment of the hub that may have an object of this name. null: no deployment can. */
 export function hubNameOfObject(name: string): string | null {
   return OBJECT_OF_HUB.exec(name)?.[1] ?? null;
 }
@@ -113,16 +111,17 @@ function buildSlug(name: string, length: number): string {
 
 /**
  * Name of the Secret and of the first Job of a build in the namespace of builds, which all deployments share. The name
- * decides which Secret the pods of a build mount, and a custom resource can contain any revision id. So the name contains
- * 128 bits of a hash of the place and the revision.
+ * determines which Secret the pods of a build mount, and a custom resource can contain any revision id. Therefore the
+ * name contains 128 bits of a hash of the namespace, name and revision.
  */
 export function buildName({ namespace, name }: Place, revisionId: string): string {
   return `${buildSlug(name, BUILD_SLUG_LENGTH)}-${nameHash([namespace, name, revisionId])}`;
 }
 
 /**
- * The name of a build in earlier versions, with 64 bits. The hub still writes it into the custom resource, because operators
- * of the previous version accept no other one. It identifies the build, but decides about no mounted Secret.
+ * The name of a build in earlier versions, with 64 bits. The hub still writes this name into the custom resource,
+ * because operators of the previous version accept no other name. The name identifies the build, but does not determine
+ * which Secret is mounted.
  */
 export function formerBuildName({ namespace, name }: Place, revisionId: string): string {
   return `${buildSlug(name, FORMER_BUILD_SLUG_LENGTH)}-${contentHash([namespace, name, revisionId])}`;
@@ -138,12 +137,12 @@ export function pullSecretName(app: string): string {
   return `${app}-pull`;
 }
 
-/** Name of the Secret without data in which the listener records the owner of a name (decision 0061). */
+/** Name of the Secret, without data, in which the listener records the owner of a name (decision 0061). */
 export function identitySecretName(app: string): string {
   return `${app}-identity`;
 }
 
-/** Namespace of a tenant in cloud mode. The listener creates it. */
+/** Namespace of a tenant in cloud mode, which the listener creates. */
 export function tenantNamespace(tenantId: string): string {
   return `berth-${tenantId}`;
 }

@@ -1,14 +1,14 @@
 import type { BranchWatch, PollVerdict } from './branch-watch.ts';
 import type { GitHostFailure } from './git-host.ts';
 
-/** When a tracked branch is polled next, and which results are written to the history. Pure. */
+/** Determines when a tracked branch is polled next, and which results are written to the history. Pure. */
 
 /** Why a poll did not find the newest commit. */
 export type BranchPollFailure = GitHostFailure | 'no_branch' | 'no_token';
 
-/** Longest interval of polls after failures, in seconds. It is longer only if the configured interval is. */
+/** Longest interval of polls after failures, in seconds. A longer configured interval takes precedence. */
 const MAX_WAIT_SECONDS = 3600;
-/** Consecutive failures after which a failure is reported, so that a single failure is not. */
+/** Number of consecutive failures after which a failure is reported, so that a single failure is not reported. */
 const REPORT_AFTER = 2;
 const JITTER = 0.1;
 
@@ -26,11 +26,14 @@ export function nextPollSeconds(everySeconds: number, failures: number, random: 
 /** The result of a poll: the state to store, and whether to report a change. */
 export interface BranchPollResult {
   readonly watch: BranchWatch;
-  /** `failed`: a new failure, or another one than before. `readable`: success after a reported failure. */
+  /** `failed`: a new failure, or another failure than before. `readable`: success after a reported failure. */
   readonly report: 'failed' | 'readable' | null;
 }
 
-/** Failures after which polling stops for a branch that is polled only because the order of its pushes is uncertain. */
+/**
+ * Number of failures after which the polling of a branch stops, if it is polled only because the order of its pushes is
+ * uncertain.
+ */
 const MAX_SOON_FAILURES = 5;
 
 /** The result of a failed poll. */
@@ -59,15 +62,17 @@ export function afterSuccess(watch: BranchWatch): BranchPollResult {
   };
 }
 
-/** Messages of failures for the history. They contain no text of the host and nothing of the token. */
+/** Messages of failures for the history. The messages contain no text of the host and no part of the token. */
 export const POLL_FAILURES: Readonly<Record<BranchPollFailure, string>> = {
-  refused: 'the git host refuses the token of the integration; PATCH the integration with another one',
+  refused: 'the git host rejects the token of the integration; PATCH the integration with another token',
   limited: 'the git host limits the rate of requests with this token',
-  missing: 'the git host has no such repository, or the token may not read it',
-  private_address: 'the git host is at a private address, which this installation does not call',
-  timeout: 'the git host did not answer in time',
-  unavailable: 'the git host cannot be reached or answers with an error',
-  unreadable: 'the response of the git host is not that of a git server',
-  no_token: 'the token of the integration cannot be read; PATCH the integration with it again',
-  no_branch: 'the repository has no such branch',
+  missing: 'the repository does not exist on the git host, or the token does not allow access',
+  private_address:
+    'the git host has a private address, and this installation does not call private addresses',
+  timeout: 'the git host did not respond within the time limit',
+  unavailable: 'the git host cannot be reached or responds with an error',
+  unreadable:
+    'the response of the git host is not a response of a git server, or the list of its branches and tags is too large',
+  no_token: 'the token of the integration cannot be read; PATCH the integration with the token again',
+  no_branch: 'the branch does not exist in the repository',
 };

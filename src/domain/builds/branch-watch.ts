@@ -1,27 +1,33 @@
 import type { BranchPollFailure } from './branch-poll.ts';
 
 /**
- * What a push, or a poll of the branch, means for a deployment with build_on_push. Pure. Git hosts may deliver push events
- * repeatedly, out of order, or not at all.
+ * Determines the effect of a push, or of a poll of the branch, on a deployment with build_on_push. Pure. Git hosts may
+ * deliver push events repeatedly, out of order, or not at all.
  */
 
 /** `deployments.branch_watch`: the known state of the tracked branch. */
 export interface BranchWatch {
-  /** Name without refs/heads/. '': the default branch, not polled yet. If another branch is tracked now, all other fields are invalid. */
+  /**
+   * Name of the branch without refs/heads/. '': the default branch, not polled yet. If another branch is tracked now,
+   * all other fields are invalid.
+   */
   readonly branch: string;
-  /** Its newest known commit. null: unknown. */
+  /** Newest known commit of the branch. null: unknown. */
   readonly commit: string | null;
   /** Reported pushes: the commits before and after, oldest first. */
   readonly pushes: readonly (readonly [before: string, after: string])[];
   /** Consecutive failed polls. */
   readonly failures: number;
-  /** The failure that was reported in the history. null: none, or it is over. */
+  /** The failure that was reported in the history. null: no failure was reported, or a later poll succeeded. */
   readonly told: BranchPollFailure | null;
-  /** A push event reported its deletion, and no later branch of this name is known. */
+  /** Whether a push event reported the deletion of the branch, and no later branch of this name is known. */
   readonly deleted?: boolean;
-  /** The push events are inconclusive, so the branch is polled even if polling is disabled. */
+  /** Whether the branch is polled even if polling is disabled, because the push events are inconclusive. */
   readonly soon?: boolean;
-  /** A polled commit that is not the newest according to push events. It is built if the next poll finds it again. */
+  /**
+   * A polled commit that is not the newest commit according to push events, and that is built if the next poll finds it
+   * again.
+   */
   readonly doubted?: string | null;
 }
 
@@ -34,7 +40,7 @@ export interface Push {
   readonly after: string;
 }
 
-/** All pushes of a burst must be stored to determine their order. */
+/** Maximum number of stored pushes. All pushes of a burst must be stored to determine their order. */
 const MAX_PUSHES = 64;
 
 const nothingKnown = (branch: string): BranchWatch => ({
@@ -48,11 +54,11 @@ const nothingKnown = (branch: string): BranchWatch => ({
 /** The known state of a branch. */
 export function watchOf(watch: BranchWatch | null, branch: string): BranchWatch {
   if (watch?.branch === branch) return watch;
-  // The default branch, before its name was known.
+  // Whether the stored branch is the default branch whose name was not known yet.
   return watch?.branch === '' ? { ...watch, branch } : nothingKnown(branch);
 }
 
-/** The branch that a repo_ref names. `default`: the default branch. null: it names a tag or something else. */
+/** The branch that a repo_ref names. `default`: the default branch. null: the ref names a tag or another object. */
 export function trackedBranch(repoRef: string | null): { readonly name: string } | 'default' | null {
   if (repoRef === null) return 'default';
   const name = repoRef.replace(/^refs\/heads\//, '');
@@ -84,17 +90,17 @@ export interface Pushed {
   readonly sure: boolean;
 }
 
-/** A new branch starts at its first commit. Earlier pushes to a deleted branch of the same name do not matter. */
+/** The effect of a push that creates a branch. Earlier pushes to a deleted branch of the same name are ignored. */
 function afterCreation({ branch, after }: Push): Pushed {
   return { watch: { ...nothingKnown(branch), commit: after, soon: true }, head: after, sure: false };
 }
 
-/** Whether the known commit comes from a poll and not from a push. Earlier pushes are then older than it. */
+/** Whether the known commit comes from a poll, not from a push. Earlier pushes are then older than this commit. */
 const wasSeen = ({ commit, pushes }: BranchWatch) => !pushes.some(([, after]) => after === commit);
 
 /**
- * Applies a push. A push that arrives after its successor changes nothing, but is inconclusive, because it may also be a
- * force push back to an older commit. A push that does not connect to known pushes counts as the newest.
+ * Applies a push. A push that arrives after its successor changes nothing, but is inconclusive, because it may also be
+ * a force push back to an older commit. A push that is not connected to known pushes counts as the newest.
  */
 export function afterPush(known: BranchWatch | null, push: Push): Pushed {
   const watch = watchOf(known, push.branch);
@@ -111,7 +117,10 @@ export function afterPush(known: BranchWatch | null, push: Push): Pushed {
   return { watch: { ...watch, pushes, commit: head, soon, deleted: false, doubted: null }, head, sure };
 }
 
-/** Applies a deletion. A later branch of the same name starts from scratch. It may exist already, so the branch is polled soon. */
+/**
+ * Applies a deletion. A later branch of the same name starts without a known state. The later branch may exist already,
+ * so the branch is polled soon.
+ */
 export function afterDeletion(
   known: BranchWatch | null,
   { branch, before }: { readonly branch: string; readonly before: string | null },
@@ -123,19 +132,25 @@ export function afterDeletion(
 
 /** Facts about the latest revision that decide whether a commit is built. */
 export interface LatestRevision {
-  /** null: it is built from the newest commit, which is not known yet (or it failed before it was known). */
+  /**
+   * null: the revision is built from the newest commit, which is not known yet, or its build failed before the commit
+   * was known.
+   */
   readonly commit: string | null;
-  /** Its build is waiting or running. */
+  /** Whether the build of the revision is waiting or running. */
   readonly building: boolean;
 }
 
-/** `build`: create a revision. `known`: a revision has this commit already. `wait`: the running build will report its commit. */
+/**
+ * `build`: create a revision. `known`: a revision already has this commit. `wait`: the running build will report its
+ * commit.
+ */
 export type CommitVerdict = 'build' | 'known' | 'wait';
 
-/** `again`: it seems older than the pushes, so another poll checks whether the git host lags. */
+/** `again`: the commit seems older than the pushes, so another poll checks whether the git host lags. */
 export type PollVerdict = CommitVerdict | 'again';
 
-/** The verdict on the head that pushes lead to. */
+/** The verdict on the newest commit according to pushes. */
 export function pushVerdict(
   known: BranchWatch | null,
   pushed: Pushed,
@@ -146,7 +161,7 @@ export function pushVerdict(
   return commit === pushed.head ? 'known' : 'build';
 }
 
-/** Whether reported pushes lead from a commit to the known one. */
+/** Whether reported pushes lead from this commit to the known commit. */
 function isPassed({ pushes, commit }: BranchWatch, seen: string): boolean {
   const next = new Map(pushes);
   const passed = new Set<string>();
@@ -156,9 +171,9 @@ function isPassed({ pushes, commit }: BranchWatch, seen: string): boolean {
 }
 
 /**
- * The verdict on the head that a poll found.
- * @param everBuilt a revision of the deployment has this commit. The first poll then does not build it, because the user may
- *   have rolled back to an earlier revision
+ * The verdict on the newest commit that a poll found.
+ * @param everBuilt whether a revision of the deployment has this commit. The first poll then does not build the commit,
+ *   because the user may have rolled back to an earlier revision
  */
 export function pollVerdict(
   watch: BranchWatch,

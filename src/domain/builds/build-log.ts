@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BUILD_STEP_NAMES } from './build.ts';
 
-/** Build logs: how much is stored, and how chunks are appended. Pure. */
+/** Determines how much of a build log is stored, and how chunks are appended. Pure. */
 
 /** One line of a build's log. */
 export const buildLogLineSchema = z.strictObject({
@@ -21,7 +21,9 @@ export const KEPT_LOG = { lines: 10_000, bytes: 2 * 1024 * 1024 } as const;
 export const KEPT_BUILD_LOGS = 20;
 
 /** The line that replaces the rest of a truncated log. */
-export const LEFT_OUT = `… the rest of this log is left out: ${KEPT_LOG.lines} lines or ${KEPT_LOG.bytes / 1024 / 1024} MiB are kept of a build`;
+export const LEFT_OUT =
+  `… the rest of this log is omitted: at most ${KEPT_LOG.lines} lines or ` +
+  `${KEPT_LOG.bytes / 1024 / 1024} MiB of a build log are kept`;
 
 /** Consecutive lines of one attempt, from number `firstLine` (counted from 0). */
 export interface LogPiece {
@@ -30,12 +32,12 @@ export interface LogPiece {
   readonly lines: readonly Omit<BuildLogLine, 'attempt'>[];
 }
 
-/** The part of the log of a revision that is stored already. */
+/** The part of the log of a revision that is already stored. */
 export interface KeptLog {
   readonly lines: number;
   /** Approximate size of the texts. */
   readonly bytes: number;
-  /** The latest attempt with a stored line. null: none. */
+  /** The latest attempt with a stored line. null: no line is stored. */
   readonly attempt: number | null;
   /** Number of lines of earlier attempts. */
   readonly linesBefore: number;
@@ -46,7 +48,7 @@ export interface TakenPiece {
   readonly added: readonly BuildLogLine[];
   /** Number of the next expected line of this attempt. */
   readonly nextLine: number;
-  /** No more lines of this attempt are accepted. */
+  /** Whether no more lines of this attempt are accepted. */
   readonly full: boolean;
 }
 
@@ -54,8 +56,8 @@ const isFull = ({ lines, bytes }: { lines: number; bytes: number }) =>
   lines >= KEPT_LOG.lines || bytes >= KEPT_LOG.bytes;
 
 /**
- * The lines that a chunk adds. Stored lines are skipped, so a repeated chunk adds nothing. A chunk after a gap, or of an
- * earlier attempt, adds nothing either.
+ * The lines that a chunk adds. Stored lines are skipped, so a repeated chunk adds nothing. A chunk after a gap, or of
+ * an earlier attempt, also adds nothing.
  */
 export function takePiece(kept: KeptLog, piece: LogPiece): TakenPiece {
   const isLatest = kept.attempt === piece.attempt;
@@ -77,13 +79,13 @@ export function takePiece(kept: KeptLog, piece: LogPiece): TakenPiece {
   return { added, nextLine: nextLine + added.length, full };
 }
 
-/** How long the end of the log may be delayed after the build reached a final phase. */
+/** Maximum delay of the end of the log after the build reached a final phase. */
 const STRAGGLERS_MS = 60_000;
 
 /**
  * Whether the stored log is complete.
- * @param build state of the build. null: none was started
- * @param ended the listener has reported the end of the log
+ * @param build state of the build. null: no build was started
+ * @param ended whether the listener has reported the end of the log
  */
 export function isComplete(
   build: { readonly phase: string; readonly finished_at?: string | undefined } | null,

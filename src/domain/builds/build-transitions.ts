@@ -9,7 +9,7 @@ import type { Step } from '../revision/revision-transitions.ts';
 import type { RevisionStatus } from '../revision/states.ts';
 import { buildFailureReason, type RevisionBuild } from './build.ts';
 
-/** State transitions of revisions from observed builds, and the stored state of builds. */
+/** Derives state transitions of revisions, and the stored state of builds, from observed builds. */
 
 const BEFORE_BUILT: readonly RevisionStatus[] = ['AWAITING_BUILD', 'BUILDING'];
 
@@ -21,7 +21,7 @@ function builtRevision(
   facts: DeploymentFacts,
   build: BuildReport | null | undefined,
 ): RevisionFacts | undefined {
-  // During the grace period of a deletion nothing is built. After a restore, the build starts again.
+  // During the grace period of a deletion, no builds run. After a restore, the build starts again.
   if (!build || facts.deleting) return undefined;
   return facts.revisions.find((revision) => revision.id === build.revisionId && isToBuild(revision));
 }
@@ -41,20 +41,22 @@ function stepOf(revision: RevisionFacts, build: BuildReport): Step[] {
     }
     case 'Failed': {
       const reason = buildFailureReason(build.reason ?? '');
-      const culprit = step === undefined ? {} : { culprit: { container: step } };
-      return [{ revision, to: 'BUILD_FAILED', reason, message: message ?? 'its build failed.', ...culprit }];
+      const failureSource = step === undefined ? {} : { failureSource: { container: step } };
+      return [
+        { revision, to: 'BUILD_FAILED', reason, message: message ?? 'its build failed.', ...failureSource },
+      ];
     }
   }
 }
 
-/** All steps from the report of a build. The newest build wins: older builds of the deployment end. */
+/** All steps from the report of a build. Older builds of the deployment end. */
 export function buildSteps(facts: DeploymentFacts, { build }: ObservedReport): Step[] {
   const revision = builtRevision(facts, build);
   if (!build || revision === undefined) return [];
   return [...stepOf(revision, build), ...supersededBuilds(facts, revision)];
 }
 
-/** Steps that end builds of older revisions because a newer one was reported. */
+/** Steps that end builds of older revisions because the build of a newer revision was reported. */
 export function supersededBuilds(facts: DeploymentFacts, newer: RevisionFacts): Step[] {
   return facts.revisions
     .filter((other) => isToBuild(other) && other.number < newer.number)
@@ -87,7 +89,7 @@ export function withBuilds(
 ): RevisionFacts[] {
   const built = builtRevision(before, build);
   return after.map((revision) => {
-    // It ended before a final phase was reported, and none will be.
+    // The build ended before a final phase was reported, and no phase will be reported later.
     if (revision.status === 'SKIPPED' && revision.build) return { ...revision, build: null };
     if (!build || revision.id !== built?.id) return revision;
     const kept = keptOf(build);

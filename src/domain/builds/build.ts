@@ -3,11 +3,11 @@ import type { Reason } from '../conditions/conditions.ts';
 
 /** Builds of git_host revisions: what the operator reports, and what the hub stores. */
 
-/** `Waiting`: in the queue. `Running`: its Job exists. `Succeeded` and `Failed` are final. */
+/** `Waiting`: the build is in the queue. `Running`: the Job of the build exists. `Succeeded` and `Failed` are final. */
 export const BUILD_PHASES = ['Waiting', 'Running', 'Succeeded', 'Failed'] as const;
 export type BuildPhase = (typeof BUILD_PHASES)[number];
 
-/** Steps of a build, in order. Each is a container of the Job with this name. */
+/** Steps of a build, in order. Each step is a container of the Job with this name. */
 export const BUILD_STEPS = {
   source:
     'Clones the repository, reads the configuration, and generates the Dockerfile if the repository has none.',
@@ -33,14 +33,17 @@ export const BUILD_FAILURES = [
 ] as const satisfies readonly Reason[];
 export type BuildFailureReason = (typeof BUILD_FAILURES)[number];
 
-/** Transient failures that the source does not cause. They are retried a few times before the build fails. */
+/**
+ * Transient failures that the source does not cause. Berth repeats a build with a transient failure a few times before
+ * the build fails.
+ */
 export const PASSING_FAILURES: readonly BuildFailureReason[] = [
   'GitHostUnavailable',
   'RegistryUnavailable',
   'BuildLost',
 ];
 
-/** `reason` if it is a reason of failed builds, otherwise `BuildFailed`. */
+/** Returns `reason` if it is a reason of failed builds, otherwise `BuildFailed`. */
 export function buildFailureReason(reason: string): BuildFailureReason {
   return BUILD_FAILURES.find((known) => known === reason) ?? 'BuildFailed';
 }

@@ -1,6 +1,6 @@
 /** Keys that identify repositories independently of the spelling of their URLs. */
 
-/** `git@host:shop/web.git`, which is not a URL. */
+/** Matches `git@host:shop/web.git`, which is not a URL. */
 const SCP_FORM = /^(?:[^@/:]+@)?([^@/:]+):(?!\/\/)(.+)$/;
 
 function decoded(path: string): string {
@@ -21,8 +21,9 @@ function parts(url: string): { host: string; path: string } | null {
 }
 
 /**
- * Host and path of a repository in normal form. It is equal for https, ssh and `git@host:…`, with or without `.git`, trailing
- * slashes, a port or capital letters, as on GitHub, GitLab and Gitea. null: not such a URL.
+ * Host and path of a repository in normal form. The key is equal for https, ssh and `git@host:…`, with or without
+ * `.git`, trailing slashes, a port or capital letters, as on GitHub, GitLab and Gitea. null: not the URL of a
+ * repository.
  */
 export function repositoryKey(url: string): string | null {
   const found = parts(url.trim());

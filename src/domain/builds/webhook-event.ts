@@ -10,7 +10,7 @@ import { repositoryKey } from './repository-key.ts';
 export interface BranchEvent {
   /** `repositoryKey` of each URL of the repository on the git host. */
   readonly repositories: ReadonlySet<string>;
-  /** null: not in the payload. */
+  /** null: the payload does not contain the value. */
   readonly defaultBranch: string | null;
   /** `after` null: the branch was deleted. */
   readonly push: Omit<Push, 'after'> & { readonly after: string | null };
@@ -29,8 +29,8 @@ const url = z.string().max(MAX_URL).nullish();
 const branchName = line(MAX_BRANCH).min(1);
 
 /**
- * Fields in which GitHub, GitLab and Gitea identify the repository. Only fields that the host generates: `homepage` is free
- * text on GitHub, so one repository could impersonate another.
+ * Fields in which GitHub, GitLab and Gitea identify the repository. Only fields that the host generates are used,
+ * because in `homepage`, which is free text on GitHub, one repository could impersonate another.
  */
 const repositorySchema = z
   .object({
@@ -50,12 +50,12 @@ const pushSchema = z.object({
   project: repositorySchema,
 });
 
-/** The null commit: before the creation of a branch, or after its deletion. */
+/** The null commit, which stands for the state before the creation of a branch, or after its deletion. */
 const isNone = (commit: string) => /^0+$/.test(commit);
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Kind of the event. `push` for every push, including tags. */
+/** Kind of the event. The kind is `push` for every push, including pushes of tags. */
 function nameOf(headers: Headers, payload: object): string {
   const github = headers['x-github-event'];
   if (typeof github === 'string') return github;
@@ -86,7 +86,7 @@ const MAX_NAME = 64;
 /**
  * Parses a delivery.
  * @param payload parsed JSON
- * @returns the issues if it claims to be a push but is not a valid one
+ * @returns the issues if the delivery claims to be a push but is not valid
  */
 export function readEvent(headers: Headers, payload: object): WebhookEvent | z.ZodError {
   const name = nameOf(headers, payload);

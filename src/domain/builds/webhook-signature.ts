@@ -2,10 +2,10 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { GitProvider } from './git-host.ts';
 
 /**
- * Authenticates webhook deliveries and detects repeated ones.
+ * Authenticates webhook deliveries and detects repeated deliveries.
  *
- * One secret works for all schemes. GitHub (and Gitea, Forgejo) signs the body with it. GitLab sends it in X-Gitlab-Token, or
- * signs id, time and body with it as a signing token (standardwebhooks.com).
+ * One secret works for all schemes. GitHub (and Gitea, Forgejo) signs the body with the secret. GitLab sends the secret
+ * in X-Gitlab-Token, or signs id, time and body with it as a signing token (standardwebhooks.com).
  */
 
 export interface Delivery {
@@ -22,7 +22,9 @@ const TOKEN = 'x-gitlab-token';
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** Maximum age of a signature with a timestamp. An older delivery could repeat one whose key is not stored any more. */
+/**
+ * Maximum age of a signature with a timestamp. An older delivery could repeat a delivery whose key is no longer stored.
+ */
 const MAX_AGE_MS = 3 * 86_400_000;
 
 /** A new secret: 256 random bits in the form of a GitLab signing token. */
@@ -51,7 +53,10 @@ function isRecent(seconds: string, now: Date): boolean {
   return /^\d{1,12}$/.test(seconds) && Math.abs(now.getTime() - Number(seconds) * 1000) <= MAX_AGE_MS;
 }
 
-/** The signature is `v1,` and the HMAC of `id.time.body` in base64. During a key rotation there are several. */
+/**
+ * The signature is `v1,` and the HMAC of `id.time.body` in base64. During a key rotation, the header contains several
+ * signatures.
+ */
 function signedAsStandard(delivery: Delivery, secret: string, now: Date): boolean {
   const [id, time, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
     header(delivery, `webhook-${name}`),
@@ -70,7 +75,7 @@ function signedAsByGitlab(delivery: Delivery, secret: string, now: Date): boolea
 const FORMS: Readonly<Record<GitProvider, (delivery: Delivery, secret: string, now: Date) => boolean>> = {
   github: signedAsByGithub,
   gitlab: signedAsByGitlab,
-  // Other git servers use one of the two schemes.
+  // Other git servers use the scheme of GitHub or GitLab.
   git: (delivery, secret, now) =>
     header(delivery, HUB) === null
       ? signedAsByGitlab(delivery, secret, now)
@@ -90,8 +95,8 @@ const JUDGED_BY: Readonly<Record<GitProvider, readonly string[]>> = {
 };
 
 /**
- * The authentication scheme that the headers of a delivery show. `signed`: checked against the body. `token`: checked against
- * the headers alone. null: none.
+ * The authentication scheme that the headers of a delivery show. `signed`: a signature of the body. `token`: a token in
+ * the headers. null: the headers show no scheme.
  */
 export function shownBy(headers: Headers): 'signed' | 'token' | null {
   if (has(headers, [HUB, STANDARD])) return 'signed';
@@ -103,12 +108,14 @@ export function mayKnow(provider: GitProvider, headers: Headers): boolean {
   return has(headers, JUDGED_BY[provider]);
 }
 
-/** A secret that no sender has. It is checked if there is no secret, so that the response takes the same time. */
+/**
+ * A secret that no sender has. This secret is used if no secret is stored, so that the response takes the same time.
+ */
 const DUMMY_SECRET = newWebhookSecret();
 
 /**
  * Whether a delivery is authenticated by one of the secrets.
- * @param secrets if empty: false, in the same time
+ * @param secrets if empty, the result is false, in the same time
  */
 export function isAuthentic(
   provider: GitProvider,
@@ -124,9 +131,9 @@ const ID = /^[\x21-\x7e]{1,200}$/;
 const IDS = ['webhook-id', 'x-github-delivery', 'idempotency-key', 'x-gitlab-event-uuid'];
 
 /**
- * Keys that identify a delivery. If it shares one with an earlier delivery, it is a repetition. A signature of the body alone
- * does not cover the id, so the body is a key too. Without a signature, the key is the id together with the body, because
- * GitLab uses the id of one event for all deliveries that the event causes.
+ * Keys that identify a delivery. A delivery that shares a key with an earlier delivery is a repetition. A signature of
+ * the body alone does not cover the id, so the body is also a key. Without a signature, the key is the id together with
+ * the body, because GitLab uses the id of one event for all deliveries that the event causes.
  */
 export function deliveryKeys(delivery: Delivery): string[] {
   const given = IDS.map((name) => header(delivery, name)).find((id) => id !== null && ID.test(id));

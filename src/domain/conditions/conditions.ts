@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 /** Condition types of a ManagedDeployment and of the API's `conditions[]`. */
 export const CONDITION_TYPES = {
-  DatabaseReady: 'The database accepts connections, or an external one is used.',
-  CacheReady: 'The cache is available, or an external one is used.',
+  DatabaseReady: 'The database accepts connections, or an external database is used.',
+  CacheReady: 'The cache is available, or an external cache is used.',
   ImageReady: 'The image of the desired revision is known.',
   Progressing:
     'True while a rollout is in progress. Otherwise False, with the result of the last rollout, or with Reconciling while running workloads are repaired or scaled.',
@@ -16,29 +16,32 @@ export const CONDITION_TYPES = {
 } as const;
 export type ConditionType = keyof typeof CONDITION_TYPES;
 
-/** Every reason of a condition, an event or a revision, with its meaning. The list is closed: add a reason here first, then its remedy (remedies.ts). */
+/**
+ * Every reason of a condition, an event or a revision, with its meaning. The list is closed. To add a reason, add it
+ * here first, then its remedy (remedies.ts).
+ */
 export const REASONS = {
   // data services
   DatabaseAvailable: 'The database pod is ready.',
   DatabaseStarting: 'The database pod is not ready yet.',
-  DatabaseUnavailable: 'The database pod was ready, but is not ready now.',
+  DatabaseUnavailable: 'The database pod was ready, but is no longer ready.',
   ExternalDatabase: 'DATABASE_URI_CUSTOM is set, so Berth runs no database.',
   CacheAvailable: 'The cache pod is ready.',
   CacheStarting: 'The cache pod is not ready yet.',
-  CacheUnavailable: 'The cache pod was ready, but is not ready now.',
+  CacheUnavailable: 'The cache pod was ready, but is no longer ready.',
   ExternalCache: 'CACHE_URI_CUSTOM is set, so Berth runs no cache.',
   VolumeNotExpandable: 'The storage class does not allow the volume to be expanded.',
   VolumeResizing: 'The volume is being expanded.',
   VolumeBeingDeleted:
-    'The volume claim of the database was deleted. Only its running pod still keeps the data.',
+    'The volume claim of the database was deleted. Only the running pod of the database still keeps the data.',
   VolumeLost: "The database's volume claim has lost its PersistentVolume.",
-  CredentialsLost: 'The Secrets with the password of the database do not exist any more.',
+  CredentialsLost: 'The Secrets with the password of the database no longer exist.',
   EnvironmentMissing:
-    'A Secret of the listener does not exist any more: the environment of a revision, or the credentials for its image.',
+    'A Secret of the listener no longer exists: the environment of a revision, or the credentials for its image.',
   // image
   ImageGiven: 'The image is used as specified.',
   ImageResolved: 'The image was resolved to a digest.',
-  ImageResolving: 'Berth is asking the registry for the digest of the image.',
+  ImageResolving: 'Berth is querying the registry for the digest of the image.',
   ImageUnresolved: 'The digest of the image could not be resolved. The image is used as specified.',
   ImageNotFound: 'The registry reports that the image does not exist.',
   AwaitingBuild: 'The image is not built yet.',
@@ -53,7 +56,7 @@ export const REASONS = {
   GitHostRefused: 'The git host denies read access to the repository.',
   GitHostUnavailable: 'The git host does not respond.',
   RegistryRefused: 'The registry of the platform rejects the image.',
-  RegistryUnavailable: 'The registry of the platform, or that of a base image, does not respond.',
+  RegistryUnavailable: 'The registry of the platform, or the registry of a base image, does not respond.',
   BuildTooLarge: 'The build needs more memory or disk space than its limit.',
   BuildTimeout: 'The build exceeded its time limit.',
   BuildLost: 'The pod of the build was lost several times.',
@@ -65,17 +68,18 @@ export const REASONS = {
   RolloutFailed: 'The rollout of the desired revision failed.',
   RolloutDeadlineExceeded: 'The rollout did not finish within its deadline.',
   RolledBack: 'The stored templates of the active revision were applied again.',
-  Interrupted: 'A newer revision replaced this one during its rollout.',
-  Superseded: 'A newer revision replaced this one before it started.',
+  Interrupted: 'A newer revision replaced this revision during its rollout.',
+  Superseded: 'A newer revision replaced this revision before it started.',
   SwitchedOff: 'max_scale is 0, so no pods run.',
-  NoRevision: 'There is no revision to run yet.',
+  NoRevision: 'No revision can run yet.',
   Available: 'At least one api pod of the active revision is available.',
   Unavailable: 'No api pod of the active revision is available.',
   Converged: 'The cluster matches the desired state.',
   Reconciling: 'The cluster is being changed to the desired state.',
-  ReconcileFailed: 'A call to the cluster failed. Berth retries it.',
+  ReconcileFailed: 'A call to the cluster failed. Berth retries the call.',
   Conflict: 'An object of the same name exists that Berth did not create.',
-  TakingOver: 'Another resource used the id of this deployment. Its workloads are being stopped.',
+  TakingOver:
+    'Another resource used the id of this deployment. The workloads of the other resource are being stopped.',
   Refused: 'The cluster rejected an object.',
   FieldsChangedByCluster:
     'An admission policy or webhook of the cluster changes fields that Berth writes. With Ready True, the changes are safe.',
@@ -86,12 +90,12 @@ export const REASONS = {
   RoutePending: 'The route to the app is being created, or its gateway has not accepted it yet.',
   RouteRefused: 'The app has no route: the gateway does not accept it, or another deployment uses the host.',
   RouteUnsupported: 'The cluster does not have the kind of object that BERTH_ROUTING requires.',
-  // failures of pods
+  // Failures of pods.
   InvalidImageName: 'The image name cannot be parsed.',
   ImagePullFailed: 'The image cannot be pulled.',
-  ContainerConfigInvalid: 'A container refers to something that does not exist.',
+  ContainerConfigInvalid: 'A container refers to an object that does not exist.',
   CrashLoop: 'A container fails repeatedly.',
-  Unschedulable: 'No node has room for a pod.',
+  Unschedulable: 'No node has enough resources for a pod.',
   QuotaExceeded: 'The quota of the namespace is exhausted.',
   AdmissionRefused: 'An admission rule rejected a pod.',
   MountFailed: 'A volume cannot be mounted.',
@@ -107,13 +111,13 @@ export const REASONS = {
   ListenerChanged: 'A listener was changed.',
   ListenerDeleted: 'A listener was deleted.',
   UnknownResource:
-    'The cluster has a ManagedDeployment whose id the hub does not know. Berth does not change it.',
+    'The cluster has a ManagedDeployment whose id the hub does not know. Berth does not change the resource.',
   IntegrationCreated: 'An integration was created.',
   IntegrationChanged: 'An integration was changed.',
   IntegrationDeleted: 'An integration was deleted.',
   TracingProjectCreated: 'The tracing backend has the tracing project.',
   TracingProjectFailed:
-    'The tracing backend did not accept a message about a tracing project. Berth sends it again.',
+    'The tracing backend did not accept a message about a tracing project. Berth sends the message again.',
   TracingProjectDeleted: 'A tracing project was deleted.',
   TagCreated: 'A tag key or value was created.',
   TagChanged: 'A tag key or value was renamed.',
@@ -131,7 +135,7 @@ export const REASONS = {
   PushTokenIssued: 'Credentials to push images were issued.',
   CommitPushed: 'A new commit of the tracked branch will be built.',
   PushNotBuilt: 'A push to the tracked branch did not create a revision.',
-  BranchUnreadable: 'The tracked branch cannot be read. Berth retries it.',
+  BranchUnreadable: 'The tracked branch cannot be read. Berth reads the branch again later.',
   BranchReadable: 'The tracked branch can be read again.',
   DeletionRequested: 'Deletion was requested.',
   BeingDeleted: 'The custom resource and all objects that it owns are being deleted.',
@@ -169,7 +173,7 @@ export const conditionSchema = z.object({
 export type Condition = z.infer<typeof conditionSchema>;
 
 /**
- * Problems that a person can fix although nothing has failed yet. They are reported as an Event of type Warning and in the
+ * Problems that a person can fix although nothing has failed yet, reported as an Event of type Warning and in the
  * history. Problems that last only seconds in an ordinary start are not included.
  */
 export const TROUBLES: readonly Reason[] = [
@@ -194,7 +198,7 @@ export const TROUBLES: readonly Reason[] = [
 
 const TROUBLED: ReadonlySet<string> = new Set(TROUBLES);
 
-/** Conditions whose reasons are reported. If two have the same reason, the first one counts. */
+/** Conditions whose reasons are reported. If two conditions have the same reason, the first condition counts. */
 const REPORTED_TYPES: readonly string[] = [
   'Ready',
   'DatabaseReady',
@@ -202,10 +206,10 @@ const REPORTED_TYPES: readonly string[] = [
   'RouteReady',
 ] satisfies ConditionType[];
 
-/** Also reported of ready objects, because the user may not know of the policy that changes them. */
+/** A reason that is also reported for ready objects, because the user may not know the policy that changes them. */
 const isTroubleOf = (reason: string) => reason === ('FieldsChangedByCluster' satisfies Reason);
 
-/** Conditions that report a problem, each reason once. */
+/** Conditions that report a problem, at most one for each reason. */
 export function conditionTroubles(conditions: readonly Condition[]): Condition[] {
   return REPORTED_TYPES.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
     .filter(({ status, reason }) => (status === 'False' || isTroubleOf(reason)) && TROUBLED.has(reason))

@@ -12,7 +12,7 @@ import {
   STATUS_WORDS,
   timeOf,
 } from './explain-facts.ts';
-import { culpritCause, inPlaceCause, symptomCauses } from './explain-failure-source.ts';
+import { failureSourceCause, inPlaceCause, symptomCauses } from './explain-failure-source.ts';
 import { listenerCause } from './explain-listener.ts';
 import { remedyOf } from './remedies.ts';
 
@@ -23,7 +23,7 @@ function revisionCause({ revision, listener, deployment }: ExplainFacts): Cause 
   const [words, fallback] = STATUS_WORDS[status];
   const name = `Revision ${number} ${words}`;
   if (status === 'UNKNOWN') {
-    // Its stored reason describes the time before.
+    // The listener does not observe the revision, so its stored reason describes an earlier state.
     const unobserved =
       listener.status === 'CLUSTER_UNREACHABLE'
         ? 'ClusterUnreachable'
@@ -43,7 +43,7 @@ const nameOf = ({ id, number }: RevisionName): CauseObject => ({
   id,
 });
 
-/** The newer revision that replaced this one. */
+/** The newer revision that replaced this revision. */
 function successorCause({ successor }: ExplainFacts, reason: Reason): Cause[] {
   if (successor === null) return [];
   const { number, status, createdAt } = successor;
@@ -77,7 +77,7 @@ const SPECIFIC = [
   'DatabaseReady',
 ];
 
-/** Specificity of a condition. A rollback is less specific than its cause. */
+/** Specificity of a condition, for the order of causes. A rollback is less specific than its cause. */
 function particularity({ type, reason }: Condition): number {
   return reason === 'RolledBack' ? -1 : SPECIFIC.indexOf(type);
 }
@@ -88,16 +88,25 @@ function isRelevant({ status, reason, type }: Condition): boolean {
   return remedy.kind === 'act' || remedy.kind === 'wait';
 }
 
-/** Whether the hub itself recorded the rejection of a work item. Such a condition has no generation of the custom resource. */
+/**
+ * Whether the hub itself recorded the rejection of a work item. A condition for a rejected work item has no generation
+ * of the custom resource.
+ */
 const isRefusal = ({ type, observedGeneration }: Condition) =>
   type === 'Ready' && observedGeneration === undefined;
 
-/** Conditions about the active revision while a newer one is desired. All others are about the newer one. */
+/**
+ * Types of conditions about the active revision while a newer revision is desired. All other conditions are about the
+ * newer revision.
+ */
 const OF_THE_ACTIVE = new Set(['Serving', 'DatabaseReady', 'CacheReady', 'Paused', 'RouteReady']);
 
 const isWanted = ({ revision, deployment }: ExplainFacts) => revision.id === deployment.latestRevisionId;
 
-/** The cluster has the desired generation. The work item may have changed, or been rejected, after that. */
+/**
+ * Whether the cluster has the desired generation. The work item may have changed, or been rejected, after the cluster
+ * received it.
+ */
 const isBrought = ({ deployment: { generation, acknowledgedGeneration, observation } }: ExplainFacts) =>
   acknowledgedGeneration >= generation || observation?.generation === generation;
 
@@ -109,7 +118,10 @@ const holdsBuild =
     (condition.type === 'ImageReady' && isWanted(facts)) ||
     isRefusal(condition);
 
-/** Conditions that explain why the revision does not progress, the most specific one of each reason. */
+/**
+ * Conditions that explain why the revision does not progress. For each reason, only the most specific condition is
+ * included.
+ */
 function conditionCauses(
   facts: ExplainFacts,
   current: boolean,
@@ -145,12 +157,12 @@ type DeletionFacts = Pick<ExplainFacts, 'now'> & {
   readonly deployment: Pick<ExplainFacts['deployment'], 'deleteRequestedAt' | 'purgeAfter'>;
 };
 
-/** Its deletion was requested, and the grace period is over. */
+/** Whether the deletion of the deployment was requested and the grace period has ended. */
 function isPurging({ now, deployment: { deleteRequestedAt, purgeAfter } }: DeletionFacts): boolean {
   return deleteRequestedAt !== null && (purgeAfter === null || purgeAfter <= now);
 }
 
-/** What blocks the deletion. */
+/** The cause that blocks the deletion. */
 function holdCause({ deployment: { conditions, updatedAt } }: ExplainFacts, current: boolean): Cause[] {
   const note = deletionNote(conditions);
   if (note === undefined) return [];
@@ -164,7 +176,8 @@ function deletionCause({ now, deployment: { deleteRequestedAt: at, purgeAfter } 
   if (at === null) return [];
   const isOver = purgeAfter === null || isPurging({ now, deployment: { deleteRequestedAt: at, purgeAfter } });
   const said = isOver
-    ? 'deletion was requested and cannot be cancelled any more; it is removed when no object of it remains in the cluster'
+    ? 'deletion was requested and can no longer be cancelled; the deployment is removed when none of its objects ' +
+      'remains in the cluster'
     : deletionMessage(at.toISOString(), purgeAfter.toISOString());
   const message = `The deployment is being deleted: ${said}.`;
   return [link({ level: 'deployment', reason: 'DeletionRequested', message, at })];
@@ -176,7 +189,7 @@ function offCause({ deployment }: ExplainFacts): Cause[] {
   return [link({ level: 'deployment', reason: 'SwitchedOff', message, at: deployment.updatedAt })];
 }
 
-/** The difference between the desired and the observed generation. */
+/** The cause that states the difference between the desired and the observed generation. */
 function generationCause(facts: ExplainFacts): Cause[] {
   const { deployment, active, revision } = facts;
   // The explanation of the newer revision contains the desired state.
@@ -193,23 +206,28 @@ function generationCause(facts: ExplainFacts): Cause[] {
   return [link({ level: 'deployment', reason: 'Reconciling', message, at, current })];
 }
 
-/** Until this is fixed, no other change reaches the cluster, so it comes last, as the root. */
+/** Until this problem is fixed, no other change reaches the cluster, so it comes last, as the root cause. */
 function workBlockedCause({ deployment: { workBlocked = null, updatedAt: at } }: ExplainFacts): Cause[] {
   if (workBlocked === null) return [];
   const { reason, message } = workBlocked;
   return [
-    link({ level: 'deployment', reason, message: `It cannot be sent to the listener: ${message}`, at }),
+    link({
+      level: 'deployment',
+      reason,
+      message: `The deployment cannot be sent to the listener: ${message}`,
+      at,
+    }),
   ];
 }
 
-/** Whether the revision is not built yet. For an unobserved one, its stored reason shows it. */
+/** Whether the revision is not built yet. For a revision that is not observed, the stored reason shows this. */
 const isToBuild = ({ revision: { status, reason } }: ExplainFacts) =>
   status === 'AWAITING_BUILD' || status === 'BUILDING' || (status === 'UNKNOWN' && reason === 'Building');
 
 /** Causes for a revision that is in progress or active. */
 function liveCauses(facts: ExplainFacts): Cause[] {
   const { revision } = facts;
-  // States from before the deletion do not explain it.
+  // States from before the deletion do not explain the deletion.
   if (isPurging(facts)) {
     const unobserved = listenerCause(facts);
     return [...deletionCause(facts), ...unobserved, ...holdCause(facts, unobserved.length === 0)];
@@ -231,12 +249,12 @@ function liveCauses(facts: ExplainFacts): Cause[] {
     ...conditionCauses(facts, listener.length === 0),
     ...inPlaceCause(facts, listener.length === 0),
     ...symptomCauses(facts, listener.length === 0),
-    ...culpritCause(facts),
+    ...failureSourceCause(facts),
     ...workBlockedCause(facts),
   ];
 }
 
-/** The chain of causes: the first is the state of the revision, each following one is more specific. */
+/** The chain of causes. The first cause is the state of the revision. Each following cause is more specific. */
 export function causesOf(facts: ExplainFacts): Cause[] {
   const { revision, active } = facts;
   const first = revisionCause(facts);
@@ -244,7 +262,7 @@ export function causesOf(facts: ExplainFacts): Cause[] {
     case 'CREATE_FAILED':
     case 'BUILD_FAILED':
     case 'DEPLOY_FAILED':
-      return [first, ...culpritCause(facts)];
+      return [first, ...failureSourceCause(facts)];
     case 'SKIPPED':
       return [first, ...successorCause(facts, 'Superseded')];
     case 'INTERRUPTED':

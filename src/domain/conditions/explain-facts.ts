@@ -1,13 +1,13 @@
 import type { Observation } from '../deployment/deployment.ts';
 import type { ListenerStatus, RevisionStatus } from '../revision/states.ts';
 import type { Condition, Reason } from './conditions.ts';
-import type { Culprit, ReportedFailure } from './failure-source.ts';
+import type { FailureSource, ReportedFailure } from './failure-source.ts';
 import type { Remedy } from './remedies.ts';
 import type { ReportedSymptom } from './symptoms.ts';
 
 /** Input and output types of explain.ts. */
 
-/** A revision in the explanation of another one. */
+/** A revision in the explanation of another revision. */
 export interface RevisionName {
   readonly id: string;
   readonly number: number;
@@ -18,7 +18,7 @@ export interface RevisionName {
 /** Why the hub cannot create the work item of a due deployment, for the history and for explain. */
 export interface WorkBlocked {
   readonly reason: Reason;
-  /** Ends with a full stop. */
+  /** A sentence that ends with a full stop. */
   readonly message: string;
 }
 
@@ -28,7 +28,7 @@ export interface ExplainFacts {
   readonly revision: RevisionName & {
     readonly reason: string | null;
     readonly message: string | null;
-    readonly culprit: Culprit | null;
+    readonly failureSource: FailureSource | null;
     readonly updatedAt: Date;
   };
   readonly deployment: {
@@ -37,24 +37,26 @@ export interface ExplainFacts {
     readonly acknowledgedGeneration: number;
     readonly updatedAt: Date;
     readonly deleteRequestedAt: Date | null;
-    /** End of the grace period of the deletion. null: it is not being deleted. */
+    /** End of the grace period of the deletion. null: the deployment is not being deleted. */
     readonly purgeAfter: Date | null;
-    /** max_scale is 0. */
+    /** Whether max_scale is 0. */
     readonly switchedOff: boolean;
     readonly latestRevisionId: string | null;
     /** The last reported conditions, unchanged. */
     readonly conditions: readonly Condition[];
-    /** An in-place change of the active revision that failed and was rolled back. null: the last one did not fail. */
+    /**
+     * An in-place change of the active revision that failed and was rolled back. null: the last change did not fail.
+     */
     readonly inPlaceFailure: ReportedFailure | null;
     /** The last reported symptoms of running pods outside of a rollout. Absent: none. */
     readonly symptoms?: readonly ReportedSymptom[];
     readonly observation: Pick<Observation, 'generation' | 'observedAt'> | null;
     /**
-     * Why a connected listener does not observe the deployment: it cannot read the namespace (`unseen`), or has not reported its
-     * inventory after a reconnect (`returning`). Absent or null: it does.
+     * Why a connected listener does not observe the deployment: it cannot read the namespace (`unseen`), or has not
+     * reported its inventory after a reconnect (`returning`). Absent or null: the listener observes the deployment.
      */
     readonly unwatched?: 'unseen' | 'returning' | null;
-    /** Why no work item can be created from the stored deployment. Absent or null: it can. */
+    /** Why no work item can be created from the stored deployment. Absent or null: a work item can be created. */
     readonly workBlocked?: WorkBlocked | null;
   };
   readonly listener: {
@@ -63,30 +65,30 @@ export interface ExplainFacts {
     readonly lastSeenAt: Date | null;
     readonly createdAt: Date;
   };
-  /** The active revision according to the last report. null: none yet. */
+  /** The active revision according to the last report. null: no revision is active yet. */
   readonly active: RevisionName | null;
   /** The next newer revision that was not skipped. null: none. */
   readonly successor: RevisionName | null;
 }
 
 /** The object that a cause is about. */
-export interface CauseObject extends Culprit {
+export interface CauseObject extends FailureSource {
   readonly id?: string;
 }
 
 /** One link of the chain. */
 export interface Cause {
   readonly level: 'revision' | 'deployment' | 'listener' | 'condition' | 'object';
-  /** Type of the condition. null: none. */
+  /** Type of the condition. null: the cause is not a condition. */
   readonly condition: string | null;
   readonly object: CauseObject | null;
-  /** Of REASONS; of a custom resource written by hand: any word. */
+  /** One of REASONS. A custom resource written by hand may contain any word. */
   readonly reason: string;
   readonly message: string;
   readonly at: Date;
-  /** False: it is the last known state, because the cluster is not observed now. */
+  /** False: this is the last known state, because the cluster is not observed now. */
   readonly current: boolean;
-  /** The remedy. Absent: that of the reason (remedies.ts). */
+  /** The remedy. Absent: the remedy of the reason (remedies.ts). */
   readonly remedy?: Remedy;
 }
 
@@ -96,7 +98,7 @@ export const isCurrent = ({ deployment, listener }: ExplainFacts): boolean =>
 
 type Link = Pick<Cause, 'level' | 'reason' | 'message' | 'at'> & Partial<Cause>;
 
-/** A cause. By default it is current, without condition and object. */
+/** A cause. By default, a cause is current and has no condition and no object. */
 export const link = (cause: Link): Cause => ({ condition: null, object: null, current: true, ...cause });
 
 /** Parses a time. Returns the fallback if the text is not a time. */
@@ -105,7 +107,7 @@ export function timeOf(text: string, fallback: Date): Date {
   return Number.isNaN(time.getTime()) ? fallback : time;
 }
 
-/** Phrase for each status, after "Revision N", and the default reason. */
+/** For each status, the phrase that follows "Revision N", and the default reason. */
 export const STATUS_WORDS: Readonly<Record<RevisionStatus, readonly [words: string, reason: Reason]>> = {
   CREATING: ['is being created', 'Reconciling'],
   CREATE_FAILED: ['could not be created', 'RolloutFailed'],
@@ -129,7 +131,7 @@ const UNITS = [
   ['second', 1],
 ] as const;
 
-/** A duration such as `95 seconds` or `3 hours`: in the largest unit with a count of at least two. */
+/** A duration such as `95 seconds` or `3 hours`, in the largest unit with a count of at least two. */
 export function duration(seconds: number): string {
   const [unit, size] = UNITS.find(([, each]) => seconds >= 2 * each) ?? ['second', 1];
   const count = Math.max(0, Math.floor(seconds / size));
@@ -143,7 +145,7 @@ export function ageSeconds(now: Date, then: Date): number {
 
 /**
  * The time of the last confirmed state of the cluster. null: none. A connected listener whose cluster does not respond
- * confirms nothing, so it is then the time of the last report.
+ * confirms no state, so this is then the time of the last report.
  */
 export function knownAt(facts: ExplainFacts): Date | null {
   const { listener, deployment } = facts;

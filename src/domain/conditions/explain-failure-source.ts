@@ -1,13 +1,13 @@
 import { type Cause, type ExplainFacts, link, STATUS_WORDS, timeOf } from './explain-facts.ts';
-import type { Culprit } from './failure-source.ts';
+import type { FailureSource } from './failure-source.ts';
 import { symptomRemedyOf } from './symptom-remedies.ts';
 
 /** The last causes of the chain: the source of a failed rollout. */
 
-/** A culprit as a sentence, part by part. */
-function describeCulprit(culprit: Culprit): string {
-  const { component, kind, object, container, container_kind: role } = culprit;
-  const { exit_code: code, field, detail } = culprit;
+/** A failure source as a sentence, part by part. */
+function describeFailureSource(failureSource: FailureSource): string {
+  const { component, kind, object, container, container_kind: role } = failureSource;
+  const { exit_code: code, field, detail } = failureSource;
   const words = [
     component,
     kind === undefined && object === undefined ? undefined : [kind, object].filter(Boolean).join(' '),
@@ -20,26 +20,32 @@ function describeCulprit(culprit: Culprit): string {
 }
 
 /** The source of the failure of the revision. */
-export function culpritCause({ revision }: ExplainFacts): Cause[] {
-  const { culprit, reason: reported, status, updatedAt } = revision;
-  if (culprit === null) return [];
+export function failureSourceCause({ revision }: ExplainFacts): Cause[] {
+  const { failureSource, reason: reported, status, updatedAt } = revision;
+  if (failureSource === null) return [];
   const reason = reported ?? STATUS_WORDS[status][1];
-  return [
-    link({ level: 'object', object: culprit, reason, message: describeCulprit(culprit), at: updatedAt }),
-  ];
-}
-
-/** A failed in-place change of the active revision. The revision itself has not failed. */
-export function inPlaceCause({ revision, active, deployment }: ExplainFacts, current: boolean): Cause[] {
-  const { inPlaceFailure: failure, conditions, updatedAt } = deployment;
-  if (failure === null || active?.id !== revision.id) return [];
-  const { reason, message, culprit = null } = failure;
-  const ready = conditions.find(({ type, status }) => type === 'Ready' && status === 'False');
-  const why = culprit === null ? message : describeCulprit(culprit);
   return [
     link({
       level: 'object',
-      object: culprit,
+      object: failureSource,
+      reason,
+      message: describeFailureSource(failureSource),
+      at: updatedAt,
+    }),
+  ];
+}
+
+/** The cause for a failed in-place change of the active revision. The revision itself has not failed. */
+export function inPlaceCause({ revision, active, deployment }: ExplainFacts, current: boolean): Cause[] {
+  const { inPlaceFailure: failure, conditions, updatedAt } = deployment;
+  if (failure === null || active?.id !== revision.id) return [];
+  const { reason, message, failureSource = null } = failure;
+  const ready = conditions.find(({ type, status }) => type === 'Ready' && status === 'False');
+  const why = failureSource === null ? message : describeFailureSource(failureSource);
+  return [
+    link({
+      level: 'object',
+      object: failureSource,
       reason,
       message: `A change of revision ${revision.number} failed: ${why}`,
       at: timeOf(ready?.lastTransitionTime ?? '', updatedAt),
@@ -57,14 +63,14 @@ export function symptomCauses({ revision, active, deployment }: ExplainFacts, cu
   return (
     (deployment.symptoms ?? [])
       .filter(({ quiet }) => quiet !== true)
-      // Symptoms of data services come last, as the root cause: an app fails without its database.
+      // Symptoms of data services come last, as the root cause, because an app fails without its database.
       .toSorted((a, b) => Number(isOfService(a)) - Number(isOfService(b)))
       .map((symptom) => {
-        const { reason, message, culprit = null, since } = symptom;
+        const { reason, message, failureSource = null, since } = symptom;
         const remedy = symptomRemedyOf(symptom);
         return link({
           level: 'object',
-          object: culprit,
+          object: failureSource,
           reason,
           message,
           at: timeOf(since, deployment.updatedAt),

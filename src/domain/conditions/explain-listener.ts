@@ -30,7 +30,7 @@ const UNWATCHED: Readonly<Record<'unseen' | 'returning', [Reason, string]>> = {
   ],
 };
 
-/** Why the deployment is not observed. Empty while it is observed. */
+/** The causes why the deployment is not observed. Empty while the deployment is observed. */
 export function listenerCause(facts: ExplainFacts): Cause[] {
   const { listener, deployment, now } = facts;
   if (isCurrent(facts)) return [];

@@ -12,7 +12,10 @@ import { causeText, type Problem, remedyFor } from './remedy-for.ts';
 
 /** Explains the state of a revision and recommends a remedy. A pure function of the facts in the hub. */
 
-/** Whether this revision serves. `unknown`: it served when last observed, and the cluster is not observed now. */
+/**
+ * Whether this revision serves. `unknown`: the revision served when it was last observed, and the cluster is not
+ * observed now.
+ */
 export const SERVES = ['yes', 'no', 'unknown'] as const;
 export type Serves = (typeof SERVES)[number];
 
@@ -20,16 +23,16 @@ export interface Explanation {
   readonly serves: Serves;
   /** Summary in one or two sentences. */
   readonly summary: string;
-  /** The first is the state of the revision, each following one is more specific. */
+  /** The first cause is the state of the revision. Each following cause is more specific. */
   readonly causes: readonly Cause[];
-  /** null: no action needed. `act`: a person has to act. `wait`: it continues without intervention. */
+  /** null: no action needed. `act`: a person has to act. `wait`: no intervention is needed. */
   readonly remedy: { readonly kind: 'act' | 'wait'; readonly reason: string; readonly text: string } | null;
   readonly knowledge: {
-    /** The cluster is observed now. */
+    /** Whether the cluster is observed now. */
     readonly current: boolean;
     /** The time of the last confirmed state of the cluster. null: none. */
     readonly at: Date | null;
-    /** Age of that state. */
+    /** Age of the last confirmed state. */
     readonly ageSeconds: number | null;
   };
 }
@@ -46,7 +49,7 @@ function servesOf(facts: ExplainFacts): Serves {
 
 const remedyOfCause = (cause: Cause) => cause.remedy ?? remedyOf(cause.reason);
 
-/** The root cause: the last one that a person can act on, otherwise the last one to wait for. */
+/** The root cause: the last cause that a person can act on, otherwise the last cause to wait for. */
 function rootOf(causes: readonly Cause[]): Cause | undefined {
   const current = causes.filter((cause) => cause.current);
   const kind = (wanted: 'act' | 'wait') => current.findLast((cause) => remedyOfCause(cause)?.kind === wanted);
@@ -59,18 +62,18 @@ function problemOf({ reason, message, condition, object }: Cause): Problem {
   return { reason, message, condition, component, field, container, containerKind };
 }
 
-/** The remedy of the root cause, by the message of the cluster if it shows the cause. */
+/** The remedy of the root cause. If the message of the cluster shows the cause, the remedy is specific to it. */
 function remedyOfRoot(root: Cause): Remedy | null {
   const { remedy } = root;
   if (remedy === undefined) return remedyFor(problemOf(root));
   const found = root.reason === 'CrashLoop' ? null : causeText(problemOf(root));
   if (found === null || !('text' in remedy)) return remedy;
-  // The general remedy is about missing capacity, which is wrong for a volume.
+  // The general remedy is about missing capacity, which does not apply to a volume.
   const isWhole = root.reason === 'Unschedulable' || root.reason === 'MountFailed';
   return { kind: remedy.kind, text: isWhole ? found : `${found} ${remedy.text}` };
 }
 
-/** Adds a full stop, because messages of the cluster may lack one. */
+/** Adds a full stop, because messages of the cluster may end without a full stop. */
 const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 function summaryOf({ revision, active }: ExplainFacts, serves: Serves, root: Cause | undefined): string {
@@ -84,7 +87,7 @@ function summaryOf({ revision, active }: ExplainFacts, serves: Serves, root: Cau
   const because = root === undefined || root.level === 'revision' ? '' : ` ${sentence(root.message)}`;
   if (isActive) {
     const word = serves === 'no' ? 'does not serve' : 'may serve, but its state is not known now';
-    return `${name} is deployed and active. It ${word}.${because}`;
+    return `${name} is deployed and active, and ${word}.${because}`;
   }
   const other = active === null ? 'No revision is active.' : `Revision ${active.number} is active.`;
   if (status === 'DEPLOYED') return `${name} was deployed. ${other}`;

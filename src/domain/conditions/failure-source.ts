@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The source of a failed rollout, as specific as possible. Part of the status of the custom resource and of reports. */
-export const culpritSchema = z.object({
+export const failureSourceSchema = z.object({
   component: z
     .string()
     .max(63)
@@ -18,7 +18,7 @@ export const culpritSchema = z.object({
     .string()
     .max(512)
     .optional()
-    .describe('Field of source_config or source_revision_config that causes it.'),
+    .describe('Field of source_config or source_revision_config that causes the failure.'),
   exit_code: z.int().optional().describe("The container's last exit code."),
   detail: z
     .string()
@@ -26,14 +26,14 @@ export const culpritSchema = z.object({
     .optional()
     .describe('Details from the cluster: the last termination message, or the text of the event.'),
 });
-export type Culprit = z.infer<typeof culpritSchema>;
+export type FailureSource = z.infer<typeof failureSourceSchema>;
 
 /** A failure as the operator reports it. */
 export interface ReportedFailure {
-  /** One of REASONS. In a custom resource written by hand, any text. */
+  /** One of REASONS. A custom resource written by hand may contain any text. */
   readonly reason: string;
   /** A sentence that begins with the source of the failure. */
   readonly message: string;
   /** Absent: not known. */
-  readonly culprit?: Culprit | undefined;
+  readonly failureSource?: FailureSource | undefined;
 }

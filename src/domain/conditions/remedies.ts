@@ -1,10 +1,12 @@
 import { REASONS, type Reason } from './conditions.ts';
 
-/** What to do about each reason, for a reader who knows neither Berth nor Kubernetes. One entry for each of REASONS. */
+/**
+ * The remedy of each reason, for a reader who knows neither Berth nor Kubernetes. Each reason in REASONS has one entry.
+ */
 
 /**
- * `act`: a person has to do this. `wait`: it continues without intervention; the text says when to act. `fine`: nothing is
- * wrong. `history`: appears in events only, never on a revision or a condition.
+ * `act`: a person has to do this. `wait`: no intervention is needed. The text states when to act. `fine`: no problem
+ * exists. `history`: the reason appears only in events, never on a revision or a condition.
  */
 export type Remedy =
   | { readonly kind: 'act' | 'wait'; readonly text: string }
@@ -15,61 +17,96 @@ const wait = (text: string): Remedy => ({ kind: 'wait', text });
 const FINE: Remedy = { kind: 'fine' };
 const HISTORY: Remedy = { kind: 'history' };
 
-/** What a failed revision needs in addition. */
+/** Additional steps for a failed revision. */
 export const AGAIN =
-  'Berth does not retry a failed revision. To create a new one, PATCH source_revision_config or secrets. If you changed source_config or something outside of the deployment, use POST …/revisions/{id}/redeploy. If a change of source_config failed on the active revision, the next change of source_config retries it.';
+  'Berth does not retry a failed revision. To create a new revision, PATCH source_revision_config or secrets. If you ' +
+  'changed source_config or anything outside of the deployment, use POST …/revisions/{id}/redeploy. If a change of ' +
+  'source_config failed on the active revision, the next change of source_config retries the failed change.';
 
 const BUILD_AGAIN =
-  'Berth does not retry a failed build. To create a new revision, PATCH source_revision_config or secrets. If you changed source_config, the repository or anything outside of the deployment, use POST …/revisions: it builds the newest commit of the branch.';
+  'Berth does not retry a failed build. To create a new revision, PATCH source_revision_config or secrets. If you ' +
+  'changed source_config, the repository or anything outside of the deployment, use POST …/revisions, which builds ' +
+  'the newest commit of the branch.';
 
 /** The remedy of each reason. */
 export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   // data services
   DatabaseAvailable: FINE,
   DatabaseStarting: wait(
-    'The database of the deployment is starting. The first start takes a minute or two. If it takes longer, the message names what its pod waits for: room on a node or in the quota of the namespace (db_cpu, db_memory_mb), a volume (db_storage_gi, the StorageClass of the cluster) or its image.',
+    'The database of the deployment is starting. The first start takes a minute or two. If the start takes longer, ' +
+      'the message names what the pod of the database waits for: resources on a node or in the quota of the ' +
+      'namespace (db_cpu, ' +
+      'db_memory_mb), a volume (db_storage_gi, the StorageClass of the cluster) or its image.',
   ),
   DatabaseUnavailable: wait(
-    'The database of the deployment does not respond any more. The message names its pod and the cause. The cluster restarts it with its data, and the deployment is READY when it responds. If this lasts, its node or its volume is not reachable, or it needs more memory (db_memory_mb).',
+    'The database of the deployment no longer responds. The message names the pod of the database and the cause. The ' +
+      'cluster ' +
+      'restarts the database with its data, and the deployment is READY when the database responds. If the problem ' +
+      'persists, the node or the volume is not reachable, or the database needs more memory (db_memory_mb).',
   ),
   ExternalDatabase: FINE,
   CacheAvailable: FINE,
   CacheStarting: wait(
-    'The cache of the deployment is starting, usually within seconds. If it takes longer, the message names what its pod waits for: room on a node or in the quota of the namespace (cache_cpu, cache_memory_mb) or its image.',
+    'The cache of the deployment is starting, usually within seconds. If the start takes longer, the message names ' +
+      'what the pod of the cache waits for: resources on a node or in the quota of the namespace (cache_cpu, ' +
+      'cache_memory_mb) or its image.',
   ),
   CacheUnavailable: wait(
-    'The cache of the deployment does not respond any more. The message names its pod and the cause. The cluster restarts it, with no content. If this lasts, its node is not reachable, or it needs more memory (cache_memory_mb).',
+    'The cache of the deployment no longer responds. The message names the pod of the cache and the cause. The ' +
+      'cluster restarts ' +
+      'the cache, with no content. If the problem persists, the node is not reachable, or the cache needs more ' +
+      'memory (cache_memory_mb).',
   ),
   ExternalCache: FINE,
   VolumeNotExpandable: act(
     'Ask the administrator of the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value. Any size down to the capacity of the volume is accepted.',
   ),
   VolumeResizing: wait(
-    'The storage system expands the volume, usually within minutes. If this lasts, the message says what it waits for. To cancel the expansion, PATCH db_storage_gi to any size down to the capacity of the volume.',
+    'The storage system expands the volume, usually within minutes. If the expansion takes longer, the message ' +
+      'states what the expansion waits for. To cancel the expansion, PATCH db_storage_gi to any size down to the ' +
+      'capacity of the ' +
+      'volume.',
   ),
   VolumeBeingDeleted: act(
-    'The volume claim of the database was deleted. Only its running pod still keeps the volume. The administrator of the cluster has to save the data now, as the message says: create a dump, and set the reclaim policy of the PersistentVolume to Retain. Then delete the pod. The database starts with an empty volume, into which you restore the dump.',
+    'The volume claim of the database was deleted. Only the running pod of the database still keeps the volume. The ' +
+      'administrator of ' +
+      'the cluster has to save the data now, with the commands in the message: create a dump, and set the reclaim ' +
+      'policy of the PersistentVolume to Retain. Then delete the pod of the database. The database starts with an ' +
+      'empty volume, ' +
+      'into which you restore the dump.',
   ),
   VolumeLost: act(
     'The PersistentVolume that the message names was deleted. While the pod of the database runs, save the data: run pg_dumpall in the pod and store its output outside of it. To use a restored PersistentVolume, bind it to the claim again. To start with an empty volume, delete the claim and then the pod of the database.',
   ),
   CredentialsLost: act(
-    'Both Secrets with the password of the database were deleted. The administrator of the cluster has to create one of them again, as the message says. Berth does not generate another password, because the running app knows only the old one.',
+    'The two Secrets with the password of the database were deleted. The administrator of the cluster has to create ' +
+      'one of these Secrets again, as described in the message. Berth does not generate another password, because ' +
+      'the running app ' +
+      'knows only the old password.',
   ),
   EnvironmentMissing: wait(
-    'The Secret with the environment of the app, or with the credentials for its image, was deleted. The listener creates it again within seconds. If it does not, check the listener. For a resource applied by hand, create the Secret yourself.',
+    'The Secret with the environment of the app, or with the credentials for its image, was deleted. The listener ' +
+      'creates it again within seconds. If this does not happen, check the listener. For a resource applied by hand, ' +
+      'create the Secret yourself.',
   ),
   // image
   ImageGiven: FINE,
   ImageResolved: FINE,
   ImageResolving: wait(
-    'Berth is asking the registry for the digest of the image. This takes seconds. Without a response, the image is used as specified.',
+    'Berth is querying the registry for the digest of the image. The query takes seconds. Without a response, the ' +
+      'image ' +
+      'is used as specified.',
   ),
   ImageUnresolved: act(
-    'Nothing, if the tag never moves: the revision runs. Otherwise, pods that start later may run another image than the current pods, and a rollback uses the image that the tag then refers to. To prevent this, specify the image by its digest in image_uri. Or make sure that the operator can reach the registry and that image_pull_secrets names credentials for it, and redeploy.',
+    'If the tag never moves, no action is needed, because the revision runs. If the tag moves, pods that start later ' +
+      'may run another image than the current pods, and a rollback uses the image that the tag refers to at that ' +
+      'time. To ' +
+      'prevent this, specify the image by its digest in image_uri. Or make sure that the operator can reach the ' +
+      'registry and that image_pull_secrets names credentials for it, and redeploy.',
   ),
   ImageNotFound: act(
-    `The image was deleted from its registry. Push exactly the same image again, or deploy another one (PATCH source_revision_config.image_uri). ${AGAIN}`,
+    `The image was deleted from its registry. Push exactly the same image again, or deploy another image (PATCH ` +
+      `source_revision_config.image_uri). ${AGAIN}`,
   ),
   AwaitingBuild: wait(
     'The image waits to be built from the repository. If something blocks the build, the condition ImageReady contains the reason. If no build starts within minutes, ask the administrator of the platform whether it builds images. To run an image that you build yourself, use a deployment with the source internal_image.',
@@ -79,7 +116,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   // builds
   Building: wait(
-    'The image is built within minutes. GET …/revisions/{id} shows the current step. Running workloads do not change meanwhile. At its time limit, the build fails.',
+    'The image is built within minutes. GET …/revisions/{id} shows the current step. Running workloads do not change ' +
+      'during the build. A build fails at its time limit.',
   ),
   ImageBuilt: FINE,
   BuildFailed: act(
@@ -98,7 +136,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `Berth tried several times. Check that the git host responds and allows connections from this platform. ${BUILD_AGAIN}`,
   ),
   RegistryRefused: act(
-    `The administrator of the platform has to check the registry: it rejects the images that builds push (credentials, quota, or a rule of its own). ${BUILD_AGAIN}`,
+    `The administrator of the platform has to check the registry, which rejects the images that builds push ` +
+      `(credentials, quota, or a rule of the registry). ${BUILD_AGAIN}`,
   ),
   RegistryUnavailable: act(
     `Berth tried several times. The administrator of the platform has to check the registry. ${BUILD_AGAIN}`,
@@ -117,66 +156,87 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   // rollout
   AwaitingDataServices: wait(
-    'The rollout starts without intervention when database and cache are ready. Their conditions say what they wait for.',
+    'The rollout starts without intervention when database and cache are ready. The conditions DatabaseReady and ' +
+      'CacheReady state what database and cache wait for.',
   ),
   RolloutInProgress: wait(
-    'Components are being updated. If this takes long, the conditions name the pod that is not ready. At its deadline, the rollout fails.',
+    'Components are being updated. If the update takes long, the conditions name the pod that is not ready. A ' +
+      'rollout fails at its deadline.',
   ),
   RolloutComplete: FINE,
   RolloutFailed: act(`Fix the problem that the message names. ${AGAIN}`),
   RolloutDeadlineExceeded: act(
-    `Check what the message names as not ready: an app that starts slowly, too little cpu or memory_mb, or no room in the cluster. ${AGAIN}`,
+    `Check the pod that the message names as not ready. Possible causes are an app that starts slowly, too little ` +
+      `cpu or memory_mb, or missing resources in the cluster. ${AGAIN}`,
   ),
   RolledBack: act(`The previous revision serves again. Fix the problem that the message names. ${AGAIN}`),
   Interrupted: act(
-    'Nothing, if you want the newer revision. To deploy this one, use POST …/revisions/{id}/rollback: it creates a new revision with the same content.',
+    'Nothing, if you want the newer revision. To deploy this revision, use POST …/revisions/{id}/rollback, which creates a new revision with the same content.',
   ),
   Superseded: act(
-    'Nothing, if you want the newer revision. To deploy this one, use POST …/revisions/{id}/rollback: it creates a new revision with the same content.',
+    'Nothing, if you want the newer revision. To deploy this revision, use POST …/revisions/{id}/rollback, which creates a new revision with the same content.',
   ),
   SwitchedOff: act('PATCH source_config.resource_spec.max_scale to 1 or more to switch the deployment on.'),
   NoRevision: act('PATCH source_revision_config.image_uri: the image creates the first revision.'),
   Available: FINE,
   Unavailable: wait(
-    'No pod of the active revision responds. If this lasts, the other conditions name the pod and the reason. To roll back to a revision that worked, use POST …/revisions/{id}/rollback.',
+    'No pod of the active revision responds. If the problem persists, the other conditions name the pod and the ' +
+      'reason. To roll back to a revision that worked, use POST …/revisions/{id}/rollback.',
   ),
   Converged: FINE,
   Reconciling: wait(
-    'The operator is changing the cluster to the desired state, usually within seconds. If this lasts for minutes, ask the administrator of the platform to check the log of the operator.',
+    'The operator is changing the cluster to the desired state, usually within seconds. If the change takes longer ' +
+      'than a few minutes, ask the administrator of the platform to check the log of the operator.',
   ),
   ReconcileFailed: wait(
-    'Berth retries the call. If this lasts for minutes, give the message to the administrator of the cluster.',
+    'Berth retries the call. If the problem persists for some minutes, give the message to the administrator of the ' +
+      'cluster.',
   ),
   Conflict: act(
     'Rename or remove the object that the message names, or create the deployment in another namespace. Berth does not change objects that it did not create.',
   ),
   TakingOver: wait(
-    'The workloads of the other resource are being stopped, usually within a minute. Then this one starts. Remove the ManagedDeployment that the message names, because it has the id of this one.',
+    'The workloads of the other resource are being stopped, usually within a minute. Then the workloads of this ' +
+      'deployment start. Remove the ManagedDeployment that the message names, because it has the id of this ' +
+      'deployment.',
   ),
   Refused: act(
-    `Change what the message names: a rule of the cluster (quota, admission, missing rights) rejects it. If the rule is wrong, ask the administrator of the cluster. ${AGAIN}`,
+    `Change the field or object that the message names, because a rule of the cluster (quota, admission, missing ` +
+      `rights) rejects it. If the rule is wrong, ask the administrator of the cluster. ${AGAIN}`,
   ),
   FieldsChangedByCluster: act(
-    'A mutating admission policy or webhook of the cluster changes fields that Berth writes. The message names the object and the fields. If Ready is True, the changes are safe, and you do not have to do anything. Otherwise, the administrator of the cluster has to change the policy, or exclude objects with the label app.kubernetes.io/managed-by: berth from it. Berth retries every 30 seconds, so a waiting change continues within a minute. docs/operations.md lists the safe changes. If a revision failed at its deadline because of this, use POST …/revisions/{id}/redeploy.',
+    'A mutating admission policy or webhook of the cluster changes fields that Berth writes. The message names the ' +
+      'object and the fields. If Ready is True, the changes are safe, and no action is needed. If Ready is not True, ' +
+      'the administrator of the cluster has to change the policy, or exclude objects with the label ' +
+      'app.kubernetes.io/managed-by: berth from the policy. Berth retries every 30 seconds, so that a waiting ' +
+      'change ' +
+      'continues within a minute. docs/operations.md lists the safe changes. If a revision failed at its ' +
+      'deadline because of this, use POST …/revisions/{id}/redeploy.',
   ),
   Paused: act(
-    'Someone set the annotation berth.dev/paused on the ManagedDeployment. To continue, remove it: kubectl annotate mdep NAME berth.dev/paused-',
+    'The annotation berth.dev/paused is set on the ManagedDeployment. To continue, remove the annotation: kubectl ' +
+      'annotate mdep NAME berth.dev/paused-',
   ),
   Resumed: HISTORY,
   // routes
   RouteExists: FINE,
   RoutePending: wait(
-    'The route is created within seconds. If a gateway does not accept it, check that the controller of the Gateway runs, and that the Gateway that the message names exists.',
+    'The route is created within seconds. If a gateway does not accept the route, check that the controller of the ' +
+      'Gateway runs, and that the Gateway that the message names exists.',
   ),
   RouteRefused: act(
-    'Follow the message. If a gateway rejects the route, its listener usually has another host name, or does not allow routes of this namespace (allowedRoutes). If another deployment uses the host, the host is available when that deployment gives it up. Or PATCH custom_url.',
+    'Follow the message. If a gateway rejects the route, its listener usually has another host name, or does not ' +
+      'allow routes of this namespace (allowedRoutes). If another deployment uses the host, the host is available ' +
+      'when that deployment no longer uses it. You can also PATCH custom_url to another host.',
   ),
   RouteUnsupported: act(
-    'The administrator of the cluster has to install the Gateway API (Berth detects it), or configure Ingress instead (BERTH_ROUTING). Everything except the route works without it.',
+    'The administrator of the cluster has to install the Gateway API (Berth detects it), or configure Ingress ' +
+      'instead (BERTH_ROUTING). Everything except the route works without the Gateway API.',
   ),
-  // failures of pods
+  // Failures of pods.
   InvalidImageName: act(
-    `PATCH source_revision_config.image_uri (or the image of the container that the message names, in source_config.resource_spec) to a valid one. ${AGAIN}`,
+    `PATCH source_revision_config.image_uri (or the image of the container that the message names, in ` +
+      `source_config.resource_spec) to a valid name. ${AGAIN}`,
   ),
   ImagePullFailed: act(
     `Check that the image exists with exactly this name and tag, and that the cluster can pull it: source_config.resource_spec.image_pull_secrets names a Secret with the credentials for the registry. ${AGAIN}`,
@@ -185,25 +245,37 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `Create the Secret, ConfigMap or key that the message names, in the namespace of the deployment, or PATCH the field that refers to it. ${AGAIN}`,
   ),
   CrashLoop: act(
-    `The container ends by itself. The message contains its exit code and its last output. 137 often means too little memory (memory_limit_mb), 127 a command that does not exist. Fix the image, its secrets or its command. ${AGAIN}`,
+    `The container ends by itself. The message contains the exit code and the last output of the container. Exit ` +
+      `code 137 often means ` +
+      `too little memory (memory_limit_mb), and 127 means a command that does not exist. Fix the image, the secrets ` +
+      `or the command of the container. ${AGAIN}`,
   ),
   Unschedulable: act(
-    `Request less (cpu, memory_mb, scales of source_config.resource_spec; for the database db_cpu, db_memory_mb), or ask the administrator of the cluster for more room. A waiting pod starts when a node has room. ${AGAIN}`,
+    `Request less (cpu, memory_mb, scales of source_config.resource_spec; for the database db_cpu, db_memory_mb), or ` +
+      `ask the administrator of the cluster for more capacity. A waiting pod starts when a node has enough ` +
+      `resources. ${AGAIN}`,
   ),
   QuotaExceeded: act(
-    `Request less (cpu, memory_mb, scales of source_config.resource_spec; db_storage_gi down to the capacity of the volume), free what others use in the namespace, or ask the administrator of the platform for more. Berth computes the quota of the namespace of a tenant from the quotas of the tenant: GET /v2/usage shows them, and an admin changes them with PATCH /v2/tenants/{id}. The quota of any other namespace belongs to the cluster. ${AGAIN}`,
+    `Request less (cpu, memory_mb, scales of source_config.resource_spec; db_storage_gi down to the capacity of the ` +
+      `volume), reduce the usage of others in the namespace, or ask the administrator of the platform for a larger ` +
+      `quota. Berth computes the quota of the namespace of a tenant from the quotas of the tenant: GET /v2/usage ` +
+      `shows them, and an admin changes them with PATCH /v2/tenants/{id}. The administrator of the cluster sets ` +
+      `the quota of any other namespace. ${AGAIN}`,
   ),
   AdmissionRefused: act(
-    `A rule of the cluster rejects the pod, or an object that the pod refers to does not exist. Change the field at the end of the message. If the message names no field, change what it says about containers and volumes (source_config.resource_spec), or create the missing object. ${AGAIN}`,
+    `A rule of the cluster rejects the pod, or an object that the pod refers to does not exist. Change the field at ` +
+      `the end of the message. If the message names no field, change the containers or volumes that the message is ` +
+      `about (source_config.resource_spec), or create the missing object. ${AGAIN}`,
   ),
   MountFailed: act(
     `Create the Secret, ConfigMap or PersistentVolumeClaim that the message names, in the namespace of the deployment, or PATCH the field that refers to it, in source_config.resource_spec.volumes. ${AGAIN}`,
   ),
   ReadinessFailed: act(
-    `The app runs, but does not respond to its probe. Check that it listens on the port of the variable PORT, on all addresses, and that it is ready soon enough. ${AGAIN}`,
+    `The app runs, but does not respond to its probe. Check that the app listens on the port of the variable PORT, ` +
+      `on all addresses, and that it starts fast enough. ${AGAIN}`,
   ),
   NodeLost: act(
-    `The node of the pod did not respond. Ask the administrator of the cluster to bring it back or to remove it. ${AGAIN}`,
+    `The node of the pod did not respond. Ask the administrator of the cluster to repair or remove the node. ${AGAIN}`,
   ),
   Recovered: HISTORY,
   // hub
@@ -211,11 +283,13 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'Start the listener of the cluster: `berth listener` with BERTH_LISTENER_ID and a key with the scope listeners:run. Or create the deployment with the listener_id of a running listener.',
   ),
   ListenerLost: act(
-    'Check that the listener in the cluster runs and reaches this API (its pod, its log, its API key). Workloads keep running. Only their state is not known.',
+    'Check that the listener in the cluster runs and reaches this API (its pod, its log, its API key). Workloads ' +
+      'keep running, but their state is not known.',
   ),
   ListenerReturned: HISTORY,
   ClusterUnreachable: act(
-    'Check that the API server of the cluster responds to its listener. The log of the listener contains the error. Workloads may keep running. Only their state is not known.',
+    'Check that the API server of the cluster responds to its listener. The log of the listener contains the error. ' +
+      'Workloads may keep running, but their state is not known.',
   ),
   ListenerCreated: HISTORY,
   ListenerChanged: HISTORY,
@@ -243,31 +317,42 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   BranchUnreadable: HISTORY,
   BranchReadable: HISTORY,
   DeletionRequested: act(
-    'Nothing, if you want to delete the deployment. Within its grace period, POST /v2/deployments/{id}/restore cancels the deletion.',
+    'If you want to delete the deployment, no action is needed. Within the grace period, POST ' +
+      '/v2/deployments/{id}/restore cancels the deletion.',
   ),
   BeingDeleted: wait(
-    'Nothing, if you want to delete it. If something blocks the deletion, a reason of its own names it. If the resource was deleted by mistake, Berth creates it again with its data.',
+    'If you want to delete the deployment, no action is needed. If an object blocks the deletion, a separate reason ' +
+      'names it. If the resource was deleted by mistake, Berth creates it again with its data.',
   ),
   FinalizerBlocks: act(
-    'The controller that set the finalizer in the message must finish its work before the object can be deleted. Check that it runs, and read its log. If that controller does not exist any more, the administrator of the cluster has to remove the finalizer (kubectl edit). The deletion then finishes within seconds.',
+    'The controller that set the finalizer in the message must finish its work before the object can be deleted. ' +
+      'Check that the controller runs, and read its log. If that controller no longer exists, the administrator of ' +
+      'the cluster ' +
+      'has to remove the finalizer (kubectl edit). The deletion then finishes within seconds.',
   ),
   VolumeInUse: act(
     'Delete the pod that the message names, or wait until it ends. Kubernetes keeps a volume claim while a pod uses it. The deletion then finishes within seconds.',
   ),
   PodNotEnding: act(
-    'Check that the node that the message names is up (kubectl get nodes). If it does not come back, delete the Node object, or give it the taint node.kubernetes.io/out-of-service. Use kubectl delete pod --force only if no process of the pod runs any more. The deletion then finishes within seconds.',
+    'Check that the node that the message names is up (kubectl get nodes). If the node does not recover, delete the ' +
+      'Node object, or add the taint node.kubernetes.io/out-of-service to it. Use kubectl delete pod --force only if ' +
+      'no process of the pod is running. The deletion then finishes within seconds.',
   ),
   DeletionRefused: act(
     'A rule of the cluster (admission webhook, ValidatingAdmissionPolicy) rejects the deletion of the object that the message names. The administrator of the cluster has to change the rule, or exempt Berth and the garbage collector from it. Berth retries the deletion at least every minute.',
   ),
   DeletionForbidden: act(
-    'Grant the ServiceAccount that the message names the missing right. The roles in manifests/ contain all rights, and berth listener doctor lists the missing ones. Berth retries the deletion at least every minute.',
+    'Grant the ServiceAccount that the message names the missing right. The roles in manifests/ contain all rights, ' +
+      'and berth listener doctor lists the missing rights. Berth retries the deletion at least every minute.',
   ),
   DependentsLeft: act(
     'Delete the object that the message names, or find out why the garbage collector (kube-controller-manager) does not delete it: check kubectl get events, its finalizers, and those of objects that it owns (ReplicaSets, pods).',
   ),
   NamespaceTerminating: act(
-    'The namespace is being deleted, so nothing can be created in it. If the deletion does not finish, see what is left in the namespace (kubectl get namespace -o yaml, status.conditions) and remove what blocks it. To keep the deployment, create the namespace again when it is deleted: Berth then applies the deployment within a minute. Otherwise delete the deployment.',
+    'The namespace is being deleted, so no object can be created in it. If the deletion does not finish, check which ' +
+      'objects are left in the namespace (kubectl get namespace -o yaml, status.conditions) and remove the objects ' +
+      'that block it. To keep the deployment, create the namespace again when it is deleted. Berth then applies ' +
+      'the deployment within a minute. If the namespace is not needed, delete the deployment.',
   ),
   Deleted: HISTORY,
   RollbackRequested: HISTORY,
@@ -276,16 +361,20 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   Forgotten: HISTORY,
   Restored: HISTORY,
   SecretsUnreadable: act(
-    'The administrator of this API has to add the encryption key to BERTH_ENCRYPTION_KEYS again. If the key is lost, PATCH the deployment with the complete list of secrets. If its build failed before that, use POST …/revisions.',
+    'The administrator of this API has to add the encryption key to BERTH_ENCRYPTION_KEYS again. If the key is lost, ' +
+      'PATCH the deployment with the complete list of secrets. If the build failed before this, use POST …/revisions.',
   ),
   TokenUnreadable: act(
-    'PATCH /v2/integrations/{id}, which the message names, with a token. Or the administrator of this API adds the encryption key to BERTH_ENCRYPTION_KEYS again.',
+    'PATCH the integration that the message names (/v2/integrations/{id}) with a token. Alternatively, the ' +
+      'administrator of this API adds the encryption key to BERTH_ENCRYPTION_KEYS again.',
   ),
   RecordInvalid: act(
-    'The stored deployment does not produce a valid custom resource. The administrator of this API has to check it. A PATCH of the field that the message names may fix it.',
+    'The stored deployment does not produce a valid custom resource. The administrator of this API has to check the ' +
+      'stored deployment. A PATCH of the field that the message names may fix it.',
   ),
   ApplyRefused: act(
-    'Change what the message names. Berth then retries the deployment. If the problem is in the cluster (rights, custom resource definition), ask its administrator.',
+    'Correct the problem that the message names. Berth then retries the deployment. If the problem is in the cluster ' +
+      '(rights, custom resource definition), ask its administrator.',
   ),
   NamespaceNotAllowed: act(
     'Add the namespace to compute_config.k8s_namespaces of the listener (PATCH /v2/listeners/{id}) or to BERTH_NAMESPACES of the listener, or create the deployment in a namespace of the list.',
@@ -294,7 +383,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ObjectCorrected: HISTORY,
 };
 
-/** The remedy of a reason. Null for a reason outside the closed list (a custom resource written by hand). */
+/** The remedy of a reason. null for a reason outside the closed list (a custom resource written by hand). */
 export function remedyOf(reason: string): Remedy | null {
   return Object.hasOwn(REASONS, reason) ? REMEDIES[reason as Reason] : null;
 }

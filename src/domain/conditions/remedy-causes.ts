@@ -1,14 +1,14 @@
 import type { Reason } from './conditions.ts';
 
 /**
- * What to do about the causes of one reason. A reason such as Unschedulable covers several causes. The message of the cluster
- * shows which one it is. The texts contain the placeholders of remedy-for.ts.
+ * The remedies for the causes of one reason. A reason such as Unschedulable covers several causes. The message of the
+ * cluster shows the actual cause. The texts contain the placeholders of remedy-for.ts.
  */
 export interface CauseOfReason {
-  /** Matches the message of the cluster for this cause. */
+  /** Pattern of the message of the cluster for this cause. */
   readonly said: RegExp;
   readonly text: string;
-  /** For the volume of the database, which no field of `volumes` names. */
+  /** The text for the volume of the database, which no field of `volumes` names. */
   readonly ofDatabase?: string;
 }
 
@@ -16,17 +16,23 @@ export interface CauseOfReason {
 export const VOLUME_IN_USE =
   /ReadWriteOncePod|pod using PersistentVolumeClaim with the same name|Multi-Attach error/i;
 
-/** The message is about the volume of a claim, without the name of the claim or of the pod's volume. */
+/** Messages about the volume of a claim, without the name of the claim or of the pod's volume. */
 export const UNNAMED_CLAIM =
   /ReadWriteOncePod|pod using PersistentVolumeClaim|Multi-Attach error|volume node affinity conflict|unbound (?:immediate )?PersistentVolumeClaim|available persistent volumes to bind|max volume count|volume "pvc-|AttachVolume\.|driver name \S+ not found|node\(s\) unavailable due to one or more pvc/i;
 
 const ONE_POD =
-  'Only one pod at a time can use the volume (access mode ReadWriteOncePod), and another pod uses it. Every component mounts the volume, and so does every pod of an autoscaled component. Run a single pod (max_scale 1, and the other components off), or use a claim with the access mode ReadWriteMany in {volume}.';
+  'Only one pod at a time can use the volume (access mode ReadWriteOncePod), and another pod uses it. Every ' +
+  'component mounts the volume, and so does every pod of an autoscaled component. Run a single pod (max_scale 1, ' +
+  'and the other components switched off), or use a claim with the access mode ReadWriteMany in {volume}.';
 const OTHER_NODE =
-  'The volume is attached to another node, where another pod uses it (access mode ReadWriteOnce). Run a single pod (max_scale 1, and the other components off), end the other pod that uses it, or use a claim with the access mode ReadWriteMany in {volume}. If the other node is lost, the administrator of the cluster has to remove its pods.';
+  'The volume is attached to another node, where another pod uses it (access mode ReadWriteOnce). Run a single pod ' +
+  '(max_scale 1, and the other components switched off), end the other pod that uses the volume, or use a claim ' +
+  'with the access mode ReadWriteMany in {volume}. If the other node is lost, the administrator of the cluster ' +
+  'has to remove its pods.';
 
 const DATABASE_ON_OTHER_NODE =
-  'The volume of the database is still attached to another node. It is detached when the pod there has ended. If that node is lost, the administrator of the cluster has to remove its pod or the node.';
+  'The volume of the database is still attached to another node. The volume is detached when the pod on that node ' +
+  'has ended. If that node is lost, the administrator of the cluster has to remove the pod or the node.';
 
 const UNSCHEDULABLE: readonly CauseOfReason[] = [
   { said: /ReadWriteOncePod|pod using PersistentVolumeClaim with the same name/i, text: ONE_POD },
@@ -36,15 +42,23 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
   },
   {
     said: /unbound (?:immediate )?PersistentVolumeClaim|available persistent volumes to bind|pvc\(s\) bound to non-existent pv/i,
-    text: 'The claim in {volume} has no volume yet. Read its Events (a StorageClass that does not exist, no capacity, no provisioner), and ask the administrator of the cluster. Or change {volume}.',
+    text:
+      'The claim in {volume} has no volume yet. Read the Events of the claim (a StorageClass that does not ' +
+      'exist, no capacity, no provisioner), and ask the administrator of the cluster. You can also change {volume}.',
     ofDatabase:
-      'The claim of the database has no volume yet. Read its Events (a StorageClass that does not exist, no capacity, no provisioner), and ask the administrator of the cluster. A smaller db_storage_gi may help.',
+      'The claim of the database has no volume yet. Read the Events of the claim (a StorageClass that does not ' +
+      'exist, no capacity, no provisioner), and ask the administrator of the cluster. A smaller db_storage_gi may ' +
+      'help.',
   },
   {
     said: /volume node affinity conflict/i,
-    text: 'The volume in {volume} can be reached from certain nodes only (its zone, or one node), and the pod cannot be scheduled to these. Ask the administrator of the cluster for room on those nodes, or use a claim in {volume} whose volume other nodes can reach.',
+    text:
+      'The volume in {volume} can be reached only from certain nodes (its zone, or one node), and the pod cannot ' +
+      'be scheduled to these nodes. Ask the administrator of the cluster for capacity on these nodes, or use a claim ' +
+      'in {volume} whose volume other nodes can reach.',
     ofDatabase:
-      'The volume of the database can be reached from certain nodes only (its zone, or one node), and the pod cannot be scheduled to these. Ask the administrator of the cluster for room on those nodes.',
+      'The volume of the database can be reached only from certain nodes (its zone, or one node), and the pod cannot ' +
+      'be scheduled to these nodes. Ask the administrator of the cluster for capacity on these nodes.',
   },
   {
     said: /max volume count/i,
@@ -69,15 +83,21 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
   {
     // Extended resources, such as GPUs.
     said: /Insufficient [a-z0-9.-]+\/[a-z0-9.-]+/i,
-    text: 'No node has enough of the resource that the message names. Remove it from the containers that request it (sidecars, init_containers), or ask the administrator of the cluster for nodes that have it.',
+    text:
+      'No node has enough of the resource that the message names. Remove the resource from the containers that ' +
+      'request it (sidecars, init_containers), or ask the administrator of the cluster for nodes that have it.',
   },
   {
     said: /topology spread constraints|pod anti-affinity|pod affinity|node affinity\/selector|node\(s\) didn't match/i,
-    text: 'Scheduling rules (affinity, node selectors, topology) exclude all nodes. Berth sets no mandatory rules. The administrator of the cluster knows which policy or admission webhook adds them.',
+    text:
+      'Scheduling rules (affinity, node selectors, topology) exclude all nodes. Berth sets no mandatory rules. ' +
+      'Ask the administrator of the cluster which policy or admission webhook adds these rules.',
   },
   {
     said: /ephemeral local storage usage exceeds|ephemeral storage usage exceeds|usage of EmptyDir volume/i,
-    text: 'The node ended the pod because it wrote more to disk than the limit that the message names. Make the app write less, or raise that limit.',
+    text:
+      'The node ended the pod because the pod wrote more to disk than the limit that the message names. Make the ' +
+      'app write less, or raise the limit.',
   },
   {
     said: /node was low on resource|node had condition/i,
@@ -89,7 +109,7 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
   },
 ];
 
-/** Control-plane nodes nearly always have a taint, so this is used only if nothing else applies. */
+/** Control-plane nodes nearly always have a taint, so this cause is used only if no other cause applies. */
 const TAINTED: CauseOfReason = {
   said: /untolerated taint|had taint|were unschedulable/i,
   text: 'The nodes are reserved or cordoned (taints). Ask the administrator of the cluster for nodes that accept ordinary pods.',
@@ -119,7 +139,9 @@ const MOUNT_FAILED: readonly CauseOfReason[] = [
   ...MISSING_FILES,
   {
     said: /driver name \S+ not found|CSINode \S+ does not contain driver/i,
-    text: 'The node does not have the CSI driver of the volume. Ask the administrator of the cluster to install it, or change {volume}.',
+    text:
+      'The node does not have the CSI driver of the volume. Ask the administrator of the cluster to install the ' +
+      'CSI driver, or change {volume}.',
   },
   {
     said: /mount\.nfs|access denied by server|No route to host|Connection (?:refused|timed out)|no such host/i,
@@ -127,7 +149,9 @@ const MOUNT_FAILED: readonly CauseOfReason[] = [
   },
   {
     said: /AttachVolume\.|FailedAttachVolume/i,
-    text: 'The storage system does not attach the volume in {volume} to the node. The administrator of the cluster finds the cause in the CSI driver.',
+    text:
+      'The storage system does not attach the volume in {volume} to the node. Ask the administrator of the ' +
+      'cluster to find the cause in the CSI driver.',
   },
 ];
 
@@ -142,15 +166,19 @@ const PULL_FAILED: readonly CauseOfReason[] = [
   },
   {
     said: /no such host|connection (?:refused|reset)|i\/o timeout|dial tcp|TLS handshake timeout|deadline exceeded|\bEOF\b|\b50[0234]\b|bad gateway|service unavailable|internal server error|no route to host/i,
-    text: 'The registry does not respond to the nodes. Check that its name in the image is correct and that it runs. The administrator of the cluster knows whether the nodes can reach it.',
+    text:
+      'The registry does not respond to the nodes. Check that the name of the registry in the image is correct ' +
+      'and that the registry runs. Ask the administrator of the cluster whether the nodes can reach the registry.',
   },
   {
     said: /no match for platform|no matching manifest|exec format/i,
-    text: 'The image is not built for the processors of the nodes. Build it for their platform too.',
+    text: 'The image is not built for the processors of the nodes. Build the image also for the platform of the nodes.',
   },
   {
     said: /no space left on device/i,
-    text: 'The disk of the node is full. The administrator of the cluster has to free space. A smaller image helps too.',
+    text:
+      'The disk of the node is full. The administrator of the cluster has to free space. A smaller image also ' +
+      'helps.',
   },
   {
     // Docker Hub sends the same message for missing and for private images.
@@ -163,7 +191,10 @@ const PULL_FAILED: readonly CauseOfReason[] = [
   },
   {
     said: /not found|manifest unknown|name unknown|\b404\b/i,
-    text: 'The registry has no such image. Check its name and tag, or push it. Some registries report this for private images too: source_config.resource_spec.image_pull_secrets names the credentials.',
+    text:
+      'The registry does not have the image. Check the name and tag of the image, or push the image. Some registries ' +
+      'also report ' +
+      'this for private images, whose credentials must be in source_config.resource_spec.image_pull_secrets.',
   },
 ];
 
@@ -188,7 +219,9 @@ const QUOTA: readonly CauseOfReason[] = [
   },
   {
     said: /[ :,](?:count\/)?pods=/i,
-    text: 'The quota has no pods left: use fewer pods ({scale}). A rollout needs one pod in addition to the running ones.',
+    text:
+      'The quota allows no more pods: use fewer pods ({scale}). A rollout needs one pod in addition to the ' +
+      'running pods.',
   },
   {
     said: /requested: [^:]{0,400}(?:count\/|services|secrets|configmaps)/i,
@@ -197,7 +230,10 @@ const QUOTA: readonly CauseOfReason[] = [
 ];
 
 const QUOTA_END =
-  'Or free what others use in the namespace, or ask the administrator of the platform for more. Berth computes the quota of the namespace of a tenant from the quotas of the tenant: GET /v2/usage shows them, and an admin changes them with PATCH /v2/tenants/{id}. The quota of any other namespace belongs to the cluster.';
+  'You can also reduce the usage of others in the namespace, or ask the administrator of the platform for a larger ' +
+  'quota. Berth computes the quota of the namespace of a tenant from the quotas of the tenant: GET /v2/usage shows ' +
+  'them, and an admin changes them with PATCH /v2/tenants/{id}. The administrator of the cluster sets the quota ' +
+  'of any other namespace.';
 
 const ADMISSION: readonly CauseOfReason[] = [
   {
@@ -206,7 +242,9 @@ const ADMISSION: readonly CauseOfReason[] = [
   },
   {
     said: /must specify (?:limits|requests)/i,
-    text: 'A quota of the namespace requires requests and limits on every container. Set them in sidecars and init_containers, or ask the administrator of the cluster for a LimitRange with defaults.',
+    text:
+      'A quota of the namespace requires requests and limits on every container. Set requests and limits in ' +
+      'sidecars and init_containers, or ask the administrator of the cluster for a LimitRange with defaults.',
   },
   {
     said: /service ?account \S+(?: not found|: serviceaccount)|serviceaccount "[^"]{1,253}" not found/i,
@@ -214,23 +252,31 @@ const ADMISSION: readonly CauseOfReason[] = [
   },
   {
     said: /violates PodSecurity/i,
-    text: 'The Pod Security level of the namespace does not allow what the message names. Change the securityContext of sidecars and init_containers, or the volumes, in source_config.resource_spec.',
+    text:
+      'The Pod Security level of the namespace does not allow the fields that the message names. Change the ' +
+      'securityContext of sidecars and init_containers, or the volumes, in source_config.resource_spec.',
   },
   {
     said: /failed calling webhook|context deadline exceeded|connection refused/i,
-    text: 'An admission webhook of the cluster does not respond. The administrator of the cluster has to repair it. The pods are then created without further action.',
+    text:
+      'An admission webhook of the cluster does not respond. The administrator of the cluster has to repair the ' +
+      'webhook. The pods are then created without further action.',
   },
 ];
 
 const CONTAINER_CONFIG: readonly CauseOfReason[] = [
   {
     said: /PodSandBox|NetworkNotReady|cni plugin/i,
-    text: 'The node cannot start the pod: its network or its container runtime does not work. Give the message to the administrator of the cluster. The pod starts when the node works again.',
+    text:
+      'The node cannot start the pod, because the network or the container runtime of the node does not work. ' +
+      'Give the message to the administrator of the cluster. The pod starts when the node works again.',
   },
   ...MISSING_FILES,
   {
     said: /runAsNonRoot|will run as root|non-numeric user/i,
-    text: 'The image runs as root, or as a user without a numeric id, which is not allowed. Give it a numeric USER other than 0, or set runAsUser in the securityContext of the container.',
+    text:
+      'The image runs as root, or as a user without a numeric id, which is not allowed. Set a numeric USER other ' +
+      'than 0 in the image, or set runAsUser in the securityContext of the container.',
   },
   {
     said: /executable file not found|no such file or directory|permission denied|exec format error/i,
@@ -241,7 +287,7 @@ const CONTAINER_CONFIG: readonly CauseOfReason[] = [
 const CRASH: readonly CauseOfReason[] = [
   {
     said: /OOMKilled|exit(?: code)? 137\b/i,
-    text: 'The container needs more memory than its limit: raise {memoryLimit}, or make it use less.',
+    text: 'The container needs more memory than its limit: raise {memoryLimit}, or make the container use less.',
   },
   {
     said: /exit(?: code)? 12[67]\b/i,
@@ -255,9 +301,9 @@ export const CAUSES_OF_REASONS: Partial<
       Reason,
       {
         readonly causes: readonly CauseOfReason[];
-        /** Used if none of the causes applies. */
+        /** The text to use if none of the causes applies. */
         readonly otherwise?: CauseOfReason;
-        /** Appended to each of them. */
+        /** A text to append to the text of each cause. */
         readonly end?: string;
       }
     >
@@ -266,7 +312,7 @@ export const CAUSES_OF_REASONS: Partial<
   Unschedulable: {
     causes: UNSCHEDULABLE,
     otherwise: TAINTED,
-    end: 'A waiting pod starts when a node has room for it.',
+    end: 'A waiting pod starts when a node has enough resources.',
   },
   MountFailed: { causes: MOUNT_FAILED },
   ImagePullFailed: { causes: PULL_FAILED },

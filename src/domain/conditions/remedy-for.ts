@@ -1,6 +1,6 @@
 import { APP_CONTAINER_NAME } from '../deployment/reserved.ts';
 import { COMPONENT_FIELDS, COMPONENTS, type Component } from '../resource-spec/components.ts';
-import type { Culprit } from './failure-source.ts';
+import type { FailureSource } from './failure-source.ts';
 import { AGAIN, type Remedy, remedyOf } from './remedies.ts';
 import { CAUSES_OF_REASONS } from './remedy-causes.ts';
 
@@ -9,15 +9,15 @@ export interface Problem {
   readonly reason: string;
   /** Message of the cluster or the operator. */
   readonly message: string;
-  /** The condition that reports it. null: none. */
+  /** The condition that reports the problem. null: no condition. */
   readonly condition?: string | null;
   /** The affected component. */
   readonly component?: string | undefined;
-  /** The field that causes it. Absent: not known. */
+  /** The field that causes the problem. Absent: not known. */
   readonly field?: string | undefined;
-  /** The affected container. Absent: the message may name it. */
+  /** The affected container. Absent: the message may name the container. */
   readonly container?: string | undefined;
-  readonly containerKind?: Culprit['container_kind'] | undefined;
+  readonly containerKind?: FailureSource['container_kind'] | undefined;
 }
 
 const SPEC = 'source_config.resource_spec';
@@ -62,7 +62,7 @@ function sizeFields({ condition, component, message }: Problem): SizeFields {
 
 const NAMED_CONTAINER = /\bcontainer ([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)(?: \((app|init|sidecar)\))?/g;
 
-/** The container of the problem, or the last one that the text names. */
+/** The container of the problem, or the last container that the text names. */
 function containerOf(problem: Problem, text: string): Pick<Problem, 'container' | 'containerKind'> {
   if (problem.container !== undefined) return problem;
   const [, container, kind] = [...text.matchAll(NAMED_CONTAINER)].at(-1) ?? [];
@@ -70,13 +70,13 @@ function containerOf(problem: Problem, text: string): Pick<Problem, 'container' 
   return { container, containerKind: containerKind as Problem['containerKind'] };
 }
 
-/** Init containers and sidecars have their own sizes. In the API, a native sidecar is an init container. */
+/** Init containers and sidecars have separate sizes. In the API, a native sidecar is an init container. */
 const CONTAINER_LISTS = {
   init: ['init_containers', ''],
   sidecar: ['sidecars', '; a native sidecar is in init_containers[…]'],
 } as const;
 
-/** The fields of the sizes. @param text text that names the container, if the problem does not */
+/** The fields with the sizes of a container. @param text text that names the container, if the problem does not */
 function containerSizes(problem: Problem, text: string): SizeFields {
   const sizes = sizeFields(problem);
   const { container, containerKind } = containerOf(problem, text);
@@ -103,8 +103,8 @@ export function memoryLimitField(problem: Problem): string {
 const NAMED_FIELD = /named by (source_config\.[\w.[\]]{1,500}(?:, source_config\.[\w.[\]]{1,500}){0,8})/;
 
 /**
- * The remedy of a problem: of its cause if the message shows it, otherwise of its reason. null: the reason is not in the closed
- * list (a custom resource written by hand).
+ * The remedy of a problem. The remedy is specific to the cause if the message shows the cause, otherwise to the reason.
+ * null: the reason is not in the closed list (a custom resource written by hand).
  */
 export function remedyFor(problem: Problem): Remedy | null {
   const remedy = remedyOf(problem.reason);
@@ -114,7 +114,9 @@ export function remedyFor(problem: Problem): Remedy | null {
   return { kind: remedy.kind, text: remedy.text.includes(AGAIN) ? `${found} ${AGAIN}` : found };
 }
 
-/** The remedy of the cause that the message shows. null: it shows none, or the reason has only one cause. */
+/**
+ * The remedy of the cause that the message shows. null: the message shows no cause, or the reason has only one cause.
+ */
 export function causeText(problem: Problem): string | null {
   const { reason } = problem;
   if (!Object.hasOwn(CAUSES_OF_REASONS, reason)) return null;
@@ -122,18 +124,18 @@ export function causeText(problem: Problem): string | null {
   const message = reason === 'ImagePullFailed' ? withoutNames(problem.message) : problem.message;
   const found = causes.filter(({ said }) => said.test(message));
   const all = found.length > 0 || otherwise === undefined ? found : [otherwise];
-  // For a registry or a container, the first match is the cause. A scheduler or a quota lists several.
+  // For a registry or a container, the first match is the cause. A scheduler or a quota lists several causes.
   const listed = LISTING.has(reason) ? all : all.slice(0, 1);
   const applying = listed.filter(({ said }) => said.test(message));
   if (applying.length === 0) return null;
   const isDatabase = sizeFields(problem) === DATABASE;
   const texts = applying.map((each) => (isDatabase ? each.ofDatabase : undefined) ?? each.text);
-  // In a message about several pods, the part about this cause.
+  // The part of a message about several pods that is about this cause.
   const at = Math.min(...applying.map(({ said }) => message.search(said)));
   return filledIn([...texts, ...(end === undefined ? [] : [end])].join(' '), problem, message.slice(0, at));
 }
 
-/** Removes names, because the name of an image may contain any of the words. */
+/** Removes names, because the name of an image may contain any of the words that patterns match. */
 const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
 
 const LISTING: ReadonlySet<string> = new Set(['Unschedulable', 'QuotaExceeded']);

@@ -15,7 +15,7 @@ export type Scope = (typeof SCOPES)[number];
 
 export const apiKeyNameSchema = nameSchema.describe('Purpose of the key.');
 
-/** ISO 8601 with a time zone. The caller checks with `isExpired` that it is in the future. */
+/** ISO 8601 with a time zone. The caller checks with `isExpired` that the time is in the future. */
 export const expiresAtSchema = z.iso.datetime({ offset: true }).describe('Expiry time. null: never.');
 
 /** Whether a key with this expiry (null: never) has expired. */

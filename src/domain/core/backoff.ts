@@ -16,7 +16,7 @@ export function boundedRetryAfter(asked: number | undefined): number | undefined
 /**
  * Exponential backoff with full jitter: a random delay in [0, min(cap, base·2^failures)), in milliseconds.
  * Source: M. Brooker, "Exponential Backoff and Jitter" (AWS Architecture Blog, 2015).
- * @param failures failures before this one: 0 for the first.
+ * @param failures number of earlier failures: 0 for the first failure.
  */
 export function fullJitter(
   failures: number,

@@ -1,4 +1,4 @@
-/** Why a request body is rejected: one field with one reason. */
+/** A problem of a request body: one field with one reason. */
 export interface BodyIssue {
   /** Path below the body. */
   readonly loc: readonly (string | number)[];
@@ -8,7 +8,7 @@ export interface BodyIssue {
   readonly type: string;
 }
 
-/** The same issues, below `prefix`. */
+/** The same issues with paths below `prefix`. */
 export function below(prefix: readonly (string | number)[], issues: readonly BodyIssue[]): BodyIssue[] {
   return issues.map((issue) => ({ ...issue, loc: [...prefix, ...issue.loc] }));
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** JSON with sorted keys: equal content gives equal text. `undefined` members are omitted. */
+/** JSON with sorted keys, so that equal content gives equal text. `undefined` members are omitted. */
 export function canonicalJson(value: unknown): string {
   // A replacer would take twice the time, and each reconcile hashes all desired objects of a deployment.
   return JSON.stringify(sorted(value));
@@ -42,13 +42,14 @@ export function nameHash(value: unknown): string {
 }
 
 /**
- * Short content hash (16 hex digits) for change detection. It is not collision-resistant, so it must not grant access.
+ * Short content hash (16 hex digits) for change detection. The hash is not collision-resistant, so it must not grant
+ * access.
  */
 export function contentHash(value: unknown): string {
   return textHash(canonicalJson(value));
 }
 
-/** The same hash of the canonical JSON of a value. */
+/** The short content hash, from the canonical JSON of a value. */
 export function textHash(canonical: string): string {
   return sha256(canonical).slice(0, 16);
 }

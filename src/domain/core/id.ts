@@ -17,7 +17,7 @@ export function uuidv7At(time: number): string {
 }
 
 const COUNTER_MAX = 0xfff;
-/** Random hex digits per id. They are generated for many ids at a time. */
+/** Random hex digits per id. The digits are generated for many ids at a time. */
 const RANDOM_DIGITS = 16;
 const bytes = Buffer.alloc((RANDOM_DIGITS / 2) * 128);
 
@@ -46,15 +46,16 @@ function setTime(millisecond: number): void {
 const VARIANT = '89ab';
 
 /**
- * A UUID v7 (RFC 9562): milliseconds since 1970, a counter within the millisecond, 62 random bits.
- * Strictly ascending within the process, also when the clock steps back; sorting by id is sorting by creation.
+ * A UUID v7 (RFC 9562): milliseconds since 1970, a counter within the millisecond, 62 random bits. The ids are strictly
+ * ascending within the process, even when the clock steps back, so that the order of ids is the order of creation.
  */
 export function uuidv7(now: number = Date.now()): string {
   const tail = random();
   const start = Number.parseInt(tail.slice(0, 4), 16);
   if (now > lastMillisecond) {
     setTime(now);
-    // Half of the range of the counter stays free for ids of the same millisecond.
+    // The counter starts in the lower half of its range, so that the other half is free for ids of the same
+    // millisecond.
     counter = start & (COUNTER_MAX >> 1);
   } else if (counter < COUNTER_MAX) {
     counter += 1;

@@ -7,9 +7,15 @@ export type LoggedComponent = (typeof LOGGED_COMPONENTS)[number];
 
 /** A query for log lines of a deployment. */
 export const logQuerySchema = z.strictObject({
-  component: z.enum(LOGGED_COMPONENTS).optional().describe('Only of this component. Absent: of all.'),
-  revision_id: z.uuid().optional().describe('Only of pods of this revision. Absent: of all.'),
-  since: z.string().max(40).optional().describe('Only lines from this time or later, ISO 8601.'),
+  component: z
+    .enum(LOGGED_COMPONENTS)
+    .optional()
+    .describe('Return only logs of this component. Absent: all components.'),
+  revision_id: z
+    .uuid()
+    .optional()
+    .describe('Return only logs of pods of this revision. Absent: all revisions.'),
+  since: z.string().max(40).optional().describe('Return only lines from this time or later, ISO 8601.'),
   limit: z.int().min(1).max(10_000).describe('Maximum number of lines of each container, the newest ones.'),
   follow: z.boolean().describe('True: continue with new lines.'),
   previous: z.boolean().optional().describe('True: logs of the previous instance of restarted containers.'),
@@ -20,7 +26,7 @@ export type LogQuery = z.infer<typeof logQuerySchema>;
 export const LOG_ABILITIES = ['previous'] as const;
 export type LogAbility = (typeof LOG_ABILITIES)[number];
 
-/** The feature that a query needs. null: none. */
+/** The feature that a query needs. null: no feature. */
 export const neededFor = ({ previous }: LogQuery): LogAbility | null => (previous ? 'previous' : null);
 
 /** A line of the log of a workload. */

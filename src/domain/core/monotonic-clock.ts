@@ -1,12 +1,15 @@
 /** A monotonic clock, as a dependency, so that tests can control it. */
 export interface MonotonicClock {
-  /** Monotonic milliseconds. Only differences are meaningful. */
+  /** Monotonic milliseconds. The current time in ms. Only differences are meaningful. */
   now(): number;
-  /** Calls back after `ms`, or after the longest possible timer (24 days), so check the time. Returns the function that cancels it. */
+  /**
+   * Calls back after `ms`, or after the longest possible timer (24 days), so callers check the time. Returns the
+   * function that cancels the timer.
+   */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** The longest possible timer. A longer one would fire at once. */
+/** The longest possible timer. A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const monotonicClock: MonotonicClock = {

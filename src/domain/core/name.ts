@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { line } from '../kubernetes/text.ts';
 
-/** Unique names that people choose. Names that look equal are equal. */
+/** Unique names that people choose. The rules ensure that names that look equal are equal. */
 
 const MAX_NAME = 128;
 
@@ -30,24 +30,24 @@ const SEEN = new RegExp(
 
 /** Spaces of any width, including no-break spaces. */
 const SPACES = /\p{Zs}/gu;
-/** The same characters as a list, for lookups in stored names. */
+/** The characters of SPACES as a list, for lookups in stored names. */
 export const SPACE_CHARACTERS =
   ' \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000';
 const OUTER_SPACES = /^ +| +$/g;
 
-/** The normal form of a name: NFC, plain spaces, and no spaces around it. */
+/** The normal form of a name: NFC, plain spaces, and no leading or trailing spaces. */
 export function normalizedName(name: string): string {
   return name.normalize('NFC').replace(SPACES, ' ').replace(OUTER_SPACES, '');
 }
 
-/** Spellings of a part of a name, for a search. Spaces around it are significant. */
+/** Spellings of a part of a name, for a search. Leading and trailing spaces are significant. */
 export function partSpellingsOf(part: string): string[] {
   return [...new Set([part.normalize('NFC').replace(SPACES, ' '), part, part.normalize('NFD')])];
 }
 
 /**
- * A name in normal form, of at most 128 code points (as maxLength of OpenAPI counts). It applies to new names. Stored names
- * do not change.
+ * A name in normal form, of at most 128 code points (as maxLength of OpenAPI counts). The rule applies to new names.
+ * Stored names do not change.
  */
 export const nameSchema = z.preprocess(
   (name) => (typeof name === 'string' ? normalizedName(name) : name),
@@ -56,9 +56,10 @@ export const nameSchema = z.preprocess(
     .refine(
       // biome-ignore lint/suspicious/noControlCharactersInRegex: `line` has a message for these.
       (name) => /[\0-\x1f\x7f]/.test(name) || !UNSEEN.test(name.replace(SEEN, '')),
-      'must consist of printable characters, none of which is invisible',
+      'must consist of printable, visible characters',
     ),
 );
 
 /** Sentence for descriptions of fields. */
-export const NAME_FORM = 'Spaces around it are dropped, and it is stored in the Unicode form NFC.';
+export const NAME_FORM =
+  'Spaces around the name are dropped, and the name is stored in the Unicode form NFC.';

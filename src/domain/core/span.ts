@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 
 /** Spans of the trace of a change. */
 
-/** A change of the desired state. Every role knows both values. */
+/** Identifies a change of the desired state. Every role knows both values. */
 export interface ChangeRef {
   readonly deploymentId: string;
-  /** The generation in the hub. */
+  /** The generation of the change in the hub. */
   readonly generation: number;
 }
 
@@ -19,16 +19,16 @@ export interface SpanReport {
   readonly endedAt: number;
   /** Error message. Absent: success. */
   readonly error?: string | undefined;
-  /** W3C traceparent of the request that caused it, for a link. */
+  /** W3C traceparent of the request that caused the span, for a link. */
   readonly causedBy?: string | undefined;
 }
 
-/** Records a finished span. It is fast and never throws. */
+/** Records a finished span. The call is fast and never throws. */
 export type RecordSpan = (span: SpanReport) => void;
 
 /**
- * The trace id of a change, as 32 hexadecimal digits. It is derived from the change itself, so it need not be passed between
- * roles or stored.
+ * The trace id of a change, as 32 hexadecimal digits. The id is derived from the change itself, so it need not be
+ * passed between roles or stored.
  */
 export function traceIdOf({ deploymentId, generation }: ChangeRef): string {
   return createHash('sha256').update(`${deploymentId}/${generation}`).digest('hex').slice(0, 32);

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** Limits of the objects of a tenant besides deployments. They are only rows in the database, but need a limit. */
+/**
+ * Limits of the objects of a tenant besides deployments. Although these objects are only rows in the database, their
+ * number needs a limit.
+ */
 
 const most = (what: string) =>
   z.int().min(0).max(1_000_000).describe(`Maximum number of ${what} of a tenant.`);
@@ -22,10 +25,10 @@ export const tenantCountsSchema = z.strictObject({
 });
 export type TenantCounts = z.infer<typeof tenantCountsSchema>;
 
-/** Objects that are counted before another one is created. */
+/** Kinds of objects that are counted before another object is created. */
 export type CountedThing = Exclude<keyof TenantCounts, 'revision_secrets'>;
 
-/** The defaults: for a whole company, and for one of many tenants. */
+/** The default limits for a tenant that is a whole company, and for one of many tenants. */
 export const SELF_HOSTED_COUNTS: TenantCounts = {
   tag_keys: 1000,
   tag_values: 20_000,

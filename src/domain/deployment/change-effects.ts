@@ -2,12 +2,12 @@ import { effectiveSpec, isOff } from '../resource-spec/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../resource-spec/effective-spec-schema.ts';
 import type { SourceConfig } from './deployment.ts';
 
-/** Effects of a change of source_config on data services, as sentences for the user. */
+/** States the effects of a change of source_config on data services, as sentences for the user. */
 
 const DATABASE_FIELDS = ['db_cpu', 'db_cpu_limit', 'db_memory_mb', 'db_memory_limit_mb'] as const;
 const CACHE_FIELDS = ['cache_cpu', 'cache_cpu_limit', 'cache_memory_mb'] as const;
 
-/** Data services of the tenant, which Berth does not run. */
+/** Whether the tenant provides its own data services, which Berth does not run. */
 export interface ExternalServices {
   readonly database: boolean;
   readonly cache: boolean;
@@ -15,7 +15,10 @@ export interface ExternalServices {
 
 type Field = keyof EffectiveResourceSpec;
 
-/** The effective spec before and after the change, and that of the change alone, with the policy values stored before. */
+/**
+ * The effective spec before the change (`from`), after it (`to`), and after it with the policy values that were stored
+ * before (`alone`).
+ */
 interface Outcome {
   readonly from: EffectiveResourceSpec;
   readonly to: EffectiveResourceSpec;
@@ -42,7 +45,10 @@ const connectionEntry = (before: SourceConfig, after: SourceConfig): string =>
     ? 'caps.db_connections'
     : 'database.min_connections';
 
-/** Connections that are not specified are derived from the scales or the policy. A change restarts the database too. */
+/**
+ * The effect on the number of connections, which is derived from the scales or the policy if it is not specified. A
+ * change of this number also restarts the database.
+ */
 function connectionEffect(before: SourceConfig, after: SourceConfig, outcome: Outcome): string[] {
   const field = 'db_max_connections';
   if (!isChanged(field, outcome)) return [];
@@ -50,11 +56,11 @@ function connectionEffect(before: SourceConfig, after: SourceConfig, outcome: Ou
   if (after.resource_spec?.db_max_connections != null) return [change];
   const { from, to, alone } = outcome;
   const policy = `${connectionEntry(before, after)} in the policy of the platform`;
-  const toKeep = 'set db_max_connections to what the largest scale needs';
+  const toKeep = 'set db_max_connections to the number that the largest scale needs';
   if (alone[field] === to[field])
     return [`${change}, which follows from the scales (to scale without a restart, ${toKeep})`];
   return alone[field] === from[field]
-    ? [`${change}, which follows from ${policy}, not from what was sent (to choose the number, set ${field})`]
+    ? [`${change}, which follows from ${policy}, not from the request (to choose the number, set ${field})`]
     : [`${change}, which follows from the scales and from ${policy} (to choose the number, ${toKeep})`];
 }
 
@@ -64,7 +70,7 @@ const effectiveOf = ({
   default_ceilings: ceilings,
 }: SourceConfig) => effectiveSpec(spec ?? {}, type, ceilings);
 
-/** Which data services a change restarts, and why. Empty while the deployment is switched off. */
+/** States which data services a change restarts, and why. Empty while the deployment is switched off. */
 export function changeEffects(
   before: SourceConfig,
   after: SourceConfig,
@@ -82,6 +88,6 @@ export function changeEffects(
   const cache = external.cache ? [] : differences(CACHE_FIELDS, outcome);
   return [
     ...(database.length === 0 ? [] : [`The database restarts: ${database.join('; ')}.`]),
-    ...(cache.length === 0 ? [] : [`The cache restarts and loses what it holds: ${cache.join('; ')}.`]),
+    ...(cache.length === 0 ? [] : [`The cache restarts and loses its content: ${cache.join('; ')}.`]),
   ];
 }

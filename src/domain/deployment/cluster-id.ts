@@ -1,6 +1,6 @@
 /**
- * Id of a cluster, as its listener reports it: `NAMESPACE/UID` of `kube-system`, which exists as long as the cluster, or of
- * another namespace if the listener cannot read that one.
+ * Id of a cluster, as its listener reports it: `NAMESPACE/UID` of `kube-system`, which exists as long as the cluster,
+ * or of another namespace if the listener cannot read `kube-system`.
  */
 
 /** A namespace that every cluster has and that is never deleted. */
@@ -12,7 +12,7 @@ export function clusterId(namespace: string, uid: string): string {
 
 const namespaceOf = (id: string) => id.split('/', 1)[0];
 
-/** Whether two ids can be compared, because they are of the same namespace. */
+/** Whether two ids can be compared, because they belong to the same namespace. */
 export function sameNamespace(id: string, other: string): boolean {
   return namespaceOf(id) === namespaceOf(other);
 }
@@ -22,7 +22,7 @@ export function isAnotherCluster(id: string, other: string): boolean {
   return id !== other && sameNamespace(id, other);
 }
 
-/** The id to store, from the stored and the reported id of the same cluster. */
+/** Selects the id to store, from the stored and the reported id of the same cluster. */
 export function keptClusterId(kept: string | null, reported: string | null): string | null {
   if (kept === null || reported === null) return kept ?? reported;
   return namespaceOf(reported) === CLUSTER_NAMESPACE ? reported : kept;

@@ -1,11 +1,14 @@
 import type { BuildPhase, BuildStep, RevisionBuild } from '../builds/build.ts';
 import type { Condition, Reason } from '../conditions/conditions.ts';
-import type { Culprit, ReportedFailure } from '../conditions/failure-source.ts';
+import type { FailureSource, ReportedFailure } from '../conditions/failure-source.ts';
 import type { ReportedSymptom } from '../conditions/symptoms.ts';
 import type { RevisionStatus } from '../revision/states.ts';
 import type { Observation } from './deployment.ts';
 
-/** Reports of a listener about a deployment, and the parts of its record that they can change. Types of report-outcome.ts. */
+/**
+ * Types of report-outcome.ts: reports of a listener about a deployment, and the parts of its record that the reports
+ * can change.
+ */
 
 export interface RevisionRef {
   readonly id: string;
@@ -20,7 +23,7 @@ export interface AppliedReport {
   readonly generation: number;
   /** Version of the applied work item. Absent: the listener is of an earlier version. */
   readonly workVersion?: number | undefined;
-  /** Numbers of revisions whose environments do not exist in the cluster any more. */
+  /** Numbers of revisions whose environments no longer exist in the cluster. */
   readonly goneEnvironments: readonly number[];
 }
 
@@ -31,7 +34,7 @@ export interface RefusedReport {
   readonly reason: string;
   readonly message: string;
   readonly retryable: boolean;
-  /** The listener keeps the item and retries it. The report only says what it waits for. */
+  /** Whether the listener keeps the item and retries it. The report then only states what the item waits for. */
   readonly waiting?: boolean;
 }
 
@@ -43,7 +46,7 @@ export interface BuildReport {
   readonly step?: BuildStep | undefined;
   readonly startedAt?: string | undefined;
   readonly finishedAt?: string | undefined;
-  /** Pinned to its digest. */
+  /** The image, pinned to its digest. */
   readonly image?: string | undefined;
   readonly commit?: string | undefined;
   readonly reason?: string | undefined;
@@ -60,7 +63,7 @@ export interface RoutesReport {
 /** The image of a revision. */
 export interface ImageReport {
   readonly revisionId: string;
-  /** Pinned to its digest. */
+  /** The image, pinned to its digest. */
   readonly image: string;
 }
 
@@ -73,20 +76,20 @@ export interface ObservedReport {
   readonly conditions: readonly Condition[];
   readonly off: boolean;
   readonly url: string | null;
-  /** Absent or null: the operator is of an earlier version. */
+  /** Absent or null: the operator has an earlier version. */
   readonly routes?: RoutesReport | null;
   readonly active: RevisionRef | null;
   readonly rollout: RevisionRef | null;
   readonly failed: FailedRef | null;
   /** An in-place change of the active revision that failed and was rolled back. */
   readonly inPlaceFailure: ReportedFailure | null;
-  /** Symptoms of running pods outside of a rollout. Absent: none, or the operator is of an earlier version. */
+  /** Symptoms of running pods outside of a rollout. Absent: no symptoms, or the operator has an earlier version. */
   readonly symptoms?: readonly ReportedSymptom[];
-  /** Capacity of the database's volume in Gi; absent or null: what is wanted, or not known. */
+  /** Capacity of the database's volume in Gi; absent or null: the desired size, or not known. */
   readonly volumeGi?: number | null;
   /** Absent or null: no build is requested. */
   readonly build?: BuildReport | null;
-  /** Resolved images of revisions. Absent: none is known. */
+  /** Resolved images of revisions. Absent: no resolved image is known. */
   readonly images?: readonly ImageReport[];
 }
 
@@ -101,9 +104,9 @@ export interface RevisionFacts {
   readonly id: string;
   readonly number: number;
   readonly status: RevisionStatus;
-  /** Its rollout was observed. Absent: never. */
+  /** Whether the rollout of the revision was observed. Absent: never. */
   readonly started?: boolean;
-  /** Known state of its build. Absent or null: none. */
+  /** Known state of the build of the revision. Absent or null: no state is known. */
   readonly build?: RevisionBuild | null;
 }
 
@@ -111,35 +114,44 @@ export interface RevisionFacts {
 export interface DeploymentFacts {
   readonly appName: string;
   readonly namespace: string;
-  /** The history contains the loss of its listener, but not its return yet. */
+  /** Whether the history contains the loss of the listener, but not its return yet. */
   readonly listenerLost?: boolean;
   readonly deleting: boolean;
-  /** Desired to be off: max_scale is 0. Absent: no, or not known. */
+  /**
+   * Whether the desired state is off (max_scale 0). Absent: the deployment is not off, or the desired state is not
+   * known.
+   */
   readonly switchedOff?: boolean;
-  /** Remaining grace period of the deletion. null: it is not being deleted, or the grace period is over and the purge is due. */
+  /**
+   * Remaining grace period of the deletion. null: the deployment is not being deleted, or the grace period has ended
+   * and the purge is due.
+   */
   readonly purgeInMs: number | null;
   readonly generation: number;
   readonly acknowledgedGeneration: number;
   /** How often the current generation was handed out. */
   readonly attempts: number;
-  /** Version of its current work item. Absent: every version counts as current. */
+  /** Version of the current work item. Absent: every version counts as current. */
   readonly workVersion?: number | undefined;
   readonly hasRunnableRevision: boolean;
-  /** A finished revision ran or could have run, independent of those in progress. Absent: none. */
+  /**
+   * Whether a finished revision ran or could have run, independent of the revisions in progress. Absent: no finished
+   * revision.
+   */
   readonly hasSettledRevision?: boolean;
   readonly active: RevisionRef | null;
-  /** A failed in-place change of the active revision. null: the last one did not fail. */
+  /** A failed in-place change of the active revision. null: the last change did not fail. */
   readonly inPlaceFailure: ReportedFailure | null;
   /** The last reported symptoms of running pods. Absent: none. */
   readonly symptoms?: readonly ReportedSymptom[];
-  /** Capacity of the database's volume in Gi; absent or null: what is wanted, or not known. */
+  /** Capacity of the database's volume in Gi; absent or null: the desired size, or not known. */
   readonly volumeGi?: number | null;
-  /** The revision in work items of the current generation. null: none. */
+  /** The revision in work items of the current generation. null: no revision. */
   readonly wantedRevisionId: string | null;
   readonly observation: Observation | null;
-  /** The shown conditions: those of the observation, or of a later rejection. */
+  /** The conditions that the API shows: those of the observation, or of a later rejection. */
   readonly conditions: readonly Condition[];
-  /** The revisions that are not terminal, and those in the report. */
+  /** The revisions that are not in a terminal state, and the revisions in the report. */
   readonly revisions: readonly RevisionFacts[];
 }
 
@@ -150,14 +162,14 @@ export interface OutcomeMove {
   readonly to: RevisionStatus;
   readonly reason: Reason;
   readonly message: string;
-  /** Source of its failure. Absent: it did not fail, or the source is not known. */
-  readonly culprit?: Culprit | undefined;
-  /** Result of its build. Absent: no build ended. */
+  /** Source of the failure of the revision. Absent: the revision did not fail, or the source is not known. */
+  readonly failureSource?: FailureSource | undefined;
+  /** Result of the build of the revision. Absent: no build ended. */
   readonly built?: BuiltImage | undefined;
 }
 
 export interface BuiltImage {
-  /** Pinned to its digest. */
+  /** The image, pinned to its digest. */
   readonly image: string;
   readonly commit: string;
 }
@@ -177,7 +189,7 @@ export interface ReportOutcome {
   readonly events: readonly OutcomeEvent[];
   /** When the work item is due again, in milliseconds from now. null: unchanged. */
   readonly retryAfterMs: number | null;
-  /** The cluster has no objects of the deleted deployment any more, so its record is deleted. */
+  /** Whether the record is deleted, because the cluster has no more objects of the deleted deployment. */
   readonly remove: boolean;
   /** Why the report was ignored. null: it was accepted. */
   readonly ignored: string | null;

@@ -1,8 +1,8 @@
 import type { Condition, Reason } from '../conditions/conditions.ts';
 
-/** What blocks the deletion of an object. Operator, listener and hub share these types. */
+/** Types that state what blocks the deletion of an object. Operator, listener and hub share these types. */
 
-/** Reasons of a blocked deletion. Each has a remedy. */
+/** Reasons of a blocked deletion. Each of these reasons has a remedy. */
 export const HOLD_REASONS = [
   'FinalizerBlocks',
   'VolumeInUse',
@@ -16,7 +16,7 @@ export type HoldReason = (typeof HOLD_REASONS)[number];
 
 const HOLDS: ReadonlySet<string> = new Set(HOLD_REASONS);
 
-/** Whether a condition with this reason names what blocks a deletion. */
+/** Whether a condition with this reason names an object that blocks a deletion. */
 export function isHoldReason(reason: string): reason is HoldReason {
   return HOLDS.has(reason);
 }
@@ -37,9 +37,9 @@ const OF_KUBERNETES: ReadonlySet<string> = new Set([
   'batch.kubernetes.io/job-tracking',
 ]);
 
-/** Set on a claim for as long as a pod uses it. */
+/** The finalizer that is set on a claim while a pod uses it. */
 export const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
-/** Set on an owner until the objects that it owns are gone. */
+/** The finalizer that is set on an owner until the objects that it owns are gone. */
 export const FOREGROUND = 'foregroundDeletion';
 
 interface Deletable {
@@ -59,7 +59,7 @@ export function foreignFinalizers({ metadata: { finalizers = [] } }: Pick<Deleta
 const listed = (finalizers: readonly string[]) =>
   `${finalizers.length === 1 ? 'the finalizer' : 'the finalizers'} ${finalizers.join(', ')}`;
 
-/** Finalizers that block the deletion of an object. null: none, or it is not being deleted. */
+/** Finalizers that block the deletion of an object. null: no finalizer blocks it, or it is not being deleted. */
 export function finalizerHold(object: Deletable): DeletionHold | null {
   const { kind, metadata } = object;
   const finalizers = foreignFinalizers(object);
@@ -68,16 +68,19 @@ export function finalizerHold(object: Deletable): DeletionHold | null {
   return { reason: 'FinalizerBlocks', message };
 }
 
-/** Time after its grace period when a pod counts as stuck. */
+/** Time after the end of the grace period of a pod after which the pod counts as stuck. */
 export const POD_OVERDUE_MS = 15_000;
 
-/** Since when a pod should have ended, in ms since the epoch; null: it is not being deleted. Its deletionTimestamp is the end of its grace period. */
+/**
+ * Time at which a pod should have ended, in ms since the epoch; null: the pod is not being deleted. The
+ * deletionTimestamp of a pod is the end of its grace period.
+ */
 export function podOverdueAt({ metadata }: Pick<Deletable, 'metadata'>): number | null {
   const due = Date.parse(metadata.deletionTimestamp ?? '');
   return Number.isNaN(due) ? null : due + POD_OVERDUE_MS;
 }
 
-/** A pod that does not end after its grace period. null: it does not block. */
+/** The hold for a pod that does not end after its grace period. null: the pod does not block the deletion. */
 export function podHold(
   pod: Deletable & { readonly node?: string | undefined },
   now: Date,
@@ -87,8 +90,8 @@ export function podHold(
   const { name, deletionTimestamp } = pod.metadata;
   const node =
     pod.node === undefined
-      ? 'no kubelet has confirmed that it stopped'
-      : `its node ${pod.node} has not confirmed that it stopped; the node may be unreachable`;
+      ? 'no kubelet has confirmed that the pod stopped'
+      : `its node ${pod.node} has not confirmed that the pod stopped; the node may be unreachable`;
   return {
     reason: 'PodNotEnding',
     message: `Pod ${name} should have ended at ${deletionTimestamp}: ${node}`,
@@ -97,7 +100,7 @@ export function podHold(
 
 const SHOWN = 3;
 
-/** Combines holds: the reason of the first, and the messages of the first few. undefined: none. */
+/** Combines holds: the reason of the first hold, and the messages of the first few holds. undefined: no holds. */
 export function combinedHold(holds: readonly DeletionHold[]): DeletionHold | undefined {
   const [first] = holds;
   if (first === undefined) return undefined;
@@ -108,29 +111,31 @@ export function combinedHold(holds: readonly DeletionHold[]): DeletionHold | und
 
 const BEGINS_WITH_OBJECT = /^([A-Z][A-Za-z]+) ([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?![a-z0-9.-]*\/)/;
 
-/** Kind and name of the object that the message of a hold begins with; null: it begins with none. */
+/**
+ * Kind and name of the object that the message of a hold begins with; null: the message does not begin with an object.
+ */
 export function objectOfHold(message: string): { kind: string; object: string } | null {
   const [, kind, object] = BEGINS_WITH_OBJECT.exec(message) ?? [];
   return kind === undefined || object === undefined ? null : { kind, object };
 }
 
 /**
- * Type of the condition by which the hub notes in its own record what blocks a purge. It is not shown under this type:
- * the API shows it as `Ready`.
+ * Type of the condition with which the hub records what blocks a purge. The API shows this condition under the type
+ * `Ready`.
  */
 const NOTE = 'Deletion';
 
-/** The note of what blocks the purge; undefined: nothing is known to block it. */
+/** The condition that records what blocks the purge; undefined: no cause is known. */
 export function deletionNote(conditions: readonly Condition[]): Condition | undefined {
   return conditions.find(({ type }) => type === NOTE);
 }
 
-/** Conditions without the note. */
+/** Conditions without the record of what blocks the purge. */
 export function withoutDeletionNote(conditions: readonly Condition[]): Condition[] {
   return conditions.filter(({ type }) => type !== NOTE);
 }
 
-/** Replaces the note in the conditions. The time stays while the note is equal. */
+/** Replaces the record of what blocks the purge in the conditions. The time is kept while the record is unchanged. */
 export function withDeletionNote(
   conditions: readonly Condition[],
   { reason, message }: { readonly reason: Reason; readonly message: string },

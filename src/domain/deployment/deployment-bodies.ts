@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { NAME_FORM, nameSchema } from '../core/name.ts';
 import { descendingPathSchema, dnsLabelSchema } from '../kubernetes/names.ts';
 import { byteLength, line, text } from '../kubernetes/text.ts';
-import { refuseDuplicates } from '../kubernetes/unique.ts';
+import { rejectDuplicates } from '../kubernetes/unique.ts';
 import { anyRepositoryUrlSchema, appUrlSchema } from '../net/https-url.ts';
 import { imageUriSchema } from '../net/image-reference.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
@@ -17,15 +17,20 @@ const MAX_COMMAND = 4096;
 const MAX_PATH = 1024;
 const MAX_REF = 255;
 const MAX_SECRETS = 1000;
-/** Linux rejects environment strings above 128 KiB (MAX_ARG_STRLEN), including name and `=`. */
+/**
+ * Maximum size of a secret. Linux rejects environment strings above 128 KiB (MAX_ARG_STRLEN), including name and `=`.
+ */
 const MAX_SECRET_BYTES = 131_072 - 1024;
-/** Below the limit of Kubernetes, 1 MiB per Secret. */
+/** Maximum total size of all secrets. This maximum is below the limit of Kubernetes, which is 1 MiB per Secret. */
 const MAX_SECRETS_BYTES = 768 * 1024;
 
 /** A UUID of any version, converted to lower case. */
 export const uuidSchema = z.guid('must be a UUID').toLowerCase();
 
-/** Invalid refs: by the rules of `git check-ref-format`, and with a leading '-', which could be read as an option. */
+/**
+ * Matches refs that are invalid according to `git check-ref-format`, and refs with a leading '-', which git could read
+ * as an option.
+ */
 const BAD_REF = /^[-/.]|[\s~^:?*[\\]|\.\.|@\{|\/\/|\/\.|[/.]$|\.lock(\/|$)|^@$/;
 const repoRefSchema = line(MAX_REF)
   .min(1)
@@ -38,10 +43,10 @@ const listenerConfigSchema = z
     cluster_namespace: dnsLabelSchema
       .nullish()
       .describe(
-        "Namespace in the listener's cluster. It must be in the listener's list. Default: the first one of the list.",
+        "Namespace in the listener's cluster. The namespace must be in the listener's list. Default: the first namespace of the list.",
       ),
   })
-  .describe("Place in the listener's cluster.");
+  .describe("Location of the deployment in the listener's cluster.");
 
 /** source_config of both bodies. */
 export const sourceConfigBodySchema = z
@@ -57,14 +62,16 @@ export const sourceConfigBodySchema = z
     resource_spec: resourceSpecInputSchema
       .nullish()
       .describe('Sizes and placement. Unset fields have their default (see effective_resource_spec).'),
-    listener_id: uuidSchema.nullish().describe("Listener to deploy through. Default: the platform's."),
+    listener_id: uuidSchema
+      .nullish()
+      .describe('Listener to deploy through. Default: the listener of the platform.'),
     listener_config: listenerConfigSchema.nullish(),
     install_command: commandSchema
       .nullish()
       .describe('Command that installs the dependencies of the build. git_host only.'),
     build_command: commandSchema.nullish().describe('Command that builds the app. git_host only.'),
   })
-  .describe('Configuration that changes without a new revision, or cannot change.');
+  .describe('Configuration whose fields change without a new revision, or cannot change.');
 export type SourceConfigBody = z.infer<typeof sourceConfigBodySchema>;
 
 const revisionConfigShape = {
@@ -79,14 +86,14 @@ const revisionConfigShape = {
   image_uri: imageUriSchema.nullish().describe('Image to run. external_image and internal_image.'),
 };
 
-/** Only the server sets repo_commit_sha. Clients can send null. */
+/** repo_commit_sha, which only the server sets. Clients can send null. */
 const createRevisionConfigSchema = z
   .strictObject({
     ...revisionConfigShape,
     repo_commit_sha: z
       .null({ error: 'must not be set: only the server sets it' })
       .optional()
-      .describe('Set by the server. You can send null.'),
+      .describe('Set by the server. A request can only send null.'),
   })
   .describe('Configuration whose change creates a new revision.');
 
@@ -97,13 +104,16 @@ const patchRevisionConfigSchema = z
       .string()
       .max(64)
       .nullish()
-      .describe('Set by the server. You can send null or the current value.'),
+      .describe('Set by the server. A request can send null or the current value.'),
   })
   .describe('Configuration whose change creates a new revision.');
 
-// Kubernetes before 1.34 silently omits variables with other names.
+// Names of environment variables. Kubernetes before 1.34 silently omits variables with other names.
 const SECRET_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
-/** `__proto__` is not safe as a key in JavaScript, and `.` and `..…` are not valid keys of a Kubernetes Secret. */
+/**
+ * Rejected names: `__proto__` is not safe as a key in JavaScript, and `.` and `..…` are not valid keys of a Kubernetes
+ * Secret.
+ */
 const IMPOSSIBLE_NAME = /^(__proto__|\.|\.\..*)$/;
 
 const secretNameSchema = z
@@ -133,13 +143,13 @@ export const secretsBodySchema = z
       .strictObject({
         name: secretNameSchema.describe('Name of the environment variable.'),
         value: secretValueSchema.describe(
-          'Value of the variable. In a PATCH, the mask keeps the stored value.',
+          'Value of the variable. If a PATCH sends the mask (**********), the stored value stays.',
         ),
       })
       .describe('An environment variable of the app container.'),
   )
   .max(MAX_SECRETS)
-  .superRefine((secrets, ctx) => refuseDuplicates(secrets, (secret) => secret.name, 'name', ctx))
+  .superRefine((secrets, ctx) => rejectDuplicates(secrets, (secret) => secret.name, 'name', ctx))
   .superRefine((secrets, ctx) => {
     const total = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
     if (total > MAX_SECRETS_BYTES) {
@@ -149,13 +159,19 @@ export const secretsBodySchema = z
       });
     }
   })
-  .describe('The complete list of secrets. They become environment variables of the app container.');
+  .describe(
+    'The complete list of secrets. Each secret becomes an environment variable of the app container.',
+  );
 
-/** Body of `POST /v2/deployments`. null is the same as absent, also for fields that the source does not allow. */
+/**
+ * Body of `POST /v2/deployments`. null has the same meaning as an absent field, also for fields that the source does
+ * not allow.
+ */
 export const createBodySchema = z
   .strictObject({
     name: nameSchema.describe(
-      `Unique among the deployments of the tenant, 1 to 128 printable characters, none of which is invisible. ${NAME_FORM} Cannot be changed.`,
+      `Name of the deployment, unique among the deployments of the tenant. 1 to 128 printable, visible characters. ` +
+        `${NAME_FORM} The name cannot be changed.`,
     ),
     source: sourceSchema,
     source_config: sourceConfigBodySchema,
@@ -165,7 +181,7 @@ export const createBodySchema = z
   .describe('The deployment to create.');
 export type CreateBody = z.infer<typeof createBodySchema>;
 
-/** Body of `PATCH /v2/deployments/{id}`. Absent fields do not change. For null, see patch.ts. */
+/** Body of `PATCH /v2/deployments/{id}`. Absent fields do not change. For the meaning of null, see patch.ts. */
 export const patchBodySchema = z
   .strictObject({
     source_config: sourceConfigBodySchema.nullish(),

@@ -7,7 +7,7 @@ import type { DeploymentType, Source } from './source.ts';
 /** Default namespace, if neither the deployment nor its listener specifies one. */
 export const FALLBACK_NAMESPACE = 'default';
 
-/** source_config as stored: every field is present, and unset fields are null. The names are those of the API. */
+/** source_config as stored: every field is present, and unset fields are null. The names equal the names in the API. */
 export interface SourceConfig {
   integration_id: string | null;
   repo_url: string | null;
@@ -19,11 +19,14 @@ export interface SourceConfig {
   listener_config: { cluster_namespace: string | null } | null;
   install_command: string | null;
   build_command: string | null;
-  /** Set by the server and not shown: the limits of defaults from the policy at the time of the change. Absent: no limits. */
+  /**
+   * The limits of defaults from the policy at the time of the change. Set by the server and not shown. Absent: no
+   * limits.
+   */
   default_ceilings?: Ceilings | undefined;
 }
 
-/** source_revision_config as stored. `repo_commit_sha` is only ever set by the server. */
+/** source_revision_config as stored. Only the server sets `repo_commit_sha`. */
 export interface SourceRevisionConfig {
   repo_ref: string | null;
   workflow_config_path: string | null;
@@ -31,7 +34,10 @@ export interface SourceRevisionConfig {
   repo_commit_sha: string | null;
 }
 
-/** A secret of a revision: an environment variable of the app container. Values stay within store, api and listener. */
+/**
+ * A secret of a revision: an environment variable of the app container. Only store, api and listener have access to the
+ * values.
+ */
 export interface Secret {
   name: string;
   value: string;
@@ -43,9 +49,9 @@ export interface Observation {
   generation: number;
   conditions: Condition[];
   url: string | null;
-  /** All pods were observed to be switched off. */
+  /** Whether the operator observed that no pods run. */
   off: boolean;
-  /** Database and cache ready (or external). */
+  /** Whether database and cache are ready (or external). */
   dataReady: boolean;
   observedAt: Date;
 }
@@ -69,9 +75,9 @@ export interface Deployment {
   activeRevisionId: string | null;
   createdAt: Date;
   updatedAt: Date;
-  /** When the deletion was requested. null: it is not being deleted. */
+  /** When the deletion was requested. null: the deployment is not being deleted. */
   deleteRequestedAt: Date | null;
-  /** End of the grace period, until which it can be restored. null: it is not being deleted. */
+  /** End of the grace period, until which the deployment can be restored. null: the deployment is not being deleted. */
   purgeAfter: Date | null;
   observation: Observation | null;
 }
@@ -80,7 +86,7 @@ export interface Deployment {
 export interface Revision {
   id: string;
   deploymentId: string;
-  /** 1, 2, 3 … within the deployment. */
+  /** Sequence number within the deployment: 1, 2, 3 … */
   number: number;
   status: RevisionStatus;
   reason: string | null;

@@ -1,5 +1,6 @@
 /**
- * Upper bound of generations of the hub. A custom resource with a higher one was changed by another account: the hub ignores
- * it, and the listener overwrites it. Both must use the same bound, or such a resource would never be corrected.
+ * Upper bound of generations of the hub. If a custom resource has a higher generation, another account has changed the
+ * resource. The hub ignores this generation, and the listener overwrites it. The hub and the listener must use the same
+ * bound. With different bounds, a resource with a generation between the two bounds would never be corrected.
  */
 export const MAX_GENERATION = 2_000_000_000;

@@ -19,29 +19,29 @@ export interface Configs {
 export interface PatchTarget extends Configs {
   readonly source: Source;
   readonly secrets: readonly Secret[];
-  /** Its listener, whether or not the client chose it. */
+  /** The listener of the deployment, whether or not the client chose it. */
   readonly listenerId: string;
   readonly namespace: string;
-  /** URL that the server assigns. null: none. */
+  /** URL that the server assigns. null: no URL. */
   readonly serverUrl: string | null;
 }
 
 export interface Patched {
   /** The complete new desired state. */
   readonly next: Configs & { readonly secrets: readonly Secret[] };
-  /** The sent values that differ from the stored ones. All others are null. For rules about sent values. */
+  /** The sent values that differ from the stored values, for rules about sent values. All other values are null. */
   readonly asked: Configs;
-  /** Paths of changed fields, without values: `source_config.resource_spec.cpu`. Empty: nothing to write. */
+  /** Paths of changed fields, without values: `source_config.resource_spec.cpu`. Empty: no write is needed. */
   readonly changed: readonly string[];
-  /** The change creates a new revision. */
+  /** Whether the change creates a new revision. */
   readonly newRevision: boolean;
-  /** Changes of values that only the server sets: a 422. */
+  /** Changes of values that only the server sets, which result in a 422. */
   readonly shapeIssues: readonly BodyIssue[];
-  /** Changed immutable fields, cleared required fields, and masks of unknown secrets: a 400. */
+  /** Changed immutable fields, cleared required fields, and masks of unknown secrets, which result in a 400. */
   readonly issues: readonly BodyIssue[];
 }
 
-/** JSON equality, independent of key order. undefined is the same as absent. */
+/** JSON equality, independent of key order. undefined equals absent. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right)) {
@@ -57,8 +57,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Merges resource_spec by field. Absent keeps a value, null clears it, and lists and maps are replaced. null keeps
- * db_storage_gi, because a volume does not shrink. If resource_spec itself is null, db_storage_gi is kept too.
+ * Merges resource_spec by field. An absent field keeps its value, null clears it, and lists and maps are replaced. For
+ * db_storage_gi, null keeps the value, because a volume cannot shrink. If resource_spec itself is null, db_storage_gi
+ * is also kept.
  */
 function mergeSpec(stored: ResourceSpec | null, sent: ResourceSpec | null): ResourceSpec | null {
   const size = stored?.db_storage_gi;
@@ -98,7 +99,7 @@ function mergeUrl(
   sent: string | null | undefined,
 ): string | null {
   if (sent === undefined || source === 'git_host') return stored;
-  // A response without a URL that is sent back changes nothing.
+  // A client that sends back a response without a URL changes nothing.
   return sent ?? (stored === null ? null : serverUrl);
 }
 
@@ -123,7 +124,7 @@ function mergeRevisionConfig(target: PatchTarget, sent: RevisionBody): SourceRev
   const { sourceRevisionConfig: stored, source } = target;
   const merged = { ...stored };
   for (const field of REVISION_FIELDS) {
-    // Only the server sets a built image.
+    // A built image is set only by the server.
     if (sent[field] === undefined || (field === 'image_uri' && source === 'git_host')) continue;
     merged[field] = sent[field];
   }
@@ -133,7 +134,7 @@ function mergeRevisionConfig(target: PatchTarget, sent: RevisionBody): SourceRev
   return rebuilt ? { ...merged, image_uri: null, repo_commit_sha: null } : merged;
 }
 
-/** The sent values that differ from the stored ones. */
+/** The sent values that differ from the stored values. */
 function asked<T extends object>(sent: Partial<T>, stored: T): T {
   return Object.fromEntries(
     Object.entries(stored).map(([field, value]) => {
@@ -182,18 +183,18 @@ function clearedImage(target: PatchTarget, next: SourceRevisionConfig): BodyIssu
   return [
     {
       loc: ['source_revision_config', 'image_uri'],
-      msg: 'cannot be cleared once there is a revision; to run nothing, set max_scale to 0',
+      msg: 'cannot be cleared when a revision exists; to run no pods, set max_scale to 0',
       type: 'missing_for_source',
     },
   ];
 }
 
-/** Whether a revision can be created. internal_image may not have its first image yet. */
+/** Whether a revision can be created. A deployment with the source internal_image may not have its first image yet. */
 function canHaveRevision(source: Source, config: SourceRevisionConfig): boolean {
   return source !== 'internal_image' || config.image_uri !== null;
 }
 
-/** Applies a valid PATCH body. Applying it again, or sending a response back, changes nothing. */
+/** Applies a valid PATCH body. A repeated PATCH, or a response that is sent back, changes nothing. */
 export function applyPatch(target: PatchTarget, patch: PatchBody): Patched {
   const config = patch.source_config ?? {};
   const revisionConfig = patch.source_revision_config ?? {};

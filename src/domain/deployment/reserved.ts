@@ -1,6 +1,9 @@
-/** Reserved names, in one place, so that the API rejects exactly the names that the renderer sets. */
+/**
+ * Reserved names. All reserved names are in this file, so that the API rejects exactly the names that the renderer
+ * sets.
+ */
 
-/** Environment variables that Berth sets in the app container. Secrets cannot have these names. */
+/** Environment variables that Berth sets in the app container. A secret cannot have the name of such a variable. */
 export const RESERVED_ENV_NAMES = [
   'COMPONENT',
   'PORT',
@@ -62,7 +65,10 @@ export function isReservedMetadataKey(key: string): boolean {
   const lower = key.toLowerCase();
   const [prefix = ''] = lower.includes('/') ? lower.split('/') : [];
   if (prefix === RESERVED_DOMAIN || prefix.endsWith(`.${RESERVED_DOMAIN}`)) return true;
-  // kubernetes.io/config.*: the kubelet marks static pods with these.
+  // The kubelet marks static pods with kubernetes.io/config.*.
   if (lower.startsWith('kubernetes.io/config.')) return true;
   return RESERVED_PREFIXES.has(prefix) || RESERVED_KEYS.has(lower);
 }
+
+/** Annotation with the default container of `kubectl logs` and `kubectl exec`. */
+export const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';

@@ -9,7 +9,7 @@ import type { HostingMode, Source } from './source.ts';
 
 export interface SourceRuleInput {
   readonly source: Source;
-  /** The requested values. null: not sent, or equal to the stored ones. */
+  /** The requested values. null: the value was not sent, or equals the stored value. */
   readonly asked: {
     readonly sourceConfig: SourceConfig;
     readonly sourceRevisionConfig: SourceRevisionConfig;
@@ -19,12 +19,12 @@ export interface SourceRuleInput {
   /** True for a creation, false for a change. */
   readonly creating: boolean;
   readonly hosting: HostingMode;
-  /** The registry of the platform. null: none, and internal images may be in any registry. */
+  /** The registry of the platform. null: the platform has no registry, and internal images may be in any registry. */
   readonly registry: string | null;
-  /** false: this platform cannot build images. Absent: it can. */
+  /** false: this platform cannot build images. Absent: the platform can build images. */
   readonly builds?: boolean;
   /**
-   * The owner of the only repository in that registry that its cluster can pull from, because the hub authorizes access
+   * The owner of the only repository in the registry from which the cluster can pull, because the hub authorizes access
    * (docs/registry.md). Absent or null: the hub does not authorize access to the registry.
    */
   readonly owner?: { readonly tenantId: string; readonly appName: string } | null;
@@ -87,16 +87,15 @@ function wrongHosting({ source, hosting, creating }: SourceRuleInput): Violation
   return [
     {
       loc: ['source'],
-      msg: `${source} is available only where hosting is ${allowed.join(' or ')}; here it is ${hosting}`,
+      msg: `${source} is available only with the hosting mode ${allowed.join(' or ')}; the hosting mode is ${hosting}`,
     },
   ];
 }
 
-/** Rejects git_host where nothing can build it, because it would wait forever. */
+/** Rejects git_host if the platform cannot build images, because the deployment would wait forever. */
 function notBuilt({ source, hosting, creating, builds = true }: SourceRuleInput): Violation[] {
   if (!creating || builds || source !== 'git_host' || hosting !== 'cloud') return [];
-  const msg =
-    'git_host is not available: this platform has no registry for the images that it would build (BERTH_REGISTRY)';
+  const msg = 'git_host is not available: this platform has no registry for built images (BERTH_REGISTRY)';
   return [{ loc: ['source'], msg }];
 }
 
@@ -110,7 +109,7 @@ function refused({ source, asked }: SourceRuleInput): Violation[] {
   return SOURCE_TRAITS[source].refused
     .filter((field) => {
       const value = fieldOf(asked, field);
-      // build_on_push: false is valid for every source.
+      // Whether a value is set. build_on_push: false is valid for every source.
       return value !== null && value !== false;
     })
     .map((field) => ({ loc: field, msg: `must not be set for ${source}` }));
@@ -154,13 +153,15 @@ function foreignMessage(own: string | null, { creating, registry }: SourceRuleIn
   if (own === null)
     return `must not be under the platform's registry, ${registry}: a deployment of this source has no repository there`;
   return creating
-    ? "must not be under the platform's registry yet: the deployment has its repository there once it is made. Create it without, push, then PATCH"
+    ? "must not be under the platform's registry yet: the deployment gets its repository when it is created. Create " +
+        'the deployment without an image, push the image, then PATCH this field'
     : `must be in the deployment's own repository, ${own}`;
 }
 
 /**
- * If the hub authorizes pulls, only images of the deployment's own repository are allowed: an image of another one could run
- * only from the cache of a node, without authorization. A deployment has no repository before it is created.
+ * If the hub authorizes pulls, only images of the deployment's own repository are allowed. An image of another
+ * repository could run only from the cache of a node, without authorization. A deployment has no repository before it
+ * is created.
  */
 function foreignRepository(input: SourceRuleInput): Violation[] {
   const { source, registry, owner = null, creating } = input;
@@ -196,10 +197,13 @@ export const SOURCE_RULES: readonly SourceRule[] = [
 const broken = <Input>({ name, check }: SourceRule<Input>, input: Input): BodyIssue[] =>
   check(input).map((violation) => ({ ...violation, type: name }));
 
-/** Every rule of its source that a body violates. */
+/** Checks a body against all rules of its source. */
 export const sourceIssues = (input: SourceRuleInput): BodyIssue[] =>
   SOURCE_RULES.flatMap((rule) => broken(rule, input));
 
-/** The rule that a repeated revision can violate with the current source_config, because its repo_ref becomes the desired one again. */
+/**
+ * The rule that a repeated revision can violate with the current source_config, because its repo_ref becomes the
+ * desired ref again.
+ */
 export const repeatIssues = (next: SourceRuleInput['next']): BodyIssue[] =>
   broken(TAG_BUILT_ON_PUSH, { next });

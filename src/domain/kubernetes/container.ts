@@ -5,7 +5,7 @@ import { dnsLabelSchema, hasBackstep, MAX_PATH_LENGTH } from './names.ts';
 import { resourceRequirementsSchema } from './resources.ts';
 import { securityContextSchema } from './security-context.ts';
 import { line, text } from './text.ts';
-import { refuseDuplicates } from './unique.ts';
+import { rejectDuplicates } from './unique.ts';
 import { volumeMountsSchema } from './volume-mount.ts';
 
 const MAX_ARGUMENTS = 256;
@@ -14,10 +14,9 @@ const MAX_ARGUMENT_LENGTH = 32_768;
 const argumentsSchema = z.array(text(MAX_ARGUMENT_LENGTH)).max(MAX_ARGUMENTS);
 
 /**
- * An init container or sidecar.
- * `restartPolicy: Always` makes it a native sidecar. OnFailure and Never need Kubernetes 1.35 or newer, and only the listener
- * knows the version. Variables that Berth sets are reserved only in the app container: `env` of these containers may contain
- * any name.
+ * An init container or sidecar. `restartPolicy: Always` makes it a native sidecar. OnFailure and Never need Kubernetes
+ * 1.35 or newer, and only the listener knows the version. Variables that Berth sets are reserved only in the app
+ * container, so `env` of these containers may contain any name.
  */
 export const containerSchema = z
   .strictObject({
@@ -27,15 +26,17 @@ export const containerSchema = z
       .enum(['Always', 'IfNotPresent', 'Never'])
       .optional()
       .describe(
-        'When to pull the image. Default: Always for the tag latest or none, else IfNotPresent. In the hosting mode cloud Always holds, whatever is given.',
+        'When to pull the image. Default: Always for the tag latest or no tag, otherwise IfNotPresent. In cloud mode, the policy is always Always.',
       ),
     command: argumentsSchema.optional().describe('Program to run. Default: the entry point of the image.'),
-    args: argumentsSchema.optional().describe('Arguments of the program. Default: those of the image.'),
+    args: argumentsSchema
+      .optional()
+      .describe('Arguments of the program. Default: the arguments of the image.'),
     workingDir: line(MAX_PATH_LENGTH)
       .refine((path) => path === '' || path.startsWith('/'), 'must be an absolute path')
       .refine((path) => !hasBackstep(path), "must not contain '..'")
       .optional()
-      .describe('Working directory. Default: that of the image.'),
+      .describe('Working directory. Default: the directory of the image.'),
     env: envSchema.optional().describe('Environment variables.'),
     envFrom: z
       .array(envFromSchema)
@@ -49,7 +50,7 @@ export const containerSchema = z
       .enum(['Always', 'OnFailure', 'Never'])
       .optional()
       .describe(
-        'Always: a native sidecar. It starts before the next init container and runs as long as the app. OnFailure and Never need Kubernetes 1.35 or newer and are for containers that exit. A sidecar that has exited leaves its pod unready.',
+        'Always: the container is a native sidecar. A native sidecar starts before the next init container and runs as long as the app. OnFailure and Never need Kubernetes 1.35 or newer and are for containers that exit. A sidecar that has exited leaves its pod unready.',
       ),
   })
   .superRefine((container, ctx) => {
@@ -59,12 +60,13 @@ export const containerSchema = z
         ctx.addIssue({
           code: 'custom',
           path: ['volumeMounts', index, 'mountPropagation'],
-          message: 'must not be Bidirectional: only privileged containers may propagate mounts to the node',
+          message:
+            'must not be Bidirectional, because only privileged containers may propagate mounts to the node',
         });
       }
     }
   })
-  .describe('A container beside or before the app container.');
+  .describe('A container that runs before or next to the app container.');
 export type Container = z.infer<typeof containerSchema>;
 
 /** Maximum number of init containers, and of sidecars. */
@@ -74,4 +76,4 @@ export const MAX_CONTAINERS = 20;
 export const containersSchema = z
   .array(containerSchema)
   .max(MAX_CONTAINERS)
-  .superRefine((containers, ctx) => refuseDuplicates(containers, (container) => container.name, 'name', ctx));
+  .superRefine((containers, ctx) => rejectDuplicates(containers, (container) => container.name, 'name', ctx));

@@ -39,7 +39,7 @@ function fieldRefSchema(supported: ReadonlySet<string>) {
       apiVersion: z
         .literal('v1')
         .optional()
-        .describe('Version of the pod that fieldPath is written for: v1.'),
+        .describe('API version of the pod to which fieldPath refers: v1.'),
       fieldPath: line(512)
         .min(1)
         .refine(
@@ -85,7 +85,7 @@ const resourceFieldShape = {
   divisor: line(8)
     .min(1)
     .optional()
-    .describe('Unit of the value: 1m or 1 for cpu; 1, 1k … 1E, 1Ki … 1Ei for bytes. Default 1.'),
+    .describe('Unit of the value. For cpu: 1m or 1. For bytes: 1, 1k … 1E, 1Ki … 1Ei. Default 1.'),
 };
 
 function checkDivisor(
@@ -101,21 +101,26 @@ function checkDivisor(
 /** fieldRef of an environment variable. */
 export const envFieldRefSchema = fieldRefSchema(ENV_FIELD_PATHS);
 
-/** resourceFieldRef of an environment variable: without containerName, the container itself. */
+/**
+ * resourceFieldRef of an environment variable. Without containerName, a resourceFieldRef refers to the container
+ * itself.
+ */
 export const envResourceFieldRefSchema = z
   .strictObject({
     containerName: containerNameField
       .optional()
-      .describe('Container whose resources are read. Default: this one.'),
+      .describe('Container whose resources are read. Default: this container.'),
     ...resourceFieldShape,
   })
   .superRefine(checkDivisor)
   .describe('A limit or request of a container.');
 
-/** fieldRef of a file in a volume: whole label and annotation maps too, no status. */
+/**
+ * fieldRef of a file in a volume. Such a fieldRef can also refer to all labels or annotations, but not to the status.
+ */
 export const volumeFieldRefSchema = fieldRefSchema(VOLUME_FIELD_PATHS);
 
-/** resourceFieldRef of a file in a volume: the container must be named. */
+/** resourceFieldRef of a file in a volume. The container must be named. */
 export const volumeResourceFieldRefSchema = z
   .strictObject({
     containerName: containerNameField.describe('Container whose resources are read.'),

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { envFieldRefSchema, envResourceFieldRefSchema } from './downward-api.ts';
 import { configMapKeySchema, dnsSubdomainSchema, envVarNameSchema } from './names.ts';
 import { text } from './text.ts';
-import { refuseDuplicates } from './unique.ts';
+import { rejectDuplicates } from './unique.ts';
 
-/** Longest value: Linux takes no environment string above 128 KiB (MAX_ARG_STRLEN). */
+/** Maximum length of a value. Linux rejects environment strings above 128 KiB (MAX_ARG_STRLEN). */
 const MAX_ENV_VALUE = 131_072 - 1024;
 
 const keyRefSchema = z.strictObject({
   name: dnsSubdomainSchema.describe('Name of the object.'),
-  key: configMapKeySchema.describe('Key of it.'),
+  key: configMapKeySchema.describe('Key in the object.'),
   optional: z.boolean().optional().describe('The container may start without the object or the key.'),
 });
 
@@ -26,11 +26,15 @@ const envVarSourceSchema = z
     if (given.length === 0) {
       ctx.addIssue({
         code: 'custom',
-        message: 'must name one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef',
+        message: 'must contain one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef',
       });
     }
     if (second)
-      ctx.addIssue({ code: 'custom', path: [second[0]], message: 'must not be set: a value has one source' });
+      ctx.addIssue({
+        code: 'custom',
+        path: [second[0]],
+        message: 'must not be set, because valueFrom must have exactly one source',
+      });
   })
   .describe('Source of the value.');
 
@@ -45,21 +49,21 @@ export const envVarSchema = z
   })
   .superRefine((variable, ctx) => {
     if (variable.value && variable.valueFrom) {
-      ctx.addIssue({ code: 'custom', path: ['valueFrom'], message: 'must not be set together with a value' });
+      ctx.addIssue({ code: 'custom', path: ['valueFrom'], message: 'must not be set together with value' });
     }
   })
   .describe('An environment variable.');
 export type EnvVar = z.infer<typeof envVarSchema>;
 
-/** Environment variables of one container: no name twice (server-side apply refuses it). */
+/** Environment variables of one container. Names are unique, because server-side apply rejects duplicates. */
 export const envSchema = z
   .array(envVarSchema)
   .max(512)
-  .superRefine((variables, ctx) => refuseDuplicates(variables, (variable) => variable.name, 'name', ctx));
+  .superRefine((variables, ctx) => rejectDuplicates(variables, (variable) => variable.name, 'name', ctx));
 
 const objectRefSchema = z.strictObject({
   name: dnsSubdomainSchema.describe('Name of the object.'),
-  optional: z.boolean().optional().describe('The container may start without the object.'),
+  optional: z.boolean().optional().describe('Whether the container may start without the object.'),
 });
 
 /** All keys of a ConfigMap or Secret as environment variables. */

@@ -8,9 +8,9 @@ const PATH_PART = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
 const NAME = `((?:(${DOMAIN})/)?${PATH_PART}(?:/${PATH_PART})*)`;
 const TAG = '(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?';
 const PINNED = '(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?';
-/** An image reference as a regular expression that RE2 supports too. */
+/** An image reference as a regular expression that RE2 also supports. */
 export const IMAGE_PATTERN = `^${NAME}${TAG}${PINNED}$`;
-/** The same without tag and digest. */
+/** An image reference without tag and digest. */
 export const REPOSITORY_PATTERN = `^${NAME}$`;
 const REFERENCE = new RegExp(IMAGE_PATTERN);
 /** The digests that registries and container runtimes support. */
@@ -18,31 +18,31 @@ const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
 
 /** Maximum length of a repository name in registries. */
 const MAX_NAME_LENGTH = 255;
-/** The id of an image on a node, which is not a reference, as a regular expression that RE2 supports too. */
+/** The id of an image on a node, which is not a reference, as a regular expression that RE2 also supports. */
 export const IMAGE_ID_PATTERN = '^(?:sha256(?:[:@]|$)|[0-9a-f]{64}$)';
 const IMAGE_ID = new RegExp(IMAGE_ID_PATTERN);
 
-/** Longest image reference: name, tag and digest. */
+/** Maximum length of an image reference with name, tag and digest. */
 export const MAX_IMAGE_LENGTH = 512;
 
 export interface ImageReference {
   /** Registry and repository, as written: `registry.example.com/team/app`. */
   name: string;
   tag: string | null;
-  /** `sha256:…` or `sha512:…`, where the reference is pinned. */
+  /** `sha256:…` or `sha512:…`, if the reference is pinned to a digest. */
   digest: string | null;
 }
 
 /**
- * Whether containerd reads a text as an image id. By the grammar, `sha256:3f` is a name with a tag. For containerd it is the
- * image on the node whose id has this prefix, even if it belongs to another tenant. 64 hexadecimal digits are such an id too.
- * `library/sha256` is an ordinary name.
+ * Whether containerd reads a text as an image id. According to the grammar, `sha256:3f` is a name with a tag. For
+ * containerd, such a text is the image on the node whose id has this prefix, even if the image belongs to another
+ * tenant. 64 hexadecimal digits are also an image id for containerd. `library/sha256` is an ordinary name.
  */
 export const isImageId = (image: string): boolean => IMAGE_ID.test(image);
 
 /**
  * Splits an image reference.
- * @returns its parts as written, without defaults, or null if it is not valid
+ * @returns the parts of the reference as written, without defaults, or null if the reference is not valid
  */
 export function parseImageReference(image: string): ImageReference | null {
   if (image.length > MAX_IMAGE_LENGTH || isImageId(image)) return null;

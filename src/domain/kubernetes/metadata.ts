@@ -5,11 +5,12 @@ import { byteLength, text } from './text.ts';
 /** Maximum total size of annotations. Kubernetes allows 256 KiB, and Berth adds some annotations. */
 export const MAX_ANNOTATIONS_BYTES = 240 * 1024;
 const MAX_ENTRIES = 256;
-/** 253 for the prefix, '/', 63 for the name. */
+/** Maximum length of a key: 253 characters for the prefix, '/', and 63 characters for the name. */
 const MAX_KEY_LENGTH = 317;
 
 const KEY_MESSAGE =
-  "must be '[prefix/]name': a DNS subdomain as prefix, a name of at most 63 letters, digits, '-', '_' or '.'";
+  "must have the form '[prefix/]name'. The prefix is a DNS subdomain, and the name has at most 63 letters, digits, " +
+  "'-', '_' or '.'";
 
 /** Labels that the API server accepts. */
 export const labelsSchema = z
@@ -26,7 +27,7 @@ export const labelsSchema = z
           code: 'custom',
           path: [key],
           message:
-            "must be empty or begin and end with a letter or digit, with letters, digits, '-', '_' or '.' between",
+            "must be empty, or consist of letters, digits, '-', '_' or '.' and begin and end with a letter or digit",
         });
       }
     }
@@ -50,7 +51,7 @@ export const annotationsSchema = z
     if (total > MAX_ANNOTATIONS_BYTES) {
       ctx.addIssue({
         code: 'custom',
-        message: `must not be larger than ${MAX_ANNOTATIONS_BYTES} bytes together`,
+        message: `must not have more than ${MAX_ANNOTATIONS_BYTES} bytes in total`,
       });
     }
   })

@@ -10,9 +10,9 @@ const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
 const CONFIG_MAP_KEY = /^[-._a-zA-Z0-9]+$/;
 const PRINTABLE_BUT_EQUALS = /^[ -<>-~]+$/;
 
-/** Longest value of a label and longest name part of a label key. */
+/** Maximum length of the value of a label, and of the name part of a label key. */
 export const MAX_LABEL_LENGTH = 63;
-/** Longest DNS subdomain, so longest name of most Kubernetes objects. */
+/** Maximum length of a DNS subdomain, which is also that of the names of most Kubernetes objects. */
 export const MAX_SUBDOMAIN_LENGTH = 253;
 
 /** RFC 1123 label: names of containers and volumes. */
@@ -35,7 +35,10 @@ export const dnsSubdomainSchema = z
     "must consist of lower case letters, digits, '-' or '.', and begin and end with a letter or digit",
   );
 
-/** Name of an environment variable in a container: Kubernetes ≥ 1.34 takes any printable ASCII but '='. */
+/**
+ * Name of an environment variable in a container. Kubernetes 1.34 and later accept all printable ASCII characters
+ * except '='.
+ */
 export const envVarNameSchema = z
   .string()
   .min(1)
@@ -55,7 +58,7 @@ export function isDnsSubdomain(value: string): boolean {
   return value.length <= MAX_SUBDOMAIN_LENGTH && DNS_SUBDOMAIN.test(value);
 }
 
-/** Whether `key` is what Kubernetes calls a qualified name: `[subdomain/]name`. */
+/** Whether `key` is a qualified name of Kubernetes: `[subdomain/]name`. */
 export function isQualifiedName(key: string): boolean {
   const parts = key.split('/');
   const name = parts.at(-1) ?? '';
@@ -74,15 +77,18 @@ export function hasBackstep(path: string): boolean {
   return path.split('/').includes('..');
 }
 
-/** Longest path: Linux' PATH_MAX without the closing NUL. */
+/** Maximum length of a path: PATH_MAX of Linux without the terminating NUL. */
 export const MAX_PATH_LENGTH = 4095;
 
-/** A relative path that stays below where it starts: subPath, seccomp profiles. */
+/** A relative path that does not leave its base directory. Used for subPath and seccomp profiles. */
 export const descendingPathSchema = line(MAX_PATH_LENGTH)
   .refine((path) => !path.startsWith('/'), 'must be a relative path')
   .refine((path) => !hasBackstep(path), "must not contain '..'");
 
-/** As `descendingPathSchema`, not empty, and not in the namespace ('..data') that the kubelet keeps for itself: files of a volume. */
+/**
+ * Path of a file in a volume. In addition to `descendingPathSchema`, it must not be empty and must not begin with '..',
+ * because the kubelet reserves such names ('..data').
+ */
 export const volumeFilePathSchema = descendingPathSchema
   .min(1)
   .refine((path) => !path.startsWith('..') || path.startsWith('../'), "must not start with '..'");

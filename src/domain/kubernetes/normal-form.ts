@@ -4,23 +4,26 @@ import { normalCores, normalQuantity } from './normal-quantity.ts';
 import { VOLUME_KINDS } from './volume-kinds.ts';
 
 /**
- * The normal form of pods. Two descriptions have an equal form exactly if the API server and the kubelet create the same pods
- * from them. It omits explicit defaults, empty lists and maps, and null, and normalizes quantities. The order of lists stays,
- * because containers, variables, arguments and mounts may depend on it.
+ * The normal form of pods. Two descriptions have the same normal form exactly if the API server and the kubelet create
+ * the same pods from them. The normal form omits explicit defaults, empty lists and maps, and null, and normalizes
+ * quantities. The order of lists is kept, because containers, variables, arguments and mounts may depend on it.
  *
- * It contains as little as possible, so that most written descriptions are in normal form already. It is only for comparisons:
- * the written description is applied.
- * Source of the defaults: k8s.io/kubernetes pkg/apis/core/v1/defaults.go and the API reference, Kubernetes 1.36.
+ * The form contains as few fields as possible, so that most written descriptions are already in normal form. The normal
+ * form is used only for comparisons. The written description is applied. Source of the defaults: k8s.io/kubernetes
+ * pkg/apis/core/v1/defaults.go and the API reference, Kubernetes 1.36.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
-/** Returns the normal form of a value. undefined: equal to an absent field. */
+/** Returns the normal form of a value. undefined: the value equals an absent field. */
 type Normal = (value: unknown) => unknown;
 
 const isFields = (value: unknown): value is Fields =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
-/** An object with normalized fields. Fields without a rule do not change. An empty object is not the same as an absent one. */
+/**
+ * Normalizes the fields of an object. Fields without a rule do not change. An empty object does not equal an absent
+ * object.
+ */
 const fieldsOf =
   (rules: Readonly<Record<string, Normal>>): Normal =>
   (value) => {
@@ -34,7 +37,7 @@ const fieldsOf =
     return form;
   };
 
-/** An empty object, list or map is equal to an absent one. */
+/** For fields in which an empty object, list or map equals an absent value. */
 const unlessEmpty =
   (rule: Normal): Normal =>
   (value) => {
@@ -67,7 +70,7 @@ const unlessFalse = except(false);
 const unlessBlank = except('');
 const unlessZero = except(0);
 
-/** A request that is equal to its limit is the default. */
+/** Omits a request that equals its limit, because the limit is its default. */
 const RESOURCES = unlessEmpty((value) => {
   const form = fieldsOf({ limits: quantities, requests: quantities })(value);
   if (!isFields(form) || !isFields(form['requests'])) return form;
@@ -93,7 +96,10 @@ const VALUE_FROM = fieldsOf({
   secretKeyRef: OPTIONAL_REF,
 });
 
-/** An entry without a value can request the value of the app, so for these names no value differs from an empty value. */
+/**
+ * An entry without a value can request the value of the app. For a variable that such an entry can request, a missing
+ * value therefore differs from an empty value.
+ */
 const variable =
   (isRendered: boolean): Normal =>
   (value) => {
@@ -115,7 +121,10 @@ const MOUNT = fieldsOf({
 
 const SYS_ADMIN = ['SYS_ADMIN', 'CAP_SYS_ADMIN'];
 
-/** `allowPrivilegeEscalation: false` and `drop: [ALL]` are defaults too, because Berth adds them (workloads/objects/security.ts). */
+/**
+ * `allowPrivilegeEscalation: false` and `drop: [ALL]` are also defaults, because Berth adds them
+ * (workloads/objects/security.ts).
+ */
 const SECURITY = unlessEmpty((value) => {
   const form = fieldsOf({
     privileged: unlessFalse,
@@ -243,7 +252,7 @@ export const normalPodTemplate = fieldsOf({
   sidecars: listOf(container(false)),
 });
 
-/** Requests and limits of a container in normal form. undefined: none. */
+/** Requests and limits of a container in normal form. undefined: no requests and limits. */
 export const normalResources: Normal = RESOURCES;
 
 const POD_SPEC = fieldsOf({

@@ -5,9 +5,10 @@ const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 const KIBI = 1024n;
 
 /**
- * One text for each amount: `64Mi` for `65536Ki`, `500m` for `0.5`, `1` for `1000m`, `1k` for `1e3`. Whole multiples of
- * 1024 have a binary suffix, all other amounts a decimal one. Most quantities that people write are in this form already,
- * so a hash of the form is the hash of what they wrote. A text that is not a quantity stays as it is.
+ * The normal form of a quantity, with one text for each amount: `64Mi` for `65536Ki`, `500m` for `0.5`, `1` for
+ * `1000m`, `1k` for `1e3`. Whole multiples of 1024 have a binary suffix, all other amounts have a decimal suffix. Most
+ * quantities that people write are already in this form, so that a hash of the form equals the hash of the written
+ * text. A text that is not a quantity is returned unchanged.
  */
 export function normalQuantity(value: unknown): unknown {
   const text = typeof value === 'number' ? String(value) : value;
@@ -20,7 +21,10 @@ export function normalQuantity(value: unknown): unknown {
   return shortest(nano, 1000n, DECIMAL);
 }
 
-/** The same of cores, of which the API server keeps whole thousandths in pod templates; float noise is left out. */
+/**
+ * The normal form of a number of cores. The API server stores whole thousandths in pod templates. Floating-point errors
+ * are removed.
+ */
 export function normalCores(value: unknown): unknown {
   return normalQuantity(typeof value === 'string' ? wholeMillicores(value) : value);
 }

@@ -22,7 +22,7 @@ export function eachContainer(spec: ContainerFields): ContainerAt[] {
   );
 }
 
-/** Whether an init container starts before the following ones and keeps running with the app. */
+/** Whether an init container starts before the following init containers and keeps running with the app. */
 export const isNativeSidecar = ({ restartPolicy }: Pick<Container, 'restartPolicy'>): boolean =>
   restartPolicy === 'Always';
 

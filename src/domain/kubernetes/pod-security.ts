@@ -3,15 +3,16 @@ import type { SecurityContext } from './security-context.ts';
 import type { Volume } from './volume.ts';
 
 /**
- * Pod Security Standards, for what the contract lets a client write: security contexts and kinds of volume.
- * Source: k8s.io/pod-security-admission policy/check_*.go; everything else that they judge is not in the contract.
+ * Checks of the Pod Security Standards for the fields that clients can set: security contexts and kinds of volume. The
+ * contract does not contain the other fields that the standards restrict. Source: k8s.io/pod-security-admission
+ * policy/check_*.go.
  */
 
 /** Levels of the Kubernetes Pod Security Standards. */
 export const POD_SECURITY_LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type PodSecurityLevel = (typeof POD_SECURITY_LEVELS)[number];
 
-/** The parts of a spec that Pod Security judges. */
+/** The parts of a spec that Pod Security restricts. */
 export interface PodSecurityInput extends ContainerFields {
   volumes?: readonly Volume[] | null | undefined;
 }
@@ -94,7 +95,7 @@ function baseline(context: SecurityContext): Finding[] {
   return findings;
 }
 
-/** What absence means is the builders' matter: they fill in the restricted set on every container. */
+/** Absent fields are valid, because the renderer sets the restricted values on every container. */
 function restricted(context: SecurityContext): Finding[] {
   const findings = addedCapabilities(context, RESTRICTED_CAPABILITIES, 'restricted');
   const drop = context.capabilities?.drop;
@@ -124,8 +125,8 @@ function contextFindings(level: PodSecurityLevel, context: SecurityContext): Fin
 }
 
 /**
- * What a Pod Security level refuses in a spec, each with its path below resource_spec. At `restricted` a field that
- * is absent is no violation: the builders fill it in with the restricted value.
+ * The violations of a Pod Security level in a spec, with their paths below resource_spec. At the level `restricted`, an
+ * absent field is not a violation, because the renderer sets the restricted value.
  */
 export function podSecurityViolations(
   level: PodSecurityLevel,

@@ -6,7 +6,7 @@ import { z } from 'zod';
  */
 
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,3})?$/;
-/** Maximum length. Kubernetes accepts longer ones, but no one needs them. */
+/** Maximum length. Maximum length of a quantity. Kubernetes accepts longer texts, which are not needed. */
 export const MAX_QUANTITY_LENGTH = 64;
 /** Digits of the smallest unit of Kubernetes quantities: 10^-9. */
 const NANO_DIGITS = 9;
@@ -32,7 +32,7 @@ const BINARY_EXPONENTS: Readonly<Record<string, bigint>> = {
   Ei: 60n,
 };
 
-/** An exact amount in billionths of the unit (core, byte, piece). */
+/** An exact amount in billionths of the unit (core, byte, item). */
 export type NanoAmount = bigint;
 
 export const NANO_PER_UNIT: NanoAmount = 10n ** BigInt(NANO_DIGITS);
@@ -68,7 +68,7 @@ export function parseQuantity(value: string): NanoAmount | null {
 /**
  * Compares two valid quantities by amount.
  * @returns negative, zero or positive, as for Array.prototype.sort
- * @throws TypeError if one is not a quantity
+ * @throws TypeError if one of the texts is not a quantity
  */
 export function compareQuantities(left: string, right: string): number {
   const a = parseQuantity(left);
@@ -81,7 +81,8 @@ export function compareQuantities(left: string, right: string): number {
 const NANO_PER_MILLI: NanoAmount = NANO_PER_UNIT / 1000n;
 
 /**
- * Cores without the rounding error of binary fractions ("0.30000000000000004", slightly above 300m). Other text is unchanged.
+ * Cores without the rounding error of binary fractions ("0.30000000000000004", slightly above 300m). Any other text is
+ * returned unchanged.
  */
 export function withoutCoreNoise(cores: string): string {
   const nano = parseQuantity(cores) ?? 0n;

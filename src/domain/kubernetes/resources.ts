@@ -20,7 +20,10 @@ interface ResourceKind {
   max: NanoAmount;
   stepMessage: string;
   maxMessage: string;
-  /** Kubernetes gives more than there is of cpu, memory and ephemeral storage, of nothing else: there request = limit. */
+  /**
+   * Whether requests may be below limits. Kubernetes overcommits only cpu, memory and ephemeral storage. For all other
+   * resources, the request must equal the limit.
+   */
   overcommit: boolean;
 }
 
@@ -28,21 +31,21 @@ const NATIVE: Readonly<Record<string, ResourceKind>> = {
   cpu: {
     step: NANO_PER_UNIT / 1000n,
     max: 256n * NANO_PER_UNIT,
-    stepMessage: 'must not be finer than 1m (a thousandth of a core)',
+    stepMessage: 'must be a multiple of 1m (a thousandth of a core)',
     maxMessage: 'must not be more than 256 cores',
     overcommit: true,
   },
   memory: {
     step: NANO_PER_UNIT,
     max: 4096n * GIBI * NANO_PER_UNIT,
-    stepMessage: 'must be whole bytes',
+    stepMessage: 'must be a whole number of bytes',
     maxMessage: 'must not be more than 4Ti',
     overcommit: true,
   },
   'ephemeral-storage': {
     step: NANO_PER_UNIT,
     max: 65_536n * GIBI * NANO_PER_UNIT,
-    stepMessage: 'must be whole bytes',
+    stepMessage: 'must be a whole number of bytes',
     maxMessage: 'must not be more than 64Ti',
     overcommit: true,
   },
@@ -58,7 +61,7 @@ function extendedResource(step: NanoAmount, stepMessage: string): ResourceKind {
   };
 }
 
-/** What the API server knows about a resource of this name; null: it refuses the name. */
+/** The rules of the API server for a resource of this name; null: it rejects the name. */
 function resourceKind(name: string): ResourceKind | null {
   const native = Object.hasOwn(NATIVE, name) ? NATIVE[name] : undefined;
   if (native) return native;
@@ -97,7 +100,7 @@ function checkAmounts(list: Record<string, string>, ctx: IssueSink): void {
   }
 }
 
-/** Sums of cores carry float noise, as 0.1 + 0.2 does: it is dropped before the step is checked. */
+/** Removes floating-point errors, such as that of 0.1 + 0.2, from a sum of cores before the step is checked. */
 const withoutNoise = (list: Record<string, string>): Record<string, string> =>
   typeof list['cpu'] === 'string' ? { ...list, cpu: withoutCoreNoise(list['cpu']) } : list;
 
@@ -115,19 +118,23 @@ function checkRequest(name: string, request: string, limit: string | undefined, 
       ctx.addIssue({
         code: 'custom',
         path: ['limits'],
-        message: `must name ${name}: a request for it needs an equal limit`,
+        message: `must contain ${name}, because a request for ${name} needs an equal limit`,
       });
     return;
   }
   const requested = parseQuantity(request) ?? 0n;
   const limited = parseQuantity(limit) ?? 0n;
   if (!overcommit && requested !== limited) {
-    ctx.addIssue({ code: 'custom', path: ['requests', name], message: `must equal the limit of ${limit}` });
+    ctx.addIssue({
+      code: 'custom',
+      path: ['requests', name],
+      message: `must equal the limit of ${limit} for ${name}`,
+    });
   } else if (requested > limited) {
     ctx.addIssue({
       code: 'custom',
       path: ['requests', name],
-      message: `must not be more than the limit of ${limit}`,
+      message: `must not be more than the limit of ${limit} for ${name}`,
     });
   }
 }
@@ -151,7 +158,9 @@ export const resourceRequirementsSchema = z
     ) {
       ctx.addIssue({
         code: 'custom',
-        message: 'must name cpu or memory too: Kubernetes wants it beside huge pages',
+        message:
+          'must contain cpu or memory in limits or requests, because Kubernetes requires one of them together ' +
+          'with huge pages',
       });
     }
   })

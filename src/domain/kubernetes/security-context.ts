@@ -35,7 +35,7 @@ function checkLocalhostProfile(profile: Profile, ctx: Pick<z.core.$RefinementCtx
     ctx.addIssue({
       code: 'custom',
       path: ['localhostProfile'],
-      message: 'can only be set when type is Localhost',
+      message: 'must not be set when type is not Localhost',
     });
   }
 }
@@ -45,10 +45,13 @@ const seccompProfileSchema = z
     type: z.enum(PROFILE_TYPES).describe('Kind of the profile.'),
     localhostProfile: descendingPathSchema
       .optional()
-      .describe("Profile on the node, relative to the kubelet's seccomp directory. Only with Localhost."),
+      .describe(
+        "Path of the profile on the node, relative to the kubelet's seccomp directory. Only for the type " +
+          'Localhost.',
+      ),
   })
   .superRefine(checkLocalhostProfile)
-  .describe('Which system calls the container may make.');
+  .describe('Profile of the system calls that the container may make.');
 
 const appArmorProfileSchema = z
   .strictObject({
@@ -56,7 +59,7 @@ const appArmorProfileSchema = z
     localhostProfile: line(MAX_PATH_LENGTH)
       .refine((profile) => profile.trim() === profile, 'must not begin or end with white space')
       .optional()
-      .describe('Name of a profile that is loaded on the node. Only with Localhost.'),
+      .describe('Name of a profile that is loaded on the node. Only for the type Localhost.'),
   })
   .superRefine(checkLocalhostProfile)
   .describe('AppArmor profile of the container.');
@@ -73,25 +76,35 @@ const seLinuxOptionsSchema = z
 const capabilitiesSchema = z
   .strictObject({
     add: capabilityListSchema.optional().describe('Capabilities to add.'),
-    drop: capabilityListSchema.optional().describe('Capabilities to remove; ALL for every one.'),
+    drop: capabilityListSchema.optional().describe('Capabilities to remove. ALL removes all capabilities.'),
   })
   .describe('Linux capabilities to add and remove.');
 
 const securityContextShape = z.strictObject({
-  runAsUser: z.int().min(0).max(MAX_ID).optional().describe("User id to run as. Default: the image's."),
-  runAsGroup: z.int().min(0).max(MAX_ID).optional().describe("Group id to run as. Default: the runtime's."),
+  runAsUser: z
+    .int()
+    .min(0)
+    .max(MAX_ID)
+    .optional()
+    .describe('User id to run as. Default: the user of the image.'),
+  runAsGroup: z
+    .int()
+    .min(0)
+    .max(MAX_ID)
+    .optional()
+    .describe('Group id to run as. Default: the group that the container runtime sets.'),
   runAsNonRoot: z.boolean().optional().describe('Do not start the container as user 0.'),
   readOnlyRootFilesystem: z.boolean().optional().describe('Mount the root file system read-only.'),
   allowPrivilegeEscalation: z
     .boolean()
     .optional()
     .describe('Whether a process may gain more rights than its parent.'),
-  privileged: z.boolean().optional().describe('Run with all rights on the node.'),
+  privileged: z.boolean().optional().describe('Whether the container runs with all rights on the node.'),
   procMount: z
     .enum(['Default'])
     .optional()
     .describe(
-      'How /proc is mounted. Unmasked needs a user namespace of the pod, which this interface does not offer.',
+      'How /proc is mounted. Unmasked needs a user namespace for the pod, which this API does not offer.',
     ),
   capabilities: capabilitiesSchema.optional(),
   seLinuxOptions: seLinuxOptionsSchema.optional(),

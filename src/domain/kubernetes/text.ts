@@ -6,9 +6,12 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 const CONTROL_BUT_WHITESPACE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
 const NO_CONTROL = 'must not contain control characters';
-const WELL_FORMED = 'must be well-formed Unicode (it holds half of a surrogate pair)';
+const WELL_FORMED = 'must be well-formed Unicode, without unpaired surrogates';
 
-/** One line of text of at most `max` characters: no control characters, no half surrogate pairs (PostgreSQL and UTF-8 know neither). */
+/**
+ * One line of text of at most `max` characters, without control characters and unpaired surrogates, which PostgreSQL
+ * and UTF-8 do not support.
+ */
 export function line(max: number): z.ZodString {
   return z
     .string()
@@ -17,7 +20,7 @@ export function line(max: number): z.ZodString {
     .refine((value) => value.isWellFormed(), WELL_FORMED);
 }
 
-/** As `line`, but tabs and line ends are allowed: scripts, environment values, annotations. */
+/** Text like `line` that can also contain tabs and line ends. For scripts, environment values and annotations. */
 export function text(max: number): z.ZodString {
   return z
     .string()
@@ -26,7 +29,7 @@ export function text(max: number): z.ZodString {
     .refine((value) => value.isWellFormed(), WELL_FORMED);
 }
 
-/** Length in bytes of UTF-8, as Kubernetes counts sizes. */
+/** Length in bytes of UTF-8, which Kubernetes uses for sizes. */
 export function byteLength(value: string): number {
   return Buffer.byteLength(value);
 }

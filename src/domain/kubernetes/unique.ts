@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
-/** Adds an issue at `[index, field]` for every item of a list whose key was seen before. */
-export function refuseDuplicates<T>(
+/** Adds an issue at `[index, field]` for every item of a list whose key equals that of an earlier item. */
+export function rejectDuplicates<T>(
   items: readonly T[],
   keyOf: (item: T) => string,
   field: string,
@@ -14,7 +14,7 @@ export function refuseDuplicates<T>(
       ctx.addIssue({
         code: 'custom',
         path: [index, field],
-        message: `must be unique in the list: '${key}' appears twice`,
+        message: `must be unique in the list, but '${key}' occurs twice`,
       });
     }
     seen.add(key);

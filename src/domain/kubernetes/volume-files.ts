@@ -3,7 +3,10 @@ import { volumeFieldRefSchema, volumeResourceFieldRefSchema } from './downward-a
 import { configMapKeySchema, dnsSubdomainSchema, volumeFilePathSchema } from './names.ts';
 import { line } from './text.ts';
 
-/** Files in volumes that are made of other objects: keys of ConfigMaps and Secrets, fields of the pod, tokens. */
+/**
+ * Files in volumes whose content comes from other objects: keys of ConfigMaps and Secrets, fields of the pod, and
+ * tokens.
+ */
 
 const MAX_MODE = 0o777;
 const MAX_FILES = 256;
@@ -11,7 +14,7 @@ const MAX_FILES = 256;
 const modeSchema = z.int().min(0).max(MAX_MODE);
 
 export const defaultModeSchema = modeSchema.describe(
-  'Permission bits of files that name none: 0 to 511 (octal 0777). Default 420 (0644).',
+  'Permission bits of files without their own mode: 0 to 511 (octal 0777). Default 420 (0644).',
 );
 
 const keyToPathSchema = z
@@ -48,13 +51,16 @@ export const downwardApiFilesSchema = z.array(downwardApiFileSchema).max(MAX_FIL
 const projectedObjectShape = {
   name: dnsSubdomainSchema.describe('Name of the object.'),
   items: keyToPathListSchema.optional(),
-  optional: z.boolean().optional().describe('The pod may start without the object or its keys.'),
+  optional: z.boolean().optional().describe('Whether the pod may start without the object or its keys.'),
 };
 
 const MIN_TOKEN_SECONDS = 600;
 const MAX_TOKEN_SECONDS = 2 ** 32;
 
-/** One source of a projected volume: the four that every supported cluster has (clusterTrustBundle and podCertificate are off by default). */
+/**
+ * One source of a projected volume. The four allowed kinds exist in every supported cluster. clusterTrustBundle and
+ * podCertificate are disabled by default.
+ */
 export const projectedSourceSchema = z
   .strictObject({
     configMap: z.strictObject(projectedObjectShape).optional().describe('Keys of a ConfigMap.'),
@@ -83,12 +89,16 @@ export const projectedSourceSchema = z
     if (given.length === 0)
       ctx.addIssue({
         code: 'custom',
-        message: 'must name one of configMap, secret, downwardAPI, serviceAccountToken',
+        message: 'must contain one of configMap, secret, downwardAPI, serviceAccountToken',
       });
     if (second)
-      ctx.addIssue({ code: 'custom', path: [second[0]], message: 'must not be set: one source an entry' });
+      ctx.addIssue({
+        code: 'custom',
+        path: [second[0]],
+        message: 'must not be set, because each entry must have exactly one source',
+      });
   })
-  .describe('One source of files.');
+  .describe('A source of files.');
 export type ProjectedSource = z.infer<typeof projectedSourceSchema>;
 
 function pathsOf(source: ProjectedSource): [string, (string | number)[]][] {
@@ -102,7 +112,7 @@ function pathsOf(source: ProjectedSource): [string, (string | number)[]][] {
   return token === undefined ? lists : [...lists, [token, ['serviceAccountToken', 'path']]];
 }
 
-/** The sources of a projected volume: they share one directory, so no path twice. */
+/** The sources of a projected volume. All sources share one directory, so paths must be unique. */
 export const projectedSourcesSchema = z
   .array(projectedSourceSchema)
   .max(32)
@@ -114,7 +124,7 @@ export const projectedSourcesSchema = z
           ctx.addIssue({
             code: 'custom',
             path: [index, ...at],
-            message: `must be unique in the volume: '${path}' appears twice`,
+            message: `must be unique in the volume, but '${path}' occurs twice`,
           });
         }
         seen.add(path);

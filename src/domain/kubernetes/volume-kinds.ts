@@ -1,4 +1,4 @@
-/** The kinds of volume that the contract knows. */
+/** The kinds of volume that the contract contains. */
 export const VOLUME_KINDS = [
   'configMap',
   'secret',

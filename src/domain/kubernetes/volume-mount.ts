@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { descendingPathSchema, dnsLabelSchema, hasBackstep, MAX_PATH_LENGTH } from './names.ts';
 import { line } from './text.ts';
-import { refuseDuplicates } from './unique.ts';
+import { rejectDuplicates } from './unique.ts';
 
 const mountPathSchema = line(MAX_PATH_LENGTH)
   .min(1)
@@ -10,25 +10,25 @@ const mountPathSchema = line(MAX_PATH_LENGTH)
   .refine((path) => !path.includes(':'), "must not contain ':'")
   .refine((path) => !hasBackstep(path), "must not contain '..'");
 
-/** Where a volume appears in a container. */
+/** The mount of a volume in a container. */
 export const volumeMountSchema = z
   .strictObject({
     name: dnsLabelSchema.describe('Volume to mount: the name of an entry of volumes.'),
     mountPath: mountPathSchema.describe("Absolute path in the container; without ':'."),
     subPath: descendingPathSchema
       .optional()
-      .describe("Mount only this path of the volume; relative, without '..'."),
+      .describe("Path within the volume to mount, relative and without '..'. Default: the whole volume."),
     mountPropagation: z
       .enum(['None', 'HostToContainer', 'Bidirectional'])
       .optional()
       .describe(
-        'How mounts propagate between host and container. Bidirectional: privileged containers only.',
+        'How mounts propagate between host and container. Only privileged containers can use Bidirectional.',
       ),
     readOnly: z.boolean().optional().describe('Mount read-only. Default false.'),
     subPathExpr: descendingPathSchema
       .optional()
       .describe(
-        'As subPath, with $(NAME) replaced by environment variables of the container. Not together with subPath.',
+        'Like subPath, but $(NAME) is replaced by the environment variable of the container. subPath and subPathExpr cannot be used together.',
       ),
   })
   .superRefine((mount, ctx) => {
@@ -43,7 +43,7 @@ export const volumeMountSchema = z
   .describe('A volume mount of a container.');
 export type VolumeMount = z.infer<typeof volumeMountSchema>;
 
-/** Most mounts of one container. */
+/** Maximum number of mounts of one container. */
 export const MAX_VOLUME_MOUNTS = 128;
 
 function normalizePath(path: string): string {
@@ -53,10 +53,10 @@ function normalizePath(path: string): string {
     .join('/')}`;
 }
 
-/** All mounts of one container: no path twice, however it is written. */
+/** All mounts of one container. Paths must be unique, independent of their spelling. */
 export const volumeMountsSchema = z
   .array(volumeMountSchema)
   .max(MAX_VOLUME_MOUNTS)
   .superRefine((mounts, ctx) =>
-    refuseDuplicates(mounts, (mount) => normalizePath(mount.mountPath), 'mountPath', ctx),
+    rejectDuplicates(mounts, (mount) => normalizePath(mount.mountPath), 'mountPath', ctx),
   );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dnsLabelSchema, dnsSubdomainSchema } from './names.ts';
 import { quantitySchema } from './quantity.ts';
 import { line } from './text.ts';
-import { refuseDuplicates } from './unique.ts';
+import { rejectDuplicates } from './unique.ts';
 import {
   defaultModeSchema,
   downwardApiFilesSchema,
@@ -26,7 +26,7 @@ const configMapVolumeSchema = z
     name: dnsSubdomainSchema.describe('Name of the ConfigMap.'),
     items: keyToPathListSchema.optional(),
     defaultMode: defaultModeSchema.optional(),
-    optional: z.boolean().optional().describe('The pod may start without the ConfigMap or its keys.'),
+    optional: z.boolean().optional().describe('Whether the pod may start without the ConfigMap or its keys.'),
   })
   .describe('Files from the keys of a ConfigMap.');
 
@@ -35,7 +35,7 @@ const secretVolumeSchema = z
     secretName: dnsSubdomainSchema.describe('Name of the Secret.'),
     items: keyToPathListSchema.optional(),
     defaultMode: defaultModeSchema.optional(),
-    optional: z.boolean().optional().describe('The pod may start without the Secret or its keys.'),
+    optional: z.boolean().optional().describe('Whether the pod may start without the Secret or its keys.'),
   })
   .describe('Files from the keys of a Secret.');
 
@@ -52,7 +52,7 @@ const emptyDirVolumeSchema = z
 const persistentVolumeClaimVolumeSchema = z
   .strictObject({
     claimName: dnsSubdomainSchema.describe('Name of the PersistentVolumeClaim.'),
-    readOnly: z.boolean().optional().describe('Mount read-only everywhere.'),
+    readOnly: z.boolean().optional().describe('Mount the claim read-only in every container.'),
   })
   .describe('A PersistentVolumeClaim of the same namespace.');
 
@@ -66,7 +66,7 @@ const nfsVolumeSchema = z
       .min(1)
       .refine((path) => path.startsWith('/'), 'must be an absolute path')
       .describe('Exported path on the server.'),
-    readOnly: z.boolean().optional().describe('Mount read-only everywhere.'),
+    readOnly: z.boolean().optional().describe('Mount the claim read-only in every container.'),
   })
   .describe('A directory of an NFS server.');
 
@@ -82,7 +82,7 @@ const downwardApiVolumeSchema = z
     items: downwardApiFilesSchema.optional(),
     defaultMode: defaultModeSchema.optional(),
   })
-  .describe('Files that hold fields of the pod.');
+  .describe('Files that contain fields of the pod.');
 
 const csiVolumeSchema = z
   .strictObject({
@@ -91,7 +91,9 @@ const csiVolumeSchema = z
       .regex(CSI_DRIVER, 'must be a driver name such as csi.example.com')
       .describe('Name of the CSI driver.'),
     readOnly: z.boolean().optional().describe('Mount read-only. Default false.'),
-    fsType: line(63).optional().describe('File system to mount. Empty: the driver decides.'),
+    fsType: line(63)
+      .optional()
+      .describe('File system to mount. If empty, the driver selects the file system.'),
     volumeAttributes: z.record(line(253), line(4096)).optional().describe('Settings of the driver.'),
     nodePublishSecretRef: z
       .strictObject({ name: dnsSubdomainSchema.describe('Name of the Secret.') })
@@ -100,7 +102,7 @@ const csiVolumeSchema = z
   })
   .describe('A volume that a CSI driver creates for the pod.');
 
-/** A volume of a pod: a name and at most one source; none is an empty directory. */
+/** A volume of a pod, with a name and at most one source. Without a source, it is an empty directory. */
 export const volumeSchema = z
   .strictObject({
     name: dnsLabelSchema.describe('Name that volume mounts refer to.'),
@@ -119,17 +121,17 @@ export const volumeSchema = z
       ctx.addIssue({
         code: 'custom',
         path: [second],
-        message: 'must not be set: a volume has at most one source',
+        message: 'must not be set, because a volume can have only one source',
       });
   })
-  .describe('A volume of the pods. Without a source, it is an empty directory.');
+  .describe('A volume of the pods. A volume without a source is an empty directory.');
 export type Volume = z.infer<typeof volumeSchema>;
 
-/** Most volumes of one pod. */
+/** Maximum number of volumes of one pod. */
 export const MAX_VOLUMES = 64;
 
-/** All volumes of a pod: no name twice. */
+/** All volumes of a pod. Names must be unique. */
 export const volumesSchema = z
   .array(volumeSchema)
   .max(MAX_VOLUMES)
-  .superRefine((volumes, ctx) => refuseDuplicates(volumes, (volume) => volume.name, 'name', ctx));
+  .superRefine((volumes, ctx) => rejectDuplicates(volumes, (volume) => volume.name, 'name', ctx));

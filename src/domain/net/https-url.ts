@@ -10,7 +10,7 @@ const PATH = /^(\/[A-Za-z0-9._~-]+)*\/?$/;
 
 /** Suffixes of names that each machine or cluster resolves differently. */
 const LOCAL_SUFFIXES = ['localhost', 'svc', 'cluster.local'];
-/** The same, and suffixes that each network resolves differently. */
+/** Suffixes of names that each machine, cluster or network resolves differently. */
 const PRIVATE_SUFFIXES = [...LOCAL_SUFFIXES, 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
 
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
@@ -42,14 +42,15 @@ const noCredentials: Check = (url) =>
   url.username === '' && url.password === '' ? null : 'must not contain a user or password';
 const noQuery: Check = (url) => (url.search === '' && url.hash === '' ? null : "must not contain '?' or '#'");
 const noDotAtEnd: Check = (url) => (url.hostname.endsWith('.') ? 'its host must not end with a dot' : null);
-const publicHost: Check = (url) => (isPublicHost(url.hostname) ? null : 'must not be on a private address');
+const publicHost: Check = (url) =>
+  isPublicHost(url.hostname) ? null : 'must not have a private address as its host';
 const hostName: Check = (url) =>
   isHostName(url.hostname) ? null : 'its host must be a DNS name without wildcards';
 const routableName: Check = (url) =>
   isDnsName(url.hostname) && !isUnder(url.hostname, LOCAL_SUFFIXES)
     ? null
-    : 'must be on a DNS name of at least two labels, such as app.example.com';
-const defaultPort: Check = (url) => (url.port === '' ? null : 'must not name a port');
+    : 'must have a DNS name of at least two labels as its host, such as app.example.com';
+const defaultPort: Check = (url) => (url.port === '' ? null : 'must not contain a port');
 const plainPath: Check = (url) =>
   PATH.test(url.pathname)
     ? null
@@ -69,7 +70,7 @@ function urlSchema(checks: readonly Check[]) {
     });
 }
 
-/** External URL of an app: host and path of its route. */
+/** External URL of an app, with host and path of its route. */
 export const appUrlSchema = urlSchema([
   https,
   noCredentials,
@@ -80,7 +81,7 @@ export const appUrlSchema = urlSchema([
   plainPath,
 ]);
 
-/** URL of a route in a custom resource: as `appUrlSchema`, with any domain. */
+/** URL of a route in a custom resource. The rules equal the rules of `appUrlSchema`, but any domain is valid. */
 export const routeUrlSchema = urlSchema([
   https,
   noCredentials,
@@ -91,11 +92,11 @@ export const routeUrlSchema = urlSchema([
   plainPath,
 ]);
 
-/** As `repositoryUrlSchema`, but hosts may be private. Whether the installation allows that is checked elsewhere. */
+/** URL of a repository whose host may be private. Other code checks whether the installation allows private hosts. */
 export const anyRepositoryUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, noQuery]);
 
 /** URL of a repository to clone. */
 export const repositoryUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, publicHost, noQuery]);
 
-/** URL of a git host, optionally with a path. Whether it may be private is checked elsewhere. */
+/** URL of a git host, optionally with a path. Other code checks whether the host may be private. */
 export const gitHostUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, noQuery, plainPath]);

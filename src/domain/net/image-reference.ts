@@ -5,12 +5,12 @@ import { imageSchema, parseImageReference } from '../kubernetes/image.ts';
 /** image_uri as sent: `[registry/]name[:tag][@digest]`. */
 export const imageUriSchema = imageSchema;
 
-/** The tag of an image. null: no tag, or no image. */
+/** The tag of an image. null: the image has no tag, or the text is not an image. */
 export function versionOfImage(image: string | null): string | null {
   return image === null ? null : (parseImageReference(image)?.tag ?? null);
 }
 
-/** The image itself if it is pinned to a digest, so that it need not be resolved. */
+/** Returns the image if it is pinned to a digest, so that no lookup is needed. */
 export function pinnedImage(image: string | null): string | null {
   return image !== null && parseImageReference(image)?.digest != null ? image : null;
 }
@@ -39,10 +39,11 @@ export function registryHost(registry: string): string {
 }
 
 /**
- * The repository of a deployment in the registry of the platform. Its pushed and built images are there, and the deployment
- * can pull only from it.
+ * The repository of a deployment in the registry of the platform. The repository contains its pushed and built images,
+ * and the deployment can pull only from it.
  * @param registry as for isUnderRegistry
- * @returns registry/path, without tag and digest. It never changes, because the id of the tenant and appName do not
+ * @returns registry/path, without tag and digest. The repository never changes, because the id of the tenant and
+ * appName never change
  */
 export function imageRepository(
   registry: string,

@@ -1,4 +1,4 @@
-/** Public and private networks, for URLs from tenants and for the egress of their pods. */
+/** Defines public and private networks, for URLs from tenants and for the egress of their pods. */
 
 /** IPv4 networks that are not public (RFC 6890 and its registry, and everything from 224.0.0.0). */
 const PRIVATE_IPV4: readonly string[] = [
@@ -19,19 +19,22 @@ const PRIVATE_IPV4: readonly string[] = [
 ];
 
 /**
- * Services of cloud providers at public addresses that only machines of the provider can reach: the wire server of Azure, which
- * serves the settings of a node, and service networks of IBM Cloud. They are blocked like private networks.
- * BERTH_OPEN_NETWORKS opens them.
+ * Services of cloud providers at public addresses that only machines of the provider can reach: the wire server of
+ * Azure, which serves the settings of a node, and service networks of IBM Cloud. Service networks of cloud providers
+ * are blocked like private networks. BERTH_OPEN_NETWORKS opens them.
  */
 export const PROVIDER_NETWORKS: readonly string[] = ['161.26.0.0/16', '166.8.0.0/14', '168.63.129.16/32'];
 
 const CLOSED_IPV4: readonly string[] = [...PRIVATE_IPV4, ...PROVIDER_NETWORKS];
 
-/** Global unicast. Private, local and IPv4-embedding addresses (64:ff9b::/96) are outside of it. */
+/**
+ * Global unicast. The public IPv6 network. Private, local and IPv4-embedding addresses (64:ff9b::/96) are outside of
+ * this network.
+ */
 const PUBLIC_IPV6 = '2000::/3';
 /**
- * Networks within it that are not public: tunnels with embedded IPv4 addresses, networks for documentation, and the block that
- * IANA reserves for protocols (2001::/23: Teredo, benchmarks, ORCHID).
+ * Networks within the public IPv6 network that are not public: tunnels with embedded IPv4 addresses, networks for
+ * documentation, and the block that IANA reserves for protocols (2001::/23: Teredo, benchmarks, ORCHID).
  */
 const PRIVATE_IN_IPV6: readonly string[] = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
@@ -45,13 +48,13 @@ const isGlobalUnicast = (network: string) => /^[23][0-9a-f]{3}:/i.test(network);
 
 /**
  * Public networks that pods may reach, with exceptions.
- * @param closed additional networks that they may not reach
- * @param open provider networks, or parts of them, that they may reach. Closed networks take precedence
+ * @param closed additional networks that pods may not reach
+ * @param open provider networks, or parts of them, that pods may reach. Closed networks take precedence
  */
 export function publicNetworks(closed: readonly string[], open: readonly string[] = []): Network[] {
   const ipv4 = closed.filter(isIpv4);
   const opened = open.filter((network) => !ipv4.some((other) => contains(other, network)));
-  // The others are blocked already, and an exception must be within its network.
+  // Other closed networks are already blocked, and an exception must be within the network of its rule.
   const ipv6 = closed.filter(isGlobalUnicast);
   return [
     { cidr: '0.0.0.0/0', except: [...new Set([...CLOSED_IPV4, ...ipv4])] },
@@ -91,10 +94,15 @@ export function isProviderNetwork(network: string): boolean {
   return isIpv4(network) && PROVIDER_NETWORKS.some((provider) => contains(provider, network));
 }
 
-/** Whether an address is public: in `publicNetworks` without opened networks. */
-export function isPublicAddress(address: string): boolean {
+/**
+ * Whether an address is public: in `publicNetworks` without opened networks.
+ * @param closed additional networks that are not public
+ */
+export function isPublicAddress(address: string, closed: readonly string[] = []): boolean {
   // IPv6 zones and dotted IPv4 parts are not accepted.
   if (!isIpv4(address) && !/^[0-9a-f:]+$/i.test(address)) return false;
+  const isClosed = (network: string) => isIpv4(network) === isIpv4(address) && isWithin(address, network);
+  if (closed.some(isClosed)) return false;
   if (isIpv4(address)) return !CLOSED_IPV4.some((network) => isWithin(address, network));
   return isWithin(address, PUBLIC_IPV6) && !PRIVATE_IN_IPV6.some((network) => isWithin(address, network));
 }

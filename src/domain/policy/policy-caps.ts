@@ -7,8 +7,9 @@ import type { Caps } from './policy.ts';
 import type { PodView, PolicyView, Violation } from './policy-view.ts';
 
 /**
- * Checks the caps of the policy against the effective spec, including defaults. A default that is derived from a sent value is
- * limited by the cap (effective-spec.ts). If the sent value itself is above it, the issue names that field.
+ * Checks the caps of the policy against the effective spec, including defaults. The cap limits a default that is
+ * derived from a sent value (effective-spec.ts). If the sent value itself is above the cap, the issue names the field
+ * of this value.
  */
 
 const MEBI = 2n ** 20n;
@@ -16,7 +17,7 @@ const GIBI = 2n ** 30n;
 
 type Cap = keyof Pick<Caps, 'scale' | 'cpu' | 'memory_mb' | 'storage_gi' | 'db_connections'>;
 
-/** Which cap bounds which field of an effective resource_spec. */
+/** The cap of each field of an effective resource_spec. */
 const CAPPED: readonly (readonly [ResourceSpecField, Cap])[] = [
   ...COMPONENTS.flatMap((component): [ResourceSpecField, Cap][] => {
     const { scale, cpu, cpuLimit, memory, memoryLimit } = COMPONENT_FIELDS[component];
@@ -43,7 +44,10 @@ const spec = (...path: (string | number)[]) => ['source_config', 'resource_spec'
 
 type Follows = readonly (readonly [ResourceSpecField, readonly ResourceSpecField[]])[];
 
-/** The fields that an unset field of a component is derived from, nearest first. Those of the queue are derived from api too. */
+/**
+ * The fields from which an unset field of a component is derived, nearest first. Fields of the queue are also derived
+ * from fields of api.
+ */
 function componentFollows(component: Component): Follows {
   const { scale, cpu, cpuLimit, memory, memoryLimit } = COMPONENT_FIELDS[component];
   const main = COMPONENT_FIELDS.api;
@@ -75,8 +79,8 @@ function largestSentScale(sent: ResourceSpec): ResourceSpecField | null {
   return scales.find((field) => sent[field] === most) ?? null;
 }
 
-/** The sent field that makes a derived one too large. null: none, the default itself is too large. */
-function culprit(sent: ResourceSpec, field: ResourceSpecField, cap: number): ResourceSpecField | null {
+/** The sent field that makes a derived field too large. null: the default itself is too large. */
+function causingField(sent: ResourceSpec, field: ResourceSpecField, cap: number): ResourceSpecField | null {
   if (field === 'db_max_connections') return largestSentScale(sent);
   return (FOLLOWS.get(field) ?? []).find((source) => Number(sent[source] ?? 0) > cap) ?? null;
 }
@@ -95,10 +99,10 @@ function fieldCaps(view: PolicyView): Violation[] {
     const most = field === 'db_storage_gi' ? largestVolume(view) : caps[cap];
     if (typeof value !== 'number' || value <= most) return [];
     const allowed = `the policy allows at most ${caps[cap]}`;
-    if (sent[field] != null) return [{ loc: spec(field), msg: `${value}: ${allowed} here` }];
-    const source = culprit(sent, field, caps[cap]);
-    if (source === null) return [{ loc: spec(field), msg: `is ${value} by default: ${allowed} here` }];
-    return [{ loc: spec(source), msg: `${sent[source]} makes ${field} ${value}: ${allowed}` }];
+    if (sent[field] != null) return [{ loc: spec(field), msg: `is ${value}, but ${allowed}` }];
+    const source = causingField(sent, field, caps[cap]);
+    if (source === null) return [{ loc: spec(field), msg: `is ${value} by default, but ${allowed}` }];
+    return [{ loc: spec(source), msg: `is ${sent[source]}, which makes ${field} ${value}, but ${allowed}` }];
   });
 }
 
@@ -106,7 +110,7 @@ function fieldCaps(view: PolicyView): Violation[] {
 function units(quantity: string, unit: bigint): number {
   const nano = parseQuantity(quantity) ?? 0n;
   const whole = unit * NANO_PER_UNIT;
-  // Rounded up, so that a value slightly above a cap is still above it.
+  // The amount is rounded up, so that a value slightly above a cap is still above the cap.
   return Number((nano * 1000n + whole - 1n) / whole) / 1000;
 }
 
@@ -123,14 +127,16 @@ function containerCaps({ spec: sent, caps }: PodView): Violation[] {
       CONTAINER_CAPS.flatMap(({ resource, cap, unit, suffix }) => {
         const amount = resources?.[part]?.[resource];
         if (amount === undefined || units(amount, unit) <= caps[cap]) return [];
-        const msg = `the policy allows at most ${caps[cap]}${suffix} here`;
+        const msg = `must not be more than ${caps[cap]}${suffix}, the maximum of the policy`;
         return [{ loc: spec(...loc, 'resources', part, resource), msg }];
       }),
     ),
   );
 }
 
-/** Caps of emptyDir volumes: of memory for the medium Memory, otherwise of ephemeral storage. */
+/**
+ * Caps of emptyDir volumes. For the medium Memory, the cap of memory applies, otherwise the cap of ephemeral storage.
+ */
 function volumeCaps({ spec: sent, caps }: PodView): Violation[] {
   return (sent.volumes ?? []).flatMap(({ emptyDir }, index) => {
     const { medium = '', sizeLimit } = emptyDir ?? {};
@@ -143,7 +149,7 @@ function volumeCaps({ spec: sent, caps }: PodView): Violation[] {
     return [
       {
         loc: spec('volumes', index, 'emptyDir', 'sizeLimit'),
-        msg: `the policy allows at most ${cap}${suffix} here`,
+        msg: `must not be more than ${cap}${suffix}, the maximum of the policy`,
       },
     ];
   });
@@ -167,12 +173,12 @@ function counts({ spec: sent, caps }: PodView): Violation[] {
   ];
 }
 
-/** Every cap of containers and volumes that is exceeded. */
+/** The violations of caps of containers and volumes. */
 export function podCapIssues(view: PodView): Violation[] {
   return [...containerCaps(view), ...volumeCaps(view), ...counts(view)];
 }
 
-/** Every cap that is exceeded. */
+/** The violations of all caps. */
 export function capIssues(view: PolicyView): Violation[] {
   return [...fieldCaps(view), ...podCapIssues(view)];
 }

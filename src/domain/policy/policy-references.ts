@@ -71,6 +71,6 @@ export function generatedObjectIssues({ spec, appName }: PodView): Violation[] {
     )
     .map(({ loc }) => ({
       loc: ['source_config', 'resource_spec', ...loc],
-      msg: 'belongs to a deployment of Berth and cannot be used here',
+      msg: 'belongs to a deployment of Berth and cannot be referenced',
     }));
 }

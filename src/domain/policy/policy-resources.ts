@@ -30,7 +30,7 @@ function limitIssues({ container: { resources }, loc }: ContainerAt): Violation[
     if (request === undefined || resources?.limits?.[name] !== undefined) return [];
     const most = CONTAINER_DEFAULTS.limits[name];
     if ((parseQuantity(request) ?? 0n) <= (parseQuantity(most) ?? 0n)) return [];
-    const msg = `needs a limit beside it: without one the container gets a limit of ${most}`;
+    const msg = `needs a limit for the same resource, because without a limit the container gets a limit of ${most}`;
     return [{ loc: spec(...loc, 'resources', 'requests', name), msg }];
   });
 }

@@ -30,7 +30,7 @@ function volumeKinds({ spec }: PodView, policy: Policy): Violation[] {
       .filter((kind) => volume[kind] !== undefined && !policy.volumes[kind])
       .map((kind) => ({
         loc: inSpec('volumes', index, kind),
-        msg: `volumes of kind ${kind} are not allowed here`,
+        msg: `must not be set, because the policy does not allow volumes of the kind ${kind}`,
       })),
   );
 }
@@ -44,13 +44,13 @@ function serviceAccount({ spec }: PodView, policy: Policy): Violation[] {
       loc: inSpec('service_account_name'),
       msg:
         allowed.length === 0
-          ? 'must not be set here: each deployment has a ServiceAccount of its own'
-          : 'is not among the ServiceAccounts that may be used here',
+          ? 'must not be set, because each deployment has its own ServiceAccount'
+          : 'must be one of the ServiceAccounts that the policy allows',
     },
   ];
 }
 
-/** Every ServiceAccount token that a volume requests. */
+/** All ServiceAccount tokens that volumes request. */
 function tokens({ spec }: PodView) {
   return (spec.volumes ?? []).flatMap((volume, index) =>
     (volume.projected?.sources ?? []).flatMap(({ serviceAccountToken: token }, at) => {
@@ -61,12 +61,12 @@ function tokens({ spec }: PodView) {
 }
 
 function missingAudiences(view: PodView): Violation[] {
-  const msg = 'must name an audience: tokens for the API server are not given out';
+  const msg = 'must contain an audience, because tokens for the API server are not allowed';
   return tokens(view).flatMap(({ audience, loc }) => (audience ? [] : [{ loc, msg }]));
 }
 
 function tokenAudiences(view: PodView, policy: Policy): Violation[] {
-  const msg = 'is not among the audiences that the policy allows';
+  const msg = 'must be one of the audiences that the policy allows';
   return tokens(view).flatMap(({ audience, loc }) =>
     !audience || matchesAny(audience, policy.service_account_token_audiences)
       ? []
@@ -82,7 +82,7 @@ function isRefusedKey(key: string, { refused_domains, refused_keys, allowed_keys
     refused_domains
       .map((refused) => refused.toLowerCase())
       .some((refused) =>
-        // Container runtimes also read keys without a slash, such as io.katacontainers.config.…
+        // The domain of a key. Container runtimes also read keys without a slash, such as io.katacontainers.config.…
         refused === '*'
           ? domain !== '' || key.includes('.')
           : domain === refused || domain.endsWith(`.${refused}`),
@@ -105,13 +105,13 @@ function customUrl(view: PolicyView, policy: Policy): Violation[] {
   const host = canonicalHost(new URL(url).hostname);
   const loc = ['source_config', 'custom_url'];
   if (host === ownHost || platformHosts.includes(host))
-    return [{ loc, msg: "must not be the platform's own host" }];
+    return [{ loc, msg: "must not have the platform's own host" }];
   const { allowed_hosts, refused_hosts } = policy.custom_url;
   if (matchesAnyCase(host, allowed_hosts) && !matchesAnyCase(host, refused_hosts)) return [];
   const msg =
     allowed_hosts.length === 0
-      ? 'must not be set here: the server sets it'
-      : 'is on a host that the policy does not allow';
+      ? 'must not be set, because the server sets it'
+      : 'has a host that the policy does not allow';
   return [{ loc, msg }];
 }
 
@@ -147,11 +147,11 @@ function environments({ spec, caps }: PodView): Violation[] {
 interface PolicyRule<View> {
   readonly name: string;
   readonly check: (view: View, policy: Policy) => Violation[];
-  /** No policy can allow what this rule rejects. */
+  /** Whether no policy can allow a value that this rule rejects. */
   readonly always?: true;
 }
 
-/** Rules for pods. They also apply to custom resources that were not created by the API. */
+/** Rules for pods. The rules also apply to custom resources that the API did not create. */
 const POD_RULES: readonly PolicyRule<PodView>[] = [
   { name: 'policy_pod_security', check: podSecurity },
   { name: 'policy_volume_kind', check: volumeKinds },
@@ -173,7 +173,7 @@ export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
 
 /** A violation of pods. */
 export interface PodViolation extends Violation {
-  /** Another policy could allow it. */
+  /** Whether another policy could allow the value. */
   readonly byPolicy: boolean;
 }
 
@@ -191,7 +191,10 @@ export function podPolicyViolations(spec: ResourceSpec, appName: string, policy:
   ];
 }
 
-/** All policy violations of the values to store. If a field violates several rules, only the first is reported. */
+/**
+ * All policy violations of the values to store. If a field violates several rules, only the first violation is
+ * reported.
+ */
 export function policyViolations(input: PolicyInput, policy: Policy): BodyIssue[] {
   const { resource_spec: spec, deployment_type: type } = input.sourceConfig;
   const caps = capsFor(policy, type);

@@ -6,19 +6,19 @@ import type { Caps } from './policy.ts';
 
 /** Input of the policy rules. */
 export interface PolicyInput {
-  /** As it would be stored. */
+  /** source_config as it would be stored. */
   readonly sourceConfig: SourceConfig;
   /**
-   * The stored values of an existing deployment. Values that a tenant cannot revert (the URL of the server and the size of the
-   * volume) are checked only if they change. Absent: the deployment is being created.
+   * The stored values of an existing deployment. Values that a tenant cannot revert (the URL of the server and the size
+   * of the volume) are checked only if they change. Absent: the deployment is being created.
    */
   readonly stored?: SourceConfig;
   /**
-   * Set if a deployment switches from a database of the tenant back to one of Berth: size of the volume that was kept, in GiB;
-   * 0: none. Absent: the stored size is that of the volume.
+   * Size in GiB of the volume that was kept, if a deployment switches from a database of the tenant back to a database
+   * of Berth. 0: no volume was kept. Absent: the volume has the stored size.
    */
   readonly keptVolumeGi?: number;
-  /** The secrets to store. Their number and size are checked. */
+  /** The secrets to store. The number and the size of the secrets are checked. */
   readonly secrets: readonly Secret[];
   /** Base name of the objects of the deployment. */
   readonly appName: string;
@@ -26,7 +26,9 @@ export interface PolicyInput {
   readonly serverUrl: string | null;
   /** Host of this API. null: not known. */
   readonly ownHost: string | null;
-  /** Hosts of the other parts of the platform, such as registry and tracing. Absent: none is known. */
+  /**
+   * Hosts of the other parts of the platform, such as registry and tracing. Absent: no host of another part is known.
+   */
   readonly platformHosts?: readonly string[];
 }
 

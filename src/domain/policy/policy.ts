@@ -6,8 +6,8 @@ import { RESOURCE_LIMITS, withoutFloatNoise } from '../resource-spec/resource-sp
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from './tenant-quotas.ts';
 
 /**
- * The policy: what clients may configure. A YAML file (BERTH_POLICY) changes single entries of the default of the hosting mode.
- * policy-rules.ts applies it to requests.
+ * The policy states what clients may configure. A YAML file (BERTH_POLICY) changes single entries of the default of the
+ * hosting mode. policy-rules.ts applies it to requests.
  */
 
 const patterns = z.array(z.string().min(1).max(253)).max(1000);
@@ -29,7 +29,7 @@ const capsShape = {
   ),
   storage_gi: amount(RESOURCE_LIMITS.storageGi).describe('Maximum size of a database volume in GiB.'),
   ephemeral_storage_gi: amount(RESOURCE_LIMITS.storageGi).describe(
-    'Maximum ephemeral storage of one container, for request and limit, and maximum size of an emptyDir on disk, in GiB.',
+    'Maximum ephemeral storage of one container (request and limit), and maximum size of an emptyDir on disk, in GiB.',
   ),
   db_connections: amount(RESOURCE_LIMITS.dbConnections).describe(
     'Maximum number of connections of the database.',
@@ -39,7 +39,7 @@ const capsShape = {
   secrets: amount(1000).describe('Maximum number of secrets.'),
   env_count: amount(512).describe('Maximum number of environment variables of one container.'),
   env_bytes: amount(1024 * 1024).describe(
-    'Maximum bytes of the environment: all secrets together, and the variables of each container.',
+    'Maximum size in bytes of all secrets together, and of the variables of each container.',
   ),
 };
 const capsSchema = z.strictObject(capsShape);
@@ -60,19 +60,21 @@ const policyShape = {
     default_limits: z
       .boolean()
       .describe(
-        'Whether the cluster sets limits for containers that have none. A request above the default limit then needs its own limit.',
+        'Whether the cluster sets limits for containers without limits. A request above the default limit then needs ' +
+          'its own limit.',
       ),
   }),
   service_accounts: z.strictObject({
     allowed: patterns.describe("Names that service_account_name may have. '*' matches any text."),
-    refused: patterns.describe('Names that it may not have, even if allowed.'),
+    refused: patterns.describe('Names that service_account_name may not have, even if they are allowed.'),
   }),
   service_account_token_audiences: patterns.describe(
     'Allowed audiences of projected ServiceAccount tokens. The API server is never allowed.',
   ),
   metadata: z.strictObject({
     refused_domains: patterns.describe(
-      "Labels and annotations are rejected if the domain before the slash of their key is one of these, or below one. '*' means every key with a domain, and every key with a dot (io.katacontainers.config.…).",
+      'Labels and annotations are rejected if the domain before the slash of their key is one of these domains, or ' +
+        "is below one of these domains. '*' means every key with a domain, and every key with a dot (io.katacontainers.config.…).",
     ),
     refused_keys: patterns.describe('Keys that are rejected.'),
     allowed_keys: patterns.describe(
@@ -81,16 +83,18 @@ const policyShape = {
   }),
   custom_url: z.strictObject({
     allowed_hosts: patterns.describe("Hosts that custom_url may have. '*' matches any text."),
-    refused_hosts: patterns.describe('Hosts that it may not have, even if allowed.'),
+    refused_hosts: patterns.describe('Hosts that custom_url may not have, even if they are allowed.'),
   }),
   namespaces: z.strictObject({
     refused: patterns.describe(
-      'Namespaces that a client may not choose if the listener has no list of namespaces, and so serves all.',
+      'Namespaces that a client may not choose if the listener has no list of namespaces and therefore serves all.',
     ),
   }),
   database: z.strictObject({
     min_connections: amount(RESOURCE_LIMITS.dbConnections).describe(
-      'Minimum number of connections of a database if db_max_connections is not set, up to the cap db_connections. If it is enough for the largest expected scale, scaling does not restart databases. 0: as many as the scales need, in steps of 100.',
+      'Minimum number of connections of a database if db_max_connections is not set, up to the cap db_connections. ' +
+        'If this number is sufficient for the largest expected scale, scaling does not restart databases. 0: as many ' +
+        'connections as the scales need, in steps of 100.',
     ),
   }),
   caps: capsSchema,
@@ -98,7 +102,7 @@ const policyShape = {
     .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
     .describe('Different caps for a deployment_type.'),
   tenant_quotas: tenantQuotasSchema.describe(
-    'Limits of what all deployments of a tenant use together, unless an admin sets other ones for the tenant.',
+    'Limits of the total usage of all deployments of a tenant, unless an admin sets other limits for the tenant.',
   ),
   tenant_counts: tenantCountsSchema.describe('Limits of the other objects of a tenant.'),
   body_bytes: z
@@ -112,7 +116,10 @@ const policyShape = {
 export const policySchema = z.strictObject(policyShape);
 export type Policy = z.infer<typeof policySchema>;
 
-/** The file of BERTH_POLICY: any part of a policy. Other entries have the default of the hosting mode. Lists are replaced. */
+/**
+ * The content of the file BERTH_POLICY, which is any part of a policy. All other entries have the default of the
+ * hosting mode. Lists are replaced.
+ */
 export const policyFileSchema = z
   .strictObject({
     pod_security: policyShape.pod_security.optional(),
@@ -171,9 +178,11 @@ const CLOUD: Policy = {
   resources: { allowed_extended: [], default_limits: true },
   service_accounts: { allowed: [], refused: [] },
   service_account_token_audiences: [],
-  // Controllers act on keys of their domains: meshes, injectors, networks, cloud identities, autoscalers.
+  // Domains of controllers that act on labels and annotations: meshes, injectors, networks, cloud identities,
+  // autoscalers.
   metadata: { refused_domains: ['*'], refused_keys: ['aadpodidbinding'], allowed_keys: [] },
-  // Only the server sets it. With a free choice, a tenant could use hosts of other tenants under the domain of the platform.
+  // No allowed hosts, so that only the server sets custom_url. With allowed hosts, a tenant could use hosts of other
+  // tenants under the domain of the platform.
   custom_url: { allowed_hosts: [], refused_hosts: [] },
   namespaces: { refused: ['*'] },
   database: { min_connections: 0 },
@@ -207,7 +216,7 @@ export const DEFAULT_POLICIES: Readonly<Record<HostingMode, Policy>> = {
 
 type CapsByType = Policy['caps_by_type'];
 
-/** Merges single caps: a file that changes one cap of a type does not change its other caps. */
+/** Merges single caps, so that a file that changes one cap of a type does not change its other caps. */
 function mergeCapsByType(base: CapsByType, changes: CapsByType = {}): CapsByType {
   const types = DEPLOYMENT_TYPES.filter((type) => base[type] !== undefined || changes[type] !== undefined);
   return Object.fromEntries(types.map((type) => [type, { ...base[type], ...changes[type] }]));
@@ -252,13 +261,13 @@ export function matchesAny(text: string, wanted: readonly string[]): boolean {
   return wanted.some((pattern) => matches(text, pattern));
 }
 
-/** The same for case-insensitive names. */
+/** Whether a case-insensitive name matches one of the patterns. */
 export function matchesAnyCase(text: string, wanted: readonly string[]): boolean {
   const lower = text.toLowerCase();
   return wanted.some((pattern) => matches(lower, pattern.toLowerCase()));
 }
 
-/** Matches each part at its first position, without backtracking, so patterns with many stars are fast. */
+/** Matches each part at its first position, without backtracking, so that patterns with many stars are fast. */
 function matches(text: string, pattern: string): boolean {
   const [head = '', ...parts] = pattern.split('*');
   const tail = parts.pop();

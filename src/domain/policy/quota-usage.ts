@@ -19,7 +19,7 @@ export interface QuotaUsage {
   readonly storageGi: number;
 }
 
-/** Usage of a tenant. A deployment that is being deleted counts only with its volume, until that is deleted. */
+/** Usage of a tenant. A deployment that is being deleted counts only with its volume, until the volume is deleted. */
 export interface TenantUsage extends QuotaUsage {
   /** Number of deployments that are not being deleted. */
   readonly deployments: number;
@@ -30,7 +30,10 @@ export interface TenantUsage extends QuotaUsage {
 export interface ExternalServices {
   readonly database: boolean;
   readonly cache: boolean;
-  /** Size in GiB of a volume from the time when Berth ran the database. It stays with the deployment. Absent: none. */
+  /**
+   * Size in GiB of a volume from the time when Berth ran the database. The volume is kept with the deployment. Absent:
+   * none.
+   */
   readonly keptVolumeGi?: number;
 }
 
@@ -73,8 +76,9 @@ const largest = (amounts: readonly bigint[]) =>
   amounts.reduce((most, each) => (each > most ? each : most), 0n);
 
 /**
- * The request of an app pod, rounded up to a millicore or MiB, as the scheduler computes it: the larger of the sum of all
- * concurrent containers, and of each init container with the native sidecars that start before it.
+ * The request of an app pod as the scheduler computes it, rounded up to a millicore or MiB. The request is the maximum
+ * of the sum of all concurrent containers, and of the sum of each init container with the native sidecars that start
+ * before it.
  */
 function podRequest(effective: EffectiveResourceSpec, own: number, resource: Resource): number {
   const unit = UNITS[resource];
@@ -114,7 +118,7 @@ function dataPart(
   return { name, pods: 1, cpu: milliCpu(effective[fields.cpu]), memory: effective[fields.memory], fields };
 }
 
-/** The usage of a deployment. While it is switched off, only its database volume counts. */
+/** The usage of a deployment. While a deployment is switched off, only its database volume counts. */
 export function demandOf(sourceConfig: SourceConfig, external: ExternalServices): Demand {
   const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings } = sourceConfig;
   const effective = effectiveSpec(spec ?? {}, type, ceilings);
@@ -133,7 +137,7 @@ export function demandOf(sourceConfig: SourceConfig, external: ExternalServices)
 const total = ({ parts }: Demand, resource: Resource) =>
   parts.reduce((all, part) => all + part.pods * part[resource], 0);
 
-/** The sums of a demand. */
+/** The total of a demand. */
 export function usageOf(demand: Demand): QuotaUsage {
   return { cpuM: total(demand, 'cpu'), memoryMb: total(demand, 'memory'), storageGi: demand.storageGi };
 }
@@ -141,7 +145,7 @@ export function usageOf(demand: Demand): QuotaUsage {
 /** An amount in the unit of the quota: cores, MiB, GiB. */
 const shown = (amount: number, quota: TenantQuota) => (quota === 'cpu' ? amount / 1000 : amount);
 
-/** The field of the largest part, and the sum by part: "api 4 × 0.5, database 1". */
+/** The field of the largest part of a demand, and the total by part: "api 4 × 0.5, database 1". */
 function terms(demand: Demand, resource: Resource, quota: TenantQuota) {
   const parts = demand.parts.toSorted((a, b) => b.pods * b[resource] - a.pods * a[resource]);
   const text = parts.map((part) => {
@@ -154,7 +158,7 @@ function terms(demand: Demand, resource: Resource, quota: TenantQuota) {
 interface Row {
   readonly quota: TenantQuota;
   readonly unit: string;
-  /** The bound that is derived from the quota. Absent: the quota itself. */
+  /** Derives the bound from the quota. Absent: the quota itself is the bound. */
   readonly bound?: (quota: number) => number;
   readonly amount: (usage: TenantUsage) => number;
   readonly blame: (demand: Demand) => { readonly loc: readonly string[]; readonly text: string };
@@ -179,9 +183,10 @@ const ROWS: readonly Row[] = [
     blame: () => ({ loc: [], text: '' }),
   },
   {
-    // Deployments that are created and deleted repeatedly must not accumulate in the cluster.
+    // The bound includes deployments in deletion, so that deployments that are created and deleted repeatedly do not
+    // accumulate in the cluster.
     quota: 'deployments',
-    unit: 'deployments, with those that are still being deleted',
+    unit: 'deployments, including deployments that are being deleted',
     bound: maxInCluster,
     amount: ({ deployments, beingDeleted }) => deployments + beingDeleted,
     blame: () => ({ loc: [], text: '' }),
@@ -205,7 +210,7 @@ export interface QuotaQuestion {
   readonly quotas: TenantQuotas;
   /** Usage of the other deployments of the tenant. */
   readonly others: TenantUsage;
-  /** Current usage of this deployment. 0 for a new one. */
+  /** Current usage of this deployment. 0 for a new deployment. */
   readonly before: TenantUsage;
   readonly demand: Demand;
 }
@@ -224,7 +229,9 @@ export function quotaIssues({ quotas, others, before, demand }: QuotaQuestion): 
     return [
       {
         loc,
-        msg: `the tenant would use ${all} of ${most} ${unit}: ${rest} by other deployments, ${ours} by this one${text}`,
+        msg:
+          `the tenant would use ${all} of ${most} ${unit}: ${rest} by other deployments, ${ours} by this ` +
+          `deployment${text}`,
         type: `quota_${quota}`,
       },
     ];

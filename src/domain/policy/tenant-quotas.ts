@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { withoutFloatNoise } from '../resource-spec/resource-spec.ts';
 
-/** Quotas of a tenant: the entry tenant_quotas of the policy, and values that an admin sets for one tenant instead. */
+/**
+ * Quotas of a tenant. The quotas come from the entry tenant_quotas of the policy, or from values that an admin sets for
+ * the tenant.
+ */
 
 const most = (max: number) => z.number().min(0).max(max).nullable();
 
@@ -13,7 +16,7 @@ export const tenantQuotasSchema = z.strictObject({
     .max(1_000_000)
     .nullable()
     .describe(
-      'Maximum number of deployments that are not being deleted. Including those that are being deleted, twice as many are allowed, or 10 more if that is more. null: no limit.',
+      'Maximum number of deployments that are not being deleted. The total number, including deployments that are being deleted, is limited to twice this value, or to 10 more than this value if that is higher. null: no limit.',
     ),
   cpu: z
     .number()
@@ -31,7 +34,7 @@ export const tenantQuotasSchema = z.strictObject({
 export type TenantQuotas = z.infer<typeof tenantQuotasSchema>;
 export type TenantQuota = keyof TenantQuotas;
 
-/** Values for one tenant. Absent entries are those of the policy. */
+/** Values for one tenant. Absent entries have the value of the policy. */
 export const tenantQuotaChangesSchema = tenantQuotasSchema.partial();
 
 /** Minimum number of deployments that may be in deletion in addition to the quota. */
@@ -42,7 +45,7 @@ export function maxInCluster(deployments: number): number {
   return deployments + Math.max(deployments, MIN_BEING_DELETED);
 }
 
-/** The effective quotas of a tenant: its own entries override those of the policy. */
+/** The effective quotas of a tenant. Entries of the tenant override entries of the policy. */
 export function quotasInForce(policy: TenantQuotas, own: Partial<TenantQuotas>): TenantQuotas {
   return { ...policy, ...own };
 }

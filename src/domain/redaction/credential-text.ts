@@ -1,4 +1,4 @@
-/** Credentials that are recognized by their form. */
+/** Recognizes credentials by their form. */
 
 const MASK = '***';
 /** Credentials for the registry of the platform (hub/registry/credential.ts). */

@@ -164,10 +164,12 @@ function maskedFailure<Failure extends ReportedFailure>(
   failure: Failure,
   masked: (text: string) => string,
 ): Failure {
-  const { message, culprit } = failure;
+  const { message, failureSource } = failure;
   return {
     ...failure,
     message: masked(message),
-    ...(culprit?.detail === undefined ? {} : { culprit: { ...culprit, detail: masked(culprit.detail) } }),
+    ...(failureSource?.detail === undefined
+      ? {}
+      : { failureSource: { ...failureSource, detail: masked(failureSource.detail) } }),
   };
 }

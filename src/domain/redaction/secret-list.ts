@@ -1,7 +1,10 @@
 import type { BodyIssue } from '../core/body-issue.ts';
 import type { Secret } from '../deployment/deployment.ts';
 
-/** Shown instead of the value of a secret. If it is sent back for an existing name, the stored value is kept. */
+/**
+ * The mask that replaces the value of a secret. If a client sends the mask back for an existing name, the stored value
+ * is kept.
+ */
 export const SECRET_MASK = '**********';
 
 /** The list with every value masked. */
@@ -29,7 +32,7 @@ export function unmaskSecrets(
     if (kept === undefined) {
       issues.push({
         loc: ['secrets', index, 'value'],
-        msg: 'is the mask, but no secret of this name is stored: send its value',
+        msg: 'is the mask, but no secret of this name is stored: send the value of the secret',
         type: 'masked_secret_unknown',
       });
     }

@@ -1,6 +1,6 @@
 import type { ResourceSpec, ResourceSpecField } from './resource-spec.ts';
 
-/** The parts of a deployment that run the image of the app. Each is a Kubernetes Deployment. */
+/** The parts of a deployment that run the image of the app. Each component is a Kubernetes Deployment. */
 export const COMPONENTS = ['api', 'queue', 'orchestrator', 'executor'] as const;
 export type Component = (typeof COMPONENTS)[number];
 
@@ -13,7 +13,7 @@ interface ComponentFields {
   memoryLimit: ResourceSpecField;
 }
 
-/** Which fields size which component. */
+/** The fields with the sizes of each component. */
 export const COMPONENT_FIELDS = {
   api: {
     scale: { min: 'min_scale', max: 'max_scale' },
@@ -50,7 +50,7 @@ function fieldsOf(component: Component): ResourceSpecField[] {
   return [...(scaleFields ? Object.values(scaleFields) : []), ...Object.values(sizes)];
 }
 
-/** Computed once, because a list reads them for each of its deployments. */
+/** Created once, because a list needs these fields for each of its deployments. */
 const FIELDS: Readonly<Record<Component, readonly ResourceSpecField[]>> = {
   api: fieldsOf('api'),
   queue: fieldsOf('queue'),
@@ -63,7 +63,10 @@ export function componentFields(component: Component): readonly ResourceSpecFiel
   return FIELDS[component];
 }
 
-/** Whether a component is part of the deployment: api always, others if any of their fields is set. */
+/**
+ * Whether a component is part of the deployment. api is always part of the deployment. Another component is part of the
+ * deployment if any of its fields is set.
+ */
 export function componentExists(spec: ResourceSpec, component: Component): boolean {
   return component === 'api' || componentFields(component).some((field) => spec[field] != null);
 }

@@ -3,7 +3,7 @@
  * max_connections, with a reserve for the operator and for people.
  */
 
-/** Rolling updates run up to a quarter more pods. */
+/** Factor of the surge of a rolling update, which runs up to a quarter more pods. */
 const SURGE = 1.25;
 /** Reserved connections: superuser, probes, manual migrations. */
 export const RESERVED_CONNECTIONS = 10;
@@ -13,7 +13,7 @@ const CONNECTIONS_STEP = 100;
 const USUAL_POOL = 10;
 /** Maximum pool size. */
 const LARGEST_POOL = 100;
-/** Above this, pools shrink before max_connections grows. */
+/** Pool size above which pools shrink before max_connections grows. */
 const COMFORTABLE_CONNECTIONS = 1000;
 
 export interface ConnectionBudget {
@@ -35,7 +35,7 @@ export function fewestConnections(pods: number): number {
   return pods + RESERVED_CONNECTIONS + 1;
 }
 
-/** Derives max_connections. It exceeds the ceiling only if the pods need more. */
+/** Derives max_connections. The result exceeds the ceiling only if the pods need more. */
 function derivedConnections(pods: number, ceiling: number, floor: number): number {
   const comfortable = Math.min(pods * USUAL_POOL + RESERVED_CONNECTIONS + 1, COMFORTABLE_CONNECTIONS);
   const needed = Math.max(comfortable, fewestConnections(pods));
@@ -46,9 +46,9 @@ function derivedConnections(pods: number, ceiling: number, floor: number): numbe
 /**
  * Divides the connections.
  * @param maxScales maximum number of pods of each existing component (executor 1; all 0 while switched off)
- * @param sent db_max_connections as sent; null: derived from the scales. A value that `connectionShortage` rejects still gives
- *   a pool of 1
- * @param ceiling maximum of derived connections, if every pod still gets one
+ * @param sent db_max_connections as sent; null: derived from the scales. A value that `connectionShortage` rejects
+ *   still results in a pool of 1
+ * @param ceiling maximum of derived connections, if every pod still gets a connection
  * @param floor minimum of derived connections, up to the ceiling, to allow scaling without a restart
  */
 export function connectionBudget(
@@ -64,7 +64,9 @@ export function connectionBudget(
   return { pods, maxConnections, poolSize };
 }
 
-/** Why `sent` connections are too few for these components, with the calculation. null: they are enough. */
+/**
+ * Why `sent` connections are too few for these components, with the calculation. null: the connections are sufficient.
+ */
 export function connectionShortage(components: ReadonlyMap<string, number>, sent: number): string | null {
   const pods = podsWithSurge([...components.values()]);
   const needed = fewestConnections(pods);
@@ -72,5 +74,8 @@ export function connectionShortage(components: ReadonlyMap<string, number>, sent
   const terms = [...components].map(
     ([name, scale]) => `${name} ceil(${SURGE} × ${scale}) = ${Math.ceil(scale * SURGE)}`,
   );
-  return `${sent} connections are too few: ${terms.join(', ')}, together ${pods} pods with at least 1 connection each; with ${RESERVED_CONNECTIONS} kept free that takes at least ${needed}`;
+  return (
+    `${sent} connections are too few: ${terms.join(', ')}, together ${pods} pods with at least 1 connection ` +
+    `each; with ${RESERVED_CONNECTIONS} reserved connections, at least ${needed} are needed`
+  );
 }

@@ -5,7 +5,10 @@ import { volumeMountSchema, volumeSchema } from '../kubernetes/volume.ts';
 const whole = () => z.int();
 const cores = () => z.number();
 
-/** resource_spec with its defaults. Fields of a component that does not exist are null. Same units as resource_spec. */
+/**
+ * resource_spec with its defaults. Fields of a component that does not exist are null. The values have the units of
+ * resource_spec.
+ */
 export const effectiveResourceSpecSchema = z
   .strictObject({
     min_scale: whole(),
@@ -49,5 +52,5 @@ export const effectiveResourceSpecSchema = z
     init_containers: z.array(containerSchema),
     sidecars: z.array(containerSchema),
   })
-  .describe('resource_spec with all defaults: the values that the deployment runs with.');
+  .describe('resource_spec with all defaults. The deployment runs with these values.');
 export type EffectiveResourceSpec = z.infer<typeof effectiveResourceSpecSchema>;

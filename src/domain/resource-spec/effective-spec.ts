@@ -5,7 +5,7 @@ import { connectionBudget } from './connection-budget.ts';
 import type { EffectiveResourceSpec } from './effective-spec-schema.ts';
 import { milliCpu, RESOURCE_LIMITS, type ResourceSpec } from './resource-spec.ts';
 
-/** The effective resource_spec of a deployment, with all defaults. Defaults adapt to sent values. */
+/** The effective resource_spec of a deployment, with all defaults. Defaults depend on sent values. */
 
 interface Scale {
   min: number;
@@ -44,11 +44,17 @@ const DATABASE_DEFAULTS = { cpu: twice(1), memory: twice(1024) };
 
 type Sent<T> = T | null | undefined;
 
-/** Upper limits of values that are derived from sent ones, such as limits of twice the request, and connections for all pods. */
+/**
+ * Upper limits of values that are derived from sent values, such as limits of twice the request, and connections for
+ * all pods.
+ */
 export interface Ceilings extends Pick<Caps, 'cpu' | 'memory_mb' | 'db_connections'> {
-  /** Limit for fields in whole cores. Absent: `cpu`, even if it is a fraction, as for specs that were stored without it. */
+  /**
+   * Limit for fields in whole cores. Absent: the value of `cpu`, even a fraction, as for specs that were stored without
+   * this field.
+   */
   whole_cpu?: number | undefined;
-  /** Minimum of derived connections. Absent: as many as the scales need. */
+  /** Minimum of derived connections. Absent: as many connections as the scales need. */
   min_db_connections?: number | undefined;
 }
 
@@ -66,12 +72,12 @@ export const bendNothing = ({ cpu, memory_mb, db_connections, min_db_connections
   memory_mb >= NO_CEILINGS.memory_mb &&
   db_connections >= NO_CEILINGS.db_connections;
 
-/** Components with whole cores in the API. The database has whole cores too. */
+/** Components with whole cores in the API. The database also has whole cores. */
 const WHOLE_CORES: ReadonlySet<Component> = new Set(['orchestrator', 'executor']);
 
 const wholeCpu = ({ cpu, whole_cpu: whole }: Ceilings): number => whole ?? cpu;
 
-/** Ensures min ≤ max, and min ≥ 1 unless max is 0: a component that is on runs at least one pod. */
+/** Ensures min ≤ max, and min ≥ 1 unless max is 0, because a component that is switched on runs at least one pod. */
 function bendScale(min: Sent<number>, max: Sent<number>, defaults: Scale): Scale {
   const most = max ?? Math.max(defaults.max, min ?? 0);
   const fewest = Math.max(1, min ?? defaults.min);
@@ -151,7 +157,10 @@ function maxScales(components: Components, off: boolean): Map<Component, number>
   return scales;
 }
 
-/** Maximum number of pods of each component of a spec, with defaults. The database must support them. */
+/**
+ * Maximum number of pods of each component of a spec, with defaults. The connections of the database must be sufficient
+ * for these pods.
+ */
 export function largestScales(spec: ResourceSpec, type: DeploymentType | null): Map<Component, number> {
   return maxScales(effectiveComponents(spec, TYPE_DEFAULTS[type ?? 'dev'], NO_CEILINGS), isOff(spec));
 }
@@ -258,8 +267,9 @@ function placement(spec: ResourceSpec) {
  * Fills in every default.
  * @param spec resource_spec as stored, without contradictions (spec-rules.ts)
  * @param type deployment_type; null: the sizes of `dev`
- * @param ceilings limits of the policy at the time of the change (`SourceConfig.default_ceilings`), not those of the current
- *   policy, so that a policy change does not affect stored specs. They limit only values that are derived from sent ones
+ * @param ceilings limits of the policy at the time of the change (`SourceConfig.default_ceilings`), not those of the
+ *   current policy, so that a policy change does not affect stored specs. These limits apply only to values that are
+ *   derived from sent values
  */
 export function effectiveSpec(
   spec: ResourceSpec,
@@ -281,7 +291,10 @@ export function hasComponent(effective: EffectiveResourceSpec, component: Compon
   return effective[COMPONENT_FIELDS[component].cpu] !== null;
 }
 
-/** Scale of a component: 0 and 0 if it does not exist or is off, or the deployment is off; 1 and 1 for the executor. */
+/**
+ * Scale of a component. Both bounds are 0 if the component does not exist or is off, or if the deployment is off. Both
+ * bounds are 1 for the executor.
+ */
 export function scaleOfComponent(effective: EffectiveResourceSpec, component: Component): Scale {
   if (isOff(effective) || !hasComponent(effective, component)) return { min: 0, max: 0 };
   const { scale } = COMPONENT_FIELDS[component];

@@ -1,8 +1,8 @@
 import { RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from '../deployment/reserved.ts';
 
 /**
- * Variables that determine where telemetry is sent and who can read it in transit. If a tenant sets one of them, the headers of
- * the platform, which are credentials, could reach an endpoint of the tenant.
+ * Variables that determine where telemetry is sent and who can read it in transit. If a tenant sets such a variable,
+ * the headers of the platform, which are credentials, could reach an endpoint of the tenant.
  */
 
 const ENDPOINTS = 'OTEL_EXPORTER_OTLP_(?:[A-Z]+_)?ENDPOINT';
@@ -14,14 +14,14 @@ const TRUST = [
 ].join('|');
 const PROXIES = '(?:HTTP|HTTPS|ALL|GRPC)_PROXY|(?:http|https|all|grpc)_proxy';
 
-/** The names as a regular expression that RE2 supports too. */
+/** The names as a regular expression that RE2 also supports. */
 export const EXPORTER_VARIABLE = new RegExp(`^(?:${ENDPOINTS}|${UNENCRYPTED}|${TRUST}|${PROXIES})$`);
 
 const SET_BY_BERTH: ReadonlySet<unknown> = new Set([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES]);
 
 /**
- * Whether an init container or sidecar can request a variable of this name from the app container, by an entry without a value.
- * For these names, no value is not the same as an empty value.
+ * Whether an init container or sidecar can request a variable of this name from the app container, by an entry without
+ * a value. For such variables, a missing value differs from an empty value.
  */
 export function mayComeFromApp(name: unknown): boolean {
   return SET_BY_BERTH.has(name) || (typeof name === 'string' && EXPORTER_VARIABLE.test(name));
@@ -32,23 +32,23 @@ const INSECURE = new RegExp(`^(?:${UNENCRYPTED})$`);
 const OWN_TRUST = new RegExp(`^(?:${TRUST})$`);
 const PROXY = new RegExp(`^(?:${PROXIES})$`);
 
-/** The exporter variables in a list of names that the custom resource must list, in addition to OpenTelemetry variables. */
+/** Selects the exporter variables that the custom resource must list in addition to OpenTelemetry variables. */
 export function exporterVariables(names: readonly string[]): string[] {
   const known: readonly string[] = TRACING_ENV_NAMES;
   const found = names.filter((name) => EXPORTER_VARIABLE.test(name) && !known.includes(name)).toSorted();
   return found.length <= MAX_EXPORTER_VARIABLES ? found : mostRelevant(found);
 }
 
-/** Maximum number of names in the custom resource. Each is an entry in every pod template too. */
+/** Maximum number of names in the custom resource. Each name is also an entry in every pod template. */
 export const MAX_EXPORTER_VARIABLES = 64;
 
-/** About 40 names that exporters read. Other names are of kinds of telemetry that do not exist. */
+/** Matches about 40 names that exporters read. Other names belong to kinds of telemetry that do not exist. */
 const IN_USE =
   /^(?!OTEL_)|^OTEL_EXPORTER_OTLP_(?:(?:TRACES|METRICS|LOGS|PROFILES)_)?(?:ENDPOINT|INSECURE|(?:CLIENT_)?CERTIFICATE|CLIENT_KEY)$/;
 
 /**
- * Selects names up to the maximum: those that exporters read, one of each kind (enough to decide about the headers of the
- * platform), and some of the others.
+ * Selects names up to the maximum: one name of each kind (which is sufficient to decide about the headers of the
+ * platform), names that exporters read, and some of the others.
  */
 function mostRelevant(found: readonly string[]): string[] {
   const ofEachKind = [ENDPOINT, INSECURE, OWN_TRUST].flatMap(
@@ -58,7 +58,10 @@ function mostRelevant(found: readonly string[]): string[] {
   return [...order].slice(0, MAX_EXPORTER_VARIABLES).toSorted();
 }
 
-/** Whether one of these variables is an endpoint. Then endpoint, protocol and headers of the platform are not set. */
+/**
+ * Whether one of these variables is an endpoint. If a user sets an endpoint, Berth sets no endpoint, protocol and
+ * headers of the platform.
+ */
 export function hasOwnEndpoint(names: readonly string[]): boolean {
   return names.some((name) => ENDPOINT.test(name));
 }
@@ -78,7 +81,7 @@ const SIGNALS = ['TRACES', 'METRICS', 'LOGS'] as const;
 /** Endpoint of one kind of telemetry, which takes precedence over OTEL_EXPORTER_OTLP_ENDPOINT. */
 export type SignalEndpoint = `OTEL_EXPORTER_OTLP_${(typeof SIGNALS)[number]}_ENDPOINT`;
 
-/** The endpoint of each kind of telemetry, as OpenTelemetry derives it from the general one. */
+/** The endpoint of each kind of telemetry, as OpenTelemetry derives it from the general endpoint. */
 export function signalEndpoints(endpoint: string, protocol: string): readonly [SignalEndpoint, string][] {
   const base = endpoint.replace(/\/+$/, '');
   return SIGNALS.map((signal) => [

@@ -1,6 +1,6 @@
 /**
- * Previous sizes of the database volume, which are accepted again until the cluster reports a larger volume. The hub stores
- * them, because a report may arrive late or never.
+ * Previous sizes of the database volume, which are accepted again until the cluster reports a larger volume. The hub
+ * stores previous sizes, because a report may arrive late or never.
  */
 
 /** A size that was in effect. */
@@ -8,11 +8,11 @@ export interface FormerSize {
   /** The first generation with another size. */
   readonly until: number;
   readonly gi: number;
-  /** Capacity of the volume when the size was changed, as far as it was reported; null: nothing was reported. */
+  /** Last reported capacity of the volume when the size was changed; null: no capacity was reported. */
   readonly capacityGi: number | null;
 }
 
-/** What is known of the volume. */
+/** The known sizes of the volume. */
 export interface KnownSizes {
   /** The size in effect now, in Gi. */
   readonly sizeGi: number;
@@ -20,22 +20,26 @@ export interface KnownSizes {
   readonly former: readonly FormerSize[];
   /** The generation that was in effect at the last report; 0: nothing was reported. */
   readonly observedGeneration: number;
-  /** The capacity in Gi of the last report; null: it had none. */
+  /** The capacity in Gi of the last report; null: the report had no capacity. */
   readonly capacityGi: number | null;
 }
 
-/** Most sizes that are kept. */
+/** Maximum number of sizes that are kept. */
 const MAX_FORMER_SIZES = 16;
 
 /**
- * Capacity of the volume in Gi. A report of an earlier listener has it only where it is not the size in effect. Before the
- * first report it is the first size: no cluster has grown a volume by itself.
+ * Capacity of the volume in Gi. The report of an earlier listener contains the capacity only if it differs from the
+ * size in effect. Before the first report, the capacity is assumed to be the first size, because a cluster does not
+ * expand a volume by itself.
  */
 export function knownCapacity({ sizeGi, former, observedGeneration, capacityGi }: KnownSizes): number {
   return capacityGi ?? former.find(({ until }) => until > observedGeneration)?.gi ?? sizeGi;
 }
 
-/** Former sizes that are accepted again although they are below the capacity: the volume has not grown since. */
+/**
+ * Former sizes that are accepted again although they are below the capacity, because the volume has not grown since
+ * then.
+ */
 export function acceptedAgain(known: KnownSizes): readonly FormerSize[] {
   const capacity = knownCapacity(known);
   return known.former.filter(
@@ -43,7 +47,7 @@ export function acceptedAgain(known: KnownSizes): readonly FormerSize[] {
   );
 }
 
-/** The former sizes after the size has changed. `generation` is the first one with the new size. */
+/** The former sizes after the size has changed. `generation` is the first generation with the new size. */
 export function withFormerSize(known: KnownSizes, generation: number): FormerSize[] {
   const { sizeGi, former, observedGeneration, capacityGi } = known;
   const isReported = observedGeneration > 0 || capacityGi !== null;
@@ -53,12 +57,16 @@ export function withFormerSize(known: KnownSizes, generation: number): FormerSiz
   return merged([...kept, latest]);
 }
 
-/** Drops the oldest but one: the first is that of the last report, and the last ones are what a user returns to. */
+/**
+ * Merges the second and third size while the list is too long. The first size comes from the last report, and users
+ * return to the latest sizes.
+ */
 function merged(sizes: readonly FormerSize[]): FormerSize[] {
   const [first, second, third, ...rest] = sizes;
   if (sizes.length <= MAX_FORMER_SIZES || first === undefined || second === undefined || third === undefined)
     return [...sizes];
-  // The larger of two: a late report of either of them then stands for no less than the volume has.
+  // The larger of both sizes is kept, so that a late report of either size does not result in less than the actual
+  // capacity.
   const both = { until: third.until, gi: Math.max(second.gi, third.gi), capacityGi: null };
   return merged([first, both, ...rest]);
 }

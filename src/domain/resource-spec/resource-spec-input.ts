@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { milliCpu, RESOURCE_SPEC_FIELDS, resourceSpecSchema, withoutFloatNoise } from './resource-spec.ts';
 
 /**
- * Normalizes resource_spec from clients, so that other code need not handle these variants: null means absent anywhere inside
- * containers, volumes and mounts (typed clients send every member), quantities may be JSON numbers (the Kubernetes API server
- * accepts both too), and cores may have the rounding error of binary fractions (0.1 + 0.2 is 0.30000000000000004).
+ * Normalizes resource_spec from clients, so that other code need not handle the following variants. Inside containers,
+ * volumes and mounts, null means absent, because typed clients send every member. Quantities may be JSON numbers, as in
+ * the Kubernetes API. Cores may have the rounding error of binary fractions (0.1 + 0.2 is 0.30000000000000004).
  */
 
 export const NESTED_FIELDS: ReadonlySet<string> = new Set([
@@ -16,7 +16,7 @@ export const NESTED_FIELDS: ReadonlySet<string> = new Set([
 ]);
 export const QUANTITY_MAPS: ReadonlySet<string> = new Set(['limits', 'requests']);
 export const QUANTITIES: ReadonlySet<string> = new Set(['sizeLimit', 'divisor']);
-/** Fields of resource_spec that are cores, whole ones included. */
+/** Fields of resource_spec in cores, including fields in whole cores. */
 const CORE_FIELDS: ReadonlySet<string> = new Set(
   RESOURCE_SPEC_FIELDS.filter((field) => /(^|_)cpu(_limit)?$/.test(field)),
 );
@@ -27,7 +27,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** More digits than anyone writes: a sum such as 0.1 + 0.2 as text, in cores or thousandths of a core. */
+/** Matches a number with many digits, which is a sum such as 0.1 + 0.2 as text, in cores or thousandths of a core. */
 const LONG_DECIMAL = /^(\d{1,6}\.\d{10,40})(m?)$/;
 
 function withoutNoiseInText(quantity: string): string {
@@ -38,7 +38,10 @@ function withoutNoiseInText(quantity: string): string {
   return milliCpu(rounded) / 1000 === rounded ? String(rounded) : quantity;
 }
 
-/** An amount in a map of requests or limits: cores without rounding error, numbers as text. */
+/**
+ * The normal form of an amount in a map of requests or limits. Rounding errors of cores are removed, and numbers become
+ * text.
+ */
 function amount(resource: string, value: unknown): unknown {
   if (typeof value === 'string') return resource === 'cpu' ? withoutNoiseInText(value) : value;
   if (typeof value !== 'number') return value;
@@ -74,5 +77,5 @@ export function normalizeResourceSpec(input: unknown): unknown {
   );
 }
 
-/** For request bodies: normalizes, then parses. Its output is a ResourceSpec. */
+/** The schema for request bodies, which normalizes, then parses. The output of the schema is a ResourceSpec. */
 export const resourceSpecInputSchema = z.preprocess(normalizeResourceSpec, resourceSpecSchema);

@@ -4,7 +4,7 @@ import { containersSchema } from '../kubernetes/container.ts';
 import { type ZeroLimit, zeroContainerLimits, zeroVolumeLimits } from '../kubernetes/limits.ts';
 import { annotationsSchema, labelsSchema } from '../kubernetes/metadata.ts';
 import { dnsSubdomainSchema } from '../kubernetes/names.ts';
-import { refuseDuplicates } from '../kubernetes/unique.ts';
+import { rejectDuplicates } from '../kubernetes/unique.ts';
 import { volumeMountsSchema, volumesSchema } from '../kubernetes/volume.ts';
 
 /**
@@ -12,7 +12,7 @@ import { volumeMountsSchema, volumesSchema } from '../kubernetes/volume.ts';
  * effective-spec.ts, and stricter limits of a platform in the policy.
  */
 
-/** Hard upper limits; a policy's caps are lower. */
+/** Hard upper limits. The caps of a policy are lower. */
 export const RESOURCE_LIMITS = {
   scale: 1000,
   cpu: 256,
@@ -24,15 +24,18 @@ export const RESOURCE_LIMITS = {
 
 const MILLI_PER_CORE = 1000;
 
-/** A number of cores in exact millicores: 0.25 → 250. Exact for every value that the schema takes. */
+/** Converts cores to millicores: 0.25 → 250. The result is exact for every value that the schema accepts. */
 export function milliCpu(cores: number): number {
   return Math.round(cores * MILLI_PER_CORE);
 }
 
-/** A rounding error of binary fractions is smaller than this part of the number; a digit that was meant is not. */
+/** Maximum rounding error of binary fractions, relative to the number. An intended digit is larger. */
 const FLOAT_NOISE = 1e-9;
 
-/** Cores at the nearest thousandth where the difference is float noise; any other number as it is. */
+/**
+ * Rounds cores to the nearest thousandth if the difference is a floating-point error. Other numbers are returned
+ * unchanged.
+ */
 export function withoutFloatNoise(cores: number): number {
   const rounded = milliCpu(cores) / MILLI_PER_CORE;
   return Math.abs(cores - rounded) < FLOAT_NOISE * Math.abs(cores) ? rounded : cores;
@@ -47,46 +50,49 @@ function fractionalCpu() {
     .number()
     .min(1 / MILLI_PER_CORE)
     .max(RESOURCE_LIMITS.cpu)
-    .refine((cores) => milliCpu(cores) / MILLI_PER_CORE === cores, 'must not be finer than 0.001 cores')
+    .refine((cores) => milliCpu(cores) / MILLI_PER_CORE === cores, 'must be a multiple of 0.001 cores')
     .nullish();
 }
 
 type IssueSink = Pick<z.core.$RefinementCtx, 'addIssue'>;
 
-function refuseReservedKeys(map: Record<string, string>, ctx: IssueSink): void {
+function rejectReservedKeys(map: Record<string, string>, ctx: IssueSink): void {
   for (const key of Object.keys(map).filter(isReservedMetadataKey)) {
-    ctx.addIssue({ code: 'custom', path: [key], message: 'the key is reserved' });
+    ctx.addIssue({ code: 'custom', path: [key], message: 'contains a reserved key' });
   }
 }
 
-function refuseAppName(containers: readonly { name: string }[], ctx: IssueSink): void {
+function rejectAppName(containers: readonly { name: string }[], ctx: IssueSink): void {
   for (const [index, container] of containers.entries()) {
     if (container.name !== APP_CONTAINER_NAME) continue;
     ctx.addIssue({
       code: 'custom',
       path: [index, 'name'],
-      message: `must not be '${APP_CONTAINER_NAME}': the app's own container has that name`,
+      message: `must not be '${APP_CONTAINER_NAME}', because the app container has this name`,
     });
   }
 }
 
-/** Not part of the schema of containers, because a custom resource that was stored with such a limit must stay readable. */
-function refuseZeroLimits(found: readonly ZeroLimit[], ctx: IssueSink): void {
+/**
+ * The check for limits of 0 is not part of the schema of containers, because a custom resource that was stored with a
+ * limit of 0 must remain readable.
+ */
+function rejectZeroLimits(found: readonly ZeroLimit[], ctx: IssueSink): void {
   for (const { path, message } of found) ctx.addIssue({ code: 'custom', path, message });
 }
 
 const appContainersSchema = containersSchema
-  .superRefine(refuseAppName)
-  .superRefine((containers, ctx) => refuseZeroLimits(zeroContainerLimits(containers), ctx));
+  .superRefine(rejectAppName)
+  .superRefine((containers, ctx) => rejectZeroLimits(zeroContainerLimits(containers), ctx));
 
 const appVolumesSchema = volumesSchema.superRefine((volumes, ctx) => {
-  refuseZeroLimits(zeroVolumeLimits(volumes), ctx);
+  rejectZeroLimits(zeroVolumeLimits(volumes), ctx);
   for (const [index, volume] of volumes.entries()) {
     if (!volume.name.startsWith(RESERVED_VOLUME_PREFIX)) continue;
     ctx.addIssue({
       code: 'custom',
       path: [index, 'name'],
-      message: `must not begin with '${RESERVED_VOLUME_PREFIX}': such names are reserved`,
+      message: `must not begin with '${RESERVED_VOLUME_PREFIX}', because such names are reserved`,
     });
   }
 });
@@ -97,7 +103,7 @@ const appVolumeMountsSchema = volumeMountsSchema.superRefine((mounts, ctx) => {
     ctx.addIssue({
       code: 'custom',
       path: [index, 'mountPropagation'],
-      message: 'must not be Bidirectional: the app container is never privileged',
+      message: 'must not be Bidirectional, because the app container is never privileged',
     });
   }
 });
@@ -105,16 +111,18 @@ const appVolumeMountsSchema = volumeMountsSchema.superRefine((mounts, ctx) => {
 const imagePullSecretsSchema = z
   .array(z.strictObject({ name: dnsSubdomainSchema.describe('Name of the Secret.') }))
   .max(RESOURCE_LIMITS.imagePullSecrets)
-  .superRefine((secrets, ctx) => refuseDuplicates(secrets, (secret) => secret.name, 'name', ctx));
+  .superRefine((secrets, ctx) => rejectDuplicates(secrets, (secret) => secret.name, 'name', ctx));
 
 const OFF_ALL = 'If the maximum is positive, at least one pod runs.';
 
-/** Sizes and placement of a deployment's pods, database and cache. Every field may be absent or null: then its default holds. */
+/** Sizes and placement of a deployment's pods, database and cache. A field that is absent or null has its default. */
 export const resourceSpecSchema = z
   .strictObject({
     min_scale: scale().describe(`Minimum number of api pods. ${OFF_ALL}`),
     max_scale: scale().describe(
-      'Maximum number of api pods. Above min_scale, the component is autoscaled. 0 switches the whole deployment off.',
+      'Maximum number of api pods. If max_scale is above min_scale, the component is autoscaled. 0 switches the ' +
+        'whole ' +
+        'deployment off.',
     ),
     cpu: fractionalCpu().describe('Cores that each api pod requests, in steps of 0.001.'),
     cpu_limit: fractionalCpu().describe(
@@ -169,36 +177,38 @@ export const resourceSpecSchema = z
       .max(RESOURCE_LIMITS.storageGi)
       .nullish()
       .describe(
-        'Size of the volume of the database, in GiB. It never shrinks; an expansion that the cluster refuses, or does not finish, can be lowered to the capacity of the volume.',
+        'Size of the volume of the database, in GiB. The volume never shrinks. If the cluster rejects or does not finish an expansion, you can lower the size to the capacity of the volume.',
       ),
     db_max_connections: z
       .int()
       .min(1)
       .max(RESOURCE_LIMITS.dbConnections)
       .nullish()
-      .describe('Maximum number of database connections. Default: as many as the scales need, at least 100.'),
+      .describe(
+        'Maximum number of database connections. Default: the number that the scales need, at least 100.',
+      ),
     labels: labelsSchema
-      .superRefine(refuseReservedKeys)
+      .superRefine(rejectReservedKeys)
       .nullish()
       .describe('Labels for the app pods and their Deployments.'),
     annotations: annotationsSchema
-      .superRefine(refuseReservedKeys)
+      .superRefine(rejectReservedKeys)
       .nullish()
       .describe('Annotations for the app pods and their Deployments.'),
     service_account_name: dnsSubdomainSchema
       .nullish()
       .describe(
-        'ServiceAccount of the app pods. It must exist. Default: an account that Berth creates for the deployment.',
+        'ServiceAccount of the app pods. The ServiceAccount must exist. Default: a ServiceAccount that Berth creates for the deployment.',
       ),
     image_pull_secrets: imagePullSecretsSchema.nullish().describe('Pull Secrets for the images.'),
     volumes: appVolumesSchema.nullish().describe('Volumes of the app pods.'),
     volume_mounts: appVolumeMountsSchema.nullish().describe('Volume mounts of the app container.'),
     init_containers: appContainersSchema.nullish().describe('Containers that run before the app, in order.'),
-    sidecars: appContainersSchema.nullish().describe('Containers that run beside the app.'),
+    sidecars: appContainersSchema.nullish().describe('Containers that run next to the app container.'),
   })
   .describe('Sizes and placement of pods, database and cache.');
 
-/** resource_spec as sent and stored: a field that is absent or null takes its default. */
+/** resource_spec as it is sent and stored. A field that is absent or null has its default. */
 export type ResourceSpec = z.infer<typeof resourceSpecSchema>;
 export type ResourceSpecField = keyof ResourceSpec;
 

@@ -8,14 +8,14 @@ import { largestScales } from './effective-spec.ts';
 import { milliCpu, type ResourceSpec, type ResourceSpecField } from './resource-spec.ts';
 
 /**
- * Rules across the fields of a valid resource_spec, as an ordered list of named checks. They are applied to the values to store
- * (after the merge of a PATCH). A violation is a 400.
+ * Rules across the fields of a valid resource_spec, as an ordered list of named checks. The rules apply to the values
+ * to store (after the merge of a PATCH). A violation is a 400.
  */
 
 export interface SpecRuleInput {
   spec: ResourceSpec;
   deploymentType: DeploymentType | null;
-  /** The secrets contain DATABASE_URI_CUSTOM, so Berth runs no database and there is no connection budget. */
+  /** Whether the secrets contain DATABASE_URI_CUSTOM. Berth then runs no database, and no connection budget applies. */
   customDatabase: boolean;
 }
 
@@ -35,8 +35,8 @@ interface SpecRule {
 }
 
 /**
- * Maximum size of resource_spec as JSON. The custom resource contains it once, and a ControllerRevision once for each
- * component. etcd accepts 1.5 MiB per object.
+ * Maximum size of resource_spec as JSON. The custom resource contains resource_spec once, and a ControllerRevision
+ * contains it once for each component. etcd accepts 1.5 MiB per object.
  */
 export const MAX_SPEC_BYTES = 256 * 1024;
 
@@ -46,7 +46,7 @@ function minAboveMax({ spec }: SpecRuleInput): Violation[] {
     if (!fields) return [];
     const min = spec[fields.min];
     const max = spec[fields.max];
-    // A max of 0 switches off, whatever min is.
+    // A max of 0 switches the component off, whatever min is.
     if (min == null || max == null || max === 0 || min <= max) return [];
     return [{ loc: [fields.min], msg: `${fields.min} ${min} must not be more than ${fields.max} ${max}` }];
   });
@@ -97,7 +97,7 @@ function connectionsTooFew({ spec, deploymentType, customDatabase }: SpecRuleInp
   return shortage === null ? [] : [{ loc: ['db_max_connections'], msg: shortage }];
 }
 
-/** Names must be unique over both lists, because they are in one pod. The schema checks each list. */
+/** Names must be unique across both lists, because the containers are in one pod. The schema checks each list. */
 function containerNameTwice({ spec }: SpecRuleInput): Violation[] {
   const initNames = new Set((spec.init_containers ?? []).map((container) => container.name));
   return (spec.sidecars ?? []).flatMap(({ name }, index) =>
@@ -113,7 +113,12 @@ function unknownVolume({ spec }: SpecRuleInput): Violation[] {
     mounts.flatMap((mount, index) =>
       volumes.has(mount.name)
         ? []
-        : [{ loc: [...loc, index, 'name'], msg: `no volume is named '${mount.name}'` }],
+        : [
+            {
+              loc: [...loc, index, 'name'],
+              msg: `must be the name of a volume, but no volume is named '${mount.name}'`,
+            },
+          ],
     );
   return [
     ...unknown(spec.volume_mounts ?? [], ['volume_mounts']),
@@ -178,7 +183,9 @@ function referencesInEnv(spec: ResourceSpec): ContainerReference[] {
 function unknownContainer({ spec }: SpecRuleInput): Violation[] {
   const names = new Set([APP_CONTAINER_NAME, ...eachContainer(spec).map(({ container }) => container.name)]);
   return [...referencesInVolumes(spec), ...referencesInEnv(spec)].flatMap(({ name, loc }) =>
-    names.has(name) ? [] : [{ loc, msg: `no container is named '${name}'` }],
+    names.has(name)
+      ? []
+      : [{ loc, msg: `must be the name of a container, but no container is named '${name}'` }],
   );
 }
 
@@ -186,7 +193,7 @@ function tooLarge({ spec }: SpecRuleInput): Violation[] {
   const size = byteLength(JSON.stringify(spec));
   return size <= MAX_SPEC_BYTES
     ? []
-    : [{ loc: [], msg: `must not be larger than ${MAX_SPEC_BYTES} bytes as JSON; it has ${size}` }];
+    : [{ loc: [], msg: `must not be larger than ${MAX_SPEC_BYTES} bytes as JSON, but has ${size} bytes` }];
 }
 
 /** The rules, in the order in which their violations are reported. */
@@ -200,7 +207,7 @@ export const SPEC_RULES: readonly SpecRule[] = [
   { name: 'spec_too_large', check: tooLarge },
 ];
 
-/** Every rule that a spec, as it would be stored, breaks. */
+/** The violations of all rules by a spec as it would be stored. */
 export function specRuleIssues(input: SpecRuleInput): SpecIssue[] {
   return SPEC_RULES.flatMap(({ name, check }) =>
     check(input).map((violation) => ({ ...violation, type: name })),

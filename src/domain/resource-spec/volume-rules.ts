@@ -10,13 +10,19 @@ import type { SpecIssue } from './spec-rules.ts';
 export interface KnownVolume {
   /** The last reported capacity in Gi, rounded up. null: equal to the requested size, or not known. */
   readonly capacityGi?: number | null;
-  /** With a database of the tenant: size of the volume that was kept, 0: none. null: Berth runs the database. */
+  /**
+   * Size of the volume that was kept while the tenant provides the database; 0: no volume was kept. null: Berth runs
+   * the database.
+   */
   readonly keptGi?: number | null;
-  /** Its expansion is not finished, so the capacity is below the requested size, even if the listener does not report it. */
+  /**
+   * Whether an expansion is not finished, so that the capacity is below the requested size, even if the listener does
+   * not report it.
+   */
   readonly expanding?: boolean;
   /** Sizes that were in effect before. */
   readonly former?: readonly FormerSize[];
-  /** The generation that the last report is about; 0: nothing was reported. */
+  /** The generation of the last report; 0: no report was received. */
   readonly observedGeneration?: number;
 }
 
@@ -31,10 +37,10 @@ function sizesKnown(before: ResourceSpec, deploymentType: DeploymentType | null,
 }
 
 /**
- * What a change from one stored spec to another may not do: shrink the database's volume. Compares what is in effect, so a
- * default cannot be undercut either. An expansion that is refused or not finished can be lowered to the capacity, and to a
- * size that was in effect before. Where an earlier listener reports no capacity, it can be lowered to any size: the operator
- * shrinks no volume.
+ * Rejects a change that would shrink the database's volume. Compares effective sizes, so a value below the default is
+ * also rejected. After an expansion that is rejected or not finished, the size can be lowered to the capacity, or to a
+ * size that was in effect before. If an earlier listener reports no capacity, the size can be lowered to any value,
+ * because the operator shrinks no volume.
  */
 export function specChangeIssues(
   before: ResourceSpec,
@@ -50,19 +56,21 @@ export function specChangeIssues(
   const { capacityGi = null } = known;
   const capacity = capacityGi === null ? '' : `; the capacity of the volume is ${capacityGi} Gi`;
   const below = [...new Set(again)].filter((gi) => gi < floor).sort((a, b) => a - b);
-  const former = below.length === 0 ? '' : `; ${below.join(' and ')}, as before, is accepted too`;
+  const former = below.length === 0 ? '' : `; the former size ${below.join(' or ')} is also accepted`;
   return [
     {
       loc: ['db_storage_gi'],
-      msg: `must not shrink: it is ${floor}, ${wanted} was asked for${capacity}${former}`,
+      msg:
+        `must not be less than ${floor}, because a volume cannot shrink, but ${wanted} was ` +
+        `requested${capacity}${former}`,
       type: 'storage_shrinks',
     },
   ];
 }
 
 /**
- * The former sizes to be stored with a change; undefined: the size stays.
- * @param external the database is the tenant's own after the change, so no size of a volume changes
+ * The former sizes to store with a change; undefined: the size does not change.
+ * @param external whether the tenant provides the database after the change, so that no size of a volume changes
  * @param generation the first generation of the change
  */
 export function formerSizesAfter(

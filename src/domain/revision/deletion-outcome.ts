@@ -5,7 +5,7 @@ import { reasonOr } from './revision-transitions.ts';
 
 /** The part of report-outcome.ts for deployments that are being deleted. */
 
-/** Its deletion was requested, and the grace period is over. */
+/** Whether the deletion of the deployment was requested and the grace period has ended. */
 export function isPurging({ deleting, purgeInMs }: Pick<DeploymentFacts, 'deleting' | 'purgeInMs'>): boolean {
   return deleting && purgeInMs === null;
 }
@@ -31,7 +31,10 @@ export function whatBlocks(
   };
 }
 
-/** Reported conditions with the note of what blocks the purge, which does not come from the custom resource. */
+/**
+ * Adds the record of what blocks the purge to the reported conditions, because it does not come from the custom
+ * resource.
+ */
 export function withFormerNote(
   { conditions }: Pick<DeploymentFacts, 'conditions'>,
   reported: readonly Condition[],

@@ -5,12 +5,15 @@ import type { DeploymentFacts, OutcomeMove, RevisionFacts } from '../deployment/
 import { statusOf } from './report-outcome.ts';
 import type { RevisionStatus } from './states.ts';
 
-/** Durations and results of rollouts and builds, measured when their end is reported to the hub. */
+/** Measures durations and results of rollouts and builds when their end is reported to the hub. */
 
 export type ProgressMeasure =
   /** Time from the request for the first revision until the deployment was READY for the first time. */
   | { readonly kind: 'ready'; readonly seconds: number }
-  /** Time from the creation of a revision to its terminal status. `built`: its image was built in this time. */
+  /**
+   * Time from the creation of a revision to its terminal status. `built`: whether the image of the revision was built
+   * during this time.
+   */
   | {
       readonly kind: 'rollout';
       readonly result: RolloutResult;
@@ -18,7 +21,7 @@ export type ProgressMeasure =
       readonly built: boolean;
       readonly seconds: number;
     }
-  /** End of a build. `seconds`: since the start of its Job; null: it did not start. */
+  /** End of a build. `seconds`: time since the start of its Job; null: the Job did not start. */
   | {
       readonly kind: 'build';
       readonly result: 'succeeded' | 'failed';
@@ -34,7 +37,9 @@ const RESULTS = {
 } as const satisfies Partial<Record<RevisionStatus, string>>;
 export type RolloutResult = (typeof RESULTS)[keyof typeof RESULTS];
 
-/** Reasons of rollout ends of the operator, by result. A resource written by others can have any reason. */
+/**
+ * Reasons of rollout ends of the operator, by result. A custom resource that others have written can have any reason.
+ */
 export const ROLLOUT_ENDS: Readonly<Record<RolloutResult, readonly Reason[]>> = {
   deployed: ['RolloutComplete'],
   failed: [
@@ -96,7 +101,10 @@ function buildMeasure(move: OutcomeMove, revision: RevisionFacts | undefined): P
   ];
 }
 
-/** Measured for the revision in progress. A deployment is READY when its data services are, usually before the revision runs. */
+/**
+ * Measured for the revision in progress. A deployment is READY when its data services are ready, usually before the
+ * revision runs.
+ */
 function readyMeasure(before: DeploymentFacts, after: DeploymentFacts, now: Date): ProgressMeasure[] {
   const comes = statusOf(before) === 'AWAITING_DATABASE' && statusOf(after) === 'READY';
   if (!comes || before.active !== null) return [];
@@ -104,7 +112,7 @@ function readyMeasure(before: DeploymentFacts, after: DeploymentFacts, now: Date
   return made.length === 0 ? [] : [{ kind: 'ready', seconds: since(Math.min(...made), now) }];
 }
 
-/** Measures from the reports of a deployment. @param after the record with the transitions */
+/** The measured times that the reports of a deployment add. @param after the record with the transitions */
 export function progressOf(
   before: DeploymentFacts,
   after: DeploymentFacts,

@@ -2,7 +2,7 @@ import type { Revision, SourceRevisionConfig } from '../deployment/deployment.ts
 import type { Source } from '../deployment/source.ts';
 import { pinnedImage } from '../net/image-reference.ts';
 
-/** Content of a new revision that repeats an existing one. */
+/** Content of a new revision that repeats an existing revision. */
 export interface RepeatedContent {
   readonly sourceRevisionConfig: SourceRevisionConfig;
   /** Image with its digest. null: the tag is resolved again, or the image is built. */
@@ -10,8 +10,8 @@ export interface RepeatedContent {
 }
 
 /**
- * `fresh`: tag and branch are resolved again, so a moved tag gives another image, and a repository is built again.
- * `same`: exactly what the revision runs: its digest or, if that is not known, its commit and tag.
+ * `fresh`: tag and branch are resolved again, so that a moved tag results in another image, and a repository is built
+ * again. `same`: the exact content of the revision, with its digest or, if the digest is not known, its commit and tag.
  */
 export function repeatedContent(
   how: 'fresh' | 'same',

@@ -19,13 +19,16 @@ import { activeAfter, move, observedSteps, reasonOr, type Step } from './revisio
 import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './states.ts';
 
 /**
- * The effects of a listener's report on the record. Only this code changes the status of revisions because of the cluster, and
- * decides about active_revision_id. Pure and idempotent: a repeated report changes nothing.
+ * Computes the effects of a listener's report on the record. Only this code changes the status of revisions because of
+ * the cluster, and sets active_revision_id. Pure and idempotent: a repeated report changes nothing.
  */
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
-/** Retry interval after a permanent rejection. Only a change of the deployment helps, unless the rules of the cluster change. */
+/**
+ * Retry interval after a permanent rejection. A retry can succeed only if the deployment or the rules of the cluster
+ * change.
+ */
 const PERMANENT_REJECTION_MS = 600_000;
 
 function unchanged(facts: DeploymentFacts, ignored: string | null = null): ReportOutcome {
@@ -76,15 +79,20 @@ function statusEvents(
   const [from, to] = [statusOf(before), statusOf(after)];
   if (from === to) return [];
   const reason = statusReason(to, after, moves);
-  return [{ revisionId: null, reason, message: `Status is ${to}, it was ${from}.`, details: { from, to } }];
+  return [
+    { revisionId: null, reason, message: `The status changed from ${from} to ${to}.`, details: { from, to } },
+  ];
 }
 
-/** Whether the applied work item is the current one. The item may have changed since. */
+/** Whether the applied work item is the current item. The item may have changed since it was handed out. */
 const isOfLatestItem = ({ workVersion }: DeploymentFacts, report: AppliedReport) =>
   report.workVersion === undefined || report.workVersion === (workVersion ?? report.workVersion);
-const REQUEUED = 'its work item has changed since';
+const REQUEUED = 'the work item has changed since it was handed out';
 
-/** Suspended for the grace period of its deletion. The item is not acknowledged: it is due again as a purge after that. */
+/**
+ * The deployment is suspended for the grace period of its deletion. The item is not acknowledged, because it is due
+ * again as a purge after the grace period.
+ */
 function suspended(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.purgeInMs === null || report.generation !== facts.generation) {
     return unchanged(facts, 'deletion was requested');
@@ -95,7 +103,7 @@ function suspended(facts: DeploymentFacts, report: AppliedReport): ReportOutcome
 
 function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.deleting) return suspended(facts, report);
-  // A report with a generation that does not exist must not acknowledge future changes.
+  // A report with a generation that does not exist yet must not acknowledge future changes.
   const latest = isOfLatestItem(facts, report) ? facts.generation : facts.generation - 1;
   const acknowledgedGeneration = Math.max(facts.acknowledgedGeneration, Math.min(report.generation, latest));
   const attempts = acknowledgedGeneration === facts.generation ? 0 : facts.attempts;
@@ -135,7 +143,7 @@ function isRunnable({
 const CANNOT_RUN: readonly RevisionStatus[] = ['BUILD_FAILED', 'CREATE_FAILED', 'SKIPPED'];
 
 function waiting(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
-  if (!isPurging(facts)) return unchanged(facts, 'it is not being deleted');
+  if (!isPurging(facts)) return unchanged(facts, 'the deployment is not being deleted');
   const { conditions, events } = whatBlocks(facts, report, now);
   return { ...unchanged({ ...facts, conditions }), events };
 }
@@ -187,7 +195,7 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
   };
 }
 
-/** The generation does not exist: the hub was restored from a backup, or a user changed the number by hand. */
+/** The generation does not exist, because the hub was restored from a backup, or a user changed the number by hand. */
 export const GENERATION_AHEAD = 'the report is about a generation that does not exist';
 
 function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | null {
@@ -209,25 +217,26 @@ function inPlaceEvents(
   { inPlaceFailure: failure, active }: DeploymentFacts,
 ): OutcomeEvent[] {
   if (failure === null || active === null || canonicalJson(failure) === canonicalJson(before)) return [];
-  const { reason, message, culprit } = failure;
+  const { reason, message, failureSource } = failure;
   return [
     {
       revisionId: active.id,
       reason: reasonOr(reason, 'RolloutFailed'),
       message: `A change of revision ${active.number} failed: ${message}`,
-      details: culprit === undefined ? {} : { culprit },
+      details: failureSource === undefined ? {} : { failure_source: failureSource },
     },
   ];
 }
 
-/** Events for symptoms of running pods: one when a symptom begins, and one when its component has recovered. */
+/** Events for symptoms of running pods: one event when a symptom begins, and one when its component has recovered. */
 function symptomEvents(
   { symptoms: before = [], deleting, switchedOff = false }: DeploymentFacts,
   { symptoms: after = [] }: DeploymentFacts,
   report: ObservedReport,
 ): OutcomeEvent[] {
   const { started, ended } = symptomDifference(before, after);
-  // A rollout replaces the pods and reports its own result. Pods that are off or not observed do not prove a recovery.
+  // A rollout replaces the pods and reports its own result. Pods that are switched off or not observed do not prove a
+  // recovery.
   const isRunningSeen =
     report.rollout === null &&
     !report.off &&
@@ -235,11 +244,11 @@ function symptomEvents(
     !switchedOff &&
     !report.conditions.some(({ type, status }) => type === 'Progressing' && status === 'Unknown');
   return [
-    ...started.map(({ component, reason, message, culprit }) => ({
+    ...started.map(({ component, reason, message, failureSource }) => ({
       revisionId: null,
       reason: reasonOr(reason, 'ReconcileFailed'),
-      message: `Running pods are in trouble: ${message}`,
-      details: { component, ...(culprit === undefined ? {} : { culprit }) },
+      message: `Running pods have a problem: ${message}`,
+      details: { component, ...(failureSource === undefined ? {} : { failure_source: failureSource }) },
     })),
     ...(isRunningSeen ? ended : []).map((symptom) => ({
       revisionId: null,
@@ -250,7 +259,7 @@ function symptomEvents(
   ];
 }
 
-/** Events for new problems. Failed revisions and symptoms of running pods have their own events. */
+/** Events for new problems. Failed revisions and symptoms of running pods have separate events. */
 function troubleEvents(
   before: DeploymentFacts,
   after: DeploymentFacts,
@@ -314,14 +323,16 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
   return { facts: after, moves: moved.moves, events, retryAfterMs, remove: false, ignored: null };
 }
 
-/** Purged although it is not being deleted, or can still be restored: it must be applied again. */
+/**
+ * The deployment was purged although it is not being deleted, or can still be restored, so it must be applied again.
+ */
 function purged(facts: DeploymentFacts): ReportOutcome {
   if (facts.deleting && facts.purgeInMs === null) return { ...unchanged(facts), remove: true };
   const acknowledgedGeneration = Math.min(facts.acknowledgedGeneration, facts.generation - 1);
   return { ...unchanged({ ...facts, acknowledgedGeneration, attempts: 0 }), retryAfterMs: 0 };
 }
 
-/** The effects of `report` on the record `facts` at the time `now`. */
+/** Computes the effects of `report` on the record `facts` at the time `now`. */
 export function reportOutcome(facts: DeploymentFacts, report: ClusterReport, now: Date): ReportOutcome {
   switch (report.kind) {
     case 'applied':

@@ -1,5 +1,5 @@
 import { REASONS, type Reason } from '../conditions/conditions.ts';
-import type { Culprit } from '../conditions/failure-source.ts';
+import type { FailureSource } from '../conditions/failure-source.ts';
 import type {
   BuiltImage,
   DeploymentFacts,
@@ -11,9 +11,9 @@ import type {
 } from '../deployment/cluster-report.ts';
 import { canMove, isTerminalStatus, type RevisionStatus, SEEN_IN_CLUSTER } from './states.ts';
 
-/** Transitions of revisions from observations of the cluster. */
+/** Derives transitions of revisions from observations of the cluster. */
 
-/** `reason` if it is in the closed list, otherwise `fallback`. */
+/** Returns `reason` if it is in the closed list, otherwise `fallback`. */
 export function reasonOr(reason: string, fallback: Reason): Reason {
   return Object.hasOwn(REASONS, reason) ? (reason as Reason) : fallback;
 }
@@ -24,13 +24,13 @@ export interface Step {
   readonly to: RevisionStatus;
   readonly reason: Reason;
   readonly message: string;
-  /** Source of its failure, if known. */
-  readonly culprit?: Culprit | undefined;
-  /** Result of its build. */
+  /** Source of the failure of the revision, if known. */
+  readonly failureSource?: FailureSource | undefined;
+  /** Result of the build of the revision. */
   readonly built?: BuiltImage | undefined;
 }
 
-/** Executes the first valid step of each revision, with its event. Other steps are omitted. */
+/** Executes the first valid step of each revision, with its event. All other steps are omitted. */
 export function move(
   facts: DeploymentFacts,
   steps: readonly Step[],
@@ -40,14 +40,14 @@ export function move(
       const first = steps.findIndex((step) => step.revision.id === revision.id) === index;
       return first && revision.status !== to && canMove(revision.status, to);
     })
-    .map(({ revision: { id, number, status }, to, reason, message, culprit, built }) => ({
+    .map(({ revision: { id, number, status }, to, reason, message, failureSource, built }) => ({
       id,
       number,
       from: status,
       to,
       reason,
       message,
-      ...(culprit === undefined ? {} : { culprit }),
+      ...(failureSource === undefined ? {} : { failureSource }),
       ...(built === undefined ? {} : { built }),
     }));
   const byId = new Map(moves.map((moved) => [moved.id, moved.to]));
@@ -61,14 +61,14 @@ export function move(
       })),
     },
     moves,
-    events: moves.map(({ id, number, from, to, reason, message, culprit, built }) => ({
+    events: moves.map(({ id, number, from, to, reason, message, failureSource, built }) => ({
       revisionId: id,
       reason,
       message: `Revision ${number} is ${to}: ${message}`,
       details: {
         from: recordedStatus(facts, from),
         to,
-        ...(culprit === undefined ? {} : { culprit }),
+        ...(failureSource === undefined ? {} : { failure_source: failureSource }),
         ...built,
       },
     })),
@@ -84,7 +84,7 @@ function known(facts: DeploymentFacts, ref: RevisionRef | null): RevisionFacts |
   return ref === null ? undefined : facts.revisions.find(({ id }) => id === ref.id);
 }
 
-/** Steps for revisions older than the newest one that the operator works on. */
+/** Steps for revisions that are older than the newest revision that the operator works on. */
 function overtaken(facts: DeploymentFacts, newest: number): Step[] {
   return facts.revisions
     .filter(({ number, status }) => number < newest && !isTerminalStatus(status))
@@ -113,8 +113,8 @@ function waiting(facts: DeploymentFacts, report: ObservedReport): Step[] {
   const revision = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
   if (revision === undefined || report.rollout !== null) return [];
   const { status } = revision;
-  // An observed rollout has stopped if no pods run, whichever generation is in effect (a rejected volume delays the generation).
-  // A revision without an observed rollout may be switched on by now, unless it is known to be off.
+  // An observed rollout has stopped if no pods run, whichever generation is in effect (a rejected volume delays the
+  // generation). A revision without an observed rollout may have been switched on, unless it is known to be off.
   const isStopped = report.off && (status === 'DEPLOYING' || facts.switchedOff === true);
   if (report.specGeneration < facts.generation && !isStopped) return [];
   if (report.off) {
@@ -156,13 +156,13 @@ export function observedSteps(facts: DeploymentFacts, report: ObservedReport): S
     });
   }
   if (failed !== undefined && report.failed !== null) {
-    const { reason, message, culprit } = report.failed;
+    const { reason, message, failureSource } = report.failed;
     steps.push({
       revision: failed,
       to: 'DEPLOY_FAILED',
       reason: reasonOr(reason, 'RolloutFailed'),
       message,
-      culprit,
+      failureSource,
     });
   }
   if (rollout !== undefined && rollout !== active) {
@@ -185,7 +185,10 @@ export function observedSteps(facts: DeploymentFacts, report: ObservedReport): S
   ];
 }
 
-/** The active revision after an observation. Its number only increases: a rollback creates a new revision. */
+/**
+ * The active revision after an observation. The number of the active revision only increases, because a rollback
+ * creates a new revision.
+ */
 export function activeAfter(facts: DeploymentFacts, report: ObservedReport): RevisionRef | null {
   const seen = known(facts, report.active);
   if (seen === undefined || seen.number <= (facts.active?.number ?? 0)) return facts.active;

@@ -6,7 +6,7 @@ import type { Reason } from '../conditions/conditions.ts';
  * Every change of a state is checked by `canMove`. Docs and tests are generated from these tables.
  */
 
-/** The values of Deployment.status, in order of precedence: the first that applies wins. */
+/** The values of Deployment.status, in order of precedence. The first value that applies is used. */
 export const DEPLOYMENT_STATUSES = [
   'AWAITING_DELETE',
   'UNKNOWN',
@@ -33,14 +33,14 @@ export const REVISION_STATUSES = [
 ] as const;
 export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 
-/** What causes a transition of a revision. */
+/** The possible sources of a transition of a revision. */
 export const MOVERS = {
   build: 'The observed build of a git_host revision (build-steps.ts).',
   'hand-out': 'The hub, when it sends the work item to the listener (store/listener-work.ts).',
   report:
     'The observed state of the cluster (revision-steps.ts), or a rejection by the cluster (report-outcome.ts).',
   reading:
-    'The lease: the status is derived from it on each read (store/status.ts), and one event is written.',
+    'The lease. The hub derives the status from the lease on each read (store/status.ts), and writes one event.',
 } as const;
 export type Mover = keyof typeof MOVERS;
 
@@ -49,7 +49,7 @@ export interface RevisionTransition {
   readonly from: RevisionStatus;
   readonly to: RevisionStatus;
   readonly by: readonly Mover[];
-  /** Reasons that the event may have. */
+  /** Reasons that the event of the transition may have. */
   readonly reasons: readonly Reason[];
 }
 
@@ -104,7 +104,7 @@ export const REVISION_TRANSITIONS: readonly RevisionTransition[] = [
   transition('QUEUED', 'DEPLOYED', 'report', ['RolloutComplete']),
   transition('QUEUED', 'DEPLOY_FAILED', 'report', FAILURES),
   transition('QUEUED', 'SKIPPED', 'report', ['Superseded']),
-  // Its rollout had started before it was switched off.
+  // The rollout of the revision had started before the deployment was switched off.
   transition('QUEUED', 'INTERRUPTED', 'report', ['Interrupted']),
   transition('AWAITING_DEPLOY', 'DEPLOYING', 'report', ['RolloutInProgress']),
   transition('AWAITING_DEPLOY', 'DEPLOYED', 'report', ['RolloutComplete']),
@@ -124,8 +124,9 @@ export const REVISION_TRANSITIONS: readonly RevisionTransition[] = [
 ];
 
 /**
- * Statuses that only the cluster reports. They are read as UNKNOWN while the cluster is not observed. AWAITING_BUILD and QUEUED
- * are known to the hub itself, even for a cluster that was never observed, because no start was reported.
+ * Statuses that only the cluster reports, and that the API shows as UNKNOWN while the cluster is not observed.
+ * AWAITING_BUILD and QUEUED are known to the hub itself, even for a cluster that was never observed, because no start
+ * was reported.
  */
 export const SEEN_IN_CLUSTER: readonly RevisionStatus[] = REVISION_TRANSITIONS.filter(
   ({ to }) => to === 'UNKNOWN',
@@ -133,26 +134,26 @@ export const SEEN_IN_CLUSTER: readonly RevisionStatus[] = REVISION_TRANSITIONS.f
 
 const TRANSITIONS_FROM = Map.groupBy(REVISION_TRANSITIONS, ({ from }) => from);
 
-/** The possible next states. */
+/** The possible next states of a state. */
 export function followersOf(status: RevisionStatus): RevisionStatus[] {
   return TRANSITIONS_FROM.get(status)?.map(({ to }) => to) ?? [];
 }
 
 /** What each state means. */
 export const REVISION_MEANINGS: Readonly<Record<RevisionStatus, string>> = {
-  CREATING: 'Recorded. The source of its image is not determined yet.',
+  CREATING: 'Recorded. The source of the image is not determined yet.',
   CREATE_FAILED: 'The revision could not be prepared.',
-  AWAITING_BUILD: 'Its image waits to be built.',
-  BUILDING: 'Its image is being built.',
-  BUILD_FAILED: 'Its image could not be built.',
-  QUEUED: 'It waits until the listener receives it, or until the deployment is switched on.',
-  AWAITING_DEPLOY: 'The listener has received it. Its rollout has not started.',
+  AWAITING_BUILD: 'The image of the revision waits to be built.',
+  BUILDING: 'The image of the revision is being built.',
+  BUILD_FAILED: 'The image of the revision could not be built.',
+  QUEUED: 'The revision waits until the listener receives it, or until the deployment is switched on.',
+  AWAITING_DEPLOY: 'The listener has received the revision. The rollout has not started.',
   DEPLOYING: 'Components are being updated to this revision.',
-  DEPLOYED: 'Every component was observed to run it.',
-  DEPLOY_FAILED: 'Its rollout failed. Berth does not retry it.',
-  SKIPPED: 'A newer revision replaced it before it started.',
-  INTERRUPTED: 'A newer revision replaced it after its rollout had started.',
-  UNKNOWN: 'It is in progress, but its cluster is not observed, so its progress is not known.',
+  DEPLOYED: 'Every component was observed to run the revision.',
+  DEPLOY_FAILED: 'The rollout of the revision failed. Berth does not retry the rollout.',
+  SKIPPED: 'A newer revision replaced this revision before it started.',
+  INTERRUPTED: 'A newer revision replaced this revision after its rollout had started.',
+  UNKNOWN: 'The revision is in progress, but the cluster is not observed, so the progress is not known.',
 };
 
 /** A terminal revision never changes its state again. */
@@ -162,24 +163,24 @@ export function isTerminalStatus(status: RevisionStatus): boolean {
 
 export const TERMINAL_STATUSES: readonly RevisionStatus[] = REVISION_STATUSES.filter(isTerminalStatus);
 
-/** Whether a revision may go from `from` to `to`. Staying in a state is always allowed. */
+/** Whether a revision may change from the state `from` to the state `to`. A revision may always remain in its state. */
 export function canMove(from: RevisionStatus, to: RevisionStatus): boolean {
   return from === to || followersOf(from).includes(to);
 }
 
 /** The facts from which the hub derives the status: from the record and the last observation. */
 export interface StatusFacts {
-  /** Deletion was requested. */
+  /** Whether the deletion was requested. */
   readonly deleting: boolean;
-  /** A revision exists that can run (internal_image without image_uri has none). */
+  /** Whether a revision exists that can run (internal_image without image_uri has none). */
   readonly hasRunnableRevision: boolean;
-  /** The listener holds a valid lease and can read the cluster and the namespace of the deployment. */
+  /** Whether the listener holds a valid lease and can read the cluster and the namespace of the deployment. */
   readonly watched: boolean;
-  /** The deployment was reported at least once. */
+  /** Whether the deployment was reported at least once. */
   readonly observed: boolean;
-  /** According to the last report, all pods are switched off. */
+  /** Whether no pods run, according to the last report. */
   readonly observedOff: boolean;
-  /** According to the last report, database and cache are ready (or external). */
+  /** Whether database and cache are ready (or external), according to the last report. */
   readonly dataReady: boolean;
 }
 
@@ -194,20 +195,21 @@ export interface StatusRule {
   readonly reasons: readonly Reason[];
 }
 
-/** The rules of Deployment.status, in order of precedence: the first that applies wins. */
+/** The rules of Deployment.status, in order of precedence. The first rule that applies determines the status. */
 export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
   {
     status: 'AWAITING_DELETE',
     applies: ({ deleting }) => deleting,
     when: 'deletion was requested',
     meaning:
-      'It is removed when no object of it remains in the cluster. Within the grace period it can be restored.',
+      'The deployment is removed when none of its objects remains in the cluster. The deployment can be restored ' +
+      'within the grace period.',
     reasons: ['DeletionRequested'],
   },
   {
     status: 'UNKNOWN',
     applies: ({ observed, watched }) => observed && !watched,
-    when: 'it was observed before, and its cluster or its namespace is not observed now',
+    when: 'the deployment was observed before, and its cluster or its namespace is not observed now',
     meaning: 'The cluster is not reporting. The last known status is not shown as current.',
     reasons: ['ListenerLost', 'ClusterUnreachable'],
   },
@@ -215,7 +217,7 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
     status: 'UNUSED',
     applies: ({ hasRunnableRevision, observedOff }) => !hasRunnableRevision || observedOff,
     when: 'no revision can run, or all its pods were observed to be switched off',
-    meaning: 'No pods are desired. Its data is kept.',
+    meaning: 'No pods are desired. The data is kept.',
     reasons: [
       'Created',
       'Restored',
@@ -232,7 +234,8 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
     applies: ({ dataReady }) => !dataReady,
     when: 'database or cache was not observed to be ready',
     meaning:
-      'Its data services start or restart, or no listener has received it yet. The active revision keeps serving.',
+      'The data services start or restart, or no listener has received the deployment yet. The active revision keeps ' +
+      'serving.',
     reasons: [
       'Created',
       'Patched',
@@ -252,7 +255,7 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
   {
     status: 'READY',
     applies: () => true,
-    when: 'none of the above',
+    when: 'no other rule applies',
     meaning:
       'Database and cache are ready, so revisions can run. A rollout does not change this status, even if it fails.',
     reasons: [
@@ -270,13 +273,16 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
 ];
 
 /**
- * Derives Deployment.status from the facts. The store computes the same in SQL, because lists filter by it. A test compares
- * the two for all combinations.
+ * Derives Deployment.status from the facts. The store computes the same status in SQL, because lists filter by it. A
+ * test compares both for all combinations.
  */
 export function deploymentStatus(facts: StatusFacts): DeploymentStatus {
   return DEPLOYMENT_STATUS_RULES.find(({ applies }) => applies(facts))?.status ?? 'READY';
 }
 
-/** Statuses of a listener, derived from its lease and the data sent with it. The store computes them in SQL. */
+/**
+ * Statuses of a listener, derived from its lease and the data sent with the lease. The store computes the status of a
+ * listener in SQL.
+ */
 export const LISTENER_STATUSES = ['NEVER_SEEN', 'CONNECTED', 'CLUSTER_UNREACHABLE', 'LOST'] as const;
 export type ListenerStatus = (typeof LISTENER_STATUSES)[number];

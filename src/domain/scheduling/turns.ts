@@ -7,8 +7,8 @@ import { AtWork } from './at-work.ts';
  */
 const MUCH_AFTER_MS = 250;
 
-/** What is on behalf of nobody: its group has no share, and is not another one to any. */
-export const NOBODY = '';
+/** Name for tasks without a group. Such tasks have no share, and do not count as a group of their own. */
+export const NO_GROUP = '';
 
 /** How many places a group may take that has much to do. */
 export interface Share {
@@ -70,7 +70,7 @@ export class Turns {
   readonly #groups = new Map<string, Group>();
   #taken = 0;
   /** The last one with little to do that asked for a place or gave one back. */
-  #lastLittle = { name: NOBODY, at: Number.NEGATIVE_INFINITY };
+  #lastLittle = { name: NO_GROUP, at: Number.NEGATIVE_INFINITY };
   readonly #atWork = new AtWork((name) => this.#groups.has(name));
   /** Opens when the next group may take one more. */
   #timer: { at: number; cancel: () => void } | undefined;
@@ -181,7 +181,7 @@ export class Turns {
     const { taken, lastTakenAt } = group;
     if (taken >= this.#maxOfGroup) return Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    if (name === NOBODY || !this.#hasMuch(group, now)) return 0;
+    if (name === NO_GROUP || !this.#hasMuch(group, now)) return 0;
     const share = this.#atWork.isBesideAnother(name, now) ? this.#shareBeside : this.#share;
     const next = Math.max(0, lastTakenAt + (share.everyMs ?? Number.POSITIVE_INFINITY) - now);
     const yields = this.#yieldsFor(name, now);
@@ -225,7 +225,7 @@ export class Turns {
   }
 
   #see(name: string, group: Group): void {
-    if (name === NOBODY) return;
+    if (name === NO_GROUP) return;
     const now = this.#clock.now();
     if (!this.#hasMuch(group, now)) this.#lastLittle = { name, at: now };
     this.#atWork.see(name, now);

@@ -4,96 +4,88 @@ import {
   gitUsername,
   type RepositoryAccess,
 } from '../../domain/builds/git-host.ts';
-import { callHttps, gitHostErrorOf, type HttpsAnswer, type HttpsOptions } from './https-call.ts';
-import { headOf, lsRefsRequest, type Refs, readAdvertisement, readRefs } from './refs.ts';
+import {
+  findRepository,
+  type RepositoryLookup,
+  type RepositoryPlace,
+} from '../../outbound/find-repository.ts';
+import { callFailure, responseFailure } from './failures.ts';
+import type { HttpsOptions } from './https-json.ts';
+import { listRefs } from './list-refs.ts';
 
-/** Asks a repository for the newest commits of branches, by git's smart HTTP protocol. */
+/** Reads the newest commits of branches with git. */
 
-const ADVERTISEMENT = '/info/refs';
-const SERVICE = '?service=git-upload-pack';
-/** Such as from `/shop/web` to `/shop/web.git`. */
-const MAX_REDIRECTS = 3;
+/** Number of git processes at the same time. Their memory counts in the limit of the container. */
+const MAX_PROCESSES = 3;
 
-function headersOf({ provider, token }: RepositoryAccess): Record<string, string> {
-  const version = { 'git-protocol': 'version=2' };
-  if (token === null) return version;
-  const credentials = Buffer.from(`${gitUsername(provider)}:${token}`).toString('base64');
-  return { ...version, authorization: `Basic ${credentials}` };
+/** Runs at most `limit` tasks at the same time. The others wait for their turn. */
+function limitConcurrency(limit: number): <T>(task: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (task) => {
+    if (running < limit) running += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}
+
+const withProcess = limitConcurrency(MAX_PROCESSES);
+
+const GIT_RESPONSE = 'application/x-git-upload-pack-advertisement';
+
+function lookupFailure({ response }: RepositoryLookup): GitHostError {
+  if (response.status === 404)
+    return new GitHostError('missing', 'it has no such repository, or the token may not read it');
+  return (
+    responseFailure(response) ?? new GitHostError('unreadable', 'its response is not that of a git server')
+  );
 }
 
 /** @throws GitHostError */
-function check(answer: HttpsAnswer): void {
-  if (answer.status === 404)
-    throw new GitHostError('missing', 'it has no such repository, or the token may not read it');
-  const failure = gitHostErrorOf(answer);
-  if (failure !== null) throw failure;
-}
-
-/** Where a redirect leads, within the same host; null: it is none of that kind. */
-function redirected(from: URL, { status, headers }: HttpsAnswer): URL | null {
-  const { location } = headers;
-  if (![301, 302, 307, 308].includes(status) || location === undefined) return null;
-  if (!URL.canParse(location, from.href)) return null;
-  const to = new URL(location, from);
-  const isSame = to.origin === from.origin && to.username === '' && to.password === '';
-  return isSame && to.pathname.endsWith(ADVERTISEMENT) && to.search === SERVICE ? to : null;
-}
-
-const unreadable = () => new GitHostError('unreadable', 'its answer is not that of a git server');
-
-/** Asks in one or two calls, after redirects within the host. @throws GitHostError */
-async function readAll(
-  access: RepositoryAccess,
-  branches: readonly (string | null)[],
+async function placeOf(
+  { repoUrl }: RepositoryAccess,
+  credentials: { readonly username: string; readonly token: string } | null,
   options: HttpsOptions,
-  signal: AbortSignal,
-): Promise<Refs> {
-  const headers = headersOf(access);
-  let url = new URL(`${access.repoUrl.replace(/\/+$/, '')}${ADVERTISEMENT}${SERVICE}`);
-  let answer = await callHttps(url, { method: 'GET', headers }, options, signal);
-  for (let count = 0; count < MAX_REDIRECTS; count += 1) {
-    const next = redirected(url, answer);
-    if (next === null) break;
-    url = next;
-    answer = await callHttps(url, { method: 'GET', headers }, options, signal);
-  }
-  check(answer);
-  const advertised = readAdvertisement(answer.body);
-  if (advertised === null) throw unreadable();
-  if (advertised.version === 1) return advertised.refs;
-  const service = new URL(url);
-  service.pathname = `${url.pathname.slice(0, -ADVERTISEMENT.length)}/git-upload-pack`;
-  service.search = '';
-  const asked = await callHttps(
-    service,
+): Promise<RepositoryPlace> {
+  const { addresses, deadlineMs, ca } = options;
+  const found = await findRepository(
+    new URL(repoUrl),
     {
-      method: 'POST',
-      headers: {
-        ...headers,
-        'content-type': 'application/x-git-upload-pack-request',
-        accept: 'application/x-git-upload-pack-result',
-      },
-      body: lsRefsRequest(branches, advertised.objectFormat),
+      addresses,
+      ca: ca === undefined ? undefined : [ca],
+      credentials,
+      sendsTokenFirst: true,
     },
-    options,
-    signal,
-  );
-  check(asked);
-  const refs = readRefs(asked.body);
-  if (refs === null) throw unreadable();
-  return refs;
+    AbortSignal.timeout(deadlineMs),
+  ).catch((error) => {
+    throw callFailure(error, options);
+  });
+  // Git reads any other response as a list of files, and finds no branch in it.
+  if (found.kind === 'found' && found.response.headers['content-type'] === GIT_RESPONSE) return found.place;
+  throw lookupFailure(found);
 }
 
 /**
- * The newest commits of branches, in their order; null: there is no such branch.
+ * The newest commits of branches, in their order; null: the branch does not exist.
  * @param branches null: the default branch
- * @throws GitHostError
+ * @param path PATH of git
+ * @throws GitHostError; Error when git cannot be run
  */
 export async function branchHeads(
   access: RepositoryAccess,
   branches: readonly (string | null)[],
   options: HttpsOptions,
+  path: string,
 ): Promise<(BranchHead | null)[]> {
-  const refs = await readAll(access, branches, options, AbortSignal.timeout(options.deadlineMs));
-  return branches.map((branch) => headOf(refs, branch));
+  const { provider, token } = access;
+  const credentials = token === null ? null : { username: gitUsername(provider), token };
+  const place = await placeOf(access, credentials, options);
+  const refs = await withProcess(() => listRefs(place, credentials, { ...options, path }));
+  return branches.map((branch) => refs.head(branch));
 }

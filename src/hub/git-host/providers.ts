@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { GitRepository, ListingProvider } from '../../domain/builds/git-host.ts';
 
-/** How each provider lists the repositories of a token: the URL of a page, and how to read its response. */
+/**
+ * Defines how each provider lists the repositories of a token, with the URL of a page and the parser of its response.
+ */
 
-/** `number` starts at 1. */
+/** URL of a page. `number` starts at 1. */
 export interface ProviderPage {
   readonly number: number;
   readonly size: number;
@@ -53,7 +55,7 @@ const gitlabAnswer = z.array(
     ),
 );
 
-/** github.com and ghe.com serve the API on a separate host. Other servers serve it below /api/v3. */
+/** github.com and ghe.com serve the API on a separate host. Other servers serve the API below /api/v3. */
 function githubApi(hostUrl: string): string {
   const { hostname } = new URL(hostUrl);
   return hostname === 'github.com' || hostname.endsWith('.ghe.com')

@@ -9,9 +9,9 @@ import {
 } from './credential.ts';
 import type { SigningKey } from './signing-key.ts';
 
-/** The hub as the authority of the platform's registry: who may push and pull there. */
+/** The hub as the token authority of the platform's registry: it decides who may push and pull. */
 
-/** What a credential is for. */
+/** The deployment that owns a repository. */
 export interface Owner {
   readonly id: string;
   readonly tenantId: string;
@@ -24,45 +24,45 @@ export interface Credential {
   readonly expiresAt: Date | null;
 }
 
-/** What a client of the registry gets for its credential. */
+/** The token that a client of the registry receives for its credential. */
 export interface AccessToken {
   readonly token: string;
-  /** Seconds. */
+  /** In seconds. */
   readonly expiresIn: number;
   readonly issuedAt: Date;
 }
 
 export interface RegistryAuthority {
-  /** As in BERTH_REGISTRY. */
+  /** Value of BERTH_REGISTRY. */
   readonly registry: string;
-  /** What `docker login` takes. */
+  /** Argument of `docker login`. */
   readonly host: string;
-  /** The registry as tokens name it. */
+  /** Name of the registry in tokens. */
   readonly service: string;
-  /** Where the images of the deployment are, without tag. */
+  /** Repository for the images of the deployment, without tag. */
   repositoryOf(owner: Omit<Owner, 'id'>): string;
-  /** @param expiresAt null: valid as long as the deployment is there; then it is the same at every call */
+  /** @param expiresAt null: valid as long as the deployment exists; then every call returns the same credential */
   credential(kind: CredentialKind, owner: Owner, expiresAt: Date | null): Credential;
-  /** A credential as clients of registries keep it: `config.json` of docker, `.dockerconfigjson` of a Secret. */
+  /** A credential in the format of `config.json` of docker and `.dockerconfigjson` of a Secret. */
   dockerConfig(credential: Credential): string;
-  /** What the credential states; null: it is none of ours, or its time is over. */
+  /** The statement of a credential. null: it is not valid, or has expired. */
   read(token: string, now: Date): Statement | null;
-  /** @param scopes what is asked for; granted is what the statement gives of it */
-  accessToken(statement: Statement, owner: Owner, scopes: readonly string[], now: Date): AccessToken;
-  /** For the hub itself and given to nobody: to look into the repository, and to delete from it. */
-  cleaningToken(owner: Owner, now: Date): string;
+  /** @param scopes the requested access. The token contains the part that the statement allows */
+  accessToken(statement: Statement, owner: Owner, scopes: readonly string[], now: Date): Promise<AccessToken>;
+  /** A token for the cleanup by the hub, to list and delete images of the repository. It is never sent to a client. */
+  cleaningToken(owner: Owner, now: Date): Promise<string>;
 }
 
 /** `issuer` in the registry's configuration. */
 export const ISSUER = 'berth';
-/** The token says who it is; a name has to be there. */
+/** Clients require a user name. The password alone identifies the client. */
 const USERNAME = 'berth';
-/** Clients get another one where theirs runs out in the middle of a push. */
+/** Clients request another token if theirs expires during a push. */
 const ACCESS_SECONDS = 300;
 
 /**
  * @param registry BERTH_REGISTRY
- * @param keys the first signs, all are believed
+ * @param keys the first one signs, and all are accepted
  */
 export function createRegistryAuthority(
   registry: string,
@@ -85,8 +85,8 @@ export function createRegistryAuthority(
       return JSON.stringify({ auths: { [host]: { username, password: token, auth } } });
     },
     read: (token, now) => readCredential(keys, token, now),
-    accessToken({ kind }, owner, scopes, now) {
-      const token = signAccessToken(signer, {
+    async accessToken({ kind }, owner, scopes, now) {
+      const token = await signAccessToken(signer, {
         issuer: ISSUER,
         audience: host,
         subject: `${kind}:${owner.id}`,

@@ -2,37 +2,38 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SigningKey } from './signing-key.ts';
 
 /**
- * Credentials for the repository of one deployment. Each is a statement of the hub, sealed by it: nothing is stored, and
- * the same statement under the same key is the same text.
+ * Credentials for the repository of one deployment. Each is a statement with an HMAC of the hub. The hub stores none, and
+ * the same statement with the same key is the same text. Pull Secrets in clusters contain them without an expiry, so their
+ * format must not change.
  */
 
-/** `push`: of a person, for a while. `build`: of a build. `pull`: of the cluster. */
+/** `push`: for a person, with an expiry. `build`: for a build. `pull`: for the cluster. */
 export const CREDENTIAL_KINDS = ['push', 'build', 'pull'] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
-/** What may be done with each in the repository of its deployment. Nothing is deleted by any. */
+/** Actions that each kind allows in the repository of its deployment. None allows deletion. */
 export const ACTIONS: Readonly<Record<CredentialKind, readonly string[]>> = {
   push: ['pull', 'push'],
   build: ['pull', 'push'],
   pull: ['pull'],
 };
 
-/** Whom a credential speaks for. The repository follows from the deployment. */
+/** The deployment that a credential is for. The repository follows from the deployment. */
 export interface Statement {
   readonly kind: CredentialKind;
   readonly deploymentId: string;
   readonly tenantId: string;
-  /** Not valid from then on; null: as long as the deployment is there. */
+  /** The credential is not valid from this time on. null: valid as long as the deployment exists. */
   readonly expiresAt: Date | null;
 }
 
-/** Begins each credential, so that one that leaked can be told for what it is. */
+/** Start of each credential, so that a leaked one can be recognized. */
 const PREFIX = 'berth-registry.';
 const MAX_LENGTH = 1024;
 
 const seal = (key: SigningKey, body: string) => createHmac('sha256', key.credentialKey).update(body).digest();
 
-/** A statement as the text that is given out. */
+/** The credential of a statement. */
 export function writeCredential(key: SigningKey, statement: Statement): string {
   const { kind, deploymentId, tenantId, expiresAt } = statement;
   const seconds = expiresAt === null ? null : Math.floor(expiresAt.getTime() / 1000);
@@ -40,7 +41,7 @@ export function writeCredential(key: SigningKey, statement: Statement): string {
   return `${PREFIX}${body}.${seal(key, body).toString('base64url')}`;
 }
 
-/** Only of what was sealed: it has the form that writeCredential gives it. */
+/** @param body verified, so it has the form that writeCredential creates */
 function parseBody(body: string): Statement {
   const [kind, deploymentId, tenantId, seconds] = JSON.parse(Buffer.from(body, 'base64url').toString()) as [
     CredentialKind,
@@ -52,8 +53,7 @@ function parseBody(body: string): Statement {
 }
 
 /**
- * The statement of a credential that one of the keys has sealed and whose time is not over; null: it is none. Seals are
- * compared in constant time.
+ * The statement of a credential. null: no key verifies it, or it has expired. HMACs are compared in constant time.
  */
 export function readCredential(keys: readonly SigningKey[], text: string, now: Date): Statement | null {
   if (!text.startsWith(PREFIX) || text.length > MAX_LENGTH) return null;

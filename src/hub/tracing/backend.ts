@@ -4,7 +4,7 @@ import { type AttemptFailure, parseRetryAfter } from './retry.ts';
 export interface TracingBackend {
   /**
    * Creates the project, or finds that it exists.
-   * @returns the backend's own id of it, when its response has one
+   * @returns the backend's own id of the project, if its response contains an id
    * @throws BackendError
    */
   create(project: TracingProjectBody, signal: AbortSignal): Promise<string | null>;
@@ -12,7 +12,7 @@ export interface TracingBackend {
   delete(id: string, signal: AbortSignal): Promise<void>;
 }
 
-/** The message about a project for the backend. */
+/** A message about a project for the backend. */
 export interface TracingProjectBody {
   readonly id: string;
   readonly name: string;
@@ -20,7 +20,7 @@ export interface TracingProjectBody {
   readonly tenant_name: string | null;
 }
 
-/** The backend did not accept a message. The text contains nothing of its response except the status. */
+/** The backend did not accept a message. The text contains only the status of the response. */
 export class BackendError extends Error {
   readonly failure: AttemptFailure;
   constructor(message: string, failure: AttemptFailure) {
@@ -33,7 +33,7 @@ export class BackendError extends Error {
 export interface TracingBackendOptions {
   /** Base URL, http or https. */
   readonly url: string;
-  /** Bearer token; null: none. */
+  /** Bearer token; null: no token is sent. */
   readonly token: string | null;
   /** Timeout in milliseconds; default 10,000. */
   readonly deadlineMs?: number;
@@ -50,22 +50,26 @@ function errorOf(response: Response): BackendError {
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'), new Date());
   if (status >= 300 && status < 400) {
     return new BackendError(
-      `it answered ${status}, a redirect, which is not followed: BERTH_TRACING_URL must name the backend itself`,
+      `it responded with the redirect ${status}, which is not followed: BERTH_TRACING_URL must be the URL of the ` +
+        `backend itself`,
       { refused: true, retryAfterMs },
     );
   }
   const passing = status >= 500 || status === 408 || status === 429;
-  return new BackendError(`it answered ${status}`, { refused: !passing, retryAfterMs });
+  return new BackendError(`it responded with status ${status}`, { refused: !passing, retryAfterMs });
 }
 
-/** The system's error code (`ECONNREFUSED`). Messages may contain more than belongs in a log. */
+/**
+ * The system's error code (`ECONNREFUSED`). Messages are not used, because they may contain text that does not belong
+ * in a log.
+ */
 function codeOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   return typeof code === 'string' ? code : 'the connection failed';
 }
 
-/** With these errors, the request has not reached the backend. */
+/** Errors after which the request has certainly not reached the backend. */
 const NEVER_SENT: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -79,13 +83,13 @@ async function readLimited(response: Response): Promise<string> {
   let text = '';
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    // Leaving the loop cancels the rest.
+    // The end of the loop cancels the rest of the body.
     if (text.length > ANSWER_LIMIT) return '';
   }
   return text;
 }
 
-/** `{"id": "…"}`. Any other response has no id, and is accepted too. */
+/** `{"id": "…"}`. Any other response has no id, and is also accepted. */
 function backendIdOf(body: string): string | null {
   try {
     const { id } = JSON.parse(body) as { id?: unknown };
@@ -96,7 +100,7 @@ function backendIdOf(body: string): string | null {
   }
 }
 
-/** The backend behind the HTTP hook. */
+/** Creates the client of the tracing backend. */
 export function createTracingBackend(options: TracingBackendOptions): TracingBackend {
   const base = options.url.replace(/\/+$/, '');
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
@@ -119,7 +123,7 @@ export function createTracingBackend(options: TracingBackendOptions): TracingBac
           ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         body: request.body === undefined ? undefined : JSON.stringify(request.body),
-        // The token is for this host alone.
+        // Redirects are not followed, because the token is only for this host.
         redirect: 'manual',
         signal: AbortSignal.any([deadline, signal]),
       });
@@ -127,7 +131,7 @@ export function createTracingBackend(options: TracingBackendOptions): TracingBac
     } catch (error) {
       if (error instanceof BackendError) throw error;
       signal.throwIfAborted();
-      const why = deadline.aborted ? `no answer within ${deadlineMs / 1000} s` : codeOf(error);
+      const why = deadline.aborted ? `no response within ${deadlineMs / 1000} s` : codeOf(error);
       const unanswered = !NEVER_SENT.has(why);
       throw new BackendError(`it cannot be reached: ${why}`, { refused: false, unanswered });
     }

@@ -4,8 +4,8 @@ import { readBacklog } from '../store/tenancy/outbox.ts';
 import type { AttemptOutcome } from './sender.ts';
 
 /**
- * Metrics of the outbox: the pending messages, read from the database on scrape (equal in all replicas), and the
- * attempts of this process.
+ * Registers the metrics of the outbox: the pending messages, which are read from the database on scrape (equal in all
+ * replicas), and the attempts of this process.
  * @returns a function that counts an attempt
  */
 export function tracingMetrics(
@@ -14,7 +14,7 @@ export function tracingMetrics(
 ): (outcome: AttemptOutcome) => void {
   const pending = new Gauge({
     name: 'berth_tracing_outbox_pending',
-    help: 'Messages that the tracing backend has not accepted yet, over all replicas.',
+    help: 'Messages that the tracing backend has not accepted yet, of all replicas.',
     registers: [registry],
     async collect() {
       try {
@@ -22,7 +22,7 @@ export function tracingMetrics(
         pending.set(backlog.pending);
         oldest.set(backlog.oldestSeconds);
       } catch {
-        // Without the database these metrics are unknown. The others are still exported.
+        // Without the database, metrics of the tracing outbox are unknown. All other metrics are still exported.
         pending.set(Number.NaN);
         oldest.set(Number.NaN);
       }

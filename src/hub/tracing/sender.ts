@@ -18,36 +18,42 @@ export interface TracingSenderOptions {
   /** Counts the result of each attempt, for metrics. */
   onAttempt?: (outcome: AttemptOutcome) => void;
   random?: () => number;
-  /** How often the outbox is polled without a notification, in milliseconds. */
+  /** Poll interval of the outbox without a notification, in milliseconds. */
   pollMs?: number;
   /**
-   * A message that was claimed this long ago and is still stored is claimed again. Longer than the backend's deadline.
+   * Time after which a claimed message that is still stored is claimed again. This time is longer than the deadline of
+   * the backend.
    */
   leaseMs?: number;
-  /** At a stop, the time for messages in flight, in milliseconds. After it they are released. */
+  /** Time for messages in flight when the sender stops, in milliseconds. After this time, the messages are released. */
   stopGraceMs?: number;
 }
 
 export type AttemptOutcome = 'sent' | 'unavailable' | 'refused';
 
-/** Sends the outbox to the tracing backend. Several processes can run it at the same time. */
+/** Sends the outbox to the tracing backend. Several processes can run a sender at the same time. */
 export interface TracingSender {
-  /** There may be something to send. */
+  /** Called when messages may be waiting. */
   wake(): void;
-  /** Stops claiming messages and completes those in flight. */
+  /** Claims no more messages, and completes the messages in flight. */
   stop(): Promise<void>;
 }
 
-/** Messages in flight at the same time. A backend that does not respond blocks only these, until the deadline. */
+/**
+ * Maximum number of messages in flight. A backend that does not respond blocks only these messages, until the deadline.
+ */
 const CONCURRENCY = 8;
-/** Projects that are converted to messages at once. */
+/** Number of projects that are converted to messages at once. */
 const ENQUEUE_BATCH = 200;
 const POLL_MS = 2_000;
 const STOP_GRACE_MS = 2_000;
-/** Notifications within this time cause one query. */
+/** Time within which several notifications cause one query. */
 const HINT_PAUSE_MS = 100;
 
-/** Starts sending. Failures of the database or backend are logged and retried. No transaction is open meanwhile. */
+/**
+ * Starts sending. Sends messages. Failures of the database or backend are logged and retried. No transaction is open
+ * during a call.
+ */
 export function startTracingSender(options: TracingSenderOptions): TracingSender {
   const { database, backend, logger, random = Math.random, onAttempt = () => undefined } = options;
   const leaseSeconds = (options.leaseMs ?? 2 * DEADLINE_MS) / 1000;
@@ -120,8 +126,13 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
 
   function begin(message: OutboxMessage): void {
     const sending = send(message)
-      // The lease of the message expires, and it is sent again.
-      .catch((error) => logger.warn({ err: String(error) }, 'failed to record what was sent to the backend'))
+      // The claim of the message expires, and the message is sent again.
+      .catch((error) =>
+        logger.warn(
+          { err: String(error) },
+          'failed to record the result of a message to the tracing backend',
+        ),
+      )
       .finally(() => {
         inFlight.delete(sending);
         pollNow();
@@ -143,10 +154,10 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
 
   async function run(): Promise<void> {
     while (!isStopping) {
-      // Reset before the query, so that a notification during the query is not missed.
+      // The flag is reset before the query, so that a notification during the query is not missed.
       hint = Promise.withResolvers();
       await look().catch((error) =>
-        logger.warn({ err: String(error) }, 'failed to read the outbox; retrying'),
+        logger.warn({ err: String(error) }, 'failed to read the outbox; next: none, it is retried'),
       );
       const timer = setTimeout(pollNow, options.pollMs ?? POLL_MS);
       if (!isStopping) await hint.promise;

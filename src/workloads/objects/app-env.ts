@@ -39,7 +39,10 @@ function fromSecret(name: EnvName, secret: string, key: string): EnvVar[] {
   return [{ name, valueFrom: { secretKeyRef: { name: secret, key } } }];
 }
 
-/** The URI of an external service is in the env Secret. Without an env Secret (resource applied by hand), the app sets it itself. */
+/**
+ * The URI of an external service is in the env Secret. Without an env Secret (resource applied by hand), the app must
+ * set the variable itself.
+ */
 function fromEnvSecret(resource: ManagedDeployment, name: EnvName, key: string): EnvVar[] {
   const { envSecretName } = resource.spec.revision;
   return envSecretName === undefined ? [] : fromSecret(name, envSecretName, key);
@@ -87,9 +90,9 @@ function otelAttributes(resource: ManagedDeployment, component: Component, confi
 const HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
 
 /**
- * Variables of the OTLP endpoint of the platform. Its headers are credentials, so they must not be sent to an endpoint of the
- * user. If they are set, the endpoint of each kind of telemetry is set too, which an image or an undeclared Secret could
- * otherwise set.
+ * Variables of the OTLP endpoint of the platform. The headers of the platform are credentials, so they must not be sent
+ * to an endpoint of the user. With headers of the platform, the endpoint of each kind of telemetry is also set, because
+ * an image or an undeclared Secret could otherwise set it.
  */
 function otlpEnv({ spec: { tracing } }: ManagedDeployment, config: RenderConfig): EnvVar[] {
   const { otlpEndpoint, otlpProtocol = 'http/protobuf', otlpHeadersSecret: secret } = config;
@@ -99,7 +102,7 @@ function otlpEnv({ spec: { tracing } }: ManagedDeployment, config: RenderConfig)
   return [
     ...plain('OTEL_EXPORTER_OTLP_ENDPOINT', otlpEndpoint),
     ...plain('OTEL_EXPORTER_OTLP_PROTOCOL', otlpProtocol),
-    // In a namespace without that Secret, the app starts without traces.
+    // In a namespace without this Secret, the app starts without traces.
     ...(sendsHeaders
       ? [
           ...signalEndpoints(otlpEndpoint, otlpProtocol).flatMap(([name, value]) => plain(name, value)),
@@ -112,7 +115,10 @@ function otlpEnv({ spec: { tracing } }: ManagedDeployment, config: RenderConfig)
   ];
 }
 
-/** OpenTelemetry variables. Those of the user take precedence. With an endpoint of the platform, the project is the service. */
+/**
+ * OpenTelemetry variables. Variables of the user take precedence. With an endpoint of the platform, the project is the
+ * service.
+ */
 function tracingEnv(resource: ManagedDeployment, component: Component, config: RenderConfig): EnvVar[] {
   const { project, ownVariables = [], exporterVariables = [] } = resource.spec.tracing;
   const fallback = componentName(resource, component);
@@ -125,14 +131,17 @@ function tracingEnv(resource: ManagedDeployment, component: Component, config: R
       ...otlpEnv(resource, config),
     ].filter(({ name }) => !own.has(name)),
     ...ownVariables.flatMap((name) => fromEnvSecret(resource, name, name)),
-    // Listed too, so that the templates of a revision show which of them its secrets contain.
+    // Exporter variables are also listed, so that the templates of a revision show which of them its secrets contain.
     ...[...new Set(exporterVariables)]
       .filter((name) => !own.has(name))
       .flatMap((name) => fromEnvSecret(resource, name as EnvName, name)),
   ];
 }
 
-/** Environment of the app container. The names are reserved, except for OpenTelemetry variables, where those of the user win. */
+/**
+ * Environment of the app container. The names are reserved, except for OpenTelemetry variables, for which the values of
+ * the user take precedence.
+ */
 export function appEnv(resource: ManagedDeployment, component: Component, config: RenderConfig): EnvVar[] {
   const { spec, metadata } = resource;
   return [
@@ -177,9 +186,9 @@ export function poolSizeOf(templates: PodTemplates): number | null {
 }
 
 /**
- * Environment of an init container or sidecar. An entry with the name of a variable of the app container, and without value
- * and valueFrom, gets the value of the app. So an init container with migrations reaches the database, and a log shipper does
- * not get the credentials.
+ * Environment of an init container or sidecar. An entry with the name of a variable of the app container, and without
+ * value and valueFrom, gets the value of the app. Therefore an init container with migrations can reach the database,
+ * and a log shipper does not get the credentials.
  */
 export function requestedEnv(env: readonly UserEnvVar[], app: readonly V1EnvVar[]): V1EnvVar[] {
   const asks = ({ value, valueFrom }: UserEnvVar) => value === undefined && valueFrom === undefined;
@@ -196,7 +205,7 @@ export function requestedEnv(env: readonly UserEnvVar[], app: readonly V1EnvVar[
   return [...all, ...missing];
 }
 
-/** The endpoints of the platform, if the app has its headers too. null: it does not. */
+/** The endpoints of the platform, if the app also has the headers of the platform; otherwise null. */
 function platformExporter(app: readonly V1EnvVar[]): { endpoint: string; signals: V1EnvVar[] } | null {
   const endpoint = app.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT')?.value;
   const names: ReadonlySet<string> = new Set(signalEndpoints('', '').map(([name]) => name));

@@ -23,7 +23,8 @@ export function servingFields(config: RenderConfig): Partial<V1Container> {
     },
     readinessProbe: { ...probe, periodSeconds: 5, failureThreshold: 3 },
     livenessProbe: { ...probe, periodSeconds: 10, failureThreshold: 6 },
-    // sleep instead of exec, because an image may have no shell. Older clusters do not support it.
+    // The action sleep is used instead of exec, because an image may have no shell. Older clusters do not support
+    // sleep.
     ...(kubernetesAtLeast(config, 1, 30)
       ? { lifecycle: { preStop: { sleep: { seconds: DRAIN_SECONDS } } } }
       : {}),

@@ -2,7 +2,10 @@ import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { hostOf } from '../../domain/net/url-host.ts';
 
-/** Host of the desired URL of a custom resource, in lower case. null: none. A stored resource may lack required fields of the current CRD. */
+/**
+ * Host of the desired URL of a custom resource, in lower case. null: no host. A stored resource may lack required
+ * fields of the current CRD.
+ */
 export function wantedHost(spec: unknown): string | null {
   return hostOf((spec as { routing?: { url?: unknown } } | null | undefined)?.routing?.url);
 }

@@ -10,7 +10,8 @@ import { ownerReferences } from '../owner.ts';
 const TARGET_PERCENT = 75;
 
 /**
- * Utilization of the app container only, because a metric over all containers fails if one sidecar has no request.
+ * The target is the utilization of the app container only, because a metric over all containers fails if one sidecar
+ * has no request.
  */
 function metric(resource: 'cpu' | 'memory'): V2MetricSpec {
   return {
@@ -23,7 +24,7 @@ function metric(resource: 'cpu' | 'memory'): V2MetricSpec {
   };
 }
 
-/** The autoscaler of a component. It scales up fast and down slowly. */
+/** The autoscaler of a component. The autoscaler scales up fast and down slowly. */
 export function autoscaler(
   resource: ManagedDeployment,
   component: Component,

@@ -23,17 +23,17 @@ import { OWN_CONTAINER_SECURITY } from './security.ts';
 /** Value of `app.kubernetes.io/component` for objects of a build. */
 export const BUILD_COMPONENT = 'build';
 
-/** The user of the image of rootless BuildKit. It must read the files of the other steps. */
+/** The user of the image of rootless BuildKit. This user must be able to read the files of the other steps. */
 const USER = 1000;
 const WORKSPACE = '/workspace';
 const GIT_CREDENTIALS = '/credentials/git';
 const REGISTRY_CREDENTIALS = '/credentials/registry';
-/** Where rootless BuildKit keeps its layers. */
+/** Folder in which rootless BuildKit keeps its layers. */
 const BUILDKIT_STATE = '/home/user/.local/share/buildkit';
-/** Grace period of build pods. It is short, because an unfinished build has nothing to save. */
+/** Grace period of build pods. The period is short, because an unfinished build has no state to save. */
 const GRACE_SECONDS = 5;
 
-/** Labels of Job, pod and Secret of a build. They identify the objects as those of Berth. */
+/** Labels of Job, pod and Secret of a build, which identify these objects as objects of Berth. */
 export function buildLabels(resource: ManagedDeployment, revisionId: string): Record<string, string> {
   const { tenantId } = resource.spec;
   return {
@@ -55,7 +55,8 @@ export function jobName(resource: ManagedDeployment, build: BuildSpec, attempt: 
 }
 
 /**
- * The Job of one attempt. Its pod fails at once when a step fails. The operator decides about a retry, with another Job.
+ * The Job of one attempt. The pod of the Job fails at once when a step fails. The operator decides about a retry, with
+ * another Job.
  */
 export function buildJob(
   resource: ManagedDeployment,
@@ -111,8 +112,10 @@ function podSpec(resource: ManagedDeployment, build: BuildSpec, config: BuildCon
 }
 
 /**
- * Only the first step gets the credentials for the git host, and only the second step those for the registry.
- * @param secretName derived from the place and the revision. The Secret that the custom resource names is not mounted
+ * Only the first step gets the credentials for the git host, and only the second step gets the credentials for the
+ * registry.
+ * @param secretName name that is derived from namespace, name and revision. The Secret that the custom resource names
+ * is not mounted
  */
 function volumes(secretName: string, { workspace, caConfigMap }: BuildConfig): V1Volume[] {
   const { gitUsername, gitToken, dockerConfig } = BUILD_SECRET_KEYS;
@@ -123,7 +126,7 @@ function volumes(secretName: string, { workspace, caConfigMap }: BuildConfig): V
     { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
     {
       name: 'git',
-      // A public repository needs no credentials.
+      // The credentials are optional, because a public repository needs no credentials.
       secret: { secretName, items: items([gitUsername, gitToken]), optional: true, defaultMode: 0o440 },
     },
     { name: 'registry', secret: { secretName, items: items([dockerConfig]), defaultMode: 0o440 } },
@@ -153,7 +156,7 @@ function proxyVariables(proxy: BuildConfig['proxy']): (readonly [name: string, v
   return [['HTTP_PROXY', url], ['HTTPS_PROXY', url], ...none];
 }
 
-/** A failed step puts its termination message into the status of the pod, or its last lines of output. */
+/** A failed step writes its termination message, or its last lines of output, to the status of the pod. */
 function step(name: BuildStep, container: Omit<V1Container, 'name'>): V1Container {
   return {
     name,
@@ -215,7 +218,7 @@ function literally(text: string): string {
   return text.replaceAll('$', '$$$$');
 }
 
-/** A BuildKit option: `key=value` pairs in CSV, so a value with a comma or quote is quoted. */
+/** A BuildKit option with `key=value` pairs in CSV. A value with a comma or quote is quoted. */
 function option(fields: Readonly<Record<string, string>>): string {
   return Object.entries(fields)
     .map(([key, value]) => `${key}=${value}`)
@@ -237,7 +240,7 @@ function imageStep(
   const insecure: Record<string, string> = insecureRegistry ? { 'registry.insecure': 'true' } : {};
   const output = option({
     type: 'image',
-    // The garbage collection of a registry removes untagged images.
+    // The image gets a tag, because the garbage collection of a registry removes untagged images.
     name: `${repository}:${revisionTag(number)}`,
     push: 'true',
     ...insecure,
@@ -250,7 +253,7 @@ function imageStep(
       '--progress=plain',
       '--frontend=dockerfile.v0',
       ownCacheMounts(resource),
-      // For the commands of Dockerfiles. Proxy arguments change neither the image nor the cache key.
+      // The proxy for the commands of Dockerfiles. Proxy arguments change neither the image nor the cache key.
       ...proxyVariables(config.proxy).map(([name, value]) => `--opt=build-arg:${name}=${value}`),
       `--local=context=${WORKSPACE}/${BUILD_FILES.context}`,
       `--local=dockerfile=${WORKSPACE}/${BUILD_FILES.dockerfile}`,
@@ -276,8 +279,8 @@ function imageStep(
 }
 
 /**
- * Rootless BuildKit creates user and mount namespaces, so seccomp and AppArmor must be unconfined, and newuidmap is setuid.
- * The Pod Security level *baseline* therefore rejects it.
+ * Rootless BuildKit creates user and mount namespaces, so seccomp and AppArmor must be unconfined, and newuidmap is
+ * setuid. The Pod Security level *baseline* therefore rejects this container.
  */
 const ROOTLESS_BUILDKIT: V1SecurityContext = {
   runAsNonRoot: true,
@@ -286,7 +289,10 @@ const ROOTLESS_BUILDKIT: V1SecurityContext = {
   appArmorProfile: { type: 'Unconfined' },
 };
 
-/** Settings of buildctl-daemonless.sh. It waits 0.1 s for its daemon, then 20 ms longer each time: 42 s with 60 retries, and 2 s with its default of 10. */
+/**
+ * Settings of buildctl-daemonless.sh. The script waits 0.1 s for its daemon, then 20 ms longer each time. In total,
+ * this is 42 s with 60 retries, and 2 s with its default of 10 retries.
+ */
 const OWN_DAEMON: V1EnvVar[] = [
   { name: 'BUILDKITD_FLAGS', value: '--oci-worker-no-process-sandbox' },
   { name: 'BUILDCTL_CONNECT_RETRIES_MAX', value: '60' },

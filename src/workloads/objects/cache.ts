@@ -13,8 +13,8 @@ import { clusterService } from './service.ts';
 const CACHE_USER = 999;
 
 /**
- * Nothing is written to disk. `volatile-lru` evicts only keys with a time to live, so that an app with a task queue in the
- * cache never loses a task silently.
+ * Options of the cache, with which nothing is written to disk. `volatile-lru` evicts only keys with a time to live, so
+ * that an app with a task queue in the cache never loses a task silently.
  */
 function cacheArguments(maxMemoryMb: number): string[] {
   return [
@@ -35,7 +35,7 @@ function cacheContainer(resource: ManagedDeployment, image: string): V1Container
   return {
     name: 'cache',
     image,
-    // Only options: the entry point of the image adds valkey-server or redis-server.
+    // The arguments are only options, because the entry point of the image adds valkey-server or redis-server.
     args: cacheArguments(maxMemoryMb),
     ports: [{ name: PORT_NAMES.cache, containerPort: CACHE_PORT, protocol: 'TCP' }],
     startupProbe: { ...probe, periodSeconds: 1, failureThreshold: 60 },
@@ -47,7 +47,7 @@ function cacheContainer(resource: ManagedDeployment, image: string): V1Container
   };
 }
 
-/** The cache: one pod, never two at the same time (Recreate), in memory only. */
+/** The cache, which keeps its data only in memory. The cache has one pod, never two at the same time (Recreate). */
 export function cacheDeployment(resource: ManagedDeployment, image: string): KubeObject {
   const spec: V1DeploymentSpec = {
     selector: { matchLabels: selectorLabels(resource, 'cache') },
@@ -66,7 +66,7 @@ export function cacheDeployment(resource: ManagedDeployment, image: string): Kub
           seccompProfile: { type: 'RuntimeDefault' },
         },
         containers: [cacheContainer(resource, image)],
-        // The working directory of the image. It stays empty, because nothing is saved.
+        // The working directory of the image, which remains empty, because nothing is saved.
         volumes: [{ name: 'data', emptyDir: {} }],
         terminationGracePeriodSeconds: 30,
       },

@@ -12,8 +12,8 @@ function stored({ cpu, ...rest }: Amounts): Record<string, string> {
 }
 
 /**
- * The field `resources` of a container, in the form that the API server stores: CPU is rounded to millicores. A value that
- * the API server changes would be applied again at every reconcile. Empty without resources.
+ * The field `resources` of a container, in the form that the API server stores: CPU is rounded to millicores. A value
+ * that the API server changes would be applied again at every reconcile. The result is empty without resources.
  */
 export function containerResources(
   resources: { readonly requests?: Amounts | undefined; readonly limits?: Amounts | undefined } | undefined,

@@ -18,16 +18,16 @@ export function bareDatabaseCredentials(
       ...(ownsData(resource) ? ownerReferences(resource) : {}),
     },
     type: 'Opaque',
-    // After an edit, running pods would not know the new password.
+    // The Secret is immutable, because after an edit, running pods would not know the new password.
     immutable: true,
   };
 }
 
 /**
- * The credentials Secret of the database, with the keys host, port, database, username, password and uri. It is created and
- * never applied again, because the database adopts the password that it contains (see database.ts).
+ * The credentials Secret of the database, with the keys host, port, database, username, password and uri. The Secret is
+ * created and never applied again, because the database adopts the password in it (see database.ts).
  * @param password a random password from the caller
- * @param name name of the Secret. The copy has another one
+ * @param name name of the Secret, which differs for the copy
  */
 export function databaseCredentials(
   resource: ManagedDeployment,

@@ -8,9 +8,10 @@ import { databaseName } from '../names.ts';
 import { ownerReferences, ownsData } from '../owner.ts';
 
 /**
- * The volume claim of the database. It is created once, without an owner unless volumePolicy is Delete. Later, only its size
- * is raised.
- * @param image recorded on the claim, because the data needs the major version that created it, whatever the default is
+ * The volume claim of the database. The claim is created once, without an owner unless volumePolicy is Delete. Later
+ * changes only raise the size of the claim.
+ * @param image image to record on the claim, because the data needs the major version of PostgreSQL that created it,
+ * even if the default changes
  */
 export function databaseVolume(resource: ManagedDeployment, config: RenderConfig, image: string): KubeObject {
   const { storage } = resource.spec.database;

@@ -17,11 +17,11 @@ type PullConfig = Parameters<typeof databasePullPolicy>[1];
 const DATABASE_USER = 999;
 const PASSWORD_FILE = '/run/credentials/password';
 const MEBIBYTE_NANO = 2n ** 20n * 10n ** 9n;
-/** Minimum of shared_buffers, and its value without a memory request. It is the default of PostgreSQL. */
+/** Minimum of shared_buffers, and its value without a memory request. This value is the default of PostgreSQL. */
 const DEFAULT_SHARED_BUFFERS_MIB = 128;
 const LEAST_SHARED_BUFFERS_MIB = 16;
 
-/** A quarter of the memory request, as the manual of PostgreSQL recommends. */
+/** shared_buffers, which is a quarter of the memory request, as the manual of PostgreSQL recommends. */
 function sharedBuffersMib(resource: ManagedDeployment): number {
   const { requests, limits } = resource.spec.database.resources ?? {};
   const memory = requests?.memory ?? limits?.memory;
@@ -30,13 +30,17 @@ function sharedBuffersMib(resource: ManagedDeployment): number {
   return Math.max(LEAST_SHARED_BUFFERS_MIB, Number(amount / MEBIBYTE_NANO / 4n));
 }
 
-/** Checks TCP, because during the initialization of a data folder the server of the image listens only on the socket. */
+/**
+ * The probe checks TCP, because during the initialization of a data folder, the server of the image listens only on the
+ * socket.
+ */
 const PG_ISREADY = `pg_isready --quiet --host=127.0.0.1 --port=${DATABASE_PORT}`;
 
 /**
- * Ready means that the database accepts connections with the password of the Secret. The image sets the password only when it
- * creates a data folder, so a recreated Secret could not open existing data. The probe therefore sets each new password for
- * the role over the local socket. It passes the password through standard input, never through argv.
+ * Ready means that the database accepts connections with the password of the Secret. The image sets the password only
+ * when it creates a data folder, so a recreated Secret could not open existing data. The probe therefore sets each new
+ * password for the role over the local socket. The probe passes the password through standard input, never through
+ * argv.
  */
 const READY_SCRIPT = `set -eu
 ${PG_ISREADY}
@@ -49,7 +53,7 @@ SQL
 printf %s "$wanted" > /tmp/password-in-effect
 `;
 
-/** No response (2) fails the probe. Rejected connections during recovery or shutdown (1) do not. */
+/** No response (2) fails the probe. Rejected connections during recovery or shutdown (1) do not fail the probe. */
 const ALIVE_SCRIPT = `${PG_ISREADY}; [ $? -ne 2 ]`;
 
 function shell(script: string): Pick<V1Probe, 'exec' | 'timeoutSeconds'> {
@@ -75,15 +79,17 @@ function databaseContainer(resource: ManagedDeployment, image: string, config: P
       { name: 'POSTGRES_USER', value: DATABASE_ROLE },
       { name: 'POSTGRES_DB', value: DATABASE_ROLE },
       { name: 'POSTGRES_PASSWORD_FILE', value: PASSWORD_FILE },
-      // A folder below the mount: the root of a volume may contain lost+found, and PostgreSQL cannot own it.
+      // The data is in a folder below the mount, because the root of a volume may contain lost+found, and PostgreSQL
+      // cannot own it.
       { name: 'PGDATA', value: '/data/pgdata' },
     ],
     ports: [{ name: PORT_NAMES.database, containerPort: DATABASE_PORT, protocol: 'TCP' }],
-    // One hour, so that recovery after a crash is not interrupted.
+    // The startup may take one hour, so that recovery after a crash is not interrupted.
     startupProbe: { ...shell(PG_ISREADY), periodSeconds: 2, failureThreshold: 1800 },
     readinessProbe: { ...shell(READY_SCRIPT), periodSeconds: 5, failureThreshold: 3 },
     livenessProbe: { ...shell(ALIVE_SCRIPT), periodSeconds: 10, failureThreshold: 6 },
-    // A fast shutdown ends sessions and writes a checkpoint. SIGTERM would wait until all clients disconnect.
+    // The stop signal is SIGINT. A fast shutdown ends sessions and writes a checkpoint. After SIGTERM, PostgreSQL would
+    // wait until all clients disconnect.
     lifecycle: { preStop: { exec: { command: ['pg_ctl', 'stop', '--mode=fast', '--no-wait'] } } },
     ...containerResources(resources),
     volumeMounts: [
@@ -107,14 +113,14 @@ function databaseVolumes(resource: ManagedDeployment): V1Volume[] {
     },
     { name: 'socket', emptyDir: {} },
     { name: 'tmp', emptyDir: {} },
-    // Shared memory of parallel queries. The default of the runtime, 64 MiB, is too small.
+    // Shared memory of parallel queries. The default of the container runtime, 64 MiB, is too small.
     { name: 'shared-memory', emptyDir: { medium: 'Memory' } },
   ];
 }
 
 /**
- * PostgreSQL with one pod. It has no volumeClaimTemplates: the claim is a separate object, so that it can grow and outlive the
- * StatefulSet.
+ * PostgreSQL with one pod. The StatefulSet has no volumeClaimTemplates, because the claim is a separate object that can
+ * grow and outlive the StatefulSet.
  */
 export function databaseStatefulSet(
   resource: ManagedDeployment,
@@ -125,7 +131,7 @@ export function databaseStatefulSet(
   const spec: V1StatefulSetSpec = {
     serviceName: name,
     selector: { matchLabels: selectorLabels(resource, 'database') },
-    // With OrderedReady, a pod of a faulty template would block the pod of the corrected one.
+    // With OrderedReady, a pod of a faulty template would block the pod of the corrected template.
     podManagementPolicy: 'Parallel',
     updateStrategy: { type: 'RollingUpdate' },
     revisionHistoryLimit: 1,
@@ -139,7 +145,7 @@ export function databaseStatefulSet(
           runAsUser: DATABASE_USER,
           runAsGroup: DATABASE_USER,
           fsGroup: DATABASE_USER,
-          // Not at each start, because PostgreSQL rejects a data folder with group access.
+          // The ownership is not changed at each start, because PostgreSQL rejects a data folder with group access.
           fsGroupChangePolicy: 'OnRootMismatch',
           seccompProfile: { type: 'RuntimeDefault' },
         },

@@ -29,14 +29,17 @@ interface Port {
 
 const tcp = (port: number): Port => ({ protocol: 'TCP', port });
 
-/** DNS to any address, because it may be a pod, a node-local cache or a separate address. Pods of other tenants do not accept it. */
+/**
+ * DNS is allowed to any address, because the server may be a pod, a node-local cache or a separate address. Pods of
+ * other tenants do not accept this traffic.
+ */
 const DNS: Port[] = [{ protocol: 'UDP', port: 53 }, tcp(53)];
-/** DNS pods that listen on an unprivileged port, as in OpenShift. */
+/** Port of DNS pods that listen on an unprivileged port, as in OpenShift. */
 const DNS_OF_PODS: Port[] = [{ protocol: 'UDP', port: 5353 }, tcp(5353)];
 /**
- * Labels of the namespaces of ingress controllers, with the ports of their pods. The external address of an app leads to them:
- * for a policy, the address of a load balancer may be that of its pods. Other ports stay closed, because a webhook of the
- * controller may listen there and trust every client.
+ * Labels of the namespaces of ingress controllers, with the ports of their pods. The external address of an app leads
+ * to the pods of the ingress controller, because for a policy, the address of a load balancer may be that of its pods.
+ * Other ports are not opened, because a webhook of the controller may listen there and trust every client.
  */
 const INGRESS_SOURCES: readonly { readonly label: string; readonly ports: Port[] }[] = [
   { label: 'true', ports: [tcp(80), tcp(443)] },
@@ -68,7 +71,7 @@ function policy(
   };
 }
 
-/** Only pods of this app can reach a data service. With isolation, it cannot reach anything itself. */
+/** Only pods of this app can reach a data service. With isolation, the data service itself has no egress. */
 function dataServicePolicy(
   resource: ManagedDeployment,
   config: RenderConfig,
@@ -93,16 +96,20 @@ export function cachePolicy(resource: ManagedDeployment, config: RenderConfig): 
   return dataServicePolicy(resource, config, service);
 }
 
-/** A collector with a private address: for a Service, the pods of its namespace; for an IPv4 address, that address. */
+/**
+ * The peers of a collector with a private address. For a Service, the peers are the pods of its namespace. For an IPv4
+ * address, the peer is this address.
+ */
 function collectorPeer(host: string): Peer | null {
   if (/^\d+(\.\d+){3}$/.test(host)) return { ipBlock: { cidr: `${host}/32` } };
-  // `service.namespace` and `service.namespace.svc…`. A public name with two labels matches no existing namespace.
+  // The namespace in `service.namespace` and `service.namespace.svc…`. A public name with two labels matches no
+  // existing namespace.
   const [, namespace, svc] = host.split('.');
   if (namespace === undefined || (svc !== undefined && svc !== 'svc')) return null;
   return { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } };
 }
 
-/** Egress to the collector. The port of its pods must be that of the endpoint. */
+/** Egress to the collector. The port of the collector's pods must be the port of the endpoint. */
 function collectorRules({ otlpEndpoint }: RenderConfig): { to: Peer[]; ports: Port[] }[] {
   const url = otlpEndpoint === null ? null : URL.parse(otlpEndpoint);
   const peer = url === null ? null : collectorPeer(url.hostname);
@@ -119,7 +126,10 @@ function platformNamespaces({ buildNamespace }: RenderConfig): V1LabelSelector {
   return { matchExpressions: [ofNoTenant, notOfBuilds] };
 }
 
-/** Rules for an isolated app in a default-deny namespace: its own pods and data services, DNS and the internet. */
+/**
+ * Rules for an isolated app in a default-deny namespace. The rules allow traffic to the app's own pods and data
+ * services, DNS and the internet.
+ */
 function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): NetworkPolicySpec {
   const own = { podSelector: appPods(resource) };
   return {
@@ -143,7 +153,7 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
         ports,
       })),
       {
-        // The internet, without other tenants, nodes and metadata services.
+        // The networks of the internet, without other tenants, nodes and metadata services.
         to: publicNetworks(config.closedNetworks ?? [], config.openNetworks ?? []).map((ipBlock) => ({
           ipBlock,
         })),
@@ -153,7 +163,10 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
   };
 }
 
-/** The NetworkPolicy of the app pods, if apps are isolated. Otherwise the rules of the namespace apply. */
+/**
+ * The NetworkPolicy of the app pods, if apps are isolated. For apps that are not isolated, the rules of the namespace
+ * apply.
+ */
 export function appPolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
   return config.networkIsolation
     ? [policy(resource, app(resource), 'app', isolatedAppSpec(resource, config))]

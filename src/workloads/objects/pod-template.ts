@@ -8,7 +8,7 @@ import type {
 } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
-import { APP_CONTAINER_NAME } from '../../domain/deployment/reserved.ts';
+import { APP_CONTAINER_NAME, DEFAULT_CONTAINER_ANNOTATION } from '../../domain/deployment/reserved.ts';
 import type { Container } from '../../domain/kubernetes/container.ts';
 import { ordinary, startOrder } from '../../domain/kubernetes/pod-containers.ts';
 import type { Volume } from '../../domain/kubernetes/volume.ts';
@@ -23,10 +23,9 @@ import { containerResources } from './container-resources.ts';
 import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext } from './security.ts';
 
-/** Annotation with the default container of `kubectl logs` and `kubectl exec`. */
-export const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
-
-/** Termination grace periods in seconds: api finishes its requests, the others finish a task. */
+/**
+ * Termination grace periods in seconds, in which api completes its requests, and the other components complete a task.
+ */
 const GRACE_SECONDS: Readonly<Record<Component, number>> = {
   api: 60,
   queue: 180,
@@ -59,7 +58,7 @@ function appContainer(
   };
 }
 
-/** An init container or sidecar, with its security context, pull policy and requested variables filled in. */
+/** An init container or sidecar, completed with its security context, pull policy and requested variables. */
 function userContainer(container: Container, env: readonly V1EnvVar[], config: RenderConfig): V1Container {
   return {
     ...container,
@@ -83,7 +82,7 @@ function spread(resource: ManagedDeployment, component: Component): V1TopologySp
   }));
 }
 
-/** A list as a member of an object. Empty lists are omitted. */
+/** Adds a list as a member of an object. Empty lists are omitted. */
 function some<Name extends string, Item>(name: Name, list: Item[] | undefined): { [N in Name]?: Item[] } {
   return (list === undefined || list.length === 0 ? {} : { [name]: list }) as { [N in Name]?: Item[] };
 }
@@ -136,8 +135,8 @@ function podTemplate(
 }
 
 /**
- * The pod template of each component of the resource, for its desired revision.
- * Empty while the revision has no image (it is not built yet).
+ * The pod template of each component of the resource, for its desired revision. The result is empty while the revision
+ * has no image (it is not built yet).
  */
 export function renderTemplates(resource: ManagedDeployment, config: RenderConfig): PodTemplates {
   const { image } = resource.spec.revision;

@@ -5,8 +5,8 @@ import { parseImageReference } from '../../domain/kubernetes/image.ts';
 import { imageRepository, isOfRepository } from '../../domain/net/image-reference.ts';
 
 /**
- * The default pull policy of an image. The API server sets the same default for a new container, but keeps the policy when the
- * image changes. Without this, `app:latest` after `app:1` would never be pulled again.
+ * The default pull policy of an image. The API server sets the same default for a new container, but keeps the policy
+ * when the image changes. Without this default, `app:latest` after `app:1` would never be pulled again.
  */
 export function pullPolicy(image: string): 'Always' | 'IfNotPresent' {
   const { tag = null, digest = null } = parseImageReference(image) ?? {};
@@ -15,8 +15,8 @@ export function pullPolicy(image: string): 'Always' | 'IfNotPresent' {
 }
 
 /**
- * The pull policy of an image of a tenant. In cloud mode it is Always: an image on a node may have been pulled with the
- * credentials of another tenant, and only the registry can authorize the access.
+ * The pull policy of an image of a tenant. In cloud mode, the pull policy is Always, because an image on a node may
+ * have been pulled with the credentials of another tenant, and only the registry can authorize the access.
  * @param asked the policy that the tenant specified
  */
 export function givenPullPolicy(
@@ -29,7 +29,7 @@ export function givenPullPolicy(
 
 /**
  * Whether the image is in the deployment's own repository in the registry of the platform. A writer of custom resources
- * chooses `spec.tenantId`, but not the namespace. So the namespace must be that of the tenant.
+ * chooses `spec.tenantId`, but not the namespace. Therefore the namespace must be the namespace of the tenant.
  */
 function isOfOwn(
   { metadata, spec }: ManagedDeployment,
@@ -60,8 +60,8 @@ export function appPullPolicy(
 }
 
 /**
- * The pull policy of the image of a database. undefined: the default of Kubernetes. Only a custom resource can specify another
- * image than that of the platform, so in cloud mode it is treated as an image of a tenant.
+ * The pull policy of the image of a database. undefined: the default of Kubernetes. Only a custom resource can specify
+ * another image than the image of the platform, so in cloud mode such an image is treated as an image of a tenant.
  */
 export function databasePullPolicy(
   image: string,

@@ -14,7 +14,7 @@ function routeMetadata(resource: ManagedDeployment): KubeMetadata {
   return { ...metadata(resource, app(resource), 'app'), ...ownerReferences(resource) };
 }
 
-/** The path of the URL without a trailing slash. `/`: the whole host. */
+/** The path of the URL without a trailing slash. `/` means the whole host. */
 export function pathPrefix(url: URL): string {
   return url.pathname.replace(/\/+$/, '') || '/';
 }
@@ -41,7 +41,7 @@ function ingress(resource: ManagedDeployment, url: URL, config: RenderConfig): K
   };
 }
 
-/** A Gateway. Without a namespace: in the namespace of the route. */
+/** A Gateway. Without a namespace, the Gateway is in the namespace of the route. */
 export interface ParentRef {
   readonly name: string;
   readonly namespace?: string;
@@ -72,13 +72,16 @@ function httpRoute(resource: ManagedDeployment, url: URL, config: RenderConfig):
   };
 }
 
-/** Kind of route objects. null: Berth creates none. */
+/** Kind of route objects. null: Berth creates no routes. */
 export function routeKind({ routing }: RenderConfig): 'Ingress' | 'HTTPRoute' | null {
   if (routing.mode === 'none') return null;
   return routing.mode === 'gateway' ? 'HTTPRoute' : 'Ingress';
 }
 
-/** Ingress or HTTPRoute from the URL of the app to its Service. Empty without a URL, or if Berth does not create routes. */
+/**
+ * Ingress or HTTPRoute from the URL of the app to its Service. The result is empty without a URL, or if Berth does not
+ * create routes.
+ */
 export function route(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
   const address = appUrl(resource, config);
   if (address === null || !URL.canParse(address)) return [];

@@ -16,9 +16,10 @@ export interface NamedSecret {
 }
 
 /**
- * Berth does not watch Secrets, because that requires the right to read all of them. Instead, each deployment has a sentinel:
- * an empty ControllerRevision that its Secrets own. When a Secret is deleted, the garbage collector removes its owner
- * reference, or with the last one the sentinel. The operator observes this at once.
+ * Berth does not watch Secrets, because this would require the right to read all of them. Instead, each deployment has
+ * a sentinel, which is an empty ControllerRevision that its Secrets own. When a Secret is deleted, the garbage
+ * collector removes its owner reference from the sentinel. With the last owner, the garbage collector removes the
+ * sentinel. The operator observes both at once.
  */
 export function secretSentinel(resource: ManagedDeployment, secrets: readonly NamedSecret[]): KubeObject {
   const owners = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -48,7 +49,9 @@ export function isSecretSentinel({
   return kind === 'ControllerRevision' && labels?.[SENTINEL_LABEL] !== undefined;
 }
 
-/** Secrets that pods of these templates need and only the listener can create: environments and the pull Secret. */
+/**
+ * Secrets that pods of these templates need and that only the listener can create: environments and the pull Secret.
+ */
 export function listenerSecretsOf(resource: ManagedDeployment, templates: PodTemplates): string[] {
   const prefix = `${app(resource)}-env-`;
   const named = Object.values(templates)
@@ -61,7 +64,8 @@ export function listenerSecretsOf(resource: ManagedDeployment, templates: PodTem
   const pulls = Object.values(templates).some((template) =>
     template.spec?.imagePullSecrets?.some(({ name }) => name === pull),
   );
-  // The Secret of another deployment is rejected elsewhere. Its existence must not be revealed here.
+  // Other code rejects the Secret of another deployment. This code must not reveal that the Secret of another
+  // deployment exists.
   const isOwn = envSecretName !== undefined && !isSecretOfAnother(envSecretName, app(resource));
   return [...new Set([...named, ...(isOwn ? [envSecretName] : []), ...(pulls ? [pull] : [])])];
 }

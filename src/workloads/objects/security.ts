@@ -29,9 +29,9 @@ function needsEscalation(context: V1SecurityContext): boolean {
 }
 
 /**
- * The security context of a container with defaults for absent fields. Always: no privilege escalation, and all capabilities
- * dropped unless it sets capabilities or is privileged. At `restricted`: drop ALL even if capabilities are added, and run as
- * non-root.
+ * The security context of a container with defaults for absent fields. The defaults are no privilege escalation, and no
+ * capabilities unless the context sets capabilities or is privileged. At the level `restricted`, ALL is dropped even if
+ * capabilities are added, and the container runs as non-root.
  */
 export function containerSecurity(
   level: PodSecurity,

@@ -5,8 +5,8 @@ import { app } from '../names.ts';
 import { ownerReferences } from '../owner.ts';
 
 /**
- * The ServiceAccount that Berth creates for the app, without rights and token. None if the spec names another one, unless
- * stored templates still need it.
+ * The ServiceAccount that Berth creates for the app, without rights and token. The ServiceAccount is not created if the
+ * spec names another ServiceAccount, unless stored templates still need it.
  */
 export function serviceAccount(resource: ManagedDeployment, templates: PodTemplates | null): KubeObject[] {
   const name = app(resource);

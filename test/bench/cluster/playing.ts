@@ -8,7 +8,7 @@ import { ITEMS_AT_ONCE } from '../../../src/cluster/listener/act.ts';
 import { ITEMS_OF_ONE_TENANT } from '../../../src/cluster/listener/apply/work-table.ts';
 import { MAX_RECONCILES_OF_TENANT, RECONCILE_WORKERS } from '../../../src/cluster/operator/operator.ts';
 import { uuidv7 } from '../../../src/domain/core/id.ts';
-import { NOBODY } from '../../../src/domain/scheduling/turns.ts';
+import { NO_GROUP } from '../../../src/domain/scheduling/turns.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import type { Recording, Step } from './recording.ts';
 
@@ -105,7 +105,7 @@ async function playOne(recording: Recording, place: Place, { clients, slots, bes
     await slots[role].run(async () => {
       for (const wave of roles.get(role) ?? []) {
         const [events, others] = [wave.filter(isEvent), wave.filter((step) => !isEvent(step))];
-        for (const event of events) beside(onBehalfOf(NOBODY, () => send(event)));
+        for (const event of events) beside(onBehalfOf(NO_GROUP, () => send(event)));
         await Promise.all(others.map(send));
       }
     }, never);
@@ -139,10 +139,10 @@ export async function openStage(
     underWay.add(settled);
   };
   return {
-    player: (tenant = NOBODY) => {
+    player: (tenant = NO_GROUP) => {
       const limiter = (role: ClusterRole) =>
         new CallLimiter({
-          maxInFlight: (tenant === NOBODY || tenant === EACH_ITS_OWN ? OF_ALL : OF_ONE_TENANT)[role],
+          maxInFlight: (tenant === NO_GROUP || tenant === EACH_ITS_OWN ? OF_ALL : OF_ONE_TENANT)[role],
         });
       const slots = { listener: limiter('listener'), operator: limiter('operator') };
       return {

@@ -4,10 +4,10 @@
 export const GUARD_RULES = {
   memory: 'memory is only a cache',
   'compare-and-set': 'writes to PostgreSQL are compare-and-set',
-  fence: 'a lease is for liveness, writes are fenced',
-  cache: 'nothing is done on an old cache, and nothing is taken that is not ours',
-  outcome: 'each call has a typed outcome, and is tried again in its time',
-  durable: 'what was acknowledged is durable and happens once',
+  fence: 'a lease is for liveness only, and writes are fenced',
+  cache: 'no action is based on an old cache, and Berth takes over only its own objects',
+  outcome: 'each call has a typed outcome, which decides when it is retried',
+  durable: 'an acknowledged change is durable and is carried out once',
 } as const;
 export type GuardRule = keyof typeof GUARD_RULES;
 

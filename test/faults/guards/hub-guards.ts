@@ -5,7 +5,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'epoch-of-reports',
     rule: 'compare-and-set',
-    says: 'A report of a former holder of the lease is refused.',
+    says: 'The hub rejects a report of a former lease holder.',
     file: 'src/hub/store/listeners/listener-reports.ts',
     find: 'WHERE id = $1 AND lease_epoch = $2 AND report_seq < $3',
     replace: 'WHERE id = $1 AND $2::int IS NOT NULL AND report_seq < $3',
@@ -14,7 +14,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'seq-of-reports',
     rule: 'compare-and-set',
-    says: 'A report that comes a second time, later, changes nothing.',
+    says: 'A report that arrives a second time changes nothing.',
     file: 'src/hub/store/listeners/listener-reports.ts',
     find: 'AND lease_epoch = $2 AND report_seq < $3 RETURNING',
     replace: 'AND lease_epoch = $2 RETURNING',
@@ -23,7 +23,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'observed-goes-forward',
     rule: 'compare-and-set',
-    says: 'What was seen of an earlier generation does not replace what was seen of a later one.',
+    says: 'An observation of an earlier generation does not replace an observation of a later one.',
     file: 'src/domain/revision/report-outcome.ts',
     find: 'if (report.specGeneration < (facts.observation?.generation ?? 0)) return',
     replace: 'if (report.specGeneration < 0) return',
@@ -32,7 +32,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'acknowledged-exists',
     rule: 'compare-and-set',
-    says: 'No generation is acknowledged before it exists.',
+    says: 'A generation cannot be acknowledged before it exists.',
     file: 'src/domain/revision/report-outcome.ts',
     find: 'Math.min(report.generation, latest)',
     replace: 'report.generation',
@@ -41,7 +41,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'work-of-the-former-holder',
     rule: 'durable',
-    says: 'What a listener had in hand when it died is handed to the next one at once.',
+    says: 'The hub hands out unfinished work of a listener that died to the next listener at once.',
     file: 'src/hub/store/listeners/listener-lease.ts',
     find: 'if (epoch !== row.lease_epoch) await handOutAgain(transaction, listenerId);',
     replace: '',
@@ -50,7 +50,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'lost-work-comes-again',
     rule: 'durable',
-    says: 'Work whose hand-out was not answered is handed out again at once.',
+    says: 'If the response with work is lost, the hub hands out the work again at once.',
     file: 'src/cluster/listener/apply/puller.ts',
     find: "lost = error instanceof HubError && error.kind === 'unavailable';",
     replace: 'lost = lost && error instanceof HubError;',
@@ -59,7 +59,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'idempotency-key',
     rule: 'durable',
-    says: 'A POST that is repeated with its Idempotency-Key is answered as the first one.',
+    says: 'A POST that is repeated with its Idempotency-Key gets the response of the first one.',
     file: 'src/hub/api/core/idempotency.ts',
     find: "if (outcome.kind === 'repeated') return outcome.answer;",
     replace: "if (outcome.kind === 'repeated') return null;",
@@ -68,7 +68,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'rescan-after-listen',
     rule: 'memory',
-    says: 'Whoever hears again looks for what was said meanwhile.',
+    says: 'After LISTEN is active again, the process checks for changes that it has missed.',
     file: 'src/hub/store/core/notifications.ts',
     find: '      options.onRescan();\n',
     replace: '',
@@ -77,7 +77,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'poll-without-hints',
     rule: 'memory',
-    says: 'A waiting request looks for itself every 5 s, whatever it hears.',
+    says: 'A waiting request checks for work every 5 s, even without a notification.',
     file: 'src/hub/api/listeners/listener-long-poll.ts',
     find: 'const REQUERY_MS = 5000;',
     replace: 'const REQUERY_MS = 500_000;',
@@ -86,7 +86,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'lease-ends-by-own-clock',
     rule: 'fence',
-    says: 'A listener that slept past its lease knows it before it has asked, and writes nothing more.',
+    says: 'A listener that was suspended past the end of its lease notices this by its own clock, and writes nothing more.',
     file: 'src/cluster/listener/session/term.ts',
     find: 'return Math.min(validUntil - clock.now(), validUntilDate - clock.date().getTime());',
     replace:
@@ -96,7 +96,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'custom-resource-of-another',
     rule: 'cache',
-    says: 'A custom resource of another deployment that has the name is not written over, but told as a conflict.',
+    says: 'The listener does not overwrite a custom resource of another deployment with the same name, but reports a conflict.',
     file: 'src/cluster/listener/apply/apply.ts',
     find: 'return spec?.deploymentId !== item.deployment_id;',
     replace: "return spec?.deploymentId === '';",
@@ -105,7 +105,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'purge-of-another',
     rule: 'cache',
-    says: 'A custom resource of another deployment that has the name is not deleted.',
+    says: 'The listener does not delete a custom resource of another deployment with the same name.',
     file: 'src/cluster/listener/apply/purge.ts',
     find: 'if (live?.spec?.deploymentId === deploymentId) {',
     replace: 'if (live !== undefined) {',
@@ -114,7 +114,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'listener-looks-before-each-write',
     rule: 'fence',
-    says: 'A listener that stood still between two of its writes sees that its lease is over, before its timers have told it.',
+    says: 'A listener that stalled between two writes notices that its lease has expired, even before its timers fire.',
     file: 'src/cluster/listener/apply/work-table.ts',
     find: 'if (!term.isValid()) throw new TermOver();',
     replace: '',
@@ -123,7 +123,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'uid-in-applies-of-the-listener',
     rule: 'fence',
-    says: 'An apply of a custom resource that is gone does not make it again.',
+    says: 'An apply that was decided for a deleted custom resource does not create the resource again.',
     file: 'src/cluster/listener/apply/apply.ts',
     find: 'metadata: { ...object.metadata, uid, resourceVersion } },',
     replace: 'metadata: { ...object.metadata, resourceVersion } },',
@@ -132,7 +132,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'version-in-applies-of-the-listener',
     rule: 'fence',
-    says: 'An apply of what was wanted before does not undo what was applied since.',
+    says: 'An apply of an earlier desired state does not undo a later one.',
     file: 'src/cluster/listener/apply/apply.ts',
     find: 'metadata: { ...object.metadata, uid, resourceVersion } },',
     replace: 'metadata: { ...object.metadata, uid } },',
@@ -141,7 +141,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'lock-of-changes',
     rule: 'compare-and-set',
-    says: 'Changes of a deployment at the same time are made one after the other, and none is refused for another one.',
+    says: 'Simultaneous changes of a deployment are applied one after the other, and none is rejected because of another.',
     file: 'src/hub/store/deployments/deployment-find.ts',
     find: "tenant_id = $1 FOR UPDATE';",
     replace: "tenant_id = $1';",
@@ -150,7 +150,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'epoch-of-renewals',
     rule: 'compare-and-set',
-    says: 'A former holder of the lease neither takes it back by a late renewal nor gives it up for the one that has it.',
+    says: 'A former lease holder can neither take the lease back by a late renewal, nor release it for the current holder.',
     file: 'src/hub/store/listeners/listener-lease.ts',
     find: 'if (claim.epoch !== row.lease_epoch || !own) throw new StaleEpoch(claim.epoch, row.lease_epoch);',
     replace: '',
@@ -159,7 +159,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'epoch-of-inventories',
     rule: 'compare-and-set',
-    says: 'By an inventory of a former holder of the lease nothing counts as missing.',
+    says: 'An inventory of a former lease holder does not mark anything as missing.',
     file: 'src/hub/api/listeners/listener-protocol-routes.ts',
     find: 'await checkEpoch(transaction, listenerId, epoch);\n        const entries',
     replace: 'const entries',
@@ -168,7 +168,7 @@ export const hubGuards: readonly Guard[] = [
   {
     name: 'epoch-of-work',
     rule: 'compare-and-set',
-    says: 'No work is handed to a former holder of the lease, and none takes it while work is handed out.',
+    says: 'The hub hands no work to a former lease holder, and the lease cannot change while work is handed out.',
     file: 'src/hub/api/listeners/listener-long-poll.ts',
     find: 'await checkEpoch(transaction, listenerId, epoch);\n            return takeWork(',
     replace: 'return takeWork(',

@@ -5,7 +5,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'uid-in-applies',
     rule: 'fence',
-    says: 'An apply that was decided for an object that is gone does not make it again.',
+    says: 'An apply that was decided for a deleted object does not create the object again.',
     file: 'src/cluster/operator/act/execute.ts',
     find: 'const fenced = { ...body, metadata: { ...body.metadata, uid } };',
     replace: 'const fenced = body;',
@@ -14,7 +14,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'uid-and-version-in-deletes',
     rule: 'fence',
-    says: 'A delete that was decided for one object does not take another of its name.',
+    says: 'A delete that was decided for one object does not delete another object with the same name.',
     file: 'src/cluster/operator/act/execute.ts',
     find: '      uid,\n      resourceVersion,\n      propagationPolicy',
     replace: '      propagationPolicy',
@@ -23,7 +23,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'create-only-what-is-not-there',
     rule: 'fence',
-    says: 'What is made is not written over an object that has the name.',
+    says: 'A creation does not overwrite an existing object with the same name.',
     file: 'src/cluster/operator/act/execute.ts',
     find: 'metadata: { ...body.metadata, resourceVersion: NO_VERSION }',
     replace: 'metadata: { ...body.metadata }',
@@ -32,7 +32,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'second-look-after-posts',
     rule: 'fence',
-    says: 'What was made for a deployment that was gone by then, and has no owner, is left to the garbage collector.',
+    says: 'If an object without an owner was created after its deployment was deleted, the garbage collector removes it.',
     file: 'src/cluster/operator/act/orphan-guard.ts',
     find: 'for (let failures = 0; this.#sent.size > 0; failures += 1) {',
     replace: 'for (let failures = 0; failures < 0; failures += 1) {',
@@ -44,7 +44,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'mark-before-adopting',
     rule: 'cache',
-    says: 'An object without our mark is not taken over, but told as a conflict.',
+    says: 'Berth does not take over an object without its labels, but reports a conflict.',
     file: 'src/cluster/operator/act/existing.ts',
     find: 'if (isStripped(found, action.object)) return',
     replace: 'if (isStripped(found, action.object) || found !== undefined) return',
@@ -53,7 +53,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'read-before-creating',
     rule: 'cache',
-    says: 'Nothing is made for a custom resource that the API server does not have any more.',
+    says: 'The operator creates nothing for a custom resource that no longer exists in the API server.',
     file: 'src/cluster/operator/act/act.ts',
     find: 'due.length > 0 && (!input.confirmed || due.some((action) => mayOutlive(action, input)))',
     replace: 'due.length > 0 && !input.confirmed',
@@ -62,7 +62,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'read-after-start',
     rule: 'cache',
-    says: 'A process that has just started changes nothing before it has read the custom resource from the API server.',
+    says: 'After its start, the operator changes nothing before it has read the custom resource from the API server.',
     file: 'src/cluster/operator/act/act.ts',
     find: 'due.length > 0 && (!input.confirmed || due.some((action) => mayOutlive(action, input)))',
     replace: 'due.some((action) => mayOutlive(action, input))',
@@ -71,7 +71,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'named-before-touched',
     rule: 'cache',
-    says: 'A rollout is named in the status of the very resource that was read before anything that runs is touched.',
+    says: 'The operator records a rollout in the status of the version that it has read before it changes workloads.',
     file: 'src/cluster/operator/act/act.ts',
     find: 'if (!(await announce())) return { ...summary(results), outdated: true };',
     replace: 'await announce();',
@@ -80,7 +80,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'term-ends-by-own-clock',
     rule: 'fence',
-    says: 'An operator that slept past its lease knows it before it has asked, and writes nothing more.',
+    says: 'An operator that was suspended past the end of its lease notices this by its own clock, and writes nothing more.',
     file: 'src/cluster/kube/leader/leader-election.ts',
     find: 'return this.#renewedAt !== undefined && this.#timeLeft() > 0;',
     replace: 'return this.#renewedAt !== undefined;',
@@ -89,7 +89,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'version-in-lease-writes',
     rule: 'fence',
-    says: 'A lease that another one has taken meanwhile is not written over.',
+    says: 'An operator does not overwrite a lease that another operator has taken meanwhile.',
     file: 'src/cluster/kube/leader/lease-lock.ts',
     find: 'this.#observe(await client.replace(next, { timeoutMs }));',
     // Without a version the API server refuses it; with that of now whoever comes last has the lease.
@@ -103,7 +103,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'operator-looks-before-each-write',
     rule: 'fence',
-    says: 'An operator that stood still between two of its writes sees that its lease is over, before its timers have told it.',
+    says: 'An operator that stalled between two writes notices that its lease has expired, even before its timers fire.',
     file: 'src/cluster/operator/act/leadership-fence.ts',
     find: 'if (!signal.aborted && mayAct()) return;',
     replace: 'if (!signal.aborted || mayAct()) return;',
@@ -126,7 +126,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'cache-knows-own-writes',
     rule: 'cache',
-    says: 'A deployment is not looked at before the caches have seen what was written of it.',
+    says: 'The operator does not reconcile a deployment before its caches contain its own last writes.',
     file: 'src/cluster/operator/reconcile.ts',
     find: 'return remembered.written.length > 0;',
     replace: 'return remembered.written.length > 1_000;',
@@ -135,7 +135,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'older-lists-refused',
     rule: 'cache',
-    says: 'A list that is older than what was seen is asked for again.',
+    says: 'If a list is older than data that was already received, it is requested again.',
     file: 'src/cluster/kube/cache/stale-lists.ts',
     find: 'const MAX_STALE_LISTS = 3;',
     replace: 'const MAX_STALE_LISTS = 0;',
@@ -144,7 +144,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'list-anew-after-410',
     rule: 'memory',
-    says: 'A watch whose place the API server has forgotten begins anew with a list.',
+    says: 'If the API server no longer has the resource version of a watch, the watch starts again with a list.',
     file: 'src/cluster/kube/cache/reflector.ts',
     find: [
       "    if (error.kind === 'gone') this.#needsList = true;",
@@ -159,7 +159,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'silent-watch-is-dead',
     rule: 'memory',
-    says: 'A watch that says nothing for 90 s counts as dead.',
+    says: 'A watch that delivers nothing for 90 s counts as dead.',
     file: 'src/cluster/kube/cache/reflector.ts',
     find: 'const IDLE_TIMEOUT_MS = 90_000;',
     replace: 'const IDLE_TIMEOUT_MS = 900_000;',
@@ -168,7 +168,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'try-again',
     rule: 'outcome',
-    says: 'A call that may succeed later is tried again.',
+    says: 'A call that may succeed later is retried.',
     file: 'src/cluster/kube/queue/controller.ts',
     find: 'const delayMs = queue.addRateLimited(key, minDelayMs);',
     replace: 'const delayMs = minDelayMs ?? 0;',
@@ -177,7 +177,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'retry-after',
     rule: 'outcome',
-    says: 'Who is told when to come again does not come before.',
+    says: 'A client that gets Retry-After does not retry before this time.',
     file: 'src/cluster/kube/queue/controller.ts',
     find: 'const minDelayMs = isKubeError(error) ? error.retryAfterMs : undefined;',
     replace: 'const minDelayMs = undefined;',
@@ -186,7 +186,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'refusals-stand',
     rule: 'outcome',
-    says: 'What the cluster has refused is not sent again before its time, whatever happens meanwhile.',
+    says: 'A request that the cluster has rejected is not sent again before its backoff ends, even if events arrive meanwhile.',
     file: 'src/cluster/operator/act/refusals.ts',
     find: 'if (refusal === undefined || ticks >= refusal.retryAt) return undefined;',
     replace: 'if (refusal === undefined || ticks >= 0) return undefined;',
@@ -195,7 +195,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'growing-pauses',
     rule: 'outcome',
-    says: 'Pauses between tries grow.',
+    says: 'The pauses between retries grow.',
     file: 'src/domain/core/backoff.ts',
     find: 'return random() * Math.min(capMs, baseMs * 2 ** Math.min(failures, 52));',
     replace: 'return random() * Math.min(capMs, baseMs + 0 * failures);',
@@ -204,7 +204,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'drain-on-sigterm',
     rule: 'outcome',
-    says: 'What is under way at SIGTERM comes to its end.',
+    says: 'Work that is in progress at SIGTERM is completed.',
     file: 'src/cluster/operator/operator.ts',
     find: 'setTimeout(() => controller.abort(), DRAIN_MS).unref();',
     replace: 'controller.abort();',
@@ -213,7 +213,7 @@ export const operatorGuards: readonly Guard[] = [
   {
     name: 'lease-given-back',
     rule: 'outcome',
-    says: 'Who stops in order gives its lease back, so that its successor need not wait for its end.',
+    says: 'A process that stops in an orderly way releases its lease, so its successor does not wait until the lease expires.',
     file: 'src/cluster/kube/leader/leader-election.ts',
     find: 'const released = this.isLeader() && (await this.#release());',
     replace: 'const released = this.isLeader() && !term.signal.aborted && (await this.#release());',

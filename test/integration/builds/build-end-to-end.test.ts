@@ -1,7 +1,7 @@
 /**
  * Builds of git_host revisions with real components: a POST, a clone from a git host that requires a token, an image
  * that BuildKit builds and pushes to a registry that authenticates at the hub, and a revision that runs it by digest.
- * The steps run on a local builder.
+ * The steps run on a simulated node.
  */
 import {
   mkdirSync,
@@ -18,17 +18,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { crane } from '../../cluster/images/crane.ts';
 import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
 import { waitFor } from '../../cluster/wait.ts';
-import type { BerthProcess } from '../../installation/berth-process.ts';
+import { type BuildNode, settingsForBuildNode, startBuildNode } from '../../installation/build-node.ts';
 import { type BuildParts, startBuildParts } from '../../installation/build-parts.ts';
-import { settingsForBuilder, startLocalBuilder } from '../../installation/local-builder.ts';
 import { type DeploymentAnswer, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
 import { deleteNamespace, environment, kubectlAsAdmin, uniqueName } from '../harness/environment.ts';
 
 const TOKEN = 'canary-0a1b2c3d4e5f-of-the-git-host';
-const node = uniqueName('e2e-builder');
+const node = uniqueName('e2e-build-node');
 let parts: BuildParts;
 let berth: WholeBerth;
-let builder: BerthProcess;
+let buildNode: BuildNode;
 let integration: string;
 let folder: string | undefined;
 
@@ -38,9 +37,9 @@ beforeAll(async () => {
   parts = await startBuildParts({ stateDir, port: 0, token: TOKEN });
   berth = await startWholeBerth('e2e', {
     hosting: 'cloud',
-    settings: { ...parts.settings, ...settingsForBuilder(node, parts.buildkit) },
+    settings: { ...parts.settings, ...settingsForBuildNode(node, parts.buildkit) },
   });
-  builder = await startLocalBuilder(environment(), {
+  buildNode = await startBuildNode(environment(), {
     stateDir,
     node,
     buildkit: parts.buildkit,
@@ -58,7 +57,7 @@ beforeAll(async () => {
   await parts.git.commitFiles('shop/python', parts.sample('python'));
 }, FIRST_TIME_MS);
 afterAll(async () => {
-  await builder?.stop();
+  await buildNode?.stop();
   await berth?.stop();
   await parts?.stop();
   if (berth !== undefined) await deleteNamespace(`berth-${berth.tenantId}`);
@@ -248,11 +247,11 @@ describe('a deployment from a private repository', () => {
     expect(pods).toContain(revision.resolved_image);
   });
 
-  it('leaves the token in no log, custom resource, event, response or file of the builder', async () => {
+  it('leaves the token in no log, custom resource, event or response', async () => {
     const ours = ['mdep', 'jobs', 'pods', 'events', 'configmaps'].join(',');
     const texts = [
       readFileSync(berth.process().logPath, 'utf8'),
-      readFileSync(builder.logPath, 'utf8'),
+      readFileSync(buildNode.logPath, 'utf8'),
       await kubectlAsAdmin(['get', ours, '-A', '-o', 'json']),
       JSON.stringify(await berth.call('GET', `/v2/deployments/${deployed.id}`)),
       JSON.stringify(await berth.call('GET', `/v2/deployments/${deployed.id}/events`)),

@@ -1,33 +1,32 @@
-/** The local builder as a node: Kubernetes' own scheduler, Job controller and kubectl treat it like a kubelet. */
+/** The simulated node for builds: the scheduler, the Job controller and kubectl treat it like a kubelet. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { NODE_OF_BUILDS } from '../../../src/contract/resource/names.ts';
+import { NODE_OF_BUILDS } from '../../cluster/build-node/interface.ts';
 import { startWatchdog } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
-import type { BerthProcess } from '../../installation/berth-process.ts';
+import { type BuildNode, podsFolder, startBuildNode } from '../../installation/build-node.ts';
 import { installBerth } from '../../installation/install.ts';
-import { startLocalBuilder } from '../../installation/local-builder.ts';
 import { environment, kubectlAsAdmin, uniqueName } from '../harness/environment.ts';
 
 const NAMESPACE = 'berth-builds';
 const CANARY = 'canary-in-the-secret';
-const node = uniqueName('builder');
+const node = uniqueName('build-node');
 let stateDir: string;
-let builder: BerthProcess;
+let buildNode: BuildNode;
 let watchdog: { release(): void };
-const start = () => startLocalBuilder(environment(), { stateDir, node });
+const start = () => startBuildNode(environment(), { stateDir, node });
 beforeAll(async () => {
   stateDir = mkdtempSync(join(realpathSync(tmpdir()), 'berth-test-node-'));
   watchdog = startWatchdog(stateDir, { removeState: true });
   await installBerth(environment());
-  builder = await start();
+  buildNode = await start();
 });
 afterAll(async () => {
-  await builder?.stop();
+  await buildNode?.stop();
   await kubectlAsAdmin(['delete', 'jobs,secrets', '-n', NAMESPACE, '-l', `test=${node}`, '--wait=false']);
   await kubectlAsAdmin(['delete', 'node', node, '--ignore-not-found', '--wait=false']);
   watchdog?.release();
@@ -100,7 +99,7 @@ const untilPod = (job: string, what: string, check: (pod: PodObject) => boolean)
 const ended = (job: string) =>
   untilPod(job, 'the end of its pod', ({ status }) => ['Succeeded', 'Failed'].includes(status.phase ?? ''));
 const runs = (job: string) => untilPod(job, 'its pod runs', ({ status }) => status.phase === 'Running');
-const folderOf = ({ metadata }: PodObject) => join(stateDir, `${node}-pods`, metadata.uid);
+const folderOf = ({ metadata }: PodObject) => join(podsFolder(stateDir, node), metadata.uid);
 
 /** Whether a process has this among its arguments. */
 const isRunning = (words: string) =>
@@ -112,7 +111,7 @@ const isRunning = (words: string) =>
     }
   });
 
-describe('a pod on the node of the local builder', () => {
+describe('a pod on the build node', () => {
   it('runs its containers in order, with volumes, Secrets and variables, and reports their termination messages', async () => {
     const secret = uniqueName('secret');
     await kubectlAsAdmin(
@@ -209,7 +208,7 @@ describe('a pod on the node of the local builder', () => {
       volumes: [{ name: 'x', hostPath: { path: '/' } }],
       containers: [{ name: 'a', image: 'any', command: sh('true') }],
     });
-    expect((await ended(job)).status.reason).toBe('UnsupportedPod');
+    expect((await ended(job)).status.reason).toBe('UnexpectedAdmissionError');
   });
 
   it('waits until its Secret exists', async () => {
@@ -266,23 +265,23 @@ describe('a pod on the node of the local builder', () => {
     expect(await followed).toEqual([0, null]);
   });
 
-  it('fails with the reason BuilderRestarted, and leaves no process, when the builder is killed', async () => {
+  it('fails when the process of the node is killed: its own processes end when the node starts again', async () => {
     const marker = uniqueName('orphan');
     const job = await makeJob('lost', {
       containers: [{ name: 'a', image: 'any', command: sh(`sleep 1000; : ${marker}`) }],
     });
     await runs(job);
     await until('its processes', async () => isRunning(marker) || undefined);
-    await builder.stop('SIGKILL');
-    builder = await start();
+    await buildNode.stop('SIGKILL');
+    buildNode = await start();
     const { status } = await ended(job);
-    expect(status).toMatchObject({ phase: 'Failed', reason: 'BuilderRestarted' });
+    expect(status).toMatchObject({ phase: 'Failed', reason: 'NodeLost' });
     expect(status.containerStatuses?.[0]?.state.terminated?.reason).toBe('ContainerStatusUnknown');
     expect(isRunning(marker)).toBe(false);
   });
 });
 
-describe('the local builder', () => {
+describe('the build node', () => {
   it('registers a Node that only build pods tolerate, and renews its lease', async () => {
     const found = JSON.parse(await kubectlAsAdmin(['get', 'node', node, '-o', 'json'])) as {
       spec: { taints: object[] };
@@ -295,17 +294,5 @@ describe('the local builder', () => {
     expect(found.status.conditions.find(({ type }) => type === 'Ready')?.status).toBe('True');
     const lease = await kubectlAsAdmin(['get', 'lease', node, '-n', 'kube-node-lease', '-o', 'json']);
     expect(JSON.parse(lease)).toMatchObject({ spec: { holderIdentity: node } });
-  });
-
-  it('does not start without its required settings, nor a second time in the same folder', async () => {
-    const other = (settings: Record<string, string>) =>
-      startLocalBuilder(environment(), { stateDir: mkdtempSync(join(stateDir, 'other-')), node, settings });
-    await expect(other({ BERTH_BUILDER_UNSANDBOXED: 'false' })).rejects.toThrow(
-      'BERTH_BUILDER_UNSANDBOXED=true',
-    );
-    await expect(other({ BERTH_BUILDER_HOST: '0.0.0.0' })).rejects.toThrow('BERTH_BUILDER_CLIENT_CA');
-    await expect(other({ BERTH_BUILDER_FOLDER: join(stateDir, `${node}-pods`) })).rejects.toThrow(
-      /process \d+ uses/,
-    );
   });
 });

@@ -251,18 +251,18 @@ it('builds nothing twice when listener and hub are killed during a build', async
   expect(await revisionsOf(id)).toHaveLength(1);
 });
 
-it('restores the credentials of a build and retries it when builder and credentials disappear', async () => {
+it('creates the credentials again and retries the build when node and credentials are lost', async () => {
   const { id } = await berth.create(gitHost('lost'));
   const [first] = await revisionsOf(id);
   const job = await jobOf(first?.id ?? '');
   await builds.set(job, { source: 'runs' });
   await until(id, 1, 'BUILDING', ({ build }) => build?.step === 'source');
   await builds.kubectl('delete', 'secret', job);
-  // As the local builder reports it after a restart (src/cluster/build-node/pod-status.ts).
+  // As the build node reports it after a restart (test/cluster/build-node/pod-status.ts).
   await builds.set(
     job,
     { source: { exitCode: 137, reason: 'ContainerStatusUnknown', message: 'lost' } },
-    { phase: 'Failed', reason: 'BuilderRestarted', message: 'lost' },
+    { phase: 'Failed', reason: 'NodeLost', message: 'lost' },
   );
   await waitFor(
     'its credentials to be there again',

@@ -238,7 +238,7 @@ test('reports a Job of the same name with another owner', async () => {
   );
   expect(build).toMatchObject({
     phase: 'Waiting',
-    message: expect.stringContaining('that Berth did not make'),
+    message: expect.stringContaining('that Berth did not create'),
   });
 });
 

@@ -67,7 +67,7 @@ const PULLER = { username: 'puller', password: 'right' };
 async function startGuarded(): Promise<LocalRegistry> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const [key] = parseSigningKeys(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
-  const host = await serve(({ url = '', headers }, response) => {
+  const host = await serve(async ({ url = '', headers }, response) => {
     const right = `Basic ${Buffer.from(`${PULLER.username}:${PULLER.password}`).toString('base64')}`;
     if (headers.authorization !== right) return response.writeHead(401).end();
     const scopes = new URL(url, 'http://localhost').searchParams.getAll('scope').flatMap((s) => s.split(' '));
@@ -76,7 +76,7 @@ async function startGuarded(): Promise<LocalRegistry> {
       return { type, name, actions: actions.split(',') };
     });
     const claims = { issuer: 'berth', audience: 'registry', subject: 'test', access };
-    const token = signAccessToken(key, { ...claims, issuedAt: new Date(), lifeSeconds: 300 });
+    const token = await signAccessToken(key, { ...claims, issuedAt: new Date(), lifeSeconds: 300 });
     return response.end(JSON.stringify({ token }));
   });
   const realm = `http://${host.replace('127.0.0.1', 'localhost')}/token`;
@@ -312,7 +312,7 @@ test('delays only the deployments of a registry that hangs, and only for the tim
     { timeoutMs: 60_000, intervalMs: 100 },
   );
   expect(events).toHaveLength(1);
-  expect(events[0]?.message).toContain(`${silent.host} did not answer within 2 s`);
+  expect(events[0]?.message).toContain(`${silent.host} did not respond within 2 s`);
 });
 
 test('runs a revision with one digest when the operator is killed while the registry responds', async () => {

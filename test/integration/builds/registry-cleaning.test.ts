@@ -47,7 +47,13 @@ const MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
 
 const platform = () => api.store.database.platform;
 
-function call(owner: Owner, method: string, path: string, body?: Buffer, type = 'application/octet-stream') {
+async function call(
+  owner: Owner,
+  method: string,
+  path: string,
+  body?: Buffer,
+  type = 'application/octet-stream',
+) {
   const repository = authority.repositoryOf(owner).slice(registry.host.length + 1);
   const statement = {
     kind: 'build',
@@ -55,7 +61,7 @@ function call(owner: Owner, method: string, path: string, body?: Buffer, type = 
     tenantId: owner.tenantId,
     expiresAt: null,
   } as const;
-  const { token } = authority.accessToken(
+  const { token } = await authority.accessToken(
     statement,
     owner,
     [`repository:${repository}:pull,push`],

@@ -172,7 +172,7 @@ describe('a failed command', () => {
     expect(refused.code).toBe(1);
     expect(refused.err).toMatch(/^berth: 422: rejected \(request [0-9a-f-]{36}\)$/m);
     expect(refused.err).toContain('  body.secrets[0].value: is required');
-    expect(refused.err).toContain('  body.replicas: is no field');
+    expect(refused.err).toContain('  body.replicas: is not a known field');
   });
 
   test.each([

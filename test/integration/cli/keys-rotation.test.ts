@@ -141,7 +141,7 @@ test('reports rows that others lock or write meanwhile, and completes them when 
     ]);
     expect(rowCount).toBe(1);
     expect(await failureOf(rotate([NEW, OLD]))).toContain(
-      '1 rows were locked or written by others meanwhile; next: put new first in BERTH_ENCRYPTION_KEYS',
+      '1 rows were locked or written by other processes during the run; next: put new first in BERTH_ENCRYPTION_KEYS',
     );
     await client.query('COMMIT');
   } finally {
@@ -155,8 +155,8 @@ test('fails to start without a needed key or with other bytes for it, and report
   const start = (key: string) => failureOf(runBerth(stateDir, ['api'], withKeys(key)));
   const missing = await start(OLD);
   expect(missing).toContain('BERTH_ENCRYPTION_KEYS has no key new');
-  expect(missing).toContain('next: put that key back');
-  expect(await start(keyOf('new'))).toContain('has other bytes for the key new');
+  expect(missing).toContain('next: put the key back');
+  expect(await start(keyOf('new'))).toContain('has different bytes for the key new');
 });
 
 test('starts the API with a key that is declared lost, logs it, and accepts its secrets again', async () => {

@@ -2,10 +2,10 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ContainerLog } from '../../../src/cluster/build-node/container-log.ts';
-import { serveLogs } from '../../../src/cluster/build-node/log-server.ts';
-import { NodeRegistration } from '../../../src/cluster/build-node/node-registration.ts';
 import { createKubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { ContainerLog } from '../../cluster/build-node/container-log.ts';
+import { serveLogs } from '../../cluster/build-node/log-server.ts';
+import { NodeRegistration } from '../../cluster/build-node/node-registration.ts';
 import { environment, kubectlAsAdmin, uniqueName } from './environment.ts';
 import { recordingLogger } from './store.ts';
 
@@ -62,15 +62,10 @@ export async function startLogNode(): Promise<LogNode> {
     logs.set(key, log);
     return log;
   };
-  const server = await serveLogs({
-    host: '127.0.0.1',
-    port: 0,
-    clientCaFile: null,
-    log: (namespace, pod, container, previous) => {
-      const log = (previous ? former : logs).get(keyOf(namespace, pod, container));
-      if (log === undefined) throw new Error(`container "${container}" in pod "${pod}" is waiting to start`);
-      return log;
-    },
+  const server = await serveLogs((namespace, pod, container, previous) => {
+    const log = (previous ? former : logs).get(keyOf(namespace, pod, container));
+    if (log === undefined) throw new Error(`container "${container}" in pod "${pod}" is waiting to start`);
+    return log;
   });
   const client = await createKubeClient({
     kubeconfigPath: environment().kubeconfigPath,
@@ -82,9 +77,7 @@ export async function startLogNode(): Promise<LogNode> {
     client,
     name,
     capacity: 100,
-    address: '127.0.0.1',
     port: server.port,
-    version: 'test',
     logger: recordingLogger(),
   });
   await registration.start();

@@ -338,7 +338,7 @@ describe('the values of secrets', () => {
     const textOf = (wanted: string) => logs.find(({ name }) => name === wanted)?.text ?? '';
     expect(textOf('berth.log')).toContain('"level":"debug"');
     expect(textOf('berth.log'), 'a request failed for want of the database').toContain(
-      'failed to answer a request',
+      'failed to respond to a request',
     );
     expect(textOf('listener.log'), 'an apply failed').toContain('failed to apply a work item');
     expect(textOf('listener.log'), 'the hub answered with an error').toContain('HTTP 503');

@@ -78,7 +78,7 @@ it('allows writes in the namespaces of rbac.listenerNamespaces', async () => {
 it('fails when the cluster does not serve admission policies, unless rbac.admissionPolicy is false', async () => {
   const served = ['--api-versions', 'v1/Pod'];
   const without = helm(environment(), [...template('berth-system', 'hosting=cloud'), ...served]);
-  await expect(without).rejects.toThrow(/rbac.admissionPolicy=false installs Berth without that bound/);
+  await expect(without).rejects.toThrow(/rbac.admissionPolicy=false installs Berth without this limit/);
   const off = template('berth-system', 'hosting=cloud', 'rbac.admissionPolicy=false');
   expect(policyIn(parsed(await helm(environment(), [...off, ...served])))).toBeUndefined();
   const kind = ['--api-versions', 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy'];

@@ -110,7 +110,7 @@ describe.each([...manifests])('the profile %s', (profile, objects) => {
     expect(gone.filter(({ kind }) => KEPT.includes(kind))).toEqual([]);
     // What takes all of it says so before anybody reads a command into it.
     expect(readFileSync(renderedFile(profile), 'utf8').split('\nkind: ')[0]).toContain(
-      'Never `kubectl delete -f` this file',
+      'Never run `kubectl delete -f` with this file',
     );
   });
 

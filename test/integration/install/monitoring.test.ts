@@ -194,7 +194,7 @@ describe('the logs', () => {
     expect(lines(operator, 'reported a status transition').map(({ reason }) => reason)).toContain(
       'RolloutComplete',
     );
-    expect(lines(hub, 'a revision moved').at(-1)).toMatchObject({ revisionId, to: 'DEPLOYED' });
+    expect(lines(hub, 'a revision changed its status').at(-1)).toMatchObject({ revisionId, to: 'DEPLOYED' });
   });
 });
 

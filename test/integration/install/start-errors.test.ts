@@ -76,7 +76,7 @@ describe('the API', () => {
       DATABASE_URL: 'postgres://berth:hidden-pw@127.0.0.1:1/berth',
     });
     expect(message).toContain('127.0.0.1:1');
-    expect(message).toContain('check that PostgreSQL runs and that DATABASE_URL is right');
+    expect(message).toContain('check that PostgreSQL runs and that DATABASE_URL is correct');
     expect(message).not.toContain('hidden-pw');
   });
 
@@ -134,7 +134,7 @@ describe('the API', () => {
 describe('the commands migrate and keys create', () => {
   it('report that PostgreSQL cannot be reached', async () => {
     const message = await failureOf(['migrate'], { DATABASE_URL: 'postgres://berth@127.0.0.1:1/berth' });
-    expect(message).toContain('check that it runs and that DATABASE_URL is right');
+    expect(message).toContain('check that PostgreSQL runs and that DATABASE_URL is correct');
   });
 
   it('grant the scope admin only when it is requested', async () => {
@@ -172,7 +172,7 @@ describe('the operator', () => {
       BERTH_NAMESPACE: namespace,
     });
     expect(message).toContain('may not');
-    expect(message).toContain('helm upgrade, or kubectl apply what was rendered for this installation');
+    expect(message).toContain('run helm upgrade, or kubectl apply with the manifests that were rendered for this installation');
     expect(await kubectlAsAdmin(['get', 'leases', '-n', namespace])).toBe('');
   });
 });

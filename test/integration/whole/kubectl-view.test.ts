@@ -142,7 +142,7 @@ describe.concurrent('kubectl', () => {
     await quick.ready();
     await hasEvent(
       'quick',
-      /^Normal Interrupted: revision 2 was still being rolled out when revision 3 took over/,
+      /^Normal Interrupted: revision 3 replaced revision 2 before the rollout of revision 2 was complete/,
     );
 
     await quick.apply(appSpec(3, 'registry.test/web:3', { suspend: true }));
@@ -209,7 +209,7 @@ describe.concurrent('kubectl', () => {
 
     await leaving.apply(appSpec(1, IMAGE));
     expect(truth(await leaving.ready())).toMatchObject({ STATUS: 'READY', READY: 'True' });
-    await hasEvent('leaving', /^Normal Restored: the deletion was taken back/);
+    await hasEvent('leaving', /^Normal Restored: the deletion was cancelled/);
 
     const holding = (kind: string, finalizers: string[]) =>
       world.kubectl(

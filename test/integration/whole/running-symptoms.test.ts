@@ -36,7 +36,10 @@ interface Row {
   reason: string;
   message: string;
   revision_id: string | null;
-  details: { component?: string; culprit?: { object?: string; container?: string; exit_code?: number } };
+  details: {
+    component?: string;
+    failure_source?: { object?: string; container?: string; exit_code?: number };
+  };
 }
 interface Explained {
   serves: string;
@@ -135,7 +138,7 @@ describe.concurrent('the operator outside of a rollout', () => {
     const why = await explained(made);
     expect(why).toMatchObject({ serves: 'yes', remedy: { kind: 'act', reason: 'ImagePullFailed' } });
     expect(why.remedy?.text).toContain('image_pull_secrets');
-    expect(why.remedy?.text).not.toMatch(/redeploy|ask the platform/);
+    expect(why.remedy?.text).not.toMatch(/redeploy|ask the administrator of the platform/);
     expect(why.causes.at(-1)).toMatchObject({ level: 'object', object: { container: 'app' } });
     const [row] = await rows(made.id);
     expect(row).toMatchObject({ reason: 'ImagePullFailed', details: { component: 'api' } });
@@ -194,7 +197,7 @@ describe.concurrent('the operator outside of a rollout', () => {
     expect(why.remedy).toMatchObject({ kind: 'act', reason: 'CrashLoop' });
     expect(why.causes.at(-1)?.object).toMatchObject({ object: name, container: 'app', exit_code: 1 });
     expect(await rows(made.id)).toMatchObject([
-      { reason: 'CrashLoop', details: { culprit: { object: name, exit_code: 1 } } },
+      { reason: 'CrashLoop', details: { failure_source: { object: name, exit_code: 1 } } },
     ]);
     await waitFor('the warning', async () => (await warnings(app)).get('CrashLoop') === 1, WAIT);
     if (pod !== undefined) await deletePod(pod);

@@ -1,6 +1,6 @@
 /**
  * What the cluster refuses, or never finishes, is taken back by the value before: through the API and, of a resource written
- * by hand, with kubectl. The rows are those of the table in docs/lifecycle.md, "Ways back".
+ * by hand, with kubectl. The rows are those of the table in docs/lifecycle.md, "Undo a change that the cluster rejects".
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -103,7 +103,7 @@ describe.concurrent('an expansion of the database’s volume that does not compl
     const back = await berth.ready(made.id);
     expect(found(back, 'DatabaseReady')).toMatchObject({
       reason: 'DatabaseAvailable',
-      message: expect.stringMatching(/has the 5Gi that are wanted.*still asks for 10Gi/),
+      message: expect.stringMatching(/has the requested 5Gi.*still requests 10Gi/),
     });
     expect((await explained(back)).remedy).toBeNull();
     expect((await claimOf(app)).spec.resources.requests.storage).toBe('10Gi');
@@ -143,7 +143,7 @@ describe.concurrent('an expansion of the database’s volume that does not compl
     expect((await claimOf(app)).spec.resources.requests.storage).toBe('20Gi');
     expect((await answers(made.id, sized({ db_storage_gi: 5 }))).status).toBe(200);
     const back = await berth.ready(made.id);
-    expect(found(back, 'DatabaseReady')?.message).toMatch(/has 8Gi, more than the 5Gi.*still asks for 20Gi/);
+    expect(found(back, 'DatabaseReady')?.message).toMatch(/has 8Gi, more than the requested 5Gi.*still requests 20Gi/);
     expect((await answers(made.id, sized({ db_storage_gi: 4 }))).status).toBe(400);
   });
 
@@ -181,7 +181,7 @@ describe.concurrent('an expansion of the database’s volume that does not compl
         const now = await status();
         return (
           found(now, 'Ready')?.status === 'True' &&
-          found(now, 'DatabaseReady')?.message.includes('still asks for 10Gi') === true
+          found(now, 'DatabaseReady')?.message.includes('still requests 10Gi') === true
         );
       },
       WAIT,

@@ -16,7 +16,9 @@ test('runs the work after the first delay and then at the interval, and logs a f
   expect(work).toHaveBeenCalledTimes(0);
   await vi.advanceTimersByTimeAsync(1);
   expect(work).toHaveBeenCalledTimes(1);
-  expect(warn.mock.calls).toEqual([[{ err: 'Error: no' }, 'failed to keep house; tried again']]);
+  expect(warn.mock.calls).toEqual([
+    [{ err: 'Error: no' }, 'failed to keep house; next: none, it is retried'],
+  ]);
   await vi.advanceTimersByTimeAsync(2_000);
   expect(work).toHaveBeenCalledTimes(3);
   end();

@@ -14,8 +14,10 @@ describe('a BuildKit daemon that all builds share', () => {
     expect(builds?.buildkitHost).toBe('tcp://buildkitd.builds:1234');
   });
 
-  test('is accepted at a Unix socket, which only the local builder can reach', () => {
-    const { builds } = loadConfig({ ...CLOUD, BERTH_BUILD_BUILDKIT_HOST: 'unix:///run/buildkitd.sock' });
+  test('is rejected in the same way at a unix socket', () => {
+    const socket = { ...CLOUD, BERTH_BUILD_BUILDKIT_HOST: 'unix:///run/buildkitd.sock' };
+    expect(() => loadConfig(socket)).toThrow(/BERTH_BUILD_BUILDKIT_SHARED=true/);
+    const { builds } = loadConfig({ ...socket, BERTH_BUILD_BUILDKIT_SHARED: 'true' });
     expect(builds?.buildkitHost).toBe('unix:///run/buildkitd.sock');
   });
 });

@@ -183,8 +183,11 @@ describe('the configuration', () => {
   });
 
   test('reads the networks that no app and no build can reach, and rejects an invalid one', () => {
-    const { rendering } = loadConfig({ BERTH_CLOSED_NETWORKS: '203.0.113.0/24, 2600:1f00::/24,fd00::/8' });
+    const { rendering, images } = loadConfig({
+      BERTH_CLOSED_NETWORKS: '203.0.113.0/24, 2600:1f00::/24,fd00::/8',
+    });
     expect(rendering.closedNetworks).toEqual(['203.0.113.0/24', '2600:1f00::/24', 'fd00::/8']);
+    expect(images?.closedNetworks).toEqual(rendering.closedNetworks);
     for (const wrong of [
       '10.0.0.1',
       '10.0.0.0/0',

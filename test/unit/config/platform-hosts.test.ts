@@ -4,7 +4,7 @@ import { PLATFORM_URLS } from '../../../src/config/platform-hosts.ts';
 
 /** Settings that sound like a host and are none of the platform's that a URL could lead to. */
 const OTHERS =
-  /^(?:DATABASE_URL|BERTH_HOST|BERTH_BUILDER_HOST|BERTH_HOSTING|BERTH_TRUST_PROXY|BERTH_BUILD_NO_PROXY|BERTH_REGISTRY_SIGNING_KEY|BERTH_(?:PRIVATE|INSECURE)_REGISTRIES|BERTH_BUILD_INSECURE_REGISTRY|BERTH_WEBHOOK_LIMIT)$/;
+  /^(?:DATABASE_URL|BERTH_HOST|BERTH_HOSTING|BERTH_TRUST_PROXY|BERTH_BUILD_NO_PROXY|BERTH_REGISTRY_SIGNING_KEY|BERTH_(?:PRIVATE|INSECURE)_REGISTRIES|BERTH_BUILD_INSECURE_REGISTRY|BERTH_WEBHOOK_LIMIT)$/;
 
 test('reserves the host of every setting that contains a host of the platform', () => {
   const sounding = Object.keys(SETTINGS).filter(

@@ -196,7 +196,7 @@ describe('a CPU value with float noise in a custom resource', () => {
         podTemplate: { sidecars: [{ name: 'helper', image: 'helper:1', resources: { limits: { cpu } } }] },
       });
       expect(error?.issues.map(({ message }) => message)).toContain(
-        'must not be finer than 1m (a thousandth of a core)',
+        'must be a multiple of 1m (a thousandth of a core)',
       );
     },
   );

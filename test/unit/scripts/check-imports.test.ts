@@ -19,6 +19,7 @@ describe('the import rules', () => {
       `import { V1Pod } from '@kubernetes/client-node';`,
       'may import @kubernetes/client-node',
     ],
+    ['src/hub/git-host/a.ts', `import { request } from 'node:https';`, 'only outbound'],
     ['src/cluster/listener/a.ts', `const x = await import('drizzle-orm');`, 'only hub/store may import'],
     ['src/hub/api/a.ts', `import { x } from '../../../test/x.ts';`, 'nothing outside src/'],
     ['src/hub/api/a.ts', `import { x } from './b';`, 'with its ending'],

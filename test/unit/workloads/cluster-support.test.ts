@@ -31,7 +31,7 @@ describe('an older cluster', () => {
       {
         path: ['sidecars', 0, 'restartPolicy'],
         resourcePath: 'spec.podTemplate.sidecars[0].restartPolicy',
-        message: 'Never needs Kubernetes 1.35 or newer; the cluster is 1.34',
+        message: 'Never needs Kubernetes 1.35 or newer; the cluster has version 1.34',
       },
     ]);
     expect(unsupportedByCluster(resource, on('1.35'))).toEqual([]);

@@ -1,7 +1,7 @@
 {{/*
-`helm upgrade --reuse-values` renders with the values of the chart before, defaults too: a value that was not there then is
-nil here. So what is newer than a chart that somebody may have is read with a default (a test renders with an older
-values.yaml).
+`helm upgrade --reuse-values` renders with the values of the previous chart, including its defaults. A value that this chart
+added is then nil. So templates read values that are newer than a released chart with a default (a test renders with an
+older values.yaml).
 
 Labels of an object. Takes a dict: component.
 */}}
@@ -19,13 +19,13 @@ app.kubernetes.io/part-of: berth
 {{- end -}}
 {{- end }}
 
-{{/* Name of the ServiceAccount of a role. Takes a dict: role, Values. A pod of all roles has the rights of all. */}}
+{{/* Name of the ServiceAccount of a role. If one pod runs all roles, its account has the rights of every role. Takes a dict: role, Values. */}}
 {{- define "berth.account" -}}
 {{- $role := ternary "all" .role .Values.singlePod -}}
 {{- get (.Values.serviceAccounts.names | default dict) $role | default (ternary "berth" (printf "berth-%s" $role) .Values.singlePod) -}}
 {{- end }}
 
-{{/* Name of the ClusterRole of a role, and of its binding. They are the cluster's: each release has its own. */}}
+{{/* Name of the ClusterRole of a role, and of its binding. Both are cluster-scoped, so each release has its own names. */}}
 {{- define "berth.clusterRole" -}}
 berth-{{ .role }}-{{ .root.Release.Namespace }}
 {{- end }}
@@ -35,27 +35,28 @@ berth-{{ .role }}-{{ .root.Release.Namespace }}
 {{- if or .Values.singlePod (index .Values .role).enabled -}}true{{- end -}}
 {{- end }}
 
-{{/* What does not go together. */}}
+{{/* Rejects combinations of values that do not work together. */}}
 {{- define "berth.check" -}}
 {{- $ca := .Values.caBundle | default dict -}}
-{{- if and (.Values.api.ingress).enabled (not .Values.api.ingress.host) -}}{{- fail "api.ingress.enabled needs api.ingress.host: under which name?" -}}{{- end -}}
+{{- if and (.Values.api.ingress).enabled (not .Values.api.ingress.host) -}}{{- fail "api.ingress.enabled needs api.ingress.host, the DNS name of the API" -}}{{- end -}}
 {{- if and $ca.configMap $ca.secret -}}{{- fail "caBundle: either configMap or secret, not both" -}}{{- end -}}
 {{- if and (or $ca.configMap $ca.secret) (hasKey .Values.env "NODE_EXTRA_CA_CERTS") -}}{{- fail "env: NODE_EXTRA_CA_CERTS is set by caBundle" -}}{{- end -}}
 {{- if eq .Values.rbac.scope "namespaces" -}}
-{{- if not .Values.namespaces.names -}}{{- fail "rbac.scope: namespaces needs namespaces.names: in which?" -}}{{- end -}}
-{{- if eq .Values.hosting "cloud" -}}{{- fail "rbac.scope: namespaces: with hosting: cloud the listener makes the namespaces of tenants, for which it needs a ClusterRole" -}}{{- end -}}
+{{- if not .Values.namespaces.names -}}{{- fail "rbac.scope: namespaces needs namespaces.names, the list of these namespaces" -}}{{- end -}}
+{{- if eq .Values.hosting "cloud" -}}{{- fail "rbac.scope: namespaces: with hosting: cloud the listener creates the namespaces of tenants, which needs a ClusterRole" -}}{{- end -}}
 {{- end -}}
-{{- if and .Values.namespaces.names (eq .Values.hosting "cloud") -}}{{- fail "namespaces.names: with hosting: cloud each tenant has a namespace of its own" -}}{{- end -}}
-{{- if and (eq .Values.hosting "cloud") (eq (toString .Values.config.BERTH_NETWORK_ISOLATION) "false") -}}{{- fail "config.BERTH_NETWORK_ISOLATION: with hosting: cloud the namespaces of tenants deny all that no policy of an app allows" -}}{{- end -}}
-{{- if has .Release.Namespace .Values.namespaces.names -}}{{- fail "namespaces.names: the namespace of Berth itself is not for deployments" -}}{{- end -}}
+{{- if and .Values.namespaces.names (eq .Values.hosting "cloud") -}}{{- fail "namespaces.names: with hosting: cloud each tenant has its own namespace" -}}{{- end -}}
+{{- if and (eq .Values.hosting "cloud") (eq (toString .Values.config.BERTH_NETWORK_ISOLATION) "false") -}}{{- fail "config.BERTH_NETWORK_ISOLATION: it cannot be false with hosting: cloud, because the namespaces of tenants deny all traffic that no policy of an app allows" -}}{{- end -}}
+{{- if has .Release.Namespace .Values.namespaces.names -}}{{- fail "namespaces.names: deployments cannot use the namespace of Berth itself" -}}{{- end -}}
 {{- range $name, $_ := .Values.env -}}
-{{- if or (hasPrefix "BERTH_" $name) (eq $name "DATABASE_URL") -}}{{- fail (printf "env: %s is a setting: it belongs into config, or into the Secret" $name) -}}{{- end -}}
+{{- if or (hasPrefix "BERTH_" $name) (eq $name "DATABASE_URL") -}}{{- fail (printf "env: %s is a setting: put it into config or into the Secret" $name) -}}{{- end -}}
 {{- end -}}
 {{- end }}
 
 {{/*
-Data of the ConfigMap. Pods of the version before read it too, when they start again during an upgrade or after the way
-back: what the chart sets by itself and they do not know belongs into the `env` of the new pods (decision 0032).
+Data of the ConfigMap. Pods of the previous version read it too, when they restart during an upgrade or after a return to
+that version. Settings that the chart sets itself and that the previous version does not know belong into the `env` of the
+new pods (decision 0032).
 */}}
 {{- define "berth.config" -}}
 {{- $data := dict "BERTH_HOSTING" .Values.hosting "BERTH_NAMESPACE" .Release.Namespace -}}
@@ -71,15 +72,16 @@ back: what the chart sets by itself and they do not know belongs into the `env` 
 {{- toYaml (merge (omit .Values.config "BERTH_MIGRATION_WAIT_SECONDS") .Values.env $data) -}}
 {{- end }}
 
-{{/* Hash of everything that a pod reads at its start: a change of it rolls the pods. */}}
+{{/* Hash of everything that a pod reads at its start. A changed hash replaces the pods. */}}
 {{- define "berth.configChecksum" -}}
 {{- printf "%s\n%s" (include "berth.config" .) .Values.policy | sha256sum -}}
 {{- end }}
 
 {{/*
-A pod of Berth's. Takes a dict: role (word of the command, component), account, cluster (whether it speaks with the API
-server), env, envFrom, ports, probes, resources, restartPolicy, mounts, volumes, replicas, own (the role's values, of
-which nodeSelector, tolerations, affinity and topologySpreadConstraints win over those of all), root (the root context).
+The spec of a pod of Berth. Takes a dict: role (argument of the command, component), account, cluster (whether the pod calls
+the API server), env, envFrom, ports, probes, resources, restartPolicy, mounts, volumes, replicas, own (the values of the
+role; its nodeSelector, tolerations, affinity and topologySpreadConstraints take precedence over the common ones), root
+(the root context).
 */}}
 {{- define "berth.podSpec" -}}
 {{- $values := .root.Values -}}
@@ -166,7 +168,7 @@ containers:
     {{ $name }}: {{ toJson $probe }}
     {{- end }}
     {{- if has .role (list "api" "all") }}
-    # Requests come in until every node has heard that the pod goes: so long it answers as ever.
+    # Requests arrive until every node has removed the pod from the Service, so the pod serves for 5 s more.
     lifecycle: { preStop: { sleep: { seconds: 5 } } }
     {{- end }}
     volumeMounts:
@@ -194,7 +196,7 @@ volumes:
 {{- end }}
 {{- end }}
 
-{{/* Annotations of pods: rolled when what they read changes. Takes the root context. */}}
+{{/* Annotations of pods. The checksum replaces the pods when their configuration changes. Takes the root context. */}}
 {{- define "berth.podAnnotations" -}}
 checksum/config: {{ include "berth.configChecksum" . }}
 {{- if (.Values.metrics).annotations }}
@@ -206,7 +208,7 @@ prometheus.io/port: "9090"
 {{- end }}
 {{- end }}
 
-{{/* DNS, wherever it is: a cluster's own, on an unprivileged port too, and a cache at a link-local address of the node. */}}
+{{/* DNS at any address: the DNS of the cluster, also on an unprivileged port, and a cache at a link-local address of the node. */}}
 {{- define "berth.dnsEgress" -}}
 - ports:
     - { port: 53, protocol: UDP }
@@ -218,7 +220,7 @@ prometheus.io/port: "9090"
     - { port: 5353, protocol: TCP }
 {{- end }}
 
-{{/* Whether an IPv4 network holds all of another: "true" or nothing. Takes a dict: network, other. */}}
+{{/* Whether an IPv4 network contains another one: "true" or nothing. Takes a dict: network, other. */}}
 {{- define "berth.containsIpv4" -}}
 {{- $bits := splitList "/" .network | last | int -}}
 {{- if ge (splitList "/" .other | last | int) $bits -}}
@@ -234,8 +236,9 @@ prometheus.io/port: "9090"
 {{- end }}
 
 {{/*
-Anywhere but the metadata services of cloud providers: most at 169.254.0.0/16, Alibaba's, Azure's wire server, Oracle's. As
-private networks, IBM Cloud's service networks stay open: a database of the hub may be there.
+All addresses except the metadata services of cloud providers: 169.254.0.0/16 for most of them, and the addresses of Alibaba,
+Azure's wire server and Oracle. The service networks of IBM Cloud stay open, as private networks do, because the database of
+the hub may be there.
 */}}
 {{- define "berth.anywhereEgress" -}}
 - to:
@@ -244,9 +247,9 @@ private networks, IBM Cloud's service networks stay open: a database of the hub 
     - namespaceSelector: {}
 {{- end }}
 
-{{/* A file of the chart. Takes a dict: name, Files. A file that was lost on the way must not pass as an empty one. */}}
+{{/* The text of a file of the chart. Fails if the file is missing, which Helm treats as empty. Takes a dict: name, Files. */}}
 {{- define "berth.file" -}}
 {{- $text := .Files.Get (printf "files/%s" .name) -}}
-{{- if not (trim $text) -}}{{- fail (printf "files/%s of the chart is missing or empty: the chart was not copied whole" .name) -}}{{- end -}}
+{{- if not (trim $text) -}}{{- fail (printf "files/%s of the chart is missing or empty: copy the complete chart" .name) -}}{{- end -}}
 {{- $text -}}
 {{- end }}

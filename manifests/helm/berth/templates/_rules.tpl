@@ -1,6 +1,6 @@
 {{/*
-Least rights, exactly those that src/cluster/operator/rights.ts and src/cluster/listener/rights.ts use (a test compares them).
-No role lists or watches Secrets of deployments: RBAC cannot limit that by label.
+The rights of src/cluster/operator/rights.ts and src/cluster/listener/rights.ts, and no others (a test compares them). No role
+can list or watch Secrets of deployments, because RBAC cannot limit such a right by label.
 */}}
 {{- define "berth.operatorRules" -}}
 - apiGroups: [berth.dev]
@@ -9,7 +9,7 @@ No role lists or watches Secrets of deployments: RBAC cannot limit that by label
 - apiGroups: [berth.dev]
   resources: [manageddeployments/status]
   verbs: [update]
-# To set owner references that block the owner's deletion.
+# Needed to set owner references that block the deletion of the owner.
 - apiGroups: [berth.dev]
   resources: [manageddeployments/finalizers]
   verbs: [update]
@@ -22,15 +22,16 @@ No role lists or watches Secrets of deployments: RBAC cannot limit that by label
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [get, list, watch, create, patch, delete]
-# Data: made and grown, never deleted.
+# Volumes of databases. The operator creates and expands volume claims, and never deletes them.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get, list, watch, create, patch]
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch]
-# The database's credentials: made once, mended from one another; looked at by name when one is missed. Patched are
-# owners alone: a custom resource that is to take its data with it.
+# Credentials of databases. The operator creates both Secrets once, reads them by name if one is missing, and restores one
+# from the other. The operator patches only the owners of these Secrets, if the data is to be deleted with the custom
+# resource.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create, get, patch]
@@ -55,18 +56,18 @@ No role lists or watches Secrets of deployments: RBAC cannot limit that by label
 - apiGroups: [berth.dev]
   resources: [manageddeployments]
   verbs: [get, list, watch, create, patch, delete]
-# The environment of a revision: written once, read back only to see whose it is, removed by name.
+# Environments of revisions. The listener writes each Secret once, reads it only to check its owner, and deletes it by name.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create, get, delete]
-# Purge: what outlives the custom resource.
+# Purges delete the objects that remain after the custom resource.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [list, delete]
 - apiGroups: [apps]
   resources: [controllerrevisions]
   verbs: [list, delete]
-# Logs, for who asks the API for them.
+# Logs that clients request from the API.
 - apiGroups: [""]
   resources: [pods]
   verbs: [list]
@@ -85,7 +86,7 @@ No role lists or watches Secrets of deployments: RBAC cannot limit that by label
   resources: [networkpolicies]
   verbs: [create, patch]
 {{- else }}
-# Which cluster it is, by the uid of a namespace; whether a namespace is there.
+# The uid of a namespace identifies the cluster. The listener also checks whether a namespace exists.
 - apiGroups: [""]
   resources: [namespaces]
   verbs: [get]

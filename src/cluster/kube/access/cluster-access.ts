@@ -25,7 +25,7 @@ export interface AccessOptions {
   inCluster?: boolean;
   context?: string;
   environment?: Readonly<Record<string, string | undefined>>;
-  /** Where the pod's service account is mounted. Only tests change it. */
+  /** Path at which the pod's service account is mounted. Only tests change this path. */
   serviceAccountPath?: string;
 }
 
@@ -119,7 +119,7 @@ async function tlsMaterial(
     servername: cluster['tls-server-name'],
     rejectUnauthorized: cluster['insecure-skip-tls-verify'] !== true,
   };
-  // node:tls treats an undefined option differently from an absent one.
+  // node:tls treats an undefined option differently from an absent option.
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
@@ -142,7 +142,10 @@ async function readText(file: string, what: string): Promise<string> {
   }
 }
 
-/** A token that another process renews on disk. If a read fails, the old token is kept: it is usually still valid. */
+/**
+ * A token that another process renews on disk. If a read fails, the old token is kept, because it is usually still
+ * valid.
+ */
 class TokenFile {
   readonly #file: string;
   #token: string | undefined;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import type { ExecPlugin, KubeconfigCluster } from './kubeconfig.ts';
 
 const PLUGIN_TIMEOUT_MS = 60_000;
-/** A credential is renewed this long before it expires. */
+/** Time between the renewal of a credential and its expiry. */
 const EXPIRY_MARGIN_MS = 30_000;
 
 export interface ExecCredential {

@@ -73,8 +73,7 @@ export async function readKubeconfig(files: string, contextName?: string): Promi
       .map(readOne),
   );
   const wanted = contextName ?? parsed.find((file) => file['current-context'])?.['current-context'];
-  if (!wanted)
-    throw new Error(`failed to read kubeconfig ${files}: it names no current-context; name a context`);
+  if (!wanted) throw new Error(`failed to read kubeconfig ${files}: it has no current-context; set one`);
   const context = named(
     parsed.flatMap((file) => file.contexts ?? []),
     wanted,
@@ -95,7 +94,7 @@ export async function readKubeconfig(files: string, contextName?: string): Promi
         files,
       ).user
     : {};
-  refuseUnsupported(files, cluster, user ?? {});
+  rejectUnsupported(files, cluster, user ?? {});
   return { cluster, user: user ?? {}, namespace: context.namespace };
 }
 
@@ -138,7 +137,7 @@ function named<T extends { name: string }>(entries: T[], name: string, what: str
   return found;
 }
 
-function refuseUnsupported(files: string, cluster: KubeconfigCluster, user: KubeconfigUser): void {
+function rejectUnsupported(files: string, cluster: KubeconfigCluster, user: KubeconfigUser): void {
   if (!cluster?.server)
     throw new Error(`failed to read kubeconfig ${files}: its cluster has no server address`);
   if (cluster['proxy-url']) {

@@ -2,8 +2,8 @@ import type { KubeObject } from '../client/object.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 
 /**
- * The transform that a reflector applies to each object before it caches it. By default it removes the managed
- * fields. If a transform throws, only these are removed, because the stream must not stop.
+ * The transform that a reflector applies to each object before it caches it. The default transform removes the managed
+ * fields. If a transform throws, only the managed fields are removed, because the stream must not stop.
  */
 export function cacheTransform<T extends KubeObject>({
   transform = dropManagedFields,

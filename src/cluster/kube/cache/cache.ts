@@ -9,7 +9,7 @@ import { IndexedStore, type IndexFunction, type Store } from './store.ts';
 export interface ReflectorHandlers<T> {
   added?(object: T): void;
   /**
-   * `old.metadata.resourceVersion === object.metadata.resourceVersion`: the event of a write that `noteWrite` already
+   * If `old` and `object` have the same resourceVersion, this is the event of a write that `noteWrite` has already
    * added.
    */
   updated?(object: T, old: T): void;
@@ -21,7 +21,7 @@ export interface CacheOptions<T extends KubeObject> {
   /** Number of objects that are kept uncompressed. Default: all. */
   maxUncompressed?: number | undefined;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Whether list and watch return such an object. Others must not be added from the response to a write. */
+  /** Whether list and watch return the object. Other objects must not be added from the response to a write. */
   isInView: (object: T) => boolean;
   clock: Clock;
   logger: Logger;
@@ -67,14 +67,14 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   /**
-   * Adds an object of an unfinished first list, so that the whole list need not be in memory. In a later list, the
-   * object could be older than the cached one.
+   * Adds an object of an unfinished first list, so that the whole list need not be in memory. Not for later lists,
+   * whose objects could be older than the cached objects.
    */
   listed(object: T): void {
     this.#put(object, 'list');
   }
 
-  /** Whether this version is cached and needs no event. */
+  /** Whether this version of the object is cached, so that handlers need no event. */
   holds(object: T): boolean {
     const key = keyOf(object);
     const known = this.#store.versionOf(key);
@@ -84,7 +84,8 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   /**
-   * Applies a complete list. An object that it lacks was deleted, unless it is newer than the list (an own write).
+   * Applies a complete list. A cached object that is not in the list was deleted, unless it is newer than the list (an
+   * own write).
    * @param items null: an object that was cached in this version when its page arrived
    * @param rewritten the server's history was rewritten: the list replaces everything known
    */
@@ -123,7 +124,7 @@ export class ObjectCache<T extends KubeObject> {
   noteWrite(written: T): void {
     const key = keyOf(written);
     const version = written.metadata.resourceVersion;
-    // The stream is past this version: the cache has it, or a newer one, or saw the deletion.
+    // The stream is past this version: the cache has this version or a newer version, or saw the deletion.
     if (version === undefined || compareResourceVersions(this.#streamVersion, version) >= 0) return;
     this.#pending.noteWrite(key, version);
     const known = this.#store.get(key);
@@ -161,7 +162,7 @@ export class ObjectCache<T extends KubeObject> {
       old.metadata.uid !== object.metadata.uid &&
       (origin === 'rewrite' || isNewer(object, old))
     ) {
-      // Deleted and created again while no watch was open.
+      // The object was deleted and created again while no watch was open.
       this.#remove(old, old);
       this.#put(object, origin);
       return;
@@ -179,7 +180,7 @@ export class ObjectCache<T extends KubeObject> {
     this.#notify((handlers) => handlers.updated?.(object, old));
   }
 
-  /** @param last the last state to report: a DELETED event may have a newer one than the cache. */
+  /** @param last the last state to report, because a DELETED event may have a newer state than the cache. */
   #remove(known: T, last: T): void {
     const key = keyOf(known);
     this.#store.delete(key);

@@ -1,8 +1,8 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** Sufficient for the size of typical objects, and a tenth of zlib's default memory per call. */
+/** zlib's memLevel: sufficient for the size of typical objects, with a tenth of the default memory per call. */
 const WINDOW = { windowBits: 14, memLevel: 6 } as const;
-/** A fifth smaller than level 1, in the same time. */
+/** Compression level: a fifth smaller than with level 1, in the same time. */
 const LEVEL = 3;
 /** The window size of deflate. */
 const MAX_DICTIONARY = 2 ** WINDOW.windowBits;
@@ -28,13 +28,13 @@ interface Versioned {
 }
 
 /**
- * Objects that are compressed together. This costs a third of compressing them one by one: the fixed cost of a zlib
- * call dominates.
+ * Number of objects that are compressed together, which costs a third of separate compression, because the fixed cost
+ * of a zlib call dominates.
  */
 const PACK_SIZE = 8;
 /**
- * When only this number of a pack's objects is left, they are packed again with others. Otherwise they would keep the
- * bytes of the whole pack in memory.
+ * When only this number of the objects of a pack is left, these objects are packed again with others. Otherwise a few
+ * objects would keep the bytes of the whole pack in memory.
  */
 const MIN_PACK_SIZE = 2;
 
@@ -42,7 +42,7 @@ const MIN_PACK_SIZE = 2;
 interface Pack<T> {
   /** Compressed JSON, one line per object, as a Latin-1 string, which takes less memory than a Buffer. */
   readonly bytes: string;
-  /** In the order of the lines. undefined: the object is gone or was replaced. */
+  /** Keys in the order of the lines. undefined: the object is gone or was replaced. */
   readonly entries: (Entry<T> | undefined)[];
 }
 
@@ -54,11 +54,11 @@ interface Entry<T> extends ObjectVersion {
 }
 
 /**
- * Objects by key. Only the `maxUncompressed` most recently used are kept as they are. The others are compressed to between a fiftieth
- * and a fifth of their size: objects of one kind are similar, and the first compressed object is the dictionary for
- * all. Compression takes about 10 µs per object, and decompression about 20 µs, or less when the previous object was
- * in the same pack. Without `maxUncompressed`, nothing is compressed. After decompression an object is a new one with equal
- * content.
+ * Objects by key. Only the `maxUncompressed` most recently used objects are kept uncompressed. All other objects are
+ * compressed to between a fiftieth and a fifth of their size, because objects of one kind are similar, and the first
+ * compressed object is the dictionary for all. Compression takes about 10 µs per object, and decompression about 20 µs,
+ * or less when the previous object was in the same pack. Without `maxUncompressed`, nothing is compressed.
+ * Decompression returns a new object with equal content.
  */
 export class CompressedStore<T extends Versioned> {
   readonly #maxUncompressed: number;
@@ -155,7 +155,7 @@ export class CompressedStore<T extends Versioned> {
   }
 
   #packed(lines: readonly string[]): string {
-    // A copy, because a small buffer is a slice of a larger block of memory.
+    // Copied, because a small buffer is a slice of a larger block of memory.
     this.#dictionary ??= Buffer.from(Buffer.from(lines[0] ?? '').subarray(-MAX_DICTIONARY));
     const options = { ...WINDOW, level: LEVEL, dictionary: this.#dictionary };
     return deflateRawSync(Buffer.from(lines.join('\n')), options).toString('latin1');

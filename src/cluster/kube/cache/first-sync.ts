@@ -25,7 +25,7 @@ export class FirstSync {
     this.#attempted.resolve();
   }
 
-  /** Called when the reflector stops: rejects the waits if no list has been received. */
+  /** Called when the reflector stops. Rejects the waits if no list has been received. */
   stop(reason: Error): void {
     this.#synced.reject(reason);
   }

@@ -6,10 +6,10 @@ import type { ObjectVersion } from './compressed-store.ts';
 const DELETE_MEMORY_MS = 5 * 60_000;
 
 /**
- * Own writes that the cache has not seen yet. They implement the rule "never act on a cache that is older than the
- * last own write".
- * A write has been seen when the cached object, or the stream as a whole, has reached its resource version: events of
- * one resource type arrive in the order of their versions, also under a selector.
+ * Own writes that the cache has not seen yet. With this list, the caller never acts on a cache that is older than its
+ * last own write. A write has been seen when the cached object, or the stream as a whole, has reached its resource
+ * version. The rule is correct because events of one resource type arrive in the order of their versions, also with a
+ * selector.
  */
 export class PendingWrites {
   readonly #clock: Clock;
@@ -47,7 +47,7 @@ export class PendingWrites {
     if (this.#deletes.get(key)?.uid === uid) this.#deletes.delete(key);
   }
 
-  /** Drops the writes that the stream has passed. Cheap enough for every bookmark. */
+  /** Drops the writes that the stream has passed. The removal is cheap enough for every bookmark. */
   purge(streamVersion: string | undefined): void {
     for (const [key, version] of this.#versions) {
       if (compareResourceVersions(streamVersion, version) >= 0) this.#versions.delete(key);

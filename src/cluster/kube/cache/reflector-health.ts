@@ -15,7 +15,7 @@ export class ReflectorHealth {
   readonly #since: Date;
   #lastEventAt: Date | undefined;
   #lastError: string | undefined;
-  /** Number of such failures since the last list. */
+  /** Number of `gone` failures since the last list. */
   #tooFarBehind = 0;
 
   constructor({ kind, logger, clock }: { kind: string; logger: Logger; clock: Clock }) {
@@ -68,14 +68,14 @@ export class ReflectorHealth {
     this.#restarted(error.kind);
     const fields = { kind: this.#kind, error: error.message, status: error.status, delayMs };
     if (error.kind === 'gone') {
-      // The server has responded. Whether it can list is known after the next list, unless this failure repeats.
+      // The server has responded, so a single expired watch is not a failure. Repeated expiry is a failure.
       this.#logger.info(fields, 'the watch is too far behind; listing again');
       this.#tooFarBehind += 1;
       if (this.#tooFarBehind > 1) this.#lastError = error.message;
       return;
     }
     if (error.message === this.#lastError) this.#logger.debug(fields, 'list or watch failed again');
-    else this.#logger.warn(fields, 'list or watch failed; will try again');
+    else this.#logger.warn(fields, 'list or watch failed; next: none, it is retried');
     this.#lastError = error.message;
   }
 

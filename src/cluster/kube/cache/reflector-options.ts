@@ -11,18 +11,21 @@ export interface ReflectorOptions<T extends KubeObject> {
   client: Pick<KubeClient, 'listAll' | 'watch' | 'find'>;
   resource: Resource;
   logger: Logger;
-  /** Absent: all namespaces. */
+  /** Namespace to list and watch; absent: all namespaces. */
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Reduces an object before it is cached; default: removes metadata.managedFields. May change its argument. */
+  /**
+   * Reduces an object before it is cached; default: removes metadata.managedFields. The function may change its
+   * argument.
+   */
   transform?: (object: T) => T;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
   /** Number of most recently used objects that are kept uncompressed. Default: all. */
   maxUncompressed?: number;
   /** Page size of paged lists, default 200. */
   pageSize?: number;
-  /** A watch lasts a random time in this range; default 300–600 s. */
+  /** Range of the random duration of a watch; default 300–600 s. */
   watchSeconds?: { min: number; max: number };
   /**
    * A watch without any data for this time is considered dead; default 90 s (the server sends a bookmark about every

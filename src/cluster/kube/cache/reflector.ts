@@ -19,23 +19,29 @@ export type { ReflectorOptions, ReflectorStats } from './reflector-options.ts';
 const WATCH_SECONDS = { min: 300, max: 600 };
 const IDLE_TIMEOUT_MS = 90_000;
 const LIST_TIMEOUT_MS = 60_000;
-/** A lost event is compensated for at the latest by this time plus the duration of one watch. */
+/**
+ * Maximum age of the last list, in milliseconds. A lost event is corrected within this time plus the duration of one
+ * watch.
+ */
 const RELIST_EVERY_MS = 1_800_000;
 const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
 /**
- * A watch that ends sooner than this without any data counts as a failure. Otherwise such watches would follow each
+ * A watch that ends sooner than this without any data counts as a failure. Otherwise short watches would follow each
  * other in a tight loop.
  */
 const SHORT_WATCH_MS = 1_000;
-/** After so many consecutive rejections of the watch, its resource version may be the cause, so list again. */
+/**
+ * Number of consecutive rejections of the watch after which it lists again, because the resource version may be the
+ * cause.
+ */
 const REFUSALS_BEFORE_RELIST = 3;
 /**
  * Caches all objects of one kind (in one namespace or all) by list and watch, and calls handlers with the changes.
- * Every failure and silence of list or watch leads to the next attempt, after a jittered backoff, so the cache never
- * goes stale silently. A watch continues from the last resource version. When the server no longer has that version
- * (410), and every half hour, everything is listed again, and objects that disappeared meanwhile are reported as
- * deleted. Lists, streamed if the server supports it, request the most recent state (no resourceVersion), never "any"
- * version: after a restart, the process does not see older state than before.
+ * Every failure or silence of list or watch leads to another attempt after a jittered backoff, so the cache never
+ * becomes stale without notice. A watch continues from the last resource version. When the server no longer has that
+ * version (410), and every half hour, everything is listed again, and objects that have disappeared are reported as
+ * deleted. Lists are streamed if the server supports it. A list requests the most recent state (no resourceVersion),
+ * never "any" version, so that a restarted process does not see an older state than before.
  */
 export class Reflector<T extends KubeObject> {
   readonly resource: Resource;
@@ -80,8 +86,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Handlers that are added late receive every known object as `added`.
-   * @returns removes the handlers
+   * Adds handlers. New handlers receive every known object as `added`.
+   * @returns a function that removes the handlers
    */
   addHandlers(handlers: ReflectorHandlers<T>): () => void {
     return this.#cache.addHandlers(handlers);
@@ -130,10 +136,7 @@ export class Reflector<T extends KubeObject> {
     return this.#cache.isCurrent(key);
   }
 
-  /**
-   * Live read of one object into the cache, for the case that an event was lost. A missing object is removed from the
-   * cache.
-   */
+  /** Reads one object live into the cache, in case an event was lost. A missing object is removed from the cache. */
   async refresh(at: ObjectName, options: { signal?: AbortSignal } = {}): Promise<T | undefined> {
     const key = keyOf(at);
     const before = this.store.get(key);
@@ -171,8 +174,8 @@ export class Reflector<T extends KubeObject> {
     const { client, namespace, labelSelector, fieldSelector, pageSize, listTimeoutMs } = this.#options;
     const held = new WeakSet<T>();
     const isFirst = this.#cache.streamVersion === undefined;
-    // Pages of an interrupted first list are in the cache. The server may have been restored since, so this list
-    // replaces them.
+    // Pages of an interrupted first list are in the cache. The server may have been restored after the interruption, so
+    // this list replaces these pages.
     const isRestarted = isFirst && this.#hasBegun;
     this.#hasBegun = true;
     const list = await client.listAll<T>(this.resource, {
@@ -238,7 +241,7 @@ export class Reflector<T extends KubeObject> {
       cancelCheck();
     }
     if (this.#health.signsOfLife === before && this.#clock.now() - beganAt < SHORT_WATCH_MS) {
-      const message = `failed to watch ${this.resource.plural}: ended at once`;
+      const message = `failed to watch ${this.resource.plural}: the watch ended at once`;
       throw new KubeError({ kind: 'network', message });
     }
     this.#refusals = 0;
@@ -275,7 +278,7 @@ export class Reflector<T extends KubeObject> {
     await sleep(this.#clock, delay, signal);
   }
 
-  /** Whether list and watch would return this object; false when in doubt. */
+  /** Whether list and watch would return this object; false in case of doubt. */
   #isInView({ metadata }: T): boolean {
     const { namespace, labelSelector = '', fieldSelector } = this.#options;
     const elsewhere = namespace !== undefined && namespace !== metadata.namespace;

@@ -1,12 +1,15 @@
 import { KubeError } from '../client/errors.ts';
 import { compareResourceVersions } from '../client/object.ts';
 
-/** So many lists that are older than the known state are attributed to a lagging replica. The next one is accepted. */
+/**
+ * Number of consecutive lists older than the known state that are attributed to a lagging replica. The next list is
+ * accepted.
+ */
 const MAX_STALE_LISTS = 3;
 
 /**
- * A list that is older than the known state comes from a lagging replica (retry), or, if this persists, from a server
- * whose data was restored from a backup (accept it).
+ * Decides about a list that is older than the known state. An older list comes from a lagging replica (retry), or, if
+ * this persists, from a server whose data was restored from a backup (accept).
  */
 export class StaleLists {
   readonly #plural: string;
@@ -18,8 +21,9 @@ export class StaleLists {
   }
 
   /**
-   * Whether the list of version `listed` is older than `seen` (undefined: no known state) and must be accepted.
-   * @throws KubeError when it is older and must be requested again
+   * Whether the list of version `listed` is older than the known state `seen` and must be accepted. `seen` undefined:
+   * no state is known.
+   * @throws KubeError when the list is older and must be requested again
    */
   isRewritten(listed: string, seen: string | undefined): boolean {
     if (seen === undefined || compareResourceVersions(listed, seen) >= 0) {

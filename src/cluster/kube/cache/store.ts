@@ -11,9 +11,9 @@ export interface Store<T extends KubeObject> {
   /** Identity and version of the object, without decompressing it. */
   versionOf(key: string): ObjectVersion | undefined;
   readonly size: number;
-  /** Objects that the index function assigned to `value`; throws for an index that was not declared. */
+  /** Objects that the index function assigned to `value`. Throws for an index that was not declared. */
   byIndex(index: string, value: string): T[];
-  /** Keys of the same objects, without decompressing them. */
+  /** Keys of the objects of `byIndex`, without decompressing them. */
   keysByIndex(index: string, value: string): string[];
 }
 
@@ -38,8 +38,8 @@ export function byLabel(label: string): IndexFunction<KubeObject> {
 interface Index<T> {
   file: IndexFunction<T>;
   /**
-   * A single key is stored without a set: most values have one key, and a set would take more memory than the rest of
-   * an entry.
+   * A single key is stored without a set, because most values have one key, and a set would take more memory than the
+   * rest of an entry.
    */
   keysByValue: Map<string, string | Set<string>>;
 }

@@ -19,12 +19,15 @@ export interface WriteOptions extends CallOptions {
 
 export interface ApplyOptions extends WriteOptions {
   fieldManager: string;
-  /** Take over fields of other managers instead of failing with a conflict. Default true, as controllers should. */
+  /**
+   * Takes over fields of other managers instead of failing with a conflict. Default: true, as recommended for
+   * controllers.
+   */
   force?: boolean;
 }
 
 export interface DeleteOptions extends CallOptions {
-  /** Preconditions: a mismatch is a `conflict`. */
+  /** Preconditions. A mismatch is a `conflict`. */
   uid?: string;
   resourceVersion?: string;
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
@@ -48,12 +51,12 @@ export interface ListOptions extends CallOptions, Selection {
 
 export interface ListAllOptions<T>
   extends Omit<ListOptions, 'continue' | 'resourceVersion' | 'resourceVersionMatch'> {
-  /** Applied to each item as it arrives, so that the full objects need not all be in memory at once. */
+  /** Applied to each item as it arrives, so that the full objects are not all in memory at once. */
   transform?: (item: T) => T;
   /**
    * Lists as a stream of events if the server supports it, otherwise in pages (streamed-list.ts); always the most
-   * recent state. Intended for large lists; it also needs the right to watch. `timeoutMs` is then the longest time
-   * without an object, and `limit` only applies to pages.
+   * recent state. Intended for large lists. This method also needs the right to watch. `timeoutMs` is then the longest
+   * time without an object, and `limit` applies only to pages.
    */
   streamed?: boolean;
 }
@@ -83,9 +86,9 @@ export interface WatchEvent<T extends KubeObject = UntypedObject> {
 
 export interface LogOptions {
   container: string;
-  /** RFC 3339. Only lines from this time on. The kubelet compares whole seconds. */
+  /** RFC 3339. Returns only lines from this time on. The kubelet compares whole seconds. */
   since?: string | undefined;
-  /** Maximum number of existing lines, the newest ones. */
+  /** Maximum number of existing lines. The newest lines are returned. */
   tail?: number | undefined;
   /** Continues until the container has ended. */
   follow?: boolean | undefined;
@@ -114,15 +117,15 @@ export type RequestObserver = (request: ObservedRequest) => void;
 
 export interface KubeClientOptions {
   kubeconfigPath?: string;
-  /** Use the pod's service account. Takes precedence over kubeconfigPath. */
+  /** Uses the pod's service account. Takes precedence over kubeconfigPath. */
   inCluster?: boolean;
   /** Context of the kubeconfig; default: its current context. */
   context?: string;
   userAgent: string;
   requestTimeoutMs: number;
   /**
-   * Maximum number of concurrent writes (default 16). One tenant has at most 8, or 2 under sustained load, or 1 while
-   * another tenant writes. Tenants take turns with further writes.
+   * Maximum number of concurrent writes (default 16). One tenant has at most 8 concurrent writes, 2 under sustained
+   * load, and 1 while another tenant writes. Tenants take turns with further writes.
    */
   maxWritesInFlight?: number;
   /**
@@ -132,15 +135,18 @@ export interface KubeClientOptions {
   environment?: Readonly<Record<string, string | undefined>>;
   /** Default `auto`: HTTP/2 if the server offers it. */
   protocol?: 'auto' | 'http1';
-  /** HTTP/2: a dead connection is detected within the sum of both; default 10 s and 5 s. */
+  /**
+   * HTTP/2 only. A dead connection is detected within the sum of pingIntervalMs and pingTimeoutMs; default 10 s and 5
+   * s.
+   */
   pingIntervalMs?: number;
   pingTimeoutMs?: number;
   observer?: RequestObserver;
 }
 
 /**
- * Every method fails with a KubeError. Objects are sent as given, so build them from scratch, never from an observed
- * object.
+ * Every method fails with a KubeError. Objects are sent as given, so callers build them from scratch, never from an
+ * observed object.
  */
 export interface KubeClient {
   get<T extends KubeObject = UntypedObject>(
@@ -159,17 +165,20 @@ export interface KubeClient {
     resource: Resource,
     options?: ListOptions,
   ): Promise<ObjectList<T>>;
-  /** All objects. Starts over without paging when a page token expires. */
+  /** All objects. Lists again without paging when a page token expires. */
   listAll<T extends KubeObject = UntypedObject>(
     resource: Resource,
     options?: ListAllOptions<T>,
   ): Promise<ObjectList<T>>;
   create<T extends KubeObject>(object: T, options?: WriteOptions): Promise<T>;
-  /** Server-side apply. With `metadata.uid`, a missing object is a `conflict`; without, it is created. */
+  /**
+   * Server-side apply. With `metadata.uid`, a missing object is a `conflict`. Without `metadata.uid`, a missing object
+   * is created.
+   */
   apply<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T>;
   /** Server-side apply of the status subresource. */
   applyStatus<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T>;
-  /** PUT of the status subresource. Requires metadata.resourceVersion; a stale one is a `conflict`. */
+  /** PUT of the status subresource. Requires metadata.resourceVersion; a stale resourceVersion is a `conflict`. */
   replaceStatus<T extends KubeObject>(object: T, options?: WriteOptions): Promise<T>;
   /** JSON merge patch (RFC 7396); `subresource` for status or scale. */
   patch<T extends KubeObject = UntypedObject>(

@@ -9,8 +9,8 @@ export type * from './client-types.ts';
 
 const DEFAULT_WRITES_IN_FLIGHT = 16;
 /**
- * Limits for the writes of one tenant. Two concurrent writes load a server with two processors as much as sixteen,
- * and another tenant gets a faster response. Tenants with few writes come first. A server that is slow without load
+ * Limits for the writes of one tenant. Two concurrent writes use a server with two processors as fully as sixteen, and
+ * another tenant gets a faster response. Tenants with few writes come first. A server that is slow without load
  * (admission webhooks) still gets up to 8 concurrent writes, 40 per second (docs/decisions/0048).
  */
 const WRITES_OF_ONE_TENANT = {

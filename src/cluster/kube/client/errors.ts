@@ -3,7 +3,7 @@ import { boundedRetryAfter } from '../../../domain/core/backoff.ts';
 /** Kinds of failures. The kind decides what the caller does next. */
 export type KubeErrorKind =
   | 'not_found'
-  /** 404 that names no object: the kind is not installed, or the responder is not an API server. */
+  /** A 404 that names no object: the kind is not installed, or the responder is not an API server. */
   | 'unknown_resource'
   | 'conflict'
   | 'already_exists'
@@ -95,7 +95,7 @@ export class KubeError extends Error {
   readonly causes: readonly KubeErrorCause[];
   readonly retryAfterMs: number | undefined;
   readonly notProcessed: boolean;
-  /** Private, so that no logger prints it. */
+  /** The text is private, so that no logger prints it. */
   readonly #said: string;
 
   constructor(fields: KubeErrorFields) {
@@ -149,7 +149,7 @@ const KIND_BY_STATUS: Readonly<Record<number, KubeErrorKind>> = {
 
 function kindOf(code: number, { reason, details }: Status): KubeErrorKind {
   if (code === 404 && !details?.name) return 'unknown_resource';
-  // Response to an apply with a uid precondition when the object is gone and another one has its name.
+  // The response to an apply with a uid precondition when the object is gone and another object has its name.
   if (code === 422 && details?.causes?.some(({ field }) => field === 'metadata.uid')) return 'conflict';
   const byReason = reason === undefined ? undefined : KIND_BY_REASON[reason];
   if (byReason !== undefined) return byReason;
@@ -177,7 +177,7 @@ function textToShow(kind: KubeErrorKind, code: number, { message = '' }: Status)
   return kind === 'bad_request' ? 'the server could not read the object' : kind;
 }
 
-/** Decisions need the field and the reason; the text may quote the value. */
+/** The cause without its text, which may quote the value. Decisions need only the field and the reason. */
 const withoutText = (cause: KubeErrorCause): KubeErrorCause => ({ ...cause, message: '' });
 
 /**

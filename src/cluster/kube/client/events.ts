@@ -1,5 +1,5 @@
 import type { Logger } from '../../../domain/core/logger.ts';
-import { NOBODY } from '../../../domain/scheduling/turns.ts';
+import { NO_GROUP } from '../../../domain/scheduling/turns.ts';
 import { onBehalfOf } from '../transport/flow-context.ts';
 import type { KubeClient } from './client-types.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -15,7 +15,7 @@ export interface EventRecorderOptions {
   instance?: string;
   logger: Logger;
   clock?: Clock;
-  /** Reasons that are as important as a warning. They share the separate budget of warnings. */
+  /** Reasons that are as important as a warning. Events with these reasons use the separate budget of warnings. */
   important?: ReadonlySet<string>;
 }
 
@@ -45,7 +45,7 @@ interface Series {
   count: number;
   firstAt: Date;
   lastAt: Date;
-  /** Whether it waits to be sent. */
+  /** Whether the entry waits to be sent. */
   queued: boolean;
   lastUsed: number;
 }
@@ -69,7 +69,7 @@ interface DroppedEvents {
 const MAX_MESSAGE = 1024;
 const MAX_SERIES = 4096;
 const MAX_QUEUED = 1000;
-/** Like client-go's spam filter: each object may have so many events at once, and one more after each interval. */
+/** As in client-go's spam filter, each object may have `burst` events at once, and one more after each interval. */
 const ORDINARY: Allowance = { burst: 25, refillMs: 60_000 };
 /** Warnings and other important events have their own budget, which ordinary events cannot use up. */
 const IMPORTANT: Allowance = { burst: 50, refillMs: 20_000 };
@@ -108,7 +108,7 @@ export class EventRecorder {
     if (!this.#spend(object, isImportant)) {
       this.#options.logger.debug(
         { kind: object.kind, reason },
-        'too many events about one object; dropping one',
+        'too many events about one object; dropping an event',
       );
       this.#drop(object);
       return;
@@ -121,23 +121,30 @@ export class EventRecorder {
     series.lastAt = this.#clock.date();
     if (series.queued) return;
     if (this.#queue.length >= MAX_QUEUED) {
-      this.#options.logger.debug({ reason: series.reason }, 'too many events wait; dropping one');
+      this.#options.logger.debug(
+        { reason: series.reason },
+        'too many events are waiting to be sent; dropping an event',
+      );
       return;
     }
     series.queued = true;
     this.#queue.push(series);
-    // One loop sends the events of all tenants, so it does not count for the tenant whose event started it.
-    this.#sending ??= onBehalfOf(NOBODY, () => this.#sendAll()).finally(() => {
+    // One loop sends the events of all tenants. The calls of the loop are not counted for the tenant whose event
+    // started the loop.
+    this.#sending ??= onBehalfOf(NO_GROUP, () => this.#sendAll()).finally(() => {
       this.#sending = undefined;
     });
   }
 
-  /** Resolves when everything recorded so far was sent or dropped. */
+  /** Resolves when all events that were recorded so far are sent or dropped. */
   async flush(): Promise<void> {
     await this.#sending;
   }
 
-  /** Reports the number of dropped events as the count of one Event: at once, then at most once a minute. */
+  /**
+   * Reports the number of dropped events as the count of one Event. Sends this Event at once, then at most once a
+   * minute.
+   */
   #drop(object: KubeObject): void {
     const id = identityOf(object);
     const now = this.#clock.now();
@@ -150,7 +157,7 @@ export class EventRecorder {
     if (isDue) this.#count(this.#seriesOf(object, 'Warning', DROPPED, DROPPED_MESSAGE), count);
   }
 
-  /** The current series of this event, or a new one. */
+  /** The current series of this event, or a new series. */
   #seriesOf(object: KubeObject, type: EventType, reason: string, message: string): Series {
     const now = this.#clock.now();
     const key = JSON.stringify([identityOf(object), type, reason, message]);
@@ -178,7 +185,7 @@ export class EventRecorder {
     return fresh;
   }
 
-  /** Takes one event from the object's budget; false: the budget is used up. */
+  /** Takes one event from the budget of the object. false: the budget is used up. */
   #spend(object: KubeObject, isImportant: boolean): boolean {
     const { burst, refillMs } = isImportant ? IMPORTANT : ORDINARY;
     const id = `${identityOf(object)}${isImportant ? '!' : ''}`;
@@ -216,7 +223,7 @@ export class EventRecorder {
         return;
       } catch (error) {
         if (!isKubeError(error, 'not_found')) throw error;
-        // The server has deleted the Event: create a new one.
+        // The server has deleted the Event, so a new Event is created.
         series.at = undefined;
         series.firstAt = series.lastAt;
         series.count = 1;
@@ -235,7 +242,7 @@ export class EventRecorder {
     return {
       apiVersion: 'v1',
       kind: 'Event',
-      // Events about cluster-scoped objects are created in `default`, like those of Kubernetes itself.
+      // Like Kubernetes itself, Berth creates Events about cluster-scoped objects in `default`.
       metadata: { name: `${name}.${suffix}`, namespace: namespace ?? 'default' },
       involvedObject: {
         apiVersion: object.apiVersion,
@@ -267,7 +274,7 @@ function seconds(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** Maps keep insertion order: the first entry is the least recently used. */
+/** Maps keep insertion order, so the first entry is the least recently used. */
 function dropOldest(map: Map<string, unknown>, limit: number): void {
   for (const key of map.keys()) {
     if (map.size <= limit) return;

@@ -7,8 +7,8 @@ const EXISTENCE = /^(!?)\s*([^\s=!,()]+)$/;
 const SEPARATOR = /,(?![^(]*\))/;
 
 /**
- * Whether labels match a label selector, evaluated like the API server does (`a=b,c!=d,e,!f,g in (h,i),j notin (k)`).
- * Undefined when the text is not a valid selector.
+ * Whether labels match a label selector such as `a=b,c!=d,e,!f,g in (h,i),j notin (k)`. The evaluation equals the
+ * evaluation by the API server. undefined: the text is not a valid selector.
  */
 export function matchesLabelSelector(selector: string, labels: Labels = {}): boolean | undefined {
   let matches = true;

@@ -1,17 +1,20 @@
-/** After this time, a server without streamed lists is asked for them again: it may have been upgraded. */
+/**
+ * Time after which a server without streamed lists is asked for a streamed list again, because it may have been
+ * upgraded.
+ */
 const ASKED_AGAIN_MS = 3_600_000;
-/** After so many consecutive interrupted streams of a list, the interruptions are not considered accidental. */
+/** Number of consecutive interrupted streams of a list after which lists are paged for a longer time. */
 const BREAKS_IN_A_ROW = 2;
 
 interface Broken {
   readonly breaks: number;
-  /** In ms of `now`; unlimited until a paged list has succeeded. */
+  /** Time of `now`, in ms, until which lists are paged; unlimited until a paged list has succeeded. */
   readonly pagesUntil: number;
 }
 
 /**
- * Decides whether a list is requested as a stream or in pages. Interruptions are counted separately for each `key`:
- * the same kind in two namespaces has two keys.
+ * Decides whether a list is requested as a stream or in pages. Interruptions are counted separately for each `key`. The
+ * same kind in two namespaces has two keys.
  */
 export class ListStrategy {
   readonly #now: () => number;

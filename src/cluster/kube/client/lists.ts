@@ -54,7 +54,7 @@ export class Lists {
     return paged;
   }
 
-  /** undefined: the server does not support it. */
+  /** undefined: the server does not support streamed lists. */
   async #stream<T extends KubeObject>(
     resource: Resource,
     options: ListAllOptions<T>,
@@ -88,7 +88,7 @@ export class Lists {
       try {
         page = await this.page<T>(resource, { ...options, limit, continue: page?.continue });
       } catch (error) {
-        // The snapshot of the page token was compacted: request everything in one response, like client-go.
+        // The snapshot of the page token was compacted. The whole list is requested in one response, as in client-go.
         if (page === undefined || !isKubeError(error, 'gone')) throw error;
         const whole = await this.page<T>(resource, { ...options, limit: undefined });
         return { ...whole, items: whole.items.map(transform) };
@@ -100,8 +100,8 @@ export class Lists {
 }
 
 /**
- * The response did not begin, or the server's cache is not recent enough for a stream. Paged lists do not depend on
- * that cache.
+ * The response did not begin, or the server's cache is not recent enough for a stream. Paged lists do not depend on the
+ * cache of the server.
  */
 function isLate(error: unknown): boolean {
   return isKubeError(error, 'timeout') || (isKubeError(error) && error.status === GATEWAY_TIMEOUT);

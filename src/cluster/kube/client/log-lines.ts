@@ -9,7 +9,7 @@ export interface LogLine {
   readonly isOpen?: true;
 }
 
-/** A longer line is split, in characters. The cuts are marked. */
+/** Maximum length of a line, in characters. A longer line is split, and the cuts are marked. */
 export const LONGEST_LINE = 8 * 1024;
 const CUT = '…';
 
@@ -18,9 +18,9 @@ const TIMED = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))(?:
 const TIME_ROOM = 64;
 
 /**
- * Splits a log with timestamps into lines. Chunks may end within a line, a timestamp or a character.
- * Where a long line is split depends only on the line, so that lines can be counted again. A line without a timestamp
- * (a message of the kubelet) gets that of the line before it.
+ * Splits a log with timestamps into lines. Chunks may end within a line, a timestamp or a character. The position of a
+ * cut depends only on the line, so that lines can be counted again. A line without a timestamp (a message of the
+ * kubelet) gets the timestamp of the line before it.
  */
 export class LogLines {
   readonly #decoder = new StringDecoder('utf8');
@@ -28,15 +28,15 @@ export class LogLines {
   #at: string;
   /** `#rest` continues a line that was split. */
   #isCut = false;
-  /** The timestamp of the line in `#rest` was removed, if it had one. */
+  /** Whether the timestamp of the line in `#rest`, if any, was already removed. */
   #timeTaken = false;
 
-  /** @param at timestamp of lines before the first one with a timestamp */
+  /** @param at timestamp of lines before the first line with a timestamp */
   constructor(at: string) {
     this.#at = at;
   }
 
-  /** The lines that this chunk completes. */
+  /** Adds a chunk. Returns the lines that the chunk completes. */
   push(chunk: Buffer): LogLine[] {
     const lines: LogLine[] = [];
     const pieces = this.#decoder.write(chunk).split('\n');
@@ -49,7 +49,7 @@ export class LogLines {
     return lines;
   }
 
-  /** Called at the end of the log: text after the last line break is a line, too. */
+  /** Called at the end of the log. The text after the last line break is also a line. */
   end(): LogLine[] {
     const lines: LogLine[] = [];
     this.#rest += this.#decoder.end();
@@ -60,7 +60,7 @@ export class LogLines {
     return lines.map((line) => ({ ...line, isOpen: true }));
   }
 
-  /** Splits a long line as long as more than `room` characters are left. */
+  /** Cuts pieces from a long line as long as more than `room` characters are left. */
   #cutTo(lines: LogLine[], room: number): void {
     while (this.#rest.length > room) {
       this.#takeTime();

@@ -1,4 +1,7 @@
-/** Fields that all Kubernetes objects share, as in JSON (times are strings, unlike in the classes of client-node). */
+/**
+ * Fields that all Kubernetes objects share, in the form of JSON. Times are strings, unlike in the classes of
+ * client-node.
+ */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -47,7 +50,7 @@ export interface UntypedObject extends KubeObject {
   [field: string]: unknown;
 }
 
-/** Name of one object; `namespace` is absent for cluster-scoped kinds. */
+/** Name and namespace of one object. `namespace` is absent for cluster-scoped kinds. */
 export interface ObjectName {
   namespace?: string;
   name: string;
@@ -71,10 +74,10 @@ export function controllerOf(object: KubeObject): OwnerReference | undefined {
 }
 
 /**
- * Compares two resource versions of one resource type: negative, 0 or positive.
- * They are increasing decimal integers (part of the API since Kubernetes 1.35, KEP-5504; true for etcd-backed servers
- * before). The comparison of length, then text, gives the order of BigInt without allocations. A missing version is
- * older than any.
+ * Compares two resource versions of one resource type: negative, 0 or positive. Resource versions are increasing
+ * decimal integers. This property is part of the API since Kubernetes 1.35 (KEP-5504). Servers with etcd already had
+ * the property before. The comparison of length, then text, gives the order of BigInt without allocations. A missing
+ * version is older than any other.
  */
 export function compareResourceVersions(a: string | undefined, b: string | undefined): number {
   const left = a ?? '';

@@ -6,8 +6,8 @@ import { keyOf, type ObjectName } from './object.ts';
 import { RESOURCES, resourcePath } from './resources.ts';
 
 /**
- * The log of one container, line by line. Ends with the log, or when the caller stops iterating; fails with a
- * KubeError, including `aborted`.
+ * The log of one container, line by line. The iteration ends with the log, or when the caller stops. The iteration
+ * fails with a KubeError, including `aborted`.
  */
 export async function* readLog(
   http: HttpExecutor,

@@ -21,8 +21,7 @@ const NANO = 9;
 
 /**
  * Parses a Kubernetes quantity (`500m`, `1.5Gi`, `1e3`) exactly, in billionths; undefined when it is invalid. Smaller
- * fractions are rounded up, like in the API server.
- * Source: k8s.io/apimachinery/pkg/api/resource.
+ * fractions are rounded up, as in the API server. Source: k8s.io/apimachinery/pkg/api/resource.
  */
 export function quantityInBillionths(text: string): bigint | undefined {
   const match = PATTERN.exec(text);

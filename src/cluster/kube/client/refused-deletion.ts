@@ -1,7 +1,7 @@
 import type { DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
 import { isKubeError, type KubeError, type KubeErrorKind } from './errors.ts';
 
-/** Reports deletion calls that the API server rejects as what blocks the deletion. */
+/** Converts a rejection of a deletion call by the API server to a report of what blocks the deletion. */
 
 const NO_RIGHT = /is forbidden: User "/;
 const OF_ONE_OBJECT = /^(\w+) (\w+) (?:[^/ ]+\/)?(\S+)$/;
@@ -13,7 +13,7 @@ function isRefused(error: KubeError): boolean {
   return FOR_GOOD.has(error.kind) || (error.kind === 'server' && error.said().includes('webhook'));
 }
 
-/** The hold that a rejected call of a purge stands for; null: the error is of another kind, and may be transient. */
+/** Converts the rejection of a call of a purge to a hold. null: the error is not a rejection, and may be transient. */
 export function refusedHold(error: unknown, namespace: string): DeletionHold | null {
   if (!isKubeError(error) || !isRefused(error)) return null;
   const reason = NO_RIGHT.test(error.said()) ? 'DeletionForbidden' : 'DeletionRefused';

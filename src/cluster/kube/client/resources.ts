@@ -80,9 +80,9 @@ export function resourceOf(object: Pick<KubeObject, 'apiVersion' | 'kind'>): Res
 }
 
 /**
- * Path of a collection (without name) or of one object, with an optional subresource.
- * A namespaced collection without namespace covers all namespaces. Throws when a single namespaced object has no
- * namespace: the server would return a confusing 404.
+ * Path of a collection (without name) or of one object, with an optional subresource. A namespaced collection without
+ * namespace covers all namespaces. Throws when a single namespaced object has no namespace, because the server would
+ * return a confusing 404.
  */
 export function resourcePath(
   target: Resource,

@@ -93,7 +93,9 @@ export class RestClient implements KubeClient {
     if (!object.metadata.resourceVersion) {
       throw new KubeError({
         kind: 'bad_request',
-        message: `failed to update ${resource.kind} ${keyOf(object)}: a replacement needs the resourceVersion it replaces`,
+        message:
+          `failed to update ${resource.kind} ${keyOf(object)}: a replacement needs the resourceVersion of the ` +
+          `replaced object`,
       });
     }
     return this.#write<T>(
@@ -205,8 +207,8 @@ export class RestClient implements KubeClient {
   async #write<T>(call: HttpCall, { dryRun, fieldManager }: WriteOptions): Promise<T> {
     const { body } = await this.#http.call({
       ...call,
-      // Strict: an unknown field is an error. Otherwise the server would drop it silently, and it would be written
-      // again forever.
+      // With strict validation, an unknown field is an error. Otherwise the server would drop the field silently, and
+      // it would be written again forever.
       query: { ...call.query, fieldManager, dryRun: dryRun ? 'All' : undefined, fieldValidation: 'Strict' },
       dryRun,
     });

@@ -3,7 +3,7 @@ import { type KnownKind, RESOURCES } from './resources.ts';
 
 /** Rights of an account, and which of them the API server grants. */
 
-/** One right: a verb on a resource of an API group, or on a subresource of it. */
+/** One right: a verb on a resource or subresource of an API group. */
 export interface Right {
   readonly verb: string;
   readonly group: string;
@@ -38,7 +38,7 @@ interface AccessReview {
 
 /**
  * The rights that the API server denies this account.
- * @param namespace absent: in all namespaces
+ * @param namespace absent: checks the rights in all namespaces
  * @throws KubeError when the API server does not respond
  */
 export async function missingRights(

@@ -5,18 +5,19 @@ import { type KubeObject, keyOf } from './object.ts';
 import type { Resource } from './resources.ts';
 import { ENOUGH, readEvents, withEventStream } from './watch.ts';
 
-/** Without a resourceVersion the state is as recent as that of a list. */
+/** Without a resourceVersion, the state is as recent as that of a list. */
 const WITH_INITIAL_EVENTS = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } as const;
 /** Annotation of the bookmark that marks the end of the initial objects. */
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
-/** Time limit for the whole list, whatever its size and speed. */
+/** Time limit for the whole list, independent of its size and speed. */
 const LONGEST_S = 600;
 const SILENCE_MS = 60_000;
 
 /**
- * A list that the server sends as a watch (WatchList): an event for each existing object, then a bookmark. It
+ * A list that the server sends as a watch (WatchList): an event for each existing object, then a bookmark. The list
  * contains the most recent state, like a list without resourceVersion, and always comes from the server's cache. By
- * contrast, the later pages of a paged list are read from etcd. Only the results of `transform` are kept in memory.
+ * contrast, the server reads the later pages of a paged list from etcd. Only the results of `transform` are kept in
+ * memory.
  * @param onOpen called when the server has begun the response
  * @throws KubeError `invalid` when the server does not support such lists; `network` when the stream ends before the
  * bookmark; `timeout` when no object arrives for `timeoutMs` (other bookmarks do not count); the errors of a watch
@@ -37,7 +38,7 @@ export async function streamedList<T extends KubeObject>(
       return ENOUGH;
     }
     const key = keyOf(object);
-    // The object was deleted while others were sent.
+    // The object was deleted while other objects were sent.
     if (type === 'DELETED') items.delete(key);
     else items.set(key, transform(object));
     return undefined;

@@ -6,15 +6,15 @@ import { KubeError, type Status, statusError, toKubeError } from './errors.ts';
 import type { KubeObject } from './object.ts';
 import { type Resource, resourcePath } from './resources.ts';
 
-/** The client's deadline is later than the one that it requests from the server, by this time. */
+/** Time by which the client's deadline is later than the deadline that it requests from the server. */
 const OVERTIME_MS = 15_000;
 
 /** `onEvent` returns this to end the stream regularly. */
 export const ENOUGH = Symbol('enough');
 
 /**
- * One watch, from its request to its end. Resolves when the server ends it or the connection breaks (the caller
- * continues from the last resource version). Fails with a KubeError for an HTTP error, an ERROR event (410 is
+ * One watch, from its request to its end. Resolves when the server ends the watch or the connection breaks. The caller
+ * then continues from the last resource version. Fails with a KubeError for an HTTP error, an ERROR event (410 is
  * `gone`), an invalid line, silence longer than `idleTimeoutMs` (`timeout`), or the signal (`aborted`).
  */
 export async function openWatch<T extends KubeObject>(
@@ -32,8 +32,8 @@ export async function openWatch<T extends KubeObject>(
 }
 
 /**
- * Calls `use` with a call that requests a stream of events, and with the signal that ends it: the caller's signal, or
- * the deadline for a server that does not end it in time.
+ * Calls `use` with a call that requests a stream of events, and with a signal that ends the stream. The signal fires
+ * with the caller's signal, and at the deadline if the server does not end the stream in time.
  * @param query in addition to the parameters that all such calls share
  */
 export async function withEventStream(
@@ -53,7 +53,10 @@ export async function withEventStream(
   const overtime = setTimeout(
     () =>
       ending.abort(
-        new KubeError({ kind: 'timeout', message: `failed to ${action}: the server did not end it` }),
+        new KubeError({
+          kind: 'timeout',
+          message: `failed to ${action}: the server did not end the stream in time`,
+        }),
       ),
     timeoutSeconds * 1000 + OVERTIME_MS,
   );

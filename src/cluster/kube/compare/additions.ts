@@ -3,15 +3,15 @@ import { mergeKeysOf, mergeKeyText, PLAIN_MAPS } from './compare-rules.ts';
 import { entryOf, inside, isFields, type Place, pathOf, wholeObject } from './field-path.ts';
 
 /**
- * Fields of a live object that the desired object does not contain. A subset comparison skips them, and an apply does
- * not remove them, because Berth does not own them.
+ * Fields of a live object that the desired object does not contain. A subset comparison skips fields that are not
+ * desired, and an apply does not remove them, because Berth does not own them.
  */
 export interface Addition {
   /** `spec.template.spec.hostNetwork`, in the notation of a difference. */
   readonly path: string;
   /** The path without the keys of entries: `spec.template.spec.containers[].env[]`, `metadata.labels.*`. */
   readonly pattern: string;
-  /** The path as names of fields and keys of entries. Null: the field is in a list that is replaced as a whole. */
+  /** The path as names of fields and keys of entries. null: the field is in a list that is replaced as a whole. */
   readonly steps: readonly PathStep[] | null;
   readonly value: unknown;
   /** The live list entry (a container) that contains the field. */
@@ -22,10 +22,9 @@ export type PathStep = string | Fields;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The added fields that are reported, by pattern.
- * `fields`, `entries`: report the members, not the whole. A function returns whether the value is a default of the
- * API server.
- * Fields without a rule are ignored: those of the status, and those of later Kubernetes versions.
+ * The added fields that are reported, by pattern. `fields`, `entries`: report the members, not the whole value. A
+ * function returns whether the value is a default of the API server. Fields without a rule are ignored. Fields without
+ * a rule are the fields of the status, and fields of later Kubernetes versions.
  */
 export type AdditionRules = Readonly<Record<string, AdditionRule>>;
 export type AdditionRule = 'fields' | 'entries' | ((found: FoundValue) => boolean);

@@ -31,7 +31,8 @@ const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
 
 /**
  * Fields that are applied as a whole (`x-kubernetes-map-type: atomic`, and the peers of a NetworkPolicy rule). A key
- * that another writer adds changes the selection, and an apply removes it. The server sets no defaults below them.
+ * that another writer adds changes the selection, and an apply removes the key. The server sets no defaults below
+ * fields that are applied as a whole.
  */
 export const ATOMIC_FIELDS: ReadonlySet<string> = new Set([
   'selector',
@@ -45,10 +46,16 @@ export const ATOMIC_FIELDS: ReadonlySet<string> = new Set([
 /** Lists that are sets of strings. */
 export const SET_LISTS: ReadonlySet<string> = new Set(['finalizers']);
 
-/** Lists merged by key whose order matters: init containers run in order, and variables may refer to earlier ones. */
+/**
+ * Lists that are merged by key and whose order matters. Init containers run in order, and variables may refer to
+ * earlier variables.
+ */
 export const ORDERED_LISTS: ReadonlySet<string> = new Set(['initContainers', 'env']);
 
-/** Maps of strings or quantities in which empty equals absent. Elsewhere `{}` has a meaning (`emptyDir: {}`). */
+/**
+ * Maps of strings or quantities for which an empty map equals an absent map. In other fields, `{}` has a meaning
+ * (`emptyDir: {}`).
+ */
 export const PLAIN_MAPS: ReadonlySet<string> = new Set([
   'labels',
   'annotations',
@@ -90,13 +97,13 @@ export function isQuantity(parent: string, field: string): boolean {
 }
 
 /**
- * Lists (`parent.field`) that are replaced as a whole, although other lists of the same name are merged:
+ * Lists (`parent.field`) that are replaced as a whole, although lists of the same name in other kinds are merged:
  * NetworkPolicy, ServiceAccount.
  */
 const WHOLE_LISTS: ReadonlySet<string> = new Set(['ingress.ports', 'egress.ports', '.imagePullSecrets']);
 
 /**
- * Merge keys of the list at `…parent.field` that all its items have; undefined for a list that is replaced as a
+ * The merge keys of the list at `…parent.field` that all its items have; undefined for a list that is replaced as a
  * whole.
  */
 export function mergeKeysOf(
@@ -137,7 +144,7 @@ export const SHOWN_FIELDS: ReadonlySet<string> = new Set([
   'host',
 ]);
 
-/** Metadata that the server sets, and preconditions. They are never part of a difference or a hash. */
+/** Metadata that the server sets, and preconditions, which are never part of a difference or a hash. */
 export const SERVER_METADATA: ReadonlySet<string> = new Set([
   'uid',
   'resourceVersion',

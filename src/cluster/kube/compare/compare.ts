@@ -18,7 +18,7 @@ import { entryOf, inside, isFields, isMetadata, type Place, pathOf, wholeObject 
  * Implements the rule "no write when nothing changed".
  * An object needs a write when the desired state changed, or when another writer changed a field that Berth set:
  * - An annotation of the live object contains the hash of the desired object. Only the hash shows that a field, list
- *   item or label was removed from the desired state. Server-side apply then removes it, because Berth owned it.
+ *   item or label was removed from the desired state. Server-side apply then removes the field, because Berth owned it.
  * - `subsetDiff` finds drift: every desired field must have its value in the live object. Fields that others added (a
  *   label, an environment variable, a sidecar) are not a difference: server-side apply would keep them, so Berth would
  *   write forever.
@@ -28,15 +28,15 @@ import { entryOf, inside, isFields, isMetadata, type Place, pathOf, wholeObject 
 export interface Difference {
   /** e.g. `spec.template.spec.containers[name=app].image`. */
   path: string;
-  /** For logs: contains values only where they cannot be secret. */
+  /** The explanation for logs. The explanation contains a value only if the value cannot be secret. */
   why: string;
-  /** The desired value; undefined: none. It may be secret, so it is not enumerable, and no logger prints it. */
+  /** The desired value; undefined: none. The value may be secret, so it is not enumerable, and no logger prints it. */
   readonly wanted?: unknown;
-  /** The live value, under the same rules. */
+  /** The live value. Like `desired`, the value is not enumerable. */
   readonly present?: unknown;
 }
 
-/** A difference whose values are for decisions, not for display. */
+/** Creates a difference. The values of the difference serve decisions and are not displayed. */
 export function differenceOf(path: string, why: string, wanted: unknown, present: unknown): Difference {
   return Object.defineProperties({ path, why }, { wanted: { value: wanted }, present: { value: present } });
 }
@@ -62,7 +62,7 @@ export function withHash<T extends KubeObject>(desired: T, annotation: string): 
 }
 
 /**
- * Content hash (16 hex digits) of a desired object, independent of the order of keys. It excludes the server's
+ * Content hash (16 hex digits) of a desired object, independent of the order of keys. The hash excludes the server's
  * metadata, preconditions (uid, resourceVersion), and the annotation with the hash.
  */
 export function desiredHash(desired: KubeObject, annotation?: string): string {
@@ -83,7 +83,7 @@ export function subsetDiff(desired: object, live: object): Difference[] {
   const found: Difference[] = [];
   const isSecret = (desired as Partial<KubeObject>).kind === 'Secret';
   const { stringData, ...rest } = desired as { stringData?: Record<string, string>; data?: object };
-  // stringData is write-only; the server stores it in data.
+  // stringData is write-only. The server stores its values in data.
   const wanted =
     isSecret && stringData ? { ...rest, data: { ...rest.data, ...encoded(stringData) } } : desired;
   diffFields(wanted as Fields, live as Fields, wholeObject(isSecret), found);

@@ -14,11 +14,11 @@ export interface Place {
   readonly parent: string;
   /** The object is a Secret, so no value is shown. */
   readonly secret: boolean;
-  /** Within a field that is applied as a whole: fields and entries added by others are differences. */
+  /** Within a field that is applied as a whole. Fields and entries that others add there are differences. */
   readonly atomic: boolean;
 }
 
-/** Whether a value of an object has fields: no list, and no scalar. */
+/** Whether a value is an object with fields, not a list or a scalar. */
 export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

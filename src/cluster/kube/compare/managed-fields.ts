@@ -18,7 +18,7 @@ export function unionOf(a: ManagedFields, b: ManagedFields): ManagedFields {
   return merged;
 }
 
-/** Whether a list item is the one that `k:{…}` names. */
+/** Whether `k:{…}` names this list item. */
 export function hasKeys(item: unknown, keys: ManagedFields): boolean {
   return isFields(item) && Object.entries(keys).every(([name, value]) => item[name] === value);
 }
@@ -26,7 +26,7 @@ export function hasKeys(item: unknown, keys: ManagedFields): boolean {
 /** Whether an empty object stands for all fields below it. */
 export const isWhole = (fields: ManagedFields): boolean => Object.keys(fields).length === 0;
 
-/** The fields of the managers that `isIncluded` accepts, without those of the status. */
+/** The fields of the managers that `isIncluded` accepts, without fields of the status. */
 export function fieldsOfManagers(
   entries: readonly ManagedFieldsEntry[],
   isIncluded: (manager: string) => boolean,
@@ -37,7 +37,7 @@ export function fieldsOfManagers(
     .reduce(unionOf, {});
 }
 
-/** Whether the fields contain this one, or a part of it. */
+/** Whether the fields contain this field, or a part of this field. */
 export function includesField(fields: ManagedFields, steps: readonly PathStep[]): boolean {
   let here: unknown = fields;
   for (const [depth, step] of steps.entries()) {

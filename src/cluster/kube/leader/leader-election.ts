@@ -12,10 +12,10 @@ export interface LeaderElectionOptions {
   identity: string;
   logger: Logger;
   /**
-   * Called when leadership begins. The signal fires when it ends. The next term (of any process, if this one stops
-   * regularly) begins only after this has resolved. It may resolve early and leave work running only if that work
-   * observes the signal.
-   * If it throws, leadership is released and requested again.
+   * Called when leadership begins. The signal fires when leadership ends. The next term of this process begins only
+   * after the returned promise has resolved. If this process stops regularly, the same holds for the terms of other
+   * processes. The promise may resolve while work still runs only if that work observes the signal. If the call throws,
+   * leadership is released and requested again.
    */
   onStartedLeading: (signal: AbortSignal) => Promise<void> | void;
   onStoppedLeading?: () => void;
@@ -42,12 +42,11 @@ interface Moment {
 }
 
 /**
- * Elects one of several processes with a Lease (the algorithm of client-go's leaderelection).
- * Clocks of different processes are never compared. A candidate takes over when it has itself seen no renewal for the
- * lease's duration. A leader stops when its last successful renewal was *sent* more than `renewDeadlineMs` ago, on
- * either of its clocks. A wall clock that is set forward costs one term, which may begin again at once.
- * The election provides liveness, not safety: a suspended process may write before it notices, so writes are fenced
- * as well.
+ * Elects one of several processes with a Lease (the algorithm of client-go's leaderelection). Clocks of different
+ * processes are never compared. A candidate takes over when it has observed no renewal for the duration of the lease. A
+ * leader stops when its last successful renewal was *sent* more than `renewDeadlineMs` ago, on either of its clocks. A
+ * wall clock that is set forward ends the term. A new term may begin at once. The election provides liveness, not
+ * safety. A process that was suspended may still write before it stops, so writes are also fenced.
  */
 export class LeaderElector {
   readonly #options: LeaderElectionOptions;
@@ -76,17 +75,19 @@ export class LeaderElector {
   }
 
   /**
-   * True while the last renewal is recent enough. Also correct right after a suspension, before any timer has fired.
+   * True while the last renewal is recent enough. The result is correct even right after a suspension, before any timer
+   * has fired.
    */
   isLeader(): boolean {
     return this.#renewedAt !== undefined && this.#timeLeft() > 0;
   }
 
-  /** Seeks leadership until the signal fires. Then ends the term, releases the lease and resolves. */
+  /** Seeks leadership until the signal fires. When the signal fires, ends the term, releases the lease and resolves. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if ((await this.#attempt()) === 'mine') await this.#lead(signal);
-      // Less than the retry period, so that a released lease is taken within it. Jitter spreads the candidates.
+      // The pause is shorter than the retry period, so that a released lease is taken within the period. Jitter spreads
+      // the candidates.
       await sleep(this.#clock, this.#retryPeriodMs * (0.4 + 0.4 * this.#random()), signal);
     }
   }
@@ -101,13 +102,14 @@ export class LeaderElector {
       this.#announce();
       if (mine) this.#renewedAt = sent;
       if (mine) return 'mine';
-      // The conflicting write may be our own, whose response was lost. The next attempt shows which.
+      // The conflicting write may be a write of this process whose response was lost. The next attempt shows which
+      // process holds the lease.
       return this.#lock.holder === this.#options.identity ? 'unknown' : 'other';
     } catch (error) {
       const { logger, lease } = this.#options;
       logger.warn(
         { lease, error: toKubeError(error).message },
-        'failed to acquire or renew the lease; will try again',
+        'failed to acquire or renew the lease; next: none, it is retried',
       );
       return 'unknown';
     }
@@ -124,7 +126,7 @@ export class LeaderElector {
     const renewals = this.#keepRenewing(term, drained.signal);
     const work = this.#work(term);
     await aborted(term.signal);
-    // Renews while the current work drains, so that no other process starts before.
+    // Renews the lease while the current work drains, so that no other process starts before the work has ended.
     await work;
     drained.abort();
     await renewals;
@@ -155,7 +157,7 @@ export class LeaderElector {
       if (this.isLeader()) continue;
       term.abort(
         new Error(
-          `leadership lost: ${taken ? 'another took the lease' : 'the lease was not renewed in time'}`,
+          `leadership lost: ${taken ? 'another process took the lease' : 'the lease was not renewed in time'}`,
         ),
       );
       return;

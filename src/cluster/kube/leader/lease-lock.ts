@@ -23,10 +23,13 @@ export interface LeaseLockOptions {
   clock: Clock;
 }
 
-/** A released lease is free at once, but its duration must be positive. */
+/**
+ * Duration of a released lease in seconds. The API server requires a positive number, although the lease is free at
+ * once.
+ */
 const RELEASED_SECONDS = 1;
 
-/** MicroTime: the API server requires six fractional digits. */
+/** A time in the format of MicroTime. The API server requires six fractional digits. */
 export function microTime(date: Date): string {
   return date.toISOString().replace('Z', '000Z');
 }
@@ -36,7 +39,8 @@ export class LeaseLock {
   readonly #options: LeaseLockOptions;
   #observed: Lease | undefined;
   /**
-   * When this process first saw the record in its present state. Only its own clock decides when a lease has expired.
+   * The time at which this process first saw the record in its present state. A lease has expired according to the
+   * clock of this process only.
    */
   #observedAt = 0;
 
@@ -88,7 +92,7 @@ export class LeaseLock {
     return this.#options.clock.now() < this.#observedAt + durationMs;
   }
 
-  /** False when another process was faster. */
+  /** false: another process was faster. */
   async #write(base: Lease, timeoutMs: number): Promise<boolean> {
     const { client, clock, identity, leaseDurationMs } = this.#options;
     const now = microTime(clock.date());

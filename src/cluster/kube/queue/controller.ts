@@ -12,11 +12,11 @@ export type ReconcileOutcome =
   | { kind: 'requeue'; afterMs: number }
   /** Transient failure: retried after a backoff, at least the error's retryAfterMs. */
   | { kind: 'retry'; error: unknown }
-  /** Fails until the object changes: no retry. */
+  /** Permanent failure: not retried until the object changes. */
   | { kind: 'terminal'; error: unknown };
 
 export interface WorkersOptions {
-  /** The workers shut it down when they stop: a new term of leadership needs a new queue. */
+  /** The queue of keys. The workers shut it down when they stop, so a new term of leadership needs a new queue. */
   queue: WorkQueue;
   /**
    * Reconciles one key, on behalf of its group. An error counts as `retry`. The signal fires at the deadline and with
@@ -27,14 +27,14 @@ export interface WorkersOptions {
   /** Deadline of one reconcile in ms, default 60 s. */
   deadlineMs?: number;
   logger: Logger;
-  /** Fires: start no new keys; current ones may finish (SIGTERM). */
+  /** Fires to stop new keys. Current reconciles may finish (SIGTERM). */
   signal: AbortSignal;
-  /** Fires: abort current ones, too (leadership lost). */
+  /** Fires to abort current reconciles (leadership lost). */
   abort?: AbortSignal;
   onOutcome?: (result: { key: string; outcome: ReconcileOutcome; durationMs: number }) => void;
 }
 
-/** Distinguishes reconciles of this process from those of others. */
+/** Distinguishes the reconciles of this process from those of other processes. */
 const PROCESS = randomBytes(4).toString('hex');
 let reconciles = 0;
 
@@ -44,7 +44,7 @@ function nextReconcileId(): string {
 }
 
 const DEADLINE_MS = 60_000;
-/** A reconcile that still runs this long after its signal fired ignores the signal. */
+/** A reconcile that still runs at this time after its signal fired is considered to ignore the signal. */
 const OVERDUE_MS = 10_000;
 
 /** Runs workers until the signal fires; resolves when the last reconcile has ended. */
@@ -77,8 +77,8 @@ async function work(options: WorkersOptions): Promise<void> {
     } catch (error) {
       logger.error({ err: error, object: key }, 'the observer of outcomes threw an error; continuing');
     }
-    // A reconcile without calls does not yield to the event loop, and after a start there are thousands of them.
-    // Without this pause, timers and responses would wait for all of them, including the renewal of the lease.
+    // A reconcile without calls does not yield to the event loop, and a start causes thousands of such reconciles.
+    // Without this pause, timers and responses would wait for all reconciles, including the renewal of the lease.
     await nextTurn();
   }
 }
@@ -149,9 +149,9 @@ function settle(
         delayMs: Math.round(delayMs),
         failures: queue.failures(key),
       };
-      // A conflict is the normal way to learn that the object has changed. An unknown error may be a bug.
+      // A conflict is the normal sign that the object has changed. An unknown error may be a bug.
       if (isKubeError(error, 'conflict'))
-        logger.debug(fields, 'the object changed meanwhile; reconciling again');
+        logger.debug(fields, 'the object changed during the reconcile; reconciling again');
       else if (isKubeError(error)) logger.warn(fields, 'failed; will try again');
       else logger.warn({ ...fields, err: error }, 'failed; will try again');
     }

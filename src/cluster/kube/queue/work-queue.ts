@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../client/clock.ts';
 import { ReadyKeys } from './ready-keys.ts';
 
 export interface WorkQueueOptions {
-  /** Turns go round-robin between groups (tenants); default: all keys are one group. */
+  /** The group (tenant) of a key. Groups take turns, round-robin. Default: all keys are one group. */
   groupOf?: (key: string) => string;
   /** Maximum number of concurrent keys of one group, so that a worker is free for another group; default: unlimited. */
   maxOfGroup?: number;
@@ -16,7 +16,7 @@ export interface WorkQueueOptions {
 }
 
 export interface AddOptions {
-  /** Served before other keys of its group, because a user waits for it. Default: false. */
+  /** The key is served before other keys of its group, because a user waits for it. Default: false. */
   ahead?: boolean;
 }
 
@@ -24,12 +24,12 @@ const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
 
 /**
  * Keyed, deduplicating work queue (the idea of client-go's workqueue).
- * - A key is with one worker at a time. If it is added meanwhile, it is handed out once more after `done`.
- * - Groups take turns: a tenant with a thousand keys delays another tenant's single key by one turn. `maxOfGroup`
- *   keeps a worker free for other groups, whose keys would otherwise wait for a reconcile to end.
- * - Within a group, keys that were added as ahead come first, three out of four times.
+ * - Only one worker at a time has a key. If the key is added during this time, it is handed out once more after `done`.
+ * - Groups take turns: a tenant with a thousand keys delays another tenant's single key by one turn. `maxOfGroup` keeps
+ *   a worker free for other groups. Without a free worker, keys of other groups would wait for a reconcile to end.
+ * - Within a group, keys that were added with `ahead` come first, three out of four times.
  * - Handing a key out cancels its delay: the reconcile decides when to run again.
- * - If the server asked to leave a key alone for some time, the key is delayed at least that long.
+ * - If the server asked for a delay of a key, the key is delayed at least that long.
  */
 export class WorkQueue {
   readonly #groupOf: (key: string) => string;
@@ -40,16 +40,16 @@ export class WorkQueue {
   readonly #ready = new ReadyKeys();
   /** Keys with a worker, and the group that each was handed out for. */
   readonly #processing = new Map<string, string>();
-  /** Their number by group; 0 is not stored. */
+  /** Number of keys with a worker, by group; 0 is not stored. */
   readonly #processingOf = new Map<string, number>();
-  /** Added while being processed, and whether ahead. */
+  /** Keys that were added while a worker had them, and whether they were added with `ahead`. */
   readonly #again = new Map<string, boolean>();
   readonly #delayed = new Map<string, { at: number; cancel: () => void }>();
   readonly #failures = new Map<string, number>();
   /** The end of the delay that the server asked for, by key, on the clock. */
   readonly #notBefore = new Map<string, number>();
   readonly #waiting: ((key: string | undefined) => void)[] = [];
-  /** Held keys in order of arrival: whether ahead, and since when they wait; undefined once released. */
+  /** Held keys in order of arrival, with `ahead` and the time of arrival; undefined after the release. */
   #held: Map<string, { readonly ahead: boolean; readonly at: number }> | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
@@ -63,13 +63,13 @@ export class WorkQueue {
   }
 
   /**
-   * Hands out the held keys in the order of their names. The caches were filled in that order, and neighbours in it
-   * are decompressed together. Groups are determined now: before all lists are complete, the group of a key is
-   * unknown.
+   * Hands out the held keys in the order of their names. The caches were filled in this order, so objects with
+   * neighbouring names are decompressed together. The group of each key is determined now, because it is unknown before
+   * all lists are complete.
    */
   release(): void {
     const held = this.#held ?? new Map<string, { readonly ahead: boolean }>();
-    // They are not sorted by time then. All get the earliest time, so that no wait is reported too short.
+    // The keys are no longer sorted by time. All get the earliest time, so that no wait is reported too short.
     const at = this.#heldSince() ?? this.#clock.now();
     this.#held = undefined;
     for (const key of [...held.keys()].sort())
@@ -87,7 +87,7 @@ export class WorkQueue {
     else this.#makeReadyInTime(key, ahead);
   }
 
-  /** Adds after `ms`. Of several calls, the earliest counts. */
+  /** Adds the key after `ms`. Of several calls, the earliest time counts. */
   addAfter(key: string, ms: number): void {
     if (ms <= 0) {
       this.add(key);
@@ -102,8 +102,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds after a backoff that grows with each call until `forget`. Returns the delay in ms.
-   * @param minDelayMs delay that the server asked for: not sooner, even if the key is added meanwhile
+   * Adds the key after a backoff that grows with each call until `forget`. Returns the delay in ms.
+   * @param minDelayMs delay that the server asked for. The key is not handed out sooner, even if it is added again
    */
   addRateLimited(key: string, minDelayMs = 0): number {
     const failures = this.failures(key);
@@ -120,12 +120,15 @@ export class WorkQueue {
     this.#notBefore.delete(key);
   }
 
-  /** Failures since the last `forget`. */
+  /** Number of failures of a key since the last `forget`. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** The next key, as soon as there is one; `undefined` after shutdown. Each key must be returned with `done`. */
+  /**
+   * Resolves with the next key as soon as one is ready, or with `undefined` after shutdown. Each key must be returned
+   * with `done`.
+   */
   get(): Promise<string | undefined> {
     if (this.#drained !== undefined) return Promise.resolve(undefined);
     const key = this.#take();
@@ -145,7 +148,7 @@ export class WorkQueue {
   }
 
   /**
-   * Hands out nothing more and drops waiting keys (they can be derived again). Resolves when every key handed out is
+   * Stops the queue and drops waiting keys, which can be derived again. Resolves when every key that was handed out is
    * done.
    */
   shutdown(): Promise<void> {
@@ -165,7 +168,7 @@ export class WorkQueue {
     return this.#groupOf(key);
   }
 
-  /** Keys ready and waiting for a worker. */
+  /** Number of keys that are ready and wait for a worker. */
   get depth(): number {
     return this.#ready.size + (this.#held?.size ?? 0);
   }
@@ -174,23 +177,23 @@ export class WorkQueue {
     return this.#processing.size;
   }
 
-  /** Keys that are delayed. */
+  /** Number of keys that are delayed. */
   get delayed(): number {
     return this.#delayed.size;
   }
 
-  /** Keys whose last reconcile failed. */
+  /** Number of keys whose last reconcile failed. */
   get failing(): number {
     return this.#failures.size;
   }
 
-  /** Age in ms of the longest waiting ready key; 0 when none waits. */
+  /** Age in ms of the ready key that has waited longest; 0 when no key waits. */
   get oldestAgeMs(): number {
     const now = this.#clock.now();
     return now - (this.#ready.oldest() ?? this.#heldSince() ?? now);
   }
 
-  /** Time of the first held key. */
+  /** Time of arrival of the first held key. */
   #heldSince(): number | undefined {
     return this.#held?.values().next().value?.at;
   }

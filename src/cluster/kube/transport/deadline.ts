@@ -1,8 +1,8 @@
 import { KubeError } from '../client/errors.ts';
 
 /**
- * Runs `task` with a signal that fires at the deadline or when the caller's signal does.
- * It then fails with a KubeError of kind `timeout` or `aborted`, whatever the task throws.
+ * Runs `task` with a signal that fires at the deadline or when the caller's signal does. After the signal has fired,
+ * the call fails with a KubeError of kind `timeout` or `aborted`, whatever the task throws.
  */
 export async function withDeadline<T>(
   action: string,
@@ -13,7 +13,7 @@ export async function withDeadline<T>(
   const inner = new AbortController();
   const onTimeout = () =>
     inner.abort(
-      new KubeError({ kind: 'timeout', message: `failed to ${action}: no answer within ${timeoutMs} ms` }),
+      new KubeError({ kind: 'timeout', message: `failed to ${action}: no response within ${timeoutMs} ms` }),
     );
   const onAbort = () =>
     inner.abort(

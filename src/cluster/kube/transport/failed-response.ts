@@ -6,7 +6,7 @@ import type { TransportResponse } from './transport.ts';
 
 const ERROR_TEXT_LIMIT = 500;
 
-/** @throws KubeError when the status is not 200 to 299, with the server's text as far as it may be shown */
+/** @throws KubeError when the status is not 200 to 299, with the part of the server's text that may be shown */
 export function failOnStatus(
   call: Pick<HttpCall, 'action' | 'resource' | 'confidential'>,
   response: TransportResponse,
@@ -23,7 +23,8 @@ function statusOf(text: string): Status {
     const parsed = JSON.parse(text) as Status | null;
     if (parsed?.kind === 'Status') return parsed;
   } catch {
-    // The page of a proxy or a webhook. Its text is still the best description.
+    // The body is the page of a proxy or a webhook. The text of the page is the best available description of the
+    // failure.
   }
   return { message: text.slice(0, ERROR_TEXT_LIMIT) };
 }

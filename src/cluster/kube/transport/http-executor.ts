@@ -28,7 +28,7 @@ export interface HttpCall {
   verb: string;
   resource: string;
   dryRun?: boolean;
-  /** The server's text may quote the request: keep it out of the error. */
+  /** The request is confidential. The error must not contain the server's text, which may quote the request. */
   confidential?: boolean;
   /** A write that waits neither for other writes nor for the end of a pause. */
   atOnce?: boolean;
@@ -36,7 +36,7 @@ export interface HttpCall {
   signal?: AbortSignal;
 }
 
-/** Longest wait for a turn among the writes. Most callers have a shorter deadline from their reconcile. */
+/** Longest wait of a write for its turn. Most callers have a shorter deadline from their reconcile. */
 const LONGEST_WAIT_MS = 60_000;
 
 type Lane = TransportRequest['lane'];
@@ -46,7 +46,7 @@ interface Answer {
   body: unknown;
 }
 
-/** Sends one call: credentials, deadline, limit on writes, errors, observation. Independent of kinds. */
+/** Sends one call: credentials, deadline, limit on writes, errors, observation. This layer does not depend on kinds. */
 export class HttpExecutor {
   readonly #options: ExecutorOptions;
   readonly #basePath: string;
@@ -60,8 +60,8 @@ export class HttpExecutor {
   async call(call: HttpCall): Promise<Answer> {
     const { writes, timeoutMs } = this.#options;
     if (call.method === 'GET' || call.atOnce) return this.#inTime(call, call.signal);
-    // The caller's own deadline includes the wait. Otherwise the server's deadline starts when the request is sent:
-    // waiting behind a slow call is not a failure, and says nothing about the connection.
+    // A deadline that the caller sets includes the wait. The default deadline starts when the request is sent, because
+    // a wait behind a slow call is not a failure and does not indicate a broken connection.
     const withWait = call.timeoutMs ?? timeoutMs + LONGEST_WAIT_MS;
     return withDeadline(call.action, withWait, call.signal, (signal) =>
       writes.run(() => this.#inTime(call, signal), signal),
@@ -97,7 +97,8 @@ export class HttpExecutor {
   }
 
   /**
-   * Like `open`, but the call ends, and is observed, when `read` has finished. Uses the connection of ordinary calls.
+   * Like `open`, but the call ends, and is observed, when `read` has finished. The call uses the connection of ordinary
+   * calls.
    */
   async read(call: HttpCall, signal: AbortSignal, read: (body: Readable) => Promise<void>): Promise<void> {
     return this.#observed(call, async () => read(await this.#opened(call, signal, 'calls')));
@@ -120,7 +121,9 @@ export class HttpExecutor {
     return this.#options.transport.close();
   }
 
-  /** The transport keeps its signal until the stream ends, so it gets a signal that outlives the deadline. */
+  /**
+   * The transport observes its signal until the stream ends, so it gets a signal that remains valid after the deadline.
+   */
   async #sendForStream(
     call: HttpCall,
     head: AbortSignal,
@@ -203,7 +206,7 @@ export class HttpExecutor {
   }
 }
 
-/** The transport's error, with the attempted call. */
+/** Adds the attempted call to an error of the transport. */
 function describe(error: unknown, action: string): KubeError {
   if (!isKubeError(error, 'network')) return toKubeError(error, action);
   const { kind, message, cause, notProcessed } = error;
@@ -234,7 +237,7 @@ function readAll(body: Readable, signal: AbortSignal, action: string): Promise<s
     body.once('error', (error) => reject(toKubeError(error, action)));
     body.once('close', () => {
       signal.removeEventListener('abort', abort);
-      if (!ended) reject(toKubeError(new Error('the answer was cut off'), action));
+      if (!ended) reject(toKubeError(new Error('the response was cut off'), action));
     });
   });
 }
@@ -244,10 +247,10 @@ function parseJson(text: string, action: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The response is incomplete, or does not come from an API server: treat it as a broken connection.
+    // The response is incomplete, or does not come from an API server. Both cases are handled as a broken connection.
     throw new KubeError({
       kind: 'network',
-      message: `failed to ${action}: the answer is not JSON`,
+      message: `failed to ${action}: the response is not JSON`,
       cause: error,
     });
   }

@@ -15,7 +15,7 @@ const MAX_CALL_SOCKETS = 64;
 export interface Http1Options {
   server: URL;
   tls: TlsSource;
-  /** Certificates are read again for connections that are opened after this time, in ms; default 60 s. */
+  /** Time in ms after which certificates are read again for new connections; default 60 s. */
   tlsMaxAgeMs?: number;
 }
 
@@ -49,14 +49,14 @@ export class Http1Transport implements Transport {
     try {
       return await this.#exchange(request, agents[request.lane]);
     } catch (error) {
-      // The server closed a kept-alive connection just as it was reused: a read may be sent once more.
+      // The server closed a kept-alive connection just when it was reused, so a read may be sent once more.
       if (request.method !== 'GET' || !(error instanceof StaleConnection)) throw error;
       return this.#exchange(request, agents[request.lane]);
     }
   }
 
   suspect(): void {
-    // Nothing to check: each call has its own connection, and one that timed out is already destroyed.
+    // Nothing to check, because each call has its own connection, and a connection that timed out is already destroyed.
   }
 
   renew(): void {
@@ -81,7 +81,7 @@ export class Http1Transport implements Transport {
     if (this.#server.protocol === 'http:') return this.#agents;
     this.#readAgainAt = performance.now() + this.#tlsMaxAgeMs;
     const tls: ConnectionOptions = { ...(await this.#tls()), ALPNProtocols: ['http/1.1'] };
-    // Keep the agents and their open connections. New connections use the files that were just read.
+    // Keeps the agents and their open connections. New connections use the files that were just read.
     for (const agent of Object.values(this.#agents)) Object.assign((agent as https.Agent).options, tls);
     return this.#agents;
   }

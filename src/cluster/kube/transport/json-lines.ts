@@ -1,8 +1,8 @@
 import { StringDecoder } from 'node:string_decoder';
 
 /**
- * Splits a byte stream into lines. Chunks may end within a line or a character.
- * Text after the last line break is not a line: an interrupted stream leaves a partial line behind.
+ * Splits a byte stream into lines. Chunks may end within a line or a character. Text after the last line break is not a
+ * line, because an interrupted stream ends with a partial line.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder('utf8');

@@ -3,7 +3,10 @@ import { type Clock, systemClock } from '../client/clock.ts';
 import { isKubeError } from '../client/errors.ts';
 import { currentGroup } from './flow-context.ts';
 
-/** So many consecutive rejections, without a success in between, mean that the server is overloaded, not one object. */
+/**
+ * Number of consecutive rejections, without a success in between, that show an overload of the server instead of a
+ * problem with one object.
+ */
 const REFUSALS_IN_A_ROW = 3;
 const MAX_PAUSE_MS = 30_000;
 
@@ -17,10 +20,10 @@ export interface LimiterOptions {
 }
 
 /**
- * Limits the number of concurrent calls, in total and for each group. Groups (tenants) take turns with further calls.
- * A 429 only affects its own call (the caller's backoff honours Retry-After). Only after several consecutive
- * rejections does the limiter hold back new calls until Retry-After has passed. So one rejected object never slows
- * down the others.
+ * Limits the number of concurrent calls, in total and for each group. Groups (tenants) take turns with further calls. A
+ * single 429 affects only its own call, because the caller's backoff honours Retry-After. After several consecutive
+ * rejections, the limiter holds back new calls until Retry-After has passed. One rejected object therefore never slows
+ * down others.
  */
 export class CallLimiter {
   readonly #turns: Turns;
@@ -49,7 +52,10 @@ export class CallLimiter {
     return this.#turns.waiting;
   }
 
-  /** Runs `task` when its turn comes. If the signal fires first, rejects with its reason without starting the task. */
+  /**
+   * Runs `task` when its turn comes. If the signal fires before, rejects with the signal's reason and does not start
+   * the task.
+   */
   async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const group = this.#groupOf();
     await this.#turn(group, signal);

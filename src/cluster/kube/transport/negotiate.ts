@@ -27,7 +27,7 @@ export function createTransport({
   return new NegotiatingTransport({ server, tls: tlsSource, protocol, ...pings });
 }
 
-/** The server only speaks HTTP/1.1. */
+/** The server supports only HTTP/1.1. */
 class NoHttp2 extends Error {}
 
 class NegotiatingTransport implements Transport {

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 import { KubeError } from '../client/errors.ts';
 
-/** One HTTP exchange. The signal covers all of it: the connection, the response head and the body. */
+/** One HTTP exchange. The signal covers all parts of the exchange: the connection, the response head and the body. */
 export interface TransportRequest {
   method: string;
   /** Path with query. */
@@ -10,7 +10,7 @@ export interface TransportRequest {
   headers: Record<string, string | string[]>;
   body?: string;
   signal: AbortSignal;
-  /** Watches use their own connection, so that a large list never delays them. */
+  /** Watches use a separate connection, so that a large list never delays them. */
   lane: 'calls' | 'watches';
 }
 
@@ -21,16 +21,16 @@ export interface TransportResponse {
 }
 
 /**
- * Sends requests to one server. Fails with the signal's reason, or with a KubeError of kind `network`. Its message is
- * only the cause; the executor adds the attempted call.
+ * Sends requests to one server. Fails with the signal's reason, or with a KubeError of kind `network`. The message of
+ * the error is only the cause. The executor adds the attempted call.
  */
 export interface Transport {
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** Called when a call timed out: checks the connection before more calls use it. */
+  /** Called when a call timed out. Checks the connection before more calls use it. */
   suspect(): void;
   /**
-   * Called when the credentials were rejected: a client certificate belongs to its connection, so later calls need a
-   * new one.
+   * Called when the credentials were rejected. Later calls need a new connection, because a client certificate belongs
+   * to its connection.
    */
   renew(): void;
   close(): Promise<void>;

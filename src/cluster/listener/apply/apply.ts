@@ -41,9 +41,9 @@ export interface ApplyDeps {
 }
 
 /**
- * `done`: applied; `gone` names the revisions whose environments were removed.
- * `wait`: something in the cluster must finish first; retry after `ms`.
- * `late`: the cluster has a later generation, which was not overwritten.
+ * `done`: the item was applied. `gone` names the revisions whose environments were removed. `wait`: another operation
+ * in the cluster must finish first; retry after `ms`. `late`: the cluster has a later generation, which was not
+ * overwritten.
  */
 export type StepResult =
   | { kind: 'done'; gone?: readonly number[] }
@@ -57,7 +57,10 @@ const DELETION_WAIT_MS = 500;
 /** The operator writes the status often, so the resource may change several times between read and write. */
 const MAX_CONFLICTS = 5;
 
-/** The host of the URL changes with this item, or changed earlier and its certificate may still exist. */
+/**
+ * Whether the host of the URL changes with this item, or changed earlier and the certificate of the former host may
+ * still exist.
+ */
 function leavesHost(live: Resource | undefined, item: ApplyWork): boolean {
   if (live === undefined) return false;
   const before = wantedHost(live.spec);
@@ -82,7 +85,7 @@ function desired(item: ApplyWork, live?: Resource): Resource {
   };
 }
 
-/** No field that the hub sets differs, so no write is needed. */
+/** Whether no field that the hub sets differs, so that no write is needed. */
 function isUpToDate(live: Resource, item: ApplyWork): boolean {
   const { labels = {}, annotations = {} } = live.metadata;
   return (
@@ -93,9 +96,10 @@ function isUpToDate(live: Resource, item: ApplyWork): boolean {
 }
 
 /**
- * Whether a later item was applied already: by another replica of the listener, or before the hub was restored from a
- * backup. A generation does not count when it was raised by hand (the listener's annotation shows that) or when no
- * hub could issue it: any account that writes custom resources can also write the annotation.
+ * Whether a later item was applied already, by another replica of the listener, or before the hub was restored from a
+ * backup. A generation does not count when it was raised by hand, which the listener's annotation shows. A generation
+ * that no hub could issue does not count either, because any account that writes custom resources can also write the
+ * annotation.
  */
 function isLate(live: Resource, item: ApplyWork): boolean {
   const { generation } = live.spec;
@@ -116,7 +120,10 @@ async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Pr
   }
 }
 
-/** The preconditions `uid` and resourceVersion prevent a write to a resource that was deleted or changed meanwhile. */
+/**
+ * The preconditions `uid` and resourceVersion prevent a write to a resource that was deleted or changed since it was
+ * read.
+ */
 async function update(
   live: Resource,
   item: ApplyWork,
@@ -145,10 +152,10 @@ function noteWritten(written: Resource, item: ApplyWork, { view, logger }: Apply
   );
 }
 
-/** The custom resource of another deployment has the name. */
+/** The custom resource of another deployment has this name. */
 class NameTaken extends Refusal {
   constructor(name: string) {
-    super('Conflict', `a ManagedDeployment named ${name} exists that Berth did not make`, true);
+    super('Conflict', `a ManagedDeployment named ${name} exists that Berth did not create`, true);
   }
 }
 
@@ -157,9 +164,9 @@ function isOfAnother({ spec }: Resource, item: ApplyWork): boolean {
 }
 
 /**
- * Creates no Secret for a name that another resource has, because the pods of that resource may refer to Secrets of
- * that name. The identity record of the name keeps the operator from accepting that resource, if it has not done so
- * yet.
+ * Rejects an item whose name another resource has, before any Secret is created, because the pods of that resource may
+ * refer to Secrets of that name. The identity record of the name prevents the operator from accepting that resource if
+ * it has not done so yet.
  * @throws Refusal Conflict
  */
 async function checkName(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
@@ -170,8 +177,8 @@ async function checkName(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal):
 }
 
 /**
- * Removes the Secrets that this call created, when another resource has taken the name meanwhile. Secrets that
- * existed before are kept: they may belong to running workloads whose custom resource is gone.
+ * Removes the Secrets that this call created, when another resource has taken the name since then. Secrets that existed
+ * before are kept, because they may belong to running workloads whose custom resource is gone.
  */
 async function removeSecrets(
   created: readonly string[],
@@ -212,7 +219,7 @@ async function writeWithBuild(item: ApplyWork, deps: ApplyDeps, signal: AbortSig
   }
 }
 
-/** The API server only says that the namespace is being deleted. This adds what blocks its deletion. */
+/** Adds what blocks the deletion of the namespace. The API server only reports that the namespace is being deleted. */
 async function namespaceRefusal(
   error: unknown,
   namespace: string,
@@ -227,8 +234,9 @@ async function namespaceRefusal(
 }
 
 /**
- * The operator has blocked the resource because of its identity. The listener records the identity for this
- * deployment, and the operator decides again. Until then the hub receives the reason, and hands the item out again.
+ * The operator has blocked the resource because of its identity. The listener records the identity for this deployment,
+ * and the operator decides again. Until the operator decides, the hub receives the reason, and hands the item out
+ * again.
  * @throws Refusal Conflict with the message of the operator
  */
 async function claimIdentity(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
@@ -242,8 +250,8 @@ async function claimIdentity(item: ApplyWork, deps: ApplyDeps, signal: AbortSign
 /**
  * Writes namespace, Secrets and custom resource in this order, so that the custom resource never refers to a missing
  * object.
- * @param repair this generation was applied before: do not trust the caches of existing objects
- * @throws Refusal, KubeError, what `guard` throws
+ * @param repair this generation was applied before, so the caches of existing objects are not trusted
+ * @throws Refusal, KubeError, and the error of `guard`
  */
 export async function applyItem(
   item: ApplyWork,
@@ -277,9 +285,10 @@ export async function applyItem(
 }
 
 /**
- * Numbers of the revisions that the cluster runs or may return to. The hub may not know of them yet: in a quick
- * series of changes, a revision can become active and be outdated again before it is reported. No other outdated
- * revision can start, because the operator first writes it to the status of the resource that it has read.
+ * Numbers of the revisions that the cluster runs or may return to, including revisions that the hub may not know yet.
+ * In a quick series of changes, a revision can become active and outdated again before it is reported. No other
+ * outdated revision can start, because the operator first writes the number of a revision to the status of the resource
+ * that it has read.
  */
 function revisionsInUse(live: Resource | undefined): ReadonlySet<number> {
   const { activeRevision, rollout, failedRevision } = live?.status ?? {};

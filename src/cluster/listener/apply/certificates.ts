@@ -28,20 +28,23 @@ export interface CertificateOptions {
   readonly term: Pick<Term, 'isValid'>;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Fires: start no more work. */
+  /** Fires to stop new work. */
   readonly signal: AbortSignal;
-  /** Fires: abort current work. */
+  /** Fires to abort current work. */
   readonly abort: AbortSignal;
 }
 
-/** Time for the garbage collector to delete the Certificate: before that, cert-manager would recreate the Secret. */
+/**
+ * Time for the garbage collector to delete the Certificate. Before the deletion, cert-manager would recreate the
+ * Secret.
+ */
 const PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 600_000;
 
 /** State that is kept between the checks of one resource. */
 interface CheckState {
   readonly generation: number;
-  /** ms on the clock. */
+  /** Time on the clock, in ms. */
   readonly notBefore: number;
   readonly pauseMs: number;
 }
@@ -102,7 +105,7 @@ async function checkCertificate(
     });
     view.noteWrite(written);
   } catch (error) {
-    // The resource changed meanwhile. That event queues it again, perhaps with another host.
+    // The resource changed during the check. The event of the change queues it again, perhaps with another host.
     if (!isKubeError(error, 'conflict', 'not_found')) throw error;
   }
   checks.delete(key);

@@ -10,9 +10,10 @@ import type { Resource } from '../resource-view.ts';
 import { createSecret, deleteSecret, secretLabels } from './secret-writes.ts';
 
 /**
- * The Secrets with the environment of each revision. They are immutable, created before the custom resource refers to
- * them, read only to check their owner, and deleted by name: the listener may not list Secrets. The name contains the
- * number of the revision and a label contains its id, because a hub that was restored from a backup reuses numbers.
+ * The Secrets with the environment of each revision. The Secrets are immutable and created before the custom resource
+ * refers to them. The listener reads these Secrets only to check their owner, and deletes them by name, because it may
+ * not list Secrets. The name contains the number of the revision and a label contains its id, because a hub that was
+ * restored from a backup reuses numbers.
  */
 
 export interface EnvSecretOptions {
@@ -33,7 +34,7 @@ const CERTIFICATE_NAME = 'cert-manager.io/certificate-name';
 /** Annotation of cert-manager: the hosts of the certificate, separated by commas. */
 const CERTIFICATE_HOSTS = 'cert-manager.io/alt-names';
 
-/** Limits the cache of existing Secrets. An evicted entry costs one call. */
+/** Size of the cache of existing Secrets. An evicted entry costs one call. */
 const MAX_CACHED = 20_000;
 
 export function belongsToDeployment(object: KubeObject, deploymentId: string): boolean {
@@ -61,7 +62,7 @@ function secretObject(item: ApplyWork, { name, revision_id: revisionId, data }: 
   };
 }
 
-/** @param found the object with this name; undefined: it was deleted just now, or never read */
+/** @param found the object with this name; undefined: it was just deleted, or never read */
 export function secretBeingDeleted(name: string, found?: KubeObject): Refusal {
   const hold = found === undefined ? null : finalizerHold({ ...found, kind: 'Secret' });
   const message = hold?.message ?? `the Secret ${name} is being deleted`;
@@ -70,7 +71,7 @@ export function secretBeingDeleted(name: string, found?: KubeObject): Refusal {
 
 export class EnvSecrets {
   readonly #options: EnvSecretOptions;
-  /** Ids of the revisions whose Secrets are known to exist, by namespace and name. Only saves calls. */
+  /** Ids of the revisions whose Secrets are known to exist, by namespace and name. The cache only saves calls. */
   readonly #there = new Map<string, string>();
 
   constructor(options: EnvSecretOptions) {
@@ -116,7 +117,7 @@ export class EnvSecrets {
       throw secretBeingDeleted(secret.name, found);
     }
     if (!belongsToDeployment(found, item.deployment_id)) {
-      throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
+      throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not create`, true);
     }
     if (found.metadata.labels?.[LABELS.revisionId] === secret.revision_id) return false;
     const fields = { deploymentId: item.deployment_id, name: secret.name, revisionId: secret.revision_id };
@@ -133,7 +134,7 @@ export class EnvSecrets {
 
   /**
    * Removes Secrets of this deployment by name. Missing Secrets and those of other owners are skipped.
-   * @returns those that have finalizers: they disappear with the last finalizer
+   * @returns the Secrets that have finalizers. A Secret disappears when its last finalizer is removed
    * @throws KubeError
    */
   async remove(
@@ -157,10 +158,11 @@ export class EnvSecrets {
   }
 
   /**
-   * Removes the Secret that cert-manager keeps of a deleted Certificate. It has no label of Berth, but only this
-   * deployment's route could request a Certificate of this name.
-   * @param host a certificate of this host is kept, and one whose hosts are unknown; null: none is kept
-   * @returns the Secret that was removed, or that finalizers keep; undefined: none existed
+   * Removes the Secret that cert-manager keeps of a deleted Certificate. The Secret has no label of Berth, but only the
+   * route of this deployment could request a Certificate of this name.
+   * @param host a certificate for this host is kept, and also a certificate whose hosts are unknown; null: no
+   * certificate is kept
+   * @returns the Secret that was removed, or that finalizers keep; undefined: no such Secret existed
    * @throws KubeError
    */
   async removeCertificate(
@@ -183,8 +185,8 @@ export class EnvSecrets {
   }
 
   /**
-   * Like `remove`, for environments of revisions that are no longer needed. A failure is logged and retried with the
-   * next item.
+   * Removes the environments of revisions that are no longer needed. A failure is logged and retried with the next
+   * item.
    * @returns the revisions whose environments are gone
    */
   async prune(

@@ -8,9 +8,9 @@ import { createSecret, deleteSecret, secretLabels } from './secret-writes.ts';
 
 /**
  * The listener's records of identities (decision 0061): Secrets without data, one for each name. The operator trusts
- * them, because an account that may only write custom resources cannot create them. The listener writes one when the
- * operator has blocked a resource of the hub because of its identity, and when a deployment is deleted with its
- * workloads kept.
+ * these records, because an account that may only write custom resources cannot create them. The listener writes a
+ * record when the operator has blocked a resource of the hub because of its identity, and when a deployment is deleted
+ * with its workloads kept.
  */
 
 type Place = Pick<WorkItem, 'deployment_id' | 'tenant_id' | 'namespace' | 'name'>;
@@ -42,7 +42,7 @@ export class IdentityRecords {
   /**
    * Records that the name belongs to this deployment, and replaces another record of the name.
    * @param guard called before each write
-   * @throws Refusal Conflict when a Secret that is not Berth's has the name; KubeError
+   * @throws Refusal Conflict when a Secret that Berth did not create has the name; KubeError
    */
   async put(item: Place, state: IdentityState, guard: () => void, signal: AbortSignal): Promise<void> {
     const wanted = record(item, state);
@@ -53,7 +53,7 @@ export class IdentityRecords {
     const { labels = {}, uid } = found?.metadata ?? {};
     if (labels[LABELS.identity] === state && labels[LABELS.deploymentId] === item.deployment_id) return;
     if (found !== undefined && labels[LABELS.identity] === undefined) {
-      throw new Refusal('Conflict', `a Secret named ${at.name} exists that Berth did not make`, true);
+      throw new Refusal('Conflict', `a Secret named ${at.name} exists that Berth did not create`, true);
     }
     guard();
     await deleteSecret(this.#client, at, uid, signal);

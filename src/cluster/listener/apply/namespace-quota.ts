@@ -2,8 +2,9 @@ import { maxInCluster, type TenantQuotas } from '../../../domain/policy/tenant-q
 
 /**
  * The ResourceQuota of a tenant's namespace: a second line of defence behind the tenant's quotas, which the API
- * enforces. It must never reject what those allow, so it is derived from them. Pods are not counted, because their
- * requests are, and scales have limits.
+ * enforces. The ResourceQuota must never reject what the tenant's quotas allow, so it is derived from them. The
+ * ResourceQuota does not limit the number of pods, because it limits the requests of pods, and the scale has a separate
+ * limit.
  */
 
 /** Limits that do not depend on the tenant's quotas. */
@@ -13,14 +14,14 @@ export const FIXED_QUOTA: Readonly<Record<string, string>> = {
 };
 
 /**
- * A tenant's quotas do not include the surge of a rollout. The surge is a quarter of the pods, but at least one. When
- * all deployments have one pod each and roll at the same time, it doubles the usage.
+ * A tenant's quotas do not include the surge of a rollout. The surge is a quarter of the pods, but at least one pod.
+ * When all deployments have one pod each and roll at the same time, the surge doubles the usage.
  */
 const WITH_SURGE = 2;
 /**
- * At most 13 environments (of the ten newest revisions, a newer one, the active one and the one that rolls out), two
- * Secrets with the database credentials, a pull secret, a certificate and its next key; plus room for Secrets that
- * are not removed yet.
+ * A deployment has at most 13 Secrets with environments: of the ten newest revisions, a newer revision, the active
+ * revision and the revision that rolls out. A deployment also has two Secrets with database credentials, a pull Secret,
+ * and two Secrets for a certificate and its next key. The rest is room for Secrets that are not removed yet.
  */
 const SECRETS_OF_ONE = 25;
 

@@ -10,10 +10,10 @@ import { belongsToDeployment, secretBeingDeleted } from './env-secrets.ts';
 import { createSecret, deleteSecret } from './secret-writes.ts';
 
 /**
- * The Secret with which the cluster pulls a deployment's images from the platform's registry, one for each
- * deployment. It is created before the custom resource refers to it, and replaced when the hub sends another content,
- * which happens when the hub has a new key. It is deleted by name with the deployment (purge.ts). The listener may
- * not list Secrets.
+ * The Secret with which the cluster pulls a deployment's images from the platform's registry, one for each deployment.
+ * The Secret is created before the custom resource refers to it. The Secret is replaced when the hub sends different
+ * content, which happens when the hub has a new key. The Secret is deleted by name with the deployment (purge.ts). The
+ * listener may not list Secrets.
  */
 
 type PullSecret = NonNullable<ApplyWork['pull_secret']>;
@@ -22,7 +22,7 @@ type PullSecret = NonNullable<ApplyWork['pull_secret']>;
 const DOCKER_CONFIG = '.dockerconfigjson';
 const TYPE = 'kubernetes.io/dockerconfigjson';
 
-/** Limits the cache of existing Secrets. An evicted entry costs one call. */
+/** Size of the cache of existing Secrets. An evicted entry costs one call. */
 const MAX_CACHED = 20_000;
 
 interface StoredSecret extends KubeObject {
@@ -47,7 +47,7 @@ function secretObject(item: ApplyWork, { name, docker_config: config }: PullSecr
 
 export class PullSecrets {
   readonly #client: Pick<KubeClient, 'create' | 'find' | 'delete'>;
-  /** Hash of the Secret that is known to exist, by namespace and name. Only saves calls. */
+  /** Hash of the Secret that is known to exist, by namespace and name. The cache only saves calls. */
   readonly #there = new Map<string, string>();
 
   constructor(client: Pick<KubeClient, 'create' | 'find' | 'delete'>) {
@@ -56,8 +56,8 @@ export class PullSecrets {
 
   /**
    * Creates the Secret of the item, if any, or replaces it when its content differs. The kubelet retries pods that
-   * start in between.
-   * @param repair also check a Secret that existed before
+   * start between the deletion and the creation.
+   * @param repair also checks a Secret that existed before
    * @param guard called before each write
    * @returns the name of the Secret if it did not exist before this call
    * @throws Refusal Conflict when a Secret of another owner has the name; KubeError
@@ -87,7 +87,7 @@ export class PullSecrets {
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#client.find<StoredSecret>(RESOURCES.Secret, at, { signal });
     if (found !== undefined && !belongsToDeployment(found, item.deployment_id))
-      throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
+      throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not create`, true);
     const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined;
     if (isThere && found.type === TYPE && found.data?.[DOCKER_CONFIG] === wanted.data?.[DOCKER_CONFIG])
       return false;

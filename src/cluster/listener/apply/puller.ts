@@ -7,18 +7,18 @@ import type { WorkTable } from './work-table.ts';
 export interface PullerOptions extends HubFailureOptions {
   hub: Pick<HubClient, 'work'>;
   table: Pick<WorkTable, 'add' | 'size' | 'busy' | 'putBack' | 'waitForRoom' | 'wake'>;
-  /** Whether the cluster responds. Otherwise no work is pulled. */
+  /** Whether the cluster responds. While the cluster does not respond, no work is pulled. */
   isReachable: () => boolean;
-  /** Fires: pull no more. */
+  /** Fires to stop the pull. */
   signal: AbortSignal;
 }
 
 /**
- * The hub hands out work in a fair order, which only covers items that it still has. So the listener keeps no more
- * items than its workers need until the next response. Items that wait for something in the cluster are counted
- * separately. Each call makes the hub search all due items, so a call asks for all free room, and usually for at
- * least a full portion. At intervals it asks for less: in a slow cluster, one tenant's portion may take long, while
- * another tenant's item waits at the hub.
+ * The hub hands out work in a fair order. The order covers only items that the listener has not pulled. Therefore the
+ * listener holds no more items than its workers need until the next response. Items that wait for something in the
+ * cluster are counted separately. Each call makes the hub search all due items, so a call asks for all free room, and
+ * usually for at least a full portion. At intervals, a call asks for less. In a slow cluster, the portion of one tenant
+ * may take long, while an item of another tenant waits at the hub.
  */
 const PORTION = 16;
 const FEWEST = 4;
@@ -35,7 +35,7 @@ export async function pullWork(options: PullerOptions): Promise<void> {
   let failures = 0;
   let lost = false;
   let answeredAt = clock.now();
-  /** Wait time until the free room suffices for a call, in milliseconds; infinite: current items must finish first. */
+  /** Wait time in milliseconds until the free room suffices for a call. Infinite: current items must finish first. */
   const pauseFor = (room: number): number => {
     if (room >= PORTION) return 0;
     return room >= FEWEST ? answeredAt + FEW_EVERY_MS - clock.now() : Number.POSITIVE_INFINITY;
@@ -54,7 +54,7 @@ export async function pullWork(options: PullerOptions): Promise<void> {
       continue;
     }
     if (table.size > MAX_ITEMS - PORTION) {
-      // Items that hang must not keep other tenants from being served.
+      // Items that hang must not block the items of other tenants.
       if (!table.putBack()) await table.waitForRoom();
       continue;
     }
@@ -71,7 +71,7 @@ export async function pullWork(options: PullerOptions): Promise<void> {
       lost = false;
     } catch (error) {
       failures += 1;
-      // Items of a lost response would be handed out again only after a minute.
+      // Without `lost`, the hub would hand the items of a lost response out again only after a minute.
       lost = error instanceof HubError && error.kind === 'unavailable';
       await backOff('get work', error, failures, RETRY, options, signal);
     }

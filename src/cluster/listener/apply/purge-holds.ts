@@ -12,7 +12,7 @@ import { RESOURCES } from '../../kube/client/resources.ts';
 
 /** Finds out what blocks a purge, as far as the listener's rights allow. */
 
-/** A pod, reduced to what shows whether it terminates and which claims it uses. */
+/** The fields of a pod that show whether it terminates and which claims it uses. */
 export interface PodSummary extends UntypedObject {
   readonly node?: string;
   readonly claims: readonly string[];
@@ -62,8 +62,8 @@ export async function podsIn(
 const whyPodStays = (pod: PodSummary, now: Date) => finalizerHold(pod) ?? podHold(pod, now);
 
 /**
- * What blocks an object that is being deleted. Causes that Kubernetes usually resolves within seconds are reported
- * only when they last.
+ * What blocks an object that is being deleted. Causes that Kubernetes usually resolves within seconds are reported only
+ * when they persist.
  * @param pods pods of the namespace, which may use a claim
  */
 export function objectHolds(
@@ -98,7 +98,7 @@ export function leftPodHolds(pods: readonly PodSummary[], now: Date): DeletionHo
     if (why !== null) return why;
     const owner = controllerOf(pod);
     const of = owner === undefined ? 'no controller owns it' : `its owner is ${owner.kind} ${owner.name}`;
-    const message = `Pod ${pod.metadata.name} is still there although the custom resource is gone; ${of}`;
+    const message = `Pod ${pod.metadata.name} still exists although the custom resource is gone; ${of}`;
     return { reason: 'DependentsLeft', message };
   });
 }
@@ -116,8 +116,8 @@ interface NamespaceFields extends UntypedObject {
 }
 
 /**
- * Reports that a namespace is being deleted, with what the namespace controller says remains in it; null: it is not
- * being deleted, or cannot be read.
+ * Reports that a namespace is being deleted, and what remains in it according to the namespace controller. null: the
+ * namespace is not being deleted, or cannot be read.
  */
 export async function namespaceHold(
   client: Pick<KubeClient, 'find'>,

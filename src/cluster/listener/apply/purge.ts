@@ -21,9 +21,9 @@ import type { IdentityRecords } from './identity-records.ts';
 import { leftPodHolds, namespaceHold, objectHolds, type PodSummary, podsIn } from './purge-holds.ts';
 
 /**
- * Removes everything of one deployment: first the custom resource with all objects that it owns, then the objects
- * that outlive it. Each step can be repeated. Only objects with the deployment's labels are deleted, by uid. The
- * namespace stays.
+ * Removes all objects of one deployment: first the custom resource with all objects that it owns, then the objects that
+ * outlive it. Each step can be repeated. Only objects with the deployment's labels are deleted, by uid. The namespace
+ * stays.
  */
 
 export interface PurgeDeps {
@@ -39,22 +39,24 @@ export interface PurgeDeps {
 }
 
 /**
- * Time for the garbage collector, which usually needs seconds. Objects with foreign finalizers are checked less
- * often.
+ * Interval between checks. The garbage collector usually needs seconds. Objects with foreign finalizers are checked
+ * less often.
  */
 const CHECK_MS = 500;
 const FREQUENT_CHECKS = 10;
 const MAX_CHECK_MS = 3000;
 /** A rejected call is repeated less often than an object is read. */
 const MAX_REJECTED_MS = 15_000;
-/** After so many checks, a custom resource without a reported hold is reported: its operator may not run. */
+/**
+ * Number of checks after which a custom resource without a reported hold is reported, because its operator may not run.
+ */
 const MAX_SILENT_CHECKS = 20;
 /** Kinds without an owner reference, found by label. */
 const UNOWNED: readonly ResourceKind[] = [RESOURCES.PersistentVolumeClaim, RESOURCES.ControllerRevision];
 
 /**
- * Records the identity of a deployment whose workloads are kept. Not needed when the namespace is gone or being
- * deleted.
+ * Records the identity of a deployment whose workloads are kept. No record is needed when the namespace is gone or
+ * being deleted.
  */
 async function recordLeft(item: PurgeWork, deps: PurgeDeps, signal: AbortSignal): Promise<void> {
   try {
@@ -81,14 +83,14 @@ async function deleteResource(
     await deps.client.delete(RESOURCES.ManagedDeployment, { namespace, name }, options);
     deps.view.noteDelete(live);
   } catch (error) {
-    // It is gone, or another object has the name by now: the next check shows which.
+    // The object is gone, or another object has taken its name. The next check shows which.
     if (!isKubeError(error, 'not_found', 'conflict')) throw error;
   }
 }
 
 /**
- * Secrets to delete: the environments that the hub knows, the one that a leftover resource names, and the credentials
- * of database and registry.
+ * Secrets to delete: the environments that the hub knows, the environment that a leftover resource names, and the
+ * credentials of database and registry.
  */
 function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
   const named = live?.spec?.revision?.envSecretName;
@@ -136,7 +138,7 @@ export type PurgeMemory = Map<string, { names: readonly string[]; checks: number
 interface Found {
   readonly left: KubeObject[];
   readonly holds: DeletionHold[];
-  /** The cluster has rejected a call. */
+  /** Whether the cluster has rejected a call. */
   rejected: boolean;
 }
 
@@ -158,7 +160,7 @@ async function attempt(
 
 /**
  * The custom resource is deleted first, together with the objects that it owns. The operator usually reports in the
- * status what blocks it.
+ * status what blocks the deletion.
  */
 function resourceHolds(live: Resource, checks: number): DeletionHold[] {
   const { metadata, status } = live;
@@ -176,8 +178,8 @@ function resourceHolds(live: Resource, checks: number): DeletionHold[] {
 }
 
 /**
- * Pods of the deployment that still run after the custom resource is gone: the workload that controls them has lost
- * its owner.
+ * Pods of the deployment that still run after the custom resource is gone, because the workload that controls them has
+ * lost its owner.
  */
 async function leftPods(item: PurgeWork, { client }: PurgeDeps, signal: AbortSignal): Promise<PodSummary[]> {
   const { namespace, deployment_id: deploymentId } = item;
@@ -222,7 +224,7 @@ async function restHolds(
   const now = deps.now?.() ?? new Date();
   const lasts = checks > FREQUENT_CHECKS;
   const isProtected = left.some(({ kind }) => kind === RESOURCES.PersistentVolumeClaim.kind);
-  // Any pod of the namespace may use the claim.
+  // All pods of the namespace are read, because any of them may use the claim.
   const pods =
     lasts && isProtected ? await podsIn(deps.client, { namespace, signal }).catch(nothingIfRefused) : [];
   const own = left.filter((object): object is PodSummary => 'claims' in object);
@@ -242,7 +244,7 @@ function nothingIfRefused(error: unknown): PodSummary[] {
 /**
  * Checks and continues the purge of one deployment. `done`: nothing is left. `wait` contains what blocks the purge,
  * if known.
- * @throws Refusal, KubeError, what `guard` throws
+ * @throws Refusal, KubeError, and the error of `guard`
  */
 export async function purgeItem(
   item: PurgeWork,
@@ -274,7 +276,8 @@ export async function purgeItem(
     const present = live;
     if (present.metadata.deletionTimestamp === undefined) {
       await attempt(first, namespace, async () => {
-        // Before the deletion: another resource with this name and id must not adopt the workloads that are kept.
+        // The identity is recorded before the deletion, so that no other resource with this name and id adopts the kept
+        // workloads.
         if (item.keep_workloads) await recordLeft(item, deps, signal);
         await deleteResource(present, item, deps, signal);
         return [];

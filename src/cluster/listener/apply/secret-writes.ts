@@ -35,7 +35,7 @@ export async function createSecret(
 }
 
 /**
- * Deletes the Secret with this uid. Succeeds when it is already gone or was replaced.
+ * Deletes the Secret with this uid. Also succeeds when the Secret is already gone or was replaced.
  * @throws KubeError
  */
 export async function deleteSecret(

@@ -13,8 +13,8 @@ import { namespaceHold } from './purge-holds.ts';
 
 /**
  * Namespaces of tenants (hosting mode `cloud`), one for each tenant: with a Pod Security level, a default-deny
- * NetworkPolicy, a ResourceQuota, and a LimitRange for containers without requests and limits. They are never
- * deleted, because a tenant's own objects may be in them.
+ * NetworkPolicy, a ResourceQuota, and a LimitRange for containers without requests and limits. The namespaces are never
+ * deleted, because they may contain objects that tenants created.
  */
 
 export interface TenantNamespaceOptions {
@@ -34,7 +34,7 @@ export interface TenantNamespace {
 }
 
 const FIELD_MANAGER = 'berth-listener';
-/** After this time a namespace is set up again, which reverts changes by hand. */
+/** Interval at which a namespace is set up again, which reverts manual changes. */
 const TRUST_MS = 3_600_000;
 
 export class TenantNamespaces {
@@ -42,7 +42,7 @@ export class TenantNamespaces {
   readonly #clock: Clock;
   /** Time and quota of the last set-up of each namespace. */
   readonly #ensured = new Map<string, { readonly at: number; readonly quota: string }>();
-  /** Current set-ups. Two deployments of a tenant share one. */
+  /** Current set-ups. The set-ups in progress. Two deployments of a tenant share one set-up. */
   readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(options: TenantNamespaceOptions) {
@@ -69,7 +69,7 @@ export class TenantNamespaces {
     this.#ensured.set(name, { at: this.#clock.now(), quota });
   }
 
-  /** Called when the namespace turns out to be missing. */
+  /** Called when the namespace is missing. */
   forget(name: string): void {
     this.#ensured.delete(name);
   }
@@ -98,7 +98,7 @@ export class TenantNamespaces {
     if (labels[LABELS.managedBy] !== MANAGED_BY || labels[LABELS.tenantId] !== tenantId) {
       throw new Refusal(
         'Conflict',
-        `a namespace ${name} exists that Berth did not make for this tenant`,
+        `a namespace ${name} exists that Berth did not create for this tenant`,
         true,
       );
     }

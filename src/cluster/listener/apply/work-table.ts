@@ -25,10 +25,16 @@ export interface WorkTableOptions {
   random: () => number;
 }
 
-/** Number of silent retries of a transient failure. Afterwards the failure is reported to the hub, which decides. */
+/**
+ * Number of retries of a transient failure that are not reported. After these retries, the listener reports the failure
+ * to the hub, which decides.
+ */
 const SILENT_RETRIES = 3;
 
-/** Items of one tenant at the same time: fewer than `ITEMS_AT_ONCE`, so that a worker is free for another tenant. */
+/**
+ * Maximum number of concurrent items of one tenant. Less than `ITEMS_AT_ONCE`, so that a worker is free for another
+ * tenant.
+ */
 export const ITEMS_OF_ONE_TENANT = 12;
 
 const NO_HOLD = {
@@ -50,11 +56,11 @@ export class WorkTable {
   readonly queue: WorkQueue;
   readonly #options: WorkTableOptions;
   readonly #items = new Map<string, WorkItem>();
-  /** Items that wait: for something in the cluster to finish, or for a retry. */
+  /** Deployments whose item waits for another operation in the cluster, or for a retry. */
   readonly #resting = new Set<string>();
   /** Generation last applied in this term, by deployment. */
   readonly #applied = new Map<string, number>();
-  /** Deployments whose last report to the hub was a refused item. */
+  /** Deployments whose last report to the hub was that of a rejected item. */
   readonly #refused = new Set<string>();
   readonly #memory: PurgeMemory = new Map();
   /** The hold of a purge that was last reported to the hub, by deployment. */
@@ -86,7 +92,7 @@ export class WorkTable {
     return this.#items.get(deploymentId)?.kind === 'purge';
   }
 
-  /** Adds an item. Of two items for one deployment, the older one is dropped. */
+  /** Adds an item. Of two items for one deployment, the older item is dropped. */
   add(item: WorkItem): void {
     const key = item.deployment_id;
     const present = this.#items.get(key);
@@ -97,8 +103,7 @@ export class WorkTable {
   }
 
   /**
-   * Gives the resting purge with the most checks back to the hub, which hands unreported items out again after a
-   * minute.
+   * Returns the resting purge with the most checks to the hub, which hands unreported items out again after a minute.
    * @returns false when no purge rests
    */
   putBack(): boolean {
@@ -138,7 +143,7 @@ export class WorkTable {
     }
   }
 
-  /** Starts a span. The returned function ends it. */
+  /** Starts a span. The returned function ends the span. */
   #spanOf(item: WorkItem, reconcileId: string | undefined): (error?: unknown) => void {
     const { span } = this.#options;
     if (span === undefined) return () => undefined;
@@ -165,7 +170,7 @@ export class WorkTable {
     if (item.kind === 'purge') return purgeItem(item, this.#memory, deps, signal);
     const isAgain = item.generation <= (this.#applied.get(item.deployment_id) ?? 0);
     const live = deps.view.get(item.namespace, item.name);
-    // The cache of existing Secrets may be from an earlier term, and a Secret may have been lost since.
+    // The cache of existing Secrets may be from an earlier term, and a Secret may have been lost since then.
     const repair = isAgain || (live !== undefined && lacksEnvironment(live));
     return applyItem(item, repair, deps, signal);
   }
@@ -180,8 +185,8 @@ export class WorkTable {
     const { outbox } = this.#options;
     logger.info({ kind: item.kind, result: result.kind }, 'processed a work item');
     if (result.kind === 'late') {
-      // The item was not applied, so it is not reported as applied: the hub sees the later generation, and gives its
-      // desired state a generation above it.
+      // The item was not applied, so it is not reported as applied. The hub receives the later generation, and raises
+      // the generation of its desired state above it.
       outbox.touch(keyOf(item), null);
       this.#drop(item);
       return { kind: 'settled' };
@@ -201,7 +206,7 @@ export class WorkTable {
     return { kind: 'settled' };
   }
 
-  /** Reports what blocks a purge, only when that changes. The item is kept. */
+  /** Reports what blocks a purge, if this changed since the last report. The item is kept. */
   #reportHold(item: WorkItem, hold: DeletionHold | undefined): void {
     const before = this.#holds.get(item.deployment_id);
     if (hold === undefined && before === undefined) return;
@@ -216,7 +221,7 @@ export class WorkTable {
 
   #fail(item: WorkItem, error: unknown, logger: Logger): ReconcileOutcome {
     const { term, outbox } = this.#options;
-    // The current lease holder processes the item.
+    // The term is over, so the current lease holder processes the item.
     if (error instanceof TermOver || !term.isValid()) return { kind: 'settled' };
     const refusal = refusalOf(error) ?? this.#lasting(item, error);
     if (refusal === null) {
@@ -233,7 +238,10 @@ export class WorkTable {
     return { kind: 'settled' };
   }
 
-  /** With the refusal, the hub discards the reported status. The status is sent again even if it is unchanged. */
+  /**
+   * Sends the status again, even if it is unchanged, because the hub discarded the reported status when it received the
+   * refusal.
+   */
   #resendStatus(item: WorkItem): void {
     if (!this.#refused.delete(item.deployment_id)) return;
     const resource = this.#options.deps.view.get(item.namespace, item.name);
@@ -246,13 +254,13 @@ export class WorkTable {
     return new Refusal('ReconcileFailed', errorText(error), true);
   }
 
-  /** Unless a newer item has replaced it. */
+  /** Has no effect if a newer item has replaced the item. */
   #rest(item: WorkItem): void {
     if (this.#items.get(item.deployment_id) === item) this.#resting.add(item.deployment_id);
     this.wake();
   }
 
-  /** Unless a newer item has replaced it. */
+  /** Has no effect if a newer item has replaced the item. */
   #drop(item: WorkItem): void {
     if (this.#items.get(item.deployment_id) === item) this.#items.delete(item.deployment_id);
     this.wake();

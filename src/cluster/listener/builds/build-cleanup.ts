@@ -16,9 +16,9 @@ export interface BuildCleanupOptions {
   readonly term: Term;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Fires: start no more work. */
+  /** Fires to stop new work. */
   readonly signal: AbortSignal;
-  /** Fires: abort current work. */
+  /** Fires to abort current work. */
   readonly abort: AbortSignal;
 }
 
@@ -29,8 +29,8 @@ const GATHER_MS = 200;
 const PAUSE_MS = 600_000;
 
 /**
- * The Secret that each resource requested at the last event. The previous state in the event is not suitable: the
- * listener's own write is in the cache before its event is handled.
+ * The Secret that each resource requested at the last event. The previous state in the event may lack the former
+ * Secret, because the listener's own write is in the cache before its event is handled.
  */
 class RequestedSecrets {
   readonly #names = new Map<string, string>();

@@ -12,9 +12,9 @@ import type { HubClient } from '../session/hub-client.ts';
 import { type BuildPod, buildOf, podHasEnded, stepAfter, stepLog } from './build-pod.ts';
 
 /**
- * Sends the log of one build attempt to the hub, piece by piece. The lines of all steps are numbered consecutively.
- * The hub says which line it expects next, so a listener that takes over rereads the log and skips the lines that the
- * hub has.
+ * Sends the log of one build attempt to the hub, piece by piece. The lines of all steps are numbered consecutively. The
+ * hub states which line it expects next. A listener that takes over reads the log from the beginning and skips the
+ * lines that the hub has.
  */
 
 export interface TailOptions {
@@ -23,17 +23,20 @@ export interface TailOptions {
   readonly epoch: number;
 }
 
-/** How a turn ended. `done`: no more lines will come. `more`: more lines are available now. `news`: lines were sent. */
+/**
+ * How a turn ended. `done`: the log is complete. `more`: more lines are available now. `news`: lines were sent.
+ * `quiet`: no lines were sent.
+ */
 export type TurnResult = 'done' | 'more' | 'news' | 'quiet';
 
-const LOST = '… the rest of this log is lost: the pod of the build has gone';
+const LOST = '… the rest of this log is lost, because the pod of the build no longer exists';
 const [FIRST_STEP] = BUILD_STEP_NAMES;
 
 /** Position of the next line to read. */
 interface Position {
   readonly step: BuildStep;
   readonly cursor: LogCursor;
-  /** Number of lines from there on that the hub has already. */
+  /** Number of lines from `cursor` on that the hub already has. */
   readonly ahead: number;
 }
 
@@ -73,7 +76,7 @@ class Piece {
   }
 }
 
-/** Where a piece ends: at the end of the log, at its current end, or because the piece was full. */
+/** Why a piece ends: the log is complete, its current end is reached, or the piece is full. */
 type Reach = 'end' | 'now' | 'full';
 
 export class BuildLogTail {
@@ -88,9 +91,9 @@ export class BuildLogTail {
 
   /**
    * Reads the new lines and sends them.
-   * @param pod its last observed state
+   * @param pod the last observed state of the pod
    * @param gone the pod no longer exists
-   * @throws HubError, KubeError: nothing is lost, the next turn repeats the work
+   * @throws HubError, KubeError. No lines are lost, because the next turn repeats the work
    */
   async turn(pod: BuildPod, gone: boolean, signal: AbortSignal): Promise<TurnResult> {
     const build = buildOf(pod);
@@ -132,8 +135,8 @@ export class BuildLogTail {
     const answer = await hub.buildLogs(piece, { signal });
     const expected = first_line + lines.length;
     if (this.#next === null || answer.next_line !== expected) {
-      // Another listener has sent more lines than this one, or the hub has lost some: start again from the line that
-      // the hub expects.
+      // Another listener has sent more lines, or the hub has lost lines. The listener continues with the line that the
+      // hub expects.
       const isFirst = this.#next === null;
       this.#at = beginning(answer.next_line);
       this.#next = isFirst ? answer.next_line : null;
@@ -162,7 +165,7 @@ export class BuildLogTail {
     const walk = new CursorWalk(piece.at.cursor);
     for await (const line of this.#log(pod, piece.at, signal)) {
       if (piece.isFull) return false;
-      // The line is incomplete: it is sent with its rest later.
+      // The line is incomplete. An incomplete line is sent later, when the rest of the line is available.
       if (line.isOpen && grows) break;
       piece.take(line, walk);
     }
@@ -175,7 +178,7 @@ export class BuildLogTail {
     try {
       yield* this.#options.client.readLog({ name, namespace }, { container: step, since, signal });
     } catch (error) {
-      // The container has just started, as far as the node knows; or a step that never ran has no log.
+      // The container has just started, or the step never ran and has no log.
       if (!isKubeError(error, 'bad_request')) throw error;
     }
   }

@@ -14,7 +14,7 @@ import type { Term } from '../session/term.ts';
 import { BuildLogTail, type TurnResult } from './build-log-tail.ts';
 import { type BuildPod, trimBuildPod } from './build-pod.ts';
 
-/** Sends the logs of builds to the hub: of each pod in the build namespace, with turns between tenants. */
+/** Sends the logs of all pods in the build namespace to the hub. Tenants take turns. */
 
 export interface BuildLogsOptions {
   readonly client: KubeClient;
@@ -25,22 +25,25 @@ export interface BuildLogsOptions {
   readonly namespace: string;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Fires: start no more work. */
+  /** Fires to stop new work. */
   readonly signal: AbortSignal;
-  /** Fires: abort current work. */
+  /** Fires to abort current work. */
   readonly abort: AbortSignal;
 }
 
-/** Logs that are read at the same time. No build keeps a stream open, so this limits neither builds nor tenants. */
+/**
+ * Number of logs that are read at the same time. No build keeps a stream open, so this limits neither builds nor
+ * tenants.
+ */
 const WORKERS = 4;
 const TURN_MS = 30_000;
-/** Pause before the next read, for a log with new lines and for a quiet one. */
+/** Pause before the next read of a log, with and without new lines in the last read. */
 const PAUSE_MS: Readonly<Record<Exclude<TurnResult, 'done'>, number>> = { more: 0, news: 1000, quiet: 2000 };
 /** An older hub does not accept logs. */
 const OLD_HUB_PAUSE_MS = 300_000;
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 
-/** State of one pod. It outlives the pod, until its log is complete. */
+/** State of one pod. The state outlives the pod until its log is complete. */
 interface Followed {
   pod: BuildPod;
   gone: boolean;
@@ -100,7 +103,7 @@ class BuildLogs {
 
   #see(pod: BuildPod): void {
     const { uid = '', labels = {} } = pod.metadata;
-    // Skip deployments of other listeners, and complete logs.
+    // Skips deployments of other listeners, and complete logs.
     if (!this.#options.view.covers(labels[LABELS.namespace] ?? '') || this.#done.has(uid)) return;
     const { client, hub, term } = this.#options;
     const known = this.#followed.get(uid);

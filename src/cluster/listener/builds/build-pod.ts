@@ -19,7 +19,7 @@ export interface BuildPod extends KubeObject {
   };
 }
 
-/** The build that a pod belongs to; null: its labels do not say. */
+/** The build that a pod belongs to; null: its labels do not name a build. */
 export function buildOf({ metadata }: BuildPod): { revisionId: string; attempt: number } | null {
   const { labels = {}, annotations = {} } = metadata;
   const revisionId = labels[LABELS.revisionId] ?? '';
@@ -34,7 +34,7 @@ export function podHasEnded({ status, metadata }: BuildPod): boolean {
   );
 }
 
-/** `ended`: the log is complete. `absent`: it has no log yet. */
+/** `ended`: the log is complete. `absent`: the step has no log yet. */
 export type StepLog = 'absent' | 'grows' | 'ended';
 
 export function stepLog({ status }: BuildPod, step: BuildStep): StepLog {
@@ -44,7 +44,7 @@ export function stepLog({ status }: BuildPod, step: BuildStep): StepLog {
   return state?.running === undefined ? 'absent' : 'grows';
 }
 
-/** The step after this one; undefined: this is the last. */
+/** The next step; undefined: this is the last step. */
 export function stepAfter(step: BuildStep): BuildStep | undefined {
   return BUILD_STEP_NAMES[BUILD_STEP_NAMES.indexOf(step) + 1];
 }

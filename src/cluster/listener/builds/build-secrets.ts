@@ -19,10 +19,10 @@ import type { Resource, ResourceView } from '../resource-view.ts';
 import { mergedDockerConfig } from './docker-config.ts';
 
 /**
- * The Secrets with the credentials of builds, in the build namespace. Each is created before the custom resource
- * requests the build. It is removed when the build has reached a final status, when another build replaces it, and
- * with the deployment. The build namespace contains only builds, so the listener may list its Secrets, and finds
- * those that a terminated process left behind.
+ * The Secrets with the credentials of builds, in the build namespace. Each Secret is created before the custom resource
+ * requests the build. The Secret is removed when the build has reached a final status, when another build replaces the
+ * build, and with the deployment. The build namespace contains only builds, so the listener may list its Secrets. The
+ * listener can therefore find Secrets that a terminated process left behind.
  */
 
 export interface BuildSecretOptions {
@@ -47,7 +47,7 @@ function needs(resource: Resource | undefined, secret: KubeObject): boolean {
   return names.includes(secret.metadata.name);
 }
 
-/** Name of the item's Secret. It is derived here, because an older hub sends the former name. */
+/** Name of the item's Secret. The name is derived here, because an older hub sends the former name. */
 function nameOf(item: ApplyWork, revisionId: string): string {
   return buildName({ namespace: item.namespace, name: item.name }, revisionId);
 }
@@ -69,7 +69,7 @@ export class BuildSecrets {
   }
 
   /**
-   * Writes the Secret of the item, if any. An existing Secret receives fresh credentials.
+   * Writes the Secret of the item, if any. An existing Secret receives the new credentials.
    * @param guard called before the write
    * @throws Refusal Conflict when a Secret of another owner has the name; KubeError
    */
@@ -83,7 +83,7 @@ export class BuildSecrets {
     if (found !== undefined && !belongsToDeployment(found, item.deployment_id)) {
       throw new Refusal(
         'Conflict',
-        `a Secret named ${name} exists in ${namespace} that Berth did not make`,
+        `a Secret named ${name} exists in ${namespace} that Berth did not create`,
         true,
       );
     }
@@ -93,7 +93,10 @@ export class BuildSecrets {
     else await this.#renew(object, found, signal);
   }
 
-  /** Adds the platform's credentials for base images. If they cannot be read, BuildKit reports the failed pull. */
+  /**
+   * Adds the platform's credentials for base images. If these credentials cannot be read, BuildKit reports the failed
+   * pull.
+   */
   async #withBases(data: Readonly<Record<string, string>>, signal: AbortSignal) {
     const { client, namespace, baseSecret: name, logger } = this.#options;
     const own = data[BUILD_SECRET_KEYS.dockerConfig];
@@ -140,8 +143,8 @@ export class BuildSecrets {
 
   /**
    * Removes every Secret that no build needs, and copies a Secret with a former name to its present name. Secrets of
-   * namespaces that the listener does not watch, or has not read completely yet, are kept.
-   * @throws KubeError, what `guard` throws
+   * namespaces that the listener does not watch, or has not read completely, are kept.
+   * @throws KubeError, and the error of `guard`
    */
   async tidy(view: View, guard: () => void, signal: AbortSignal): Promise<void> {
     const secrets = await this.#list(RESOURCES.Secret, '', signal);
@@ -203,7 +206,7 @@ export class BuildSecrets {
     const { items } = await client.listAll(kind, {
       namespace,
       labelSelector,
-      // Secret values are not needed here.
+      // Only the metadata is read, because the values of the Secrets are not needed.
       transform: ({ apiVersion, kind: name, metadata }) => ({ apiVersion, kind: name, metadata }),
       signal,
     });
@@ -221,7 +224,7 @@ export class BuildSecrets {
       };
       await client.delete(kind, { namespace, name }, options);
     } catch (error) {
-      // It is gone, or another object has the name by now.
+      // The object is gone, or another object has taken its name.
       if (!isKubeError(error, 'not_found', 'conflict')) throw error;
     }
   }

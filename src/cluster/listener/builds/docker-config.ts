@@ -12,10 +12,11 @@ function authsOf(text: string): Record<string, unknown> | null {
 }
 
 /**
- * Merges both. For a registry in both, the build's own credentials win, because the build pushes there.
- * @param own of the build
- * @param bases of the platform. Only `auths` is used: credential helpers are programs.
- * @returns null: one of them cannot be parsed
+ * Merges both. If both sources have a registry, the credentials of the build take precedence, because the build pushes
+ * there.
+ * @param own credentials of the build
+ * @param bases credentials of the platform. Only `auths` is used, because credential helpers are programs.
+ * @returns null: one of the two cannot be parsed
  */
 export function mergedDockerConfig(own: string, bases: string): string | null {
   const [first, second] = [authsOf(bases), authsOf(own)];

@@ -42,7 +42,7 @@ const CHECKS: readonly Check[] = [
   'namespaces',
 ];
 
-/** Older versions reject the validation rules of the CRD (CEL with quantities). */
+/** Oldest supported version. Older versions reject the validation rules of the CRD (CEL with quantities). */
 const OLDEST = [1, 30] as const;
 const messageOf = (error: unknown) => toKubeError(error).message;
 
@@ -54,7 +54,7 @@ async function connection({ client }: ClusterContext, signal: AbortSignal): Prom
     const [major, minor] = OLDEST;
     return [
       ok('cluster_connection', 'the API server responds'),
-      ok('cluster_account', 'the API server accepts it'),
+      ok('cluster_account', 'the API server accepts the credentials'),
       isOld
         ? failed(
             'cluster_version',
@@ -70,7 +70,8 @@ async function connection({ client }: ClusterContext, signal: AbortSignal): Prom
         failed(
           'cluster_account',
           `the API server does not accept the credentials: ${error.message}`,
-          'create a new kubeconfig for the ServiceAccount berth-listener (docs/remote-listener.md), or run the listener in a pod with it',
+          'create a new kubeconfig for the ServiceAccount berth-listener (docs/remote-listener.md), or run the ' +
+            'listener in a pod with this ServiceAccount',
         ),
       ];
     }
@@ -78,7 +79,8 @@ async function connection({ client }: ClusterContext, signal: AbortSignal): Prom
       failed(
         'cluster_connection',
         messageOf(error),
-        'check the server and its certificate in the kubeconfig, and that the API server runs and is reachable from here',
+        'check the server and its certificate in the kubeconfig, and that the API server runs and is reachable from ' +
+          'this machine',
       ),
     ];
   }
@@ -86,7 +88,7 @@ async function connection({ client }: ClusterContext, signal: AbortSignal): Prom
 
 async function customResource({ client }: ClusterContext, signal: AbortSignal): Promise<Finding> {
   const { apiVersion, plural, group } = MANAGED_DEPLOYMENT;
-  const install = 'install it in the version of this program: kubectl apply --server-side -f crds/';
+  const install = 'install the CRD in the version of this program: kubectl apply --server-side -f crds/';
   const ask = async (path: string) => (await client.request('GET', path, { signal })).body;
   try {
     const { resources = [] } = (await ask(`/apis/${apiVersion}`)) as { resources?: { name: string }[] };
@@ -97,7 +99,7 @@ async function customResource({ client }: ClusterContext, signal: AbortSignal): 
     if (difference === null) {
       return warning(
         'custom_resource',
-        'the cluster does not publish its fields yet',
+        'the cluster does not publish the fields of the CRD yet',
         'run the doctor again in a minute',
       );
     }
@@ -122,7 +124,7 @@ async function customResource({ client }: ClusterContext, signal: AbortSignal): 
     return failed(
       'custom_resource',
       messageOf(error),
-      'run the doctor again; if this lasts, ask the administrator of the cluster',
+      'run the doctor again; if the problem persists, ask the administrator of the cluster',
     );
   }
 }
@@ -144,7 +146,9 @@ async function rights(context: ClusterContext, signal: AbortSignal): Promise<Fin
     wanted.push({ rights: listenerBuildRights(), namespace: buildNamespace, where });
   }
   const next =
-    'grant the account of the listener its rights: run helm upgrade, or kubectl apply with the manifests that were rendered for this installation (docs/install.md); if it has rights only in some namespaces, list these in BERTH_NAMESPACES';
+    'grant the account of the listener its rights: run helm upgrade, or kubectl apply with the manifests that were ' +
+    'rendered for this installation (docs/install.md); if the account has rights only in some namespaces, list ' +
+    'these in BERTH_NAMESPACES';
   try {
     const denied = await Promise.all(
       wanted.map(async ({ rights, namespace, where }) =>
@@ -193,13 +197,16 @@ async function namespaceTrouble(
     }
     return failed(
       'namespaces',
-      `nothing can be created in ${namespace}: ${messageOf(error)}`,
+      `no object can be created in ${namespace}: ${messageOf(error)}`,
       'check rights, quota and admission rules of that namespace',
     );
   }
 }
 
-/** Deployments in namespaces that are no longer in the list: they are not observed, and cannot be deleted. */
+/**
+ * Finds deployments in namespaces that are no longer in the list. Such deployments are not observed, and cannot be
+ * deleted.
+ */
 function abandoned({ used = [] }: ClusterContext, list: readonly string[]): Finding[] {
   const outside = used.filter(({ namespace }) => !list.includes(namespace));
   if (outside.length === 0) return [];
@@ -232,7 +239,7 @@ async function namespaces(context: ClusterContext, signal: AbortSignal): Promise
   const found = [...troubles.filter((trouble) => trouble !== null), ...abandoned(context, list)];
   return found.length > 0
     ? found
-    : [ok('namespaces', `they exist, and the listener can write in them: ${shown(list)}`)];
+    : [ok('namespaces', `the namespaces exist, and the listener can write in them: ${shown(list)}`)];
 }
 
 /** The findings of the cluster. Never fails. */
@@ -253,6 +260,6 @@ export async function clusterFindings(context: ClusterContext, signal: AbortSign
  */
 export function noCluster(message: string, setting = 'KUBECONFIG'): Finding[] {
   const next = `set ${setting} to a kubeconfig of the ServiceAccount berth-listener (docs/remote-listener.md), or run in a pod with it`;
-  // The remedy in the message is meant for the start of a role.
+  // The remedy in the message is removed, because it is meant for the start of a role.
   return complete([failed('kubeconfig', message.split('; next:')[0] ?? message, next)], CHECKS);
 }

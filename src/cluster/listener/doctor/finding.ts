@@ -1,4 +1,4 @@
-/** Checks of the doctor, in order. Each one depends on the earlier ones of its side. */
+/** Checks of the doctor, in order. Each check depends on the earlier checks of its side (hub or cluster). */
 export const CHECKS = {
   settings: 'settings',
   hub_name: 'name of the hub',
@@ -22,15 +22,18 @@ export const CHECKS = {
 } as const;
 export type Check = keyof typeof CHECKS;
 
-/** `warning`: works, but needs attention. `skipped`: could not be checked, because of another finding. */
+/**
+ * `warning`: the checked item works, but needs attention. `skipped`: the item could not be checked, because of another
+ * finding.
+ */
 export type CheckOutcome = 'ok' | 'warning' | 'failed' | 'skipped';
 
-/** What was found at one check. */
+/** The result of one check. */
 export interface Finding {
   readonly check: Check;
   readonly outcome: CheckOutcome;
   readonly message: string;
-  /** What to do; only for a warning or failure. */
+  /** The remedy; only for a warning or failure. */
   readonly next?: string;
 }
 
@@ -55,7 +58,9 @@ export const skipped = (check: Check, because: Check): Finding => ({
 
 const ORDER = Object.keys(CHECKS) as Check[];
 
-/** The findings in the order of the checks; a check without one was skipped because of the failure nearest before it. */
+/**
+ * The findings in the order of the checks. A check without a finding was skipped because of the last failure before it.
+ */
 export function complete(findings: readonly Finding[], checks: readonly Check[] = ORDER): Finding[] {
   let cause: Check = 'settings';
   return checks.flatMap((check) => {

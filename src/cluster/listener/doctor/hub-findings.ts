@@ -19,7 +19,7 @@ export type HubProbeResult =
       readonly body: string;
       /** The clock of the hub, in seconds; absent: the response had no date. */
       readonly date?: Date | undefined;
-      /** The clock of this machine, half way between request and response. */
+      /** The clock of this machine, in the middle between request and response. */
       readonly now: Date;
     };
 
@@ -39,12 +39,12 @@ const ALL = [...WAY, ...REST];
 
 /** The Date header has whole seconds, and the response takes some time. */
 const NOTED_SKEW_MS = 5_000;
-/** From about this skew on, new certificates and tokens are rejected. */
+/** Clock skew in seconds from which new certificates and tokens are rejected. */
 const BAD_SKEW_MS = 300_000;
 
 const hostOf = (url: URL) => `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`;
 
-/** Whether others could read plain HTTP on the way. */
+/** Whether others on the network could read plain HTTP. */
 function isOpenNetwork({ hostname }: URL): boolean {
   const local = hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
   return !local && !/\.svc(\.|$)/.test(hostname);
@@ -94,7 +94,7 @@ function parsed(body: string): unknown {
   }
 }
 
-/** The response may come from something else than a hub. */
+/** The response may come from a server that is not a hub. */
 const MAX_SENTENCE = 300;
 
 function sentence(body: string): string {
@@ -102,9 +102,9 @@ function sentence(body: string): string {
   return typeof detail === 'string' ? detail.slice(0, MAX_SENTENCE) : '';
 }
 
-const NO_SUCH_LISTENER = 'There is no such listener.';
+const NO_SUCH_LISTENER = 'The listener does not exist.';
 
-/** The failed check that an error response stands for. */
+/** The failed check that an error response indicates. */
 function refusal({ hubUrl, listenerId }: HubContext, status: number, detail: string): Finding {
   const said = detail === '' ? `HTTP ${status}` : `HTTP ${status}: ${detail}`;
   if (status === 401 && detail !== '') {
@@ -146,7 +146,7 @@ function refusal({ hubUrl, listenerId }: HubContext, status: number, detail: str
     return failed(
       'hub_answer',
       `the hub, or a proxy in front of it, is not available (${said})`,
-      'try again; if this lasts, check the log of the hub and its GET /readyz',
+      'try again; if the problem persists, check the log of the hub and its GET /readyz',
     );
   }
   return failed(
@@ -156,10 +156,10 @@ function refusal({ hubUrl, listenerId }: HubContext, status: number, detail: str
   );
 }
 
-/** Findings of the checks that passed before the one that failed. */
+/** Findings of the checks that passed before the failed check. */
 function passed({ listenerId }: HubContext, until: Check): Finding[] {
   const all = [
-    ok('key', 'the hub accepts it'),
+    ok('key', 'the hub accepts the key'),
     ok('scope', 'the key is allowed to run a listener'),
     ok('listener', `${listenerId} belongs to the key`),
   ];
@@ -188,17 +188,20 @@ function leaseFinding(
   if (known && isAnotherCluster(bound, cluster)) {
     return failed(
       'lease',
-      `the listener belongs to the cluster ${bound}, not to this one (${cluster}): the hub rejects its lease here`,
-      'give this cluster a listener id of its own (POST /v2/listeners, BERTH_LISTENER_ID); or, if it replaces the other one, PATCH /v2/listeners/{id} with {"cluster_id": null}',
+      `the listener belongs to the cluster ${bound}, not to this cluster (${cluster}), so the hub rejects its lease ` +
+        `in this cluster`,
+      'create a listener for this cluster (POST /v2/listeners) and set BERTH_LISTENER_ID to its id; or, if this ' +
+        'cluster replaces the other cluster, PATCH /v2/listeners/{id} with {"cluster_id": null}',
     );
   }
-  if (!held) return ok('lease', epoch === 0 ? 'free: it was never held' : 'free');
+  if (!held) return ok('lease', epoch === 0 ? 'free: no listener has held it yet' : 'free');
   const holds = `${holder} holds it (epoch ${epoch})`;
   if (known) return ok('lease', `${holds}: another replica of the listener of this cluster is active`);
   return warning(
     'lease',
     `${holds}: it is not known whether it runs in this cluster`,
-    'allow the account of the listener to read the namespace kube-system (docs/remote-listener.md); if the holder runs in another cluster, give each cluster a listener id of its own',
+    'allow the account of the listener to read the namespace kube-system (docs/remote-listener.md); if the holder ' +
+      'runs in another cluster, use a separate listener id for each cluster',
   );
 }
 
@@ -215,7 +218,7 @@ function rendering(context: HubContext, reported: RenderConfig | null): Finding 
   const differing = Object.entries(settings)
     .filter(([name, value]) => canonicalJson(value) !== canonicalJson(own[name]))
     .map(([name]) => name);
-  if (differing.length === 0) return ok('rendering', 'equal to those of this process');
+  if (differing.length === 0) return ok('rendering', 'equal to the settings of this process');
   return warning(
     'rendering',
     `the running listener reports other values than this process for ${differing.join(', ')}`,

@@ -5,7 +5,7 @@ import { type Check, type Finding, failed } from './finding.ts';
 const UNKNOWN_NAME = ['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME'];
 
 const UNKNOWN_AUTHORITY = [
-  // A certificate authority with the same name and another key: it was created again.
+  // The code for a certificate authority with the same name and another key, which means that it was created again.
   'CERT_SIGNATURE_FAILURE',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -42,13 +42,13 @@ const TROUBLES: readonly Trouble[] = [
     check: 'hub_tls',
     matches: isOneOf(['CERT_NOT_YET_VALID']),
     message: (host) => `the certificate of ${host} is not valid yet`,
-    next: 'set the clock of this machine, or of the one that issued the certificate',
+    next: 'set the clock of this machine, or of the machine that issued the certificate',
   },
   {
     check: 'hub_tls',
     matches: isOneOf(UNKNOWN_AUTHORITY),
     message: (host) => `the certificate of ${host} is not issued by an authority that this listener trusts`,
-    next: 'store the certificate of its authority in a PEM file, and set BERTH_HUB_CA to this file',
+    next: 'store the certificate of the authority in a PEM file, and set BERTH_HUB_CA to this file',
   },
   {
     check: 'hub_tls',
@@ -70,7 +70,7 @@ const TROUBLES: readonly Trouble[] = [
   },
 ];
 
-/** Errors of an http call to a port that uses https. */
+/** Error codes of an http call to a port that uses https. */
 const HUNG_UP = isOneOf(['ECONNRESET', 'EPIPE']);
 const OTHER_SCHEME: Trouble = {
   check: 'hub_connection',
@@ -79,7 +79,7 @@ const OTHER_SCHEME: Trouble = {
   next: 'the port seems to use https: put https:// into BERTH_HUB_URL',
 };
 
-/** For all other codes: there was no response. */
+/** The finding for all other codes: no response. */
 const NO_CONNECTION: Trouble = {
   check: 'hub_connection',
   matches: () => true,
@@ -90,7 +90,7 @@ const NO_CONNECTION: Trouble = {
 /**
  * The finding for a call without a response.
  * @param host `name:port`
- * @param isHttp whether it was called with http
+ * @param isHttp whether the host was called with http
  * @param detail the message of the error; it never contains a key
  */
 export function networkTrouble(host: string, isHttp: boolean, code: string, detail: string): Finding {

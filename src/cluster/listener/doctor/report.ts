@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<CheckOutcome, string>> = {
   skipped: 'skipped',
 };
 
-/** Whether nothing failed. */
+/** Whether no check failed. */
 export function isHealthy(findings: readonly Finding[]): boolean {
   return findings.every(({ outcome }) => outcome !== 'failed');
 }
@@ -25,7 +25,7 @@ export function asText(findings: readonly Finding[]): string {
   });
   const count = (outcome: CheckOutcome) => findings.filter((finding) => finding.outcome === outcome).length;
   const sum = isHealthy(findings)
-    ? `Nothing failed, ${plural(count('warning'), 'warning')}.`
+    ? `No check failed, ${plural(count('warning'), 'warning')}.`
     : `${count('failed')} failed, ${plural(count('warning'), 'warning')}, ${count('skipped')} not checked.`;
   return [...lines, '', sum].join('\n');
 }

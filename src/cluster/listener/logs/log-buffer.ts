@@ -2,7 +2,7 @@ import type { WorkloadLogLine } from '../../../domain/core/log-query.ts';
 
 /** A bounded buffer of lines that were read and not sent yet. Adding to a full buffer waits. */
 
-/** The buffer is full from this number of characters on. */
+/** Number of characters from which the buffer is full. */
 const MAX_CHARACTERS = 256 * 1024;
 
 export class LogBuffer {
@@ -42,7 +42,7 @@ export class LogBuffer {
     return this.#lines.length === 0;
   }
 
-  /** Resolves when there are lines, or when `wake` or `close` is called. */
+  /** Resolves when the buffer has lines, or when `wake` or `close` is called. */
   get content(): Promise<void> {
     return this.#content.promise;
   }
@@ -58,7 +58,7 @@ export class LogBuffer {
     this.#wakeAdders();
   }
 
-  /** Wakes all of them: those that find the buffer full again continue to wait. */
+  /** Wakes all waiting writers. Writers that find the buffer full again continue to wait. */
   #wakeAdders(): void {
     this.#room.resolve();
     this.#room = Promise.withResolvers<void>();

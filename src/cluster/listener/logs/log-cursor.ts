@@ -2,12 +2,12 @@ import type { LogLine } from '../../kube/client/log-lines.ts';
 
 /**
  * Position in a container's log. The API filters logs by whole seconds, so the lines of the cursor's second are
- * returned again. `skip` counts those that were read already. Pure.
+ * returned again. `skip` is the number of these lines that were already read. Pure.
  */
 export interface LogCursor {
-  /** The log is read from this second on, RFC 3339; null: from its beginning. */
+  /** Second from which the log is read, in RFC 3339; null: from its beginning. */
   readonly since: string | null;
-  /** Number of lines from there on that were read already. */
+  /** Number of lines from this second on that were already read. */
   readonly skip: number;
 }
 
@@ -16,7 +16,7 @@ export const START: LogCursor = { since: null, skip: 0 };
 /** The second of a timestamp. All timestamps of one container have the same UTC offset. */
 const secondOf = (at: string) => at.replace(/\.\d+/, '');
 
-/** Follows one read from a cursor on: decides which lines are new, and where the next read begins. */
+/** Follows one read that starts at a cursor. Decides which lines are new, and where the next read begins. */
 export class CursorWalk {
   readonly #from: LogCursor;
   #since: string | null;
@@ -33,7 +33,7 @@ export class CursorWalk {
     const second = secondOf(at);
     // The line is older than requested.
     if (since !== null && second < since) return false;
-    // Ignores a clock that was set back: an earlier cursor would return later lines again.
+    // Ignores a clock that was set back, because an earlier cursor would return later lines again.
     if (this.#since === null || second > this.#since) {
       this.#since = second;
       this.#counted = 0;

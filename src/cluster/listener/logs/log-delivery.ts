@@ -14,10 +14,10 @@ export interface DeliveryOptions {
   readonly clock: Clock;
 }
 
-/** Pause before a chunk is sent again to a slow reader. It grows for a reader that has paused. */
+/** Pause before a chunk is sent again to a slow reader. The pause grows while the reader does not read. */
 const FULL_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 2500;
-/** After this time without an answer of the hub, the reader is considered gone. */
+/** Time without a response of the hub after which the reader is considered gone. */
 const GIVE_UP_MS = 30_000;
 const RETRY_MS = 1000;
 /** HTTP status of the hub when the reader is gone. */
@@ -45,7 +45,7 @@ export class LogDelivery {
 
   /**
    * Sends a chunk repeatedly until it is accepted, the reader is gone, or the signal fires.
-   * @returns whether it was accepted
+   * @returns whether the hub accepted the chunk
    */
   async deliver(chunk: Chunk, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#options;
@@ -54,7 +54,7 @@ export class LogDelivery {
       const answer = await this.post(chunk, signal).catch((error) => this.#failed(error, signal));
       if (typeof answer === 'boolean') return answer;
       if (answer === 'full') {
-        // The reader is slow but present. The hub reports when it leaves.
+        // The reader is slow but present. The hub reports when the reader leaves.
         until = clock.now() + GIVE_UP_MS;
         await sleep(clock, Math.min(LONGEST_PAUSE_MS, FULL_PAUSE_MS * 2 ** refusals), signal);
         refusals += 1;
@@ -65,7 +65,7 @@ export class LogDelivery {
 
   /**
    * Sends a chunk once.
-   * @returns true: accepted; full: send it again later
+   * @returns true: accepted; full: the caller must send the chunk again later
    * @throws HubError
    */
   async post(chunk: Chunk, signal: AbortSignal): Promise<true | 'full'> {
@@ -81,7 +81,10 @@ export class LogDelivery {
     if (!(error instanceof HubError)) throw error;
     if (error.kind === 'conflict') term.end(error.message);
     if (error.kind !== 'unavailable' || error.status === READER_GONE) return false;
-    logger.warn({ ...namesOf(request), err: error.message }, 'failed to send lines of a log; will try again');
+    logger.warn(
+      { ...namesOf(request), err: error.message },
+      'failed to send lines of a log; next: none, it is retried',
+    );
     return Math.max(error.retryAfterMs ?? 0, RETRY_MS);
   }
 }

@@ -16,7 +16,7 @@ import { type LoggedContainer, loggedContainers, podSelector, type WorkloadPod }
 
 export interface ReadingOptions extends DeliveryOptions {
   readonly client: Pick<KubeClient, 'listAll' | 'readLog'>;
-  /** Fires: stop reading. */
+  /** Fires to stop the read. */
   readonly signal: AbortSignal;
 }
 
@@ -25,11 +25,11 @@ const POLL_MS = 2000;
 /** Pause between two chunks. Limits the cost of one reader. */
 const CHUNK_PAUSE_MS = 200;
 /**
- * A container that is skipped in so many consecutive polls is reported. Most containers that have ended free their
+ * Number of consecutive polls after which a skipped container is reported. Most containers that have ended free their
  * slot at once.
  */
 const MAX_SKIPPED_POLLS = 3;
-/** After this time without an answer of the cluster, the read ends. */
+/** Time without a response of the cluster after which the read ends. */
 const GIVE_UP_MS = 30_000;
 
 /** State of a container's log. */
@@ -39,9 +39,9 @@ interface Tail {
   isRunning: boolean;
   isDone: boolean;
   failures: number;
-  /** The container existed when the read began. Only for such a container, the limit on the newest lines applies. */
+  /** Whether the container existed when the read began. Only then does the limit on the newest lines apply to it. */
   readonly isFirst: boolean;
-  /** Number of consecutive polls without a slot for it. */
+  /** Number of consecutive polls in which the container had no slot. */
   left: number;
 }
 
@@ -51,7 +51,7 @@ const ALL = 'All available lines were returned.';
 const FORBIDDEN = 'The listener of the cluster lacks the right to list pods or to read their logs.';
 const STOPPED = 'The listener of the cluster was stopped: ask again.';
 const STOP_MS = 1000;
-const AWAY = 'The cluster of the deployment does not answer.';
+const AWAY = 'The cluster of the deployment does not respond.';
 
 const newTail = (isFirst: boolean): Tail => ({
   at: undefined,
@@ -95,7 +95,7 @@ export class LogReading {
   }
 
   /**
-   * Reads until no more lines will come.
+   * Reads until the log is complete.
    * @returns the reason, as a sentence
    */
   async #read(): Promise<string> {
@@ -128,7 +128,7 @@ export class LogReading {
     return `${ALL}${unread}${skippedSentence(left)}`;
   }
 
-  /** Reports each skipped container once, with a line among those of the others. */
+  /** Reports each skipped container once, with a line among the lines of the other containers. */
   #reportSkipped(left: readonly LoggedContainer[]): void {
     const keys = new Set(left.map(({ key }) => key));
     for (const [key, tail] of this.#tails) if (!keys.has(key) && tail.left < MAX_SKIPPED_POLLS) tail.left = 0;
@@ -142,7 +142,7 @@ export class LogReading {
     }
   }
 
-  /** Like `#containers`; when following, a short outage of the cluster is tolerated. */
+  /** The containers to read. When logs are followed, a short outage of the cluster is tolerated. */
   async #poll(): Promise<LoggedContainer[]> {
     const { clock, request } = this.#options;
     const { signal } = this.#ending;
@@ -181,7 +181,7 @@ export class LogReading {
       await this.#tail(container, tail);
       tail.isDone = hasEnded;
     } catch (error) {
-      // The container has just started, or its pod is gone: the next poll shows which.
+      // The container has just started, or its pod is gone. The next poll shows which.
       const { logger, request } = this.#options;
       if (!isKubeError(error, 'bad_request', 'not_found', 'aborted') && !this.#ending.signal.aborted) {
         tail.failures += 1;
@@ -236,7 +236,7 @@ export class LogReading {
     }
   }
 
-  /** The listener stops: tells the reader, which then need not wait for a timeout. */
+  /** The listener stops. The reader is informed, so that it does not wait for a timeout. */
   async #reportStop(): Promise<void> {
     if (!this.#options.term.isValid()) return;
     const chunk = { seq: this.#seq + 1, lines: [], end: STOPPED };

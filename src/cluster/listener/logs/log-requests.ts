@@ -9,27 +9,27 @@ import { type HubClient, HubError } from '../session/hub-client.ts';
 import { namesOf } from './log-delivery.ts';
 import { LogReading } from './log-reading.ts';
 
-/** Polls the hub for requests to read logs of workloads, and serves each until its reader is gone. */
+/** Polls the hub for requests to read logs of workloads, and serves each request until its reader is gone. */
 
 export interface LogRequestsOptions extends HubFailureOptions {
   readonly client: KubeClient;
   readonly hub: Pick<HubClient, 'logRequests' | 'logChunk'>;
   readonly view: Pick<ResourceView, 'covers'>;
-  /** Fires: stop reading. */
+  /** Fires to stop all reads. */
   readonly signal: AbortSignal;
 }
 
 const RETRY = { baseMs: 300, capMs: 10_000 };
-/** An older hub does not have this call. */
+/** Pause before the next poll of an older hub, which does not have this call. */
 const OLD_HUB_PAUSE_MS = 300_000;
 /**
- * Status of an older hub when the call carries the listener's capabilities. The call is then repeated once without
- * them.
+ * Status of an older hub when the call carries the listener's capabilities. After this status, the call is repeated
+ * once without the capabilities.
  */
 const UNPROCESSABLE = 422;
 /**
- * The repeated call may reach a newer hub. A request there that depends on the listener's capabilities waits this
- * long.
+ * Maximum wait of the repeated call. The call may reach a newer hub, where a request that depends on the listener's
+ * capabilities waits this long.
  */
 const LEGACY_WAIT_SECONDS = 4;
 
@@ -38,7 +38,7 @@ export async function serveLogRequests(options: LogRequestsOptions): Promise<voi
   const { hub, term, signal, clock, logger } = options;
   const running = new Set<Promise<void>>();
   const begin = (request: LogRequest) => {
-    // The hub limits readers, too, but another version may not.
+    // The hub also limits readers, but other versions of the hub may not.
     if (running.size >= 2 * MAX_LOG_REQUESTS || !options.view.covers(request.namespace)) return;
     const reading = new LogReading({ ...options, request })
       .run()

@@ -1,8 +1,8 @@
 import type { LoggedContainer } from './workload-pod.ts';
 
-/** Selects which containers are read when there are more than can be read at once. Pure. */
+/** Selects the containers that are read when a deployment has more containers than can be read at once. Pure. */
 
-/** Logs that are read at the same time for one reader. */
+/** Maximum number of logs that are read at the same time for one reader. */
 export const MAX_CONTAINERS_READ = 50;
 /** Number of skipped pods that are named in a message. */
 const MAX_NAMED = 5;
@@ -15,9 +15,9 @@ export interface Chosen {
 }
 
 /**
- * Containers that are being read keep their slot. Then running containers are selected, then those that have ended:
- * their lines do not change, and they free their slots at once.
- * @param tail state of a container's log; complete ones need no slot
+ * Containers that are being read keep their slot. The remaining slots are assigned to running containers first.
+ * Containers that have ended come last, because their lines do not change, and they free their slots at once.
+ * @param tail state of a container's log. A complete log needs no slot
  */
 export function selectContainers(
   all: readonly LoggedContainer[],
@@ -34,8 +34,13 @@ export function skippedSentence(left: readonly LoggedContainer[]): string {
   const pods = [...new Set(left.map(({ pod }) => pod.name))];
   const named = pods.slice(0, MAX_NAMED).join(', ').slice(0, NAMED_CHARACTERS);
   const more = pods.length > MAX_NAMED ? ' and others' : '';
-  return ` The logs of ${left.length} more containers were not read, of the pods ${named}${more}: ask for one component.`;
+  return (
+    ` The logs of ${left.length} more containers were not read. Pods of these containers: ${named}${more}. ` +
+    `Request one component.`
+  );
 }
 
-/** The line that replaces the log of a skipped container while others are followed. */
-export const SKIPPED_LINE = `Not followed by Berth: the logs of ${MAX_CONTAINERS_READ} other containers are. Ask for one component.`;
+/** The line that replaces the log of a skipped container while other logs are followed. */
+export const SKIPPED_LINE =
+  `Berth does not follow this log, because it follows the logs of ${MAX_CONTAINERS_READ} ` +
+  `other containers. Request one component.`;

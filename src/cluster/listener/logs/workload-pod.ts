@@ -8,7 +8,7 @@ import {
 } from '../../../domain/core/log-query.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 
-/** Pods of a deployment, reduced to what their logs need. Pure. */
+/** The fields of the pods of a deployment that are needed to read their logs. Pure. */
 
 interface State {
   readonly running?: object;
@@ -19,7 +19,7 @@ interface ContainerStatus {
   readonly name: string;
   readonly restartCount?: number;
   readonly state?: State;
-  /** State of the previous run. */
+  /** State of the previous run of the container. */
   readonly lastState?: State;
 }
 
@@ -30,12 +30,12 @@ export interface WorkloadPod extends KubeObject {
   };
 }
 
-/** One run of a container. After a restart it is a new run with a log of its own. */
+/** One run of a container. A restart begins a new run with a separate log. */
 export interface LoggedContainer {
   readonly key: string;
   readonly pod: { readonly namespace: string; readonly name: string };
   readonly hasEnded: boolean;
-  /** The fields that its lines carry. */
+  /** The fields of each line of the log. */
   readonly source: Omit<WorkloadLogLine, 'at' | 'text'>;
 }
 
@@ -57,7 +57,7 @@ function componentOf({ metadata }: WorkloadPod): LoggedComponent | undefined {
 
 /**
  * The containers of a pod that have a log, init containers first.
- * @param previous returns the previous run of those that were restarted
+ * @param previous returns the previous runs of restarted containers
  */
 export function loggedContainers(pod: WorkloadPod, previous = false): LoggedContainer[] {
   const component = componentOf(pod);

@@ -11,9 +11,9 @@ import { goneItem, observedReport } from './observe.ts';
 import type { Outbox } from './outbox.ts';
 
 /**
- * Reports events of custom resources to the hub: every status, and changes of spec by other writers.
+ * Reports events of custom resources to the hub: every new status, and changes of spec by other writers.
  * @param isPurging whether this listener removes the deployment itself, so the hub knows of the deletion
- * @returns stops following
+ * @returns a function that ends the reports
  */
 export function followResources(
   { view, secrets, pullSecrets }: Pick<ListenerParts, 'view' | 'secrets' | 'pullSecrets'>,
@@ -39,7 +39,8 @@ export function followResources(
     updated: (resource, old) => {
       observe(resource);
       const isNew = resource.metadata.generation !== old.metadata.generation;
-      // Labels do not change the generation. Their loss is reported once, not with every later event.
+      // A change of labels does not change the generation. The loss of a label is reported once, not with every later
+      // event.
       const lostLabels = hasOwnLabels(old) && !hasOwnLabels(resource);
       const lacksSecret = lacksEnvironment(resource);
       if (lacksSecret) {

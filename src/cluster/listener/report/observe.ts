@@ -1,5 +1,6 @@
 import type { InventoryItem, ObservedReport } from '../../../contract/protocol/report-protocol.ts';
 import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
+import { currentStatus } from '../../../contract/resource/earlier-status.ts';
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
 import type { ReportedFailure } from '../../../domain/conditions/failure-source.ts';
@@ -20,12 +21,12 @@ import {
 
 /** Converts a custom resource to the reports for the hub. Pure. */
 
-/** Maximum length of a hash in the protocol. An annotation may contain anything. */
+/** Maximum length of a hash in the protocol. The text of an annotation may be longer. */
 const MAX_HASH = 64;
 
 /**
- * The hub's id of the deployment; null for a resource applied by hand, which is not reported. The hub writes lower
- * case: another spelling is another identity in the cluster, but would be the same one in the hub.
+ * The hub's id of the deployment; null for a resource applied by hand, which is not reported. The id is in lower case,
+ * as the hub writes it. Another spelling is another identity in the cluster, but would be the same identity in the hub.
  */
 export function deploymentIdOf(resource: Resource): string | null {
   const id = resource.spec?.deploymentId;
@@ -43,10 +44,10 @@ function failedRevision(status: ManagedDeploymentStatus): ObservedReport['failed
   return { ...ref, ...failureOf(failed) };
 }
 
-/** A failed change of the active revision is not a failure of the revision, which continues to run as before. */
+/** A failed change of the active revision is not a failure of the revision, because it continues to run as before. */
 function inPlaceFailure(status: ManagedDeploymentStatus): Pick<ObservedReport, 'in_place_failure'> {
   const failed = status.failedChange ?? (isInPlace(status) ? status.failedRevision : undefined);
-  // Sent only when present: an older hub does not know the field.
+  // The field is sent only when it has a value, because an older hub does not know it.
   return failed === undefined ? {} : { in_place_failure: failureOf(failed) };
 }
 
@@ -54,11 +55,13 @@ function isInPlace({ failedRevision, activeRevision }: ManagedDeploymentStatus):
   return failedRevision?.id !== undefined && failedRevision.id === activeRevision?.id;
 }
 
-function failureOf({ reason, message, culprit }: ReportedFailure) {
-  return { reason, message, ...(culprit === undefined ? {} : { culprit }) };
+/** The source has two names, because hubs of the previous version know only `culprit`. */
+function failureOf({ reason, message, failureSource }: ReportedFailure) {
+  const source = failureSource === undefined ? {} : { failure_source: failureSource, culprit: failureSource };
+  return { reason, message, ...source };
 }
 
-/** Problems of running pods. Sent only when present: an older hub does not know the field. */
+/** Problems of running pods. The field is sent only when it has a value, because an older hub does not know it. */
 function symptomsOf({ symptoms = [] }: ManagedDeploymentStatus): Pick<ObservedReport, 'symptoms'> {
   if (symptoms.length === 0) return {};
   return {
@@ -77,14 +80,16 @@ const GI = 2n ** 30n * 10n ** 9n;
 /** PostgreSQL's largest integer. A storage provider may report any size. */
 const MAX_GI = 2 ** 31 - 1;
 
-/** Size of the volume. The hub accepts a db_storage_gi down to this size. */
+/** Size of the volume. This size is the minimum of db_storage_gi that the hub accepts. */
 function volumeSize({ volume }: ManagedDeploymentStatus): Pick<ObservedReport, 'volume_gi'> {
   const size = quantityInBillionths(volume?.capacity ?? volume?.requested ?? '');
   if (size === undefined) return {};
   return { volume_gi: Math.min(MAX_GI, Number((size + GI - 1n) / GI)) };
 }
 
-/** Image digests of the revisions. Sent only when known: an older hub does not know the field. */
+/**
+ * Image digests of the revisions. The field is sent only when a digest is known, because an older hub does not know it.
+ */
 function resolvedImages({ image, activeRevision }: ManagedDeploymentStatus): Pick<ObservedReport, 'images'> {
   const images = [image, activeRevision].flatMap((revision) => {
     const ref = revisionRef(revision);
@@ -96,8 +101,8 @@ function resolvedImages({ image, activeRevision }: ManagedDeploymentStatus): Pic
 }
 
 /**
- * Conditions of a custom resource that is being deleted. The operator sets them to Unknown. Until it has done so, and
- * if it does not run, the former conditions are not reported as current.
+ * Conditions of a custom resource that is being deleted. The operator sets the conditions to Unknown. Until then, and
+ * if the operator does not run, the former conditions are not reported as current.
  */
 function leavingConditions({ metadata, status }: Resource): Condition[] {
   const conditions = status?.conditions ?? [];
@@ -120,7 +125,8 @@ function leavingConditions({ metadata, status }: Resource): Condition[] {
 
 /** The report of a resource's status; null when there is nothing to report: no record in the hub, or no status yet. */
 export function observedReport(resource: Resource): ObservedReport | null {
-  const { status, metadata } = resource;
+  const { metadata } = resource;
+  const status = resource.status && currentStatus(resource.status);
   const deploymentId = deploymentIdOf(resource);
   if (deploymentId === null || status?.observedSpecGeneration === undefined) return null;
   const leaves = metadata.deletionTimestamp !== undefined;
@@ -145,7 +151,7 @@ export function observedReport(resource: Resource): ObservedReport | null {
   };
 }
 
-/** 0 for a generation that is not a valid number. The next item of the hub replaces it. */
+/** The generation; 0 if it is not a valid number. The next item of the hub replaces an invalid generation. */
 function generationOf({ spec }: Resource): number {
   return Number.isSafeInteger(spec.generation) ? spec.generation : 0;
 }
@@ -159,8 +165,8 @@ export function inventoryItem(resource: Resource): InventoryItem | null {
   const isServed =
     identityConflict(resource) === null && !lacksEnvironment(resource) && !lacksBuildSecret(resource);
   const isWhole = hasOwnLabels(resource) && isServed;
-  // With edited labels, an identity conflict, or a lost environment or build Secret, it is not what was applied, even
-  // if its spec is unchanged.
+  // The resource differs from what was applied, even with an unchanged spec, if it has edited labels, an identity
+  // conflict, or a lost environment or build Secret.
   const hash = isWhole ? specHashOf(resource) : contentHash(resource.metadata.labels ?? {});
   return {
     deployment_id: deploymentId,

@@ -4,10 +4,13 @@ import { contentHash } from '../../../domain/core/hash.ts';
 
 type Outcome = Exclude<Report, ObservedReport>;
 
-/** A part of the outbox that is being sent. It counts as delivered unless `failed` is called. */
+/** A part of the outbox that is being sent. The reports count as delivered unless `failed` is called. */
 export interface ReportDraft {
   reports: Report[];
-  /** The delivery failed (as far as is known): the reports go back, unless newer ones exist. */
+  /**
+   * Called when the delivery failed or its result is unknown. The reports return to the outbox unless newer reports
+   * exist.
+   */
   failed(): void;
 }
 
@@ -16,21 +19,24 @@ type Place = Pick<ObservedReport, 'deployment_id' | 'namespace' | 'name'>;
 /** Identifies the custom resource of a report. */
 const placeOf = ({ deployment_id, namespace, name }: Place) => `${deployment_id} ${namespace}/${name}`;
 
-/** Number of statuses of one deployment that are kept while the hub is away. */
+/** Number of statuses of one deployment that are kept while the hub is not available. */
 const KEPT_STATUSES = 20;
 
 /**
- * Reports for the hub, by deployment. Newer ones replace older ones, so the outbox stays small while the hub is away.
- * A status with other revisions or problems than the next one is kept: it may be the only evidence that a revision
- * rolled out or was active, or that there was a problem. Statuses that the hub has already are not sent again.
+ * Reports for the hub, by deployment. Newer reports replace older ones, so the outbox stays small while the hub is not
+ * available. A status with other revisions or problems than the next status is kept. Such a status may be the only
+ * evidence that a revision rolled out or was active, or of a problem. Statuses that the hub already has are not sent
+ * again.
  */
 export class Outbox {
   readonly #outcomes = new Map<string, Outcome>();
-  /** By custom resource, because a copy of one has the same deployment id. Oldest first, no empty lists. */
+  /**
+   * Statuses by custom resource, because a copy of a resource has the same deployment id. Oldest first, no empty lists.
+   */
   readonly #observed = new Map<string, readonly ObservedReport[]>();
   /** Hash of the status that the hub has, or is receiving, by custom resource. */
   readonly #known = new Map<string, string>();
-  /** Keys whose inventory item may have changed, each with its item for the case that it is gone. */
+  /** Keys whose inventory item may have changed, each with the item to send if the resource is gone. */
   readonly #touched = new Map<string, InventoryItem | null>();
   #everything = false;
   #content = Promise.withResolvers<void>();
@@ -42,7 +48,7 @@ export class Outbox {
     this.#wakeFor(outcome);
   }
 
-  /** @param again send it even if the hub has received it: the hub has discarded it since */
+  /** @param again sends the status even if the hub has received it, because the hub has discarded it */
   addObserved(report: ObservedReport, again = false): void {
     const place = placeOf(report);
     const waiting = this.#observed.get(place);
@@ -51,7 +57,9 @@ export class Outbox {
     this.#wakeFor(report);
   }
 
-  /** A custom resource is gone for good: drops its state, and reports nothing more. */
+  /**
+   * Called when a custom resource was deleted. Drops the state of the resource, and no longer reports this resource.
+   */
   forget(resource: Place): void {
     this.#observed.delete(placeOf(resource));
     this.#known.delete(placeOf(resource));
@@ -59,14 +67,14 @@ export class Outbox {
 
   /**
    * Requests that the hub compares this resource with its record.
-   * @param gone its item if it turns out to be gone
+   * @param gone the item to send if the resource is gone
    */
   touch(key: string, gone: InventoryItem | null): void {
     this.#touched.set(key, gone);
     this.wake();
   }
 
-  /** Requests that the hub compares everything. */
+  /** Requests that the hub compares all resources. */
   touchEverything(): void {
     this.#everything = true;
     this.wake();
@@ -76,7 +84,7 @@ export class Outbox {
     return this.#outcomes.size + this.#observed.size + this.#touched.size === 0 && !this.#everything;
   }
 
-  /** Resolves when there is something to send, and with the next `wake`. */
+  /** Resolves when a report is waiting, and with the next `wake`. */
   waitForContent(): Promise<void> {
     return this.isEmpty ? this.#content.promise : Promise.resolve();
   }
@@ -92,7 +100,10 @@ export class Outbox {
     return this.isUrgent ? Promise.resolve() : this.#urgent.promise;
   }
 
-  /** Takes out up to `limit` reports, outcomes before statuses. They count as delivered unless `failed` is called. */
+  /**
+   * Takes out up to `limit` reports, outcomes before statuses. The reports count as delivered unless `failed` is
+   * called.
+   */
   draft(limit: number): ReportDraft | null {
     const outcomes = [...this.#outcomes.values()].slice(0, limit);
     const observed = [...this.#observed.values()].flat().slice(0, limit - outcomes.length);
@@ -101,8 +112,8 @@ export class Outbox {
     const taken = Map.groupBy(observed, placeOf);
     for (const [place, reports] of taken)
       this.#keep(place, this.#observed.get(place)?.slice(reports.length) ?? []);
-    // Set before the call completes: a status that arrives meanwhile may equal an earlier one, and is new after this
-    // one.
+    // The hash is set before the call completes. A status that arrives during the call may equal an earlier status, and
+    // still differs from the status that is being sent.
     for (const report of observed) this.#known.set(placeOf(report), contentHash(report));
     return {
       reports: [...outcomes, ...observed],
@@ -123,7 +134,7 @@ export class Outbox {
     else this.#observed.set(place, withoutRepetitions(reports));
   }
 
-  /** Takes out the keys for the inventory; `everything` includes the touched ones. */
+  /** Takes out the keys for the inventory. `everything` includes the touched keys. */
   takeTouched(): { everything: boolean; touched: Map<string, InventoryItem | null> } {
     const taken = { everything: this.#everything, touched: new Map(this.#touched) };
     this.#everything = false;
@@ -149,13 +160,13 @@ export class Outbox {
   }
 }
 
-/** Reports of an applied item or of the progress of a rollout are not urgent. Final results and problems are. */
+/** Reports of an applied item or of the progress of a rollout are not urgent. Final results and problems are urgent. */
 function isUrgent(report: Report): boolean {
   if (report.kind !== 'observed') return report.kind !== 'applied';
   return report.rollout_revision === null || conditionTroubles(report.conditions).length > 0;
 }
 
-/** Drops statuses that the next one makes redundant; keeps the latest. */
+/** Drops statuses that the next status makes redundant. Keeps the latest. */
 function withoutRepetitions(reports: readonly ObservedReport[]): readonly ObservedReport[] {
   return reports
     .filter((report, index) => {
@@ -165,7 +176,7 @@ function withoutRepetitions(reports: readonly ObservedReport[]): readonly Observ
     .slice(-KEPT_STATUSES);
 }
 
-/** The part of a status that must not be lost when a later one exists: revisions, and problems for the history. */
+/** The part of a status that must not be lost when a later status exists: revisions, and problems for the history. */
 function newsOf({ active_revision, rollout_revision, failed_revision, conditions }: ObservedReport): string {
   const revisions = [active_revision, rollout_revision, failed_revision].map(
     (revision) => revision?.id ?? '',

@@ -17,29 +17,31 @@ export interface SenderOptions extends HubFailureOptions {
   hub: Pick<HubClient, 'reports' | 'inventory'>;
   outbox: Outbox;
   view: Pick<ResourceView, 'list' | 'get' | 'listed'>;
-  /** Fires: send what is there, then end. */
+  /** Fires to end the sender after it has sent the waiting reports. */
   draining: AbortSignal;
 }
 
-/** Pause after a call, so that reports that arrive meanwhile share the next call and one transaction of the hub. */
+/**
+ * Pause after a call, so that reports that arrive during the pause share the next call and one transaction of the hub.
+ */
 const GATHER_MS = 40;
 /**
- * Rate limit of calls. Under load each call carries more reports: a call costs the hub one transaction and one
- * commit, whatever its size.
+ * Rate limit of calls. Under load, each call contains more reports, because a call of any size costs the hub one
+ * transaction and one commit.
  */
 const PACE: Rate = { perSecond: 4, burst: 8 };
 /**
- * Reports that are not urgent wait this long for others to share a call with. Sent at once, they would load hub and
+ * Time that reports wait if they are not urgent, so that they share a call. Immediate reports would load hub and
  * database just when the operator writes the results that users wait for.
  */
 const BATCH_WAIT_MS = 250;
 const RETRY = { baseMs: 200, capMs: 10_000 };
-/** After this time, the sender tries again whether the hub accepts the current form of reports. */
+/** Interval at which the sender tries whether the hub accepts the current format of reports. */
 const LEGACY_FORMAT_MS = 60_000;
 
 /**
- * Sends reports with one call at a time. So the inventory is never older than a report that was sent before it, and
- * the hub cannot consider a resource missing that was just reported.
+ * Sends reports with one call at a time. With one call at a time, an inventory is never older than an earlier report,
+ * and the hub cannot consider a resource missing that was just reported.
  */
 export async function runSender(options: SenderOptions): Promise<void> {
   const { outbox, term, draining } = options;
@@ -70,15 +72,15 @@ export async function runSender(options: SenderOptions): Promise<void> {
 
 interface Waits extends Pick<SenderOptions, 'outbox' | 'clock'> {
   readonly pace: TokenBuckets;
-  /** Fires: stop waiting. */
+  /** Fires to end the wait. */
   readonly ended: AbortSignal;
 }
 
-/** Resolves when reports have waited long enough for others, and the rate limit allows a call. */
+/** Resolves when the waiting reports are due and the rate limit allows a call. */
 async function untilDue({ outbox, clock, pace, ended }: Waits): Promise<void> {
   if (!ended.aborted) {
     const over = new AbortController();
-    // The end of the wait wakes the outbox.
+    // Wakes the outbox at the end of the wait.
     await Promise.race([outbox.waitForUrgent(), sleep(clock, BATCH_WAIT_MS, over.signal)]);
     over.abort();
   }
@@ -97,7 +99,7 @@ class Sender {
   readonly #options: SenderOptions;
   readonly #unknown = new Set<string>();
   #seq = 0;
-  /** Until this time on the monotonic clock, reports are sent in the form of the previous version. */
+  /** Time on the monotonic clock until which reports are sent in the format of the previous version. */
   #legacyFormatUntil = 0;
 
   constructor(options: SenderOptions) {
@@ -107,8 +109,8 @@ class Sender {
   async sendSome(): Promise<void> {
     const draft = this.#options.outbox.draft(MAX_REPORTS);
     if (draft !== null) await this.#sendReports(draft);
-    // Statuses are sent before the inventory: without a status, the hub would take a resource for observed with the
-    // inventory.
+    // Statuses are sent before the inventory, because the inventory alone would mark a resource as observed without a
+    // status.
     if (draft === null || draft.reports.length < MAX_REPORTS) await this.#sendInventory();
   }
 
@@ -135,7 +137,7 @@ class Sender {
     if (answer.inventory_wanted === true) outbox.touchEverything();
   }
 
-  /** A report that the hub rejects must not block the others. */
+  /** A report that the hub rejects must not block other reports. */
   async #sendOneByOne(reports: readonly Report[]): Promise<void> {
     for (const report of reports) {
       try {
@@ -148,10 +150,13 @@ class Sender {
     }
   }
 
-  /** During an upgrade the hub may still run the previous version: send the part of the report that it knows. */
+  /**
+   * During an upgrade, the hub may still run the previous version. A hub of the previous version receives the part of
+   * the report that it knows.
+   */
   async #postInLegacyFormat(report: Report, refusal: unknown): Promise<void> {
     const before = asBefore(report);
-    const isLater = Object.keys(before).length < Object.keys(report).length;
+    const isLater = JSON.stringify(before) !== JSON.stringify(report);
     if (!isRefused(refusal) || !isLater || performance.now() < this.#legacyFormatUntil) throw refusal;
     await this.#post([before]);
     this.#legacyFormatUntil = performance.now() + LEGACY_FORMAT_MS;
@@ -187,7 +192,7 @@ class Sender {
     }
   }
 
-  /** The current item: an edit may have been reverted, and a deleted resource may exist again. */
+  /** The current item is read again, because an edit may have been reverted, and a deleted resource may exist again. */
   #line(key: string, gone: InventoryItem | null): InventoryItem | null {
     const { namespace = '', name } = parseKey(key);
     const resource = this.#options.view.get(namespace, name);
@@ -200,7 +205,7 @@ class Sender {
       this.#unknown.add(deploymentId);
       this.#options.logger.warn(
         { deploymentId },
-        'the cluster holds a ManagedDeployment with an id that the hub does not know; it is not changed',
+        'the cluster has a ManagedDeployment with an id that the hub does not know; the listener does not change it',
       );
     }
   }

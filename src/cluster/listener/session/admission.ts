@@ -1,11 +1,11 @@
 import type { HubClient } from './hub-client.ts';
 
 /**
- * Confirmation that this cluster may act for the listener: the hub granted the lease after it received the id of the
- * cluster. A lease that was granted while the cluster did not respond is no confirmation.
+ * Confirmation that this cluster may act for the listener. The hub confirms this when it grants the lease after it
+ * received the id of the cluster. A lease that was granted while the cluster did not respond is no confirmation.
  */
 export interface Admission {
-  /** The hub client. Its responses to lease calls are observed. */
+  /** The hub client, whose responses to lease calls are observed. */
   hub: HubClient;
   /** Resolves with the first confirmation, or when the signal fires. */
   wait(signal: AbortSignal): Promise<void>;

@@ -23,9 +23,11 @@ export interface ClusterProbeOptions {
   clock: Clock;
 }
 
-/** An open watch does not prove that the API server responds, so it is polled this often. */
+/** Poll interval of the API server. An open watch does not prove that the API server responds. */
 const ASK_EVERY_MS = 20_000;
-/** The version changes with an upgrade of the cluster, which usually interrupts its API for a while. */
+/**
+ * Poll interval of the version. The version changes with an upgrade of the cluster, which usually interrupts its API.
+ */
 const VERSION_EVERY_MS = 3_600_000;
 const TIMEOUT_MS = 4000;
 /** Limit of the protocol. */
@@ -68,8 +70,8 @@ export class ClusterProbe {
   }
 
   /**
-   * Reported with each renewal of the lease. A failure must persist for two renewals, so that a short interruption of
-   * a watch does not count.
+   * Reported with each renewal of the lease. Reported as a failure only if it persists for two renewals, so that a
+   * short interruption of a watch does not count.
    */
   #unreadable(): { namespace: string; message: string }[] {
     const now = this.#options.unreadable();
@@ -98,8 +100,8 @@ export class ClusterProbe {
   }
 
   /**
-   * Reads a Lease, which the API server stores in etcd. The version would be returned even without etcd. The content
-   * of the Lease does not matter.
+   * Reads a Lease, which the API server stores in etcd. A read of the server version would not detect a failed etcd,
+   * because a server without etcd still returns its version. The content of the Lease does not matter.
    * @returns false: the account may not read it, for example with the RBAC rules of an older version
    * @throws KubeError when the cluster does not respond
    */
@@ -120,8 +122,8 @@ export class ClusterProbe {
     const reachable = why === undefined;
     if (reachable === this.#reachable) return;
     this.#reachable = reachable;
-    if (reachable) this.#options.logger.info({}, 'the cluster answers again');
-    else this.#options.logger.warn({ why }, 'the cluster does not answer; the hub shows UNKNOWN');
+    if (reachable) this.#options.logger.info({}, 'the cluster responds again');
+    else this.#options.logger.warn({ why }, 'the cluster does not respond; the hub shows the status UNKNOWN');
   }
 }
 

@@ -30,7 +30,7 @@ export interface ClosableTransport {
 /** Idle connections are closed before load balancers drop them silently. */
 const IDLE_MS = 50_000;
 const MAX_SOCKETS = 8;
-/** The protocol limits responses. This limit is for a program that is not a hub. */
+/** Maximum size of a response. The protocol has lower limits; this limit is for a server that is not a hub. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 function createAgent(secure: boolean, { caFile, environment }: HttpTransportOptions): HttpAgent {
@@ -49,7 +49,7 @@ async function readAnswer(response: IncomingMessage): Promise<HubAnswer> {
   let length = 0;
   for await (const chunk of response) {
     length += (chunk as Buffer).length;
-    if (length > MAX_ANSWER_BYTES) throw new Error('the answer is too long to be one of a hub');
+    if (length > MAX_ANSWER_BYTES) throw new Error('the response is too long to come from a hub');
     chunks.push(chunk as Buffer);
   }
   const date = Date.parse(response.headers.date ?? '');
@@ -62,9 +62,9 @@ async function readAnswer(response: IncomingMessage): Promise<HubAnswer> {
 }
 
 /**
- * Calls over HTTP with kept-alive connections. Redirects are not followed, so the key is not sent elsewhere. Fails
- * with Node's own error, whose `code` contains the cause. After a failure, connections are closed and the CA file is
- * read again, so a replaced certificate needs no restart.
+ * Calls over HTTP with kept-alive connections. Redirects are not followed, so that the key is not sent to another
+ * server. A call fails with Node's own error, whose `code` contains the cause. After a failure, connections are closed
+ * and the CA file is read again, so that a replaced certificate needs no restart.
  */
 export function httpTransport(options: HttpTransportOptions): ClosableTransport {
   const base = new URL(options.hubUrl);

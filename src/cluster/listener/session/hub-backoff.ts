@@ -12,7 +12,7 @@ export interface HubFailureOptions {
 }
 
 /**
- * Handles a failed call of the hub: ends the term if another process has the lease, otherwise waits with a growing
+ * Handles a failed call of the hub. Ends the term if another process has the lease. Otherwise waits with a growing
  * backoff, at least as long as the hub asked for.
  * @param what the call, for the log: `get work`
  */
@@ -30,7 +30,7 @@ export async function backOff(
     term.end(error.message);
     return;
   }
-  logger.warn({ err: String(error), failures }, `failed to ${what}; will try again`);
+  logger.warn({ err: String(error), failures }, `failed to ${what}; next: none, it is retried`);
   const retryAfter = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
   await sleep(clock, Math.max(retryAfter, fullJitter(failures, delays, random)), signal);
 }

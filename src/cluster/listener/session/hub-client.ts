@@ -35,10 +35,8 @@ import type { Logger } from '../../../domain/core/logger.ts';
 import type { HubAnswer, HubTransport } from './hub-transport.ts';
 
 /**
- * A call of the hub failed.
- * `conflict`: another process has the lease, or the epoch is over.
- * `refused`: the hub rejects the request; a retry does not help.
- * `unavailable`: no response, or a transient failure.
+ * A call of the hub failed. `conflict`: another process has the lease, or the epoch has ended. `refused`: the hub
+ * rejects the request, and a retry does not help. `unavailable`: no response, or a transient failure.
  */
 export class HubError extends Error {
   override readonly name = 'HubError';
@@ -54,13 +52,14 @@ export class HubError extends Error {
     this.retryAfterMs = boundedRetryAfter(retryAfterMs);
   }
 
-  /** Another cluster has the lease, so waiting does not help. */
+  /** Another cluster has the lease, so a wait does not help. */
   get isAnotherCluster(): boolean {
     return this.kind === 'conflict' && this.message.includes(ANOTHER_CLUSTER);
   }
 
   /**
-   * The hub itself says that it does not know the call: it is an older version. Any other 404 may come from a proxy.
+   * The hub itself reports that it does not know the call, because it has an older version. Any other 404 may come from
+   * a proxy.
    */
   get isOfOlderHub(): boolean {
     return this.status === 404 && this.message.includes(NOTHING_HERE);
@@ -88,7 +87,8 @@ export interface LogRequestsQuery extends Omit<WorkQuery, 'limit' | 'lost'> {
 }
 
 /**
- * The API of the hub for a listener. Every method fails with a HubError, or with the signal's reason when that fires.
+ * The API of the hub for a listener. Every method fails with a HubError, or with the signal's reason when the signal
+ * fires.
  */
 export interface HubClient {
   lease(request: LeaseRequest, options?: HubCallOptions): Promise<LeaseResponse>;
@@ -101,10 +101,10 @@ export interface HubClient {
   logChunk(requestId: string, chunk: LogChunk, options?: HubCallOptions): Promise<LogChunkResponse>;
 }
 
-/** Two attempts fit into the time in which the holder may rely on the lease. */
+/** Timeout of a lease call. Two attempts fit into the time in which the holder may rely on the lease. */
 const LEASE_TIMEOUT_MS = 4000;
 const CALL_TIMEOUT_MS = 30_000;
-/** Added to the time for which the hub holds a request open. */
+/** Time in addition to the time for which the hub holds a request open. */
 const WORK_GRACE_MS = 10_000;
 
 /** The API server validates `spec` strictly. A newer hub may send fields that this program does not know. */
@@ -127,12 +127,13 @@ function detailOf(body: string): string {
 function failure(action: string, { status, retryAfterMs, body }: HubAnswer): HubError {
   const message = `failed to ${action}: HTTP ${status} ${detailOf(body)}`.trim();
   if (status === 409) return new HubError('conflict', message, status);
-  // A key that is being replaced, a hub that starts, or a login page in front of it: these are transient.
+  // Statuses of transient failures: a key that is being replaced, a hub that starts, or a login page in front of the
+  // hub.
   const passing = status >= 500 || status < 400 || [401, 403, 404, 408, 429].includes(status);
   return new HubError(passing ? 'unavailable' : 'refused', message, status, retryAfterMs);
 }
 
-/** The hub behind a transport, on behalf of one listener. */
+/** Creates a client of the hub for one listener. */
 export function createHubClient(options: {
   transport: HubTransport;
   listenerId: string;
@@ -155,7 +156,7 @@ export function createHubClient(options: {
       answer = await transport({ ...request, path: `${base}${request.path}`, signal: combined });
     } catch (error) {
       signal?.throwIfAborted();
-      const why = deadline.aborted ? `no answer within ${timeoutMs} ms` : messageOf(error);
+      const why = deadline.aborted ? `no response within ${timeoutMs} ms` : messageOf(error);
       throw new HubError('unavailable', `failed to ${action}: ${why}`);
     }
     if (answer.status !== 200) throw failure(action, answer);
@@ -185,7 +186,7 @@ export function createHubClient(options: {
         if (parsed.success) return [parsed.data as WorkItem];
         logger.error(
           { issues: parsed.error.issues.map(({ path: at, code }) => `${at.join('.')}: ${code}`) },
-          'skipped a work item that this version does not understand',
+          'skipped a work item that this version does not support',
         );
         return [];
       });

@@ -1,7 +1,4 @@
-/**
- * How a call reaches the hub: over the network (http-transport.ts), or within the process. The code above this layer
- * is the same.
- */
+/** Sends calls to the hub, over the network (http-transport.ts) or within the process. Callers need not know which. */
 
 export interface HubRequest {
   method: 'GET' | 'PUT' | 'POST';
@@ -9,20 +6,20 @@ export interface HubRequest {
   path: string;
   /** Sent as JSON. */
   body?: unknown;
-  /** Fires: the response is no longer needed (deadline included). */
+  /** Fires when the response is no longer needed, and at the deadline. */
   signal: AbortSignal;
 }
 
 export interface HubAnswer {
   status: number;
-  /** Of the Retry-After header, in milliseconds. */
+  /** The value of the Retry-After header, in milliseconds. */
   retryAfterMs?: number;
   /** The hub's clock, in whole seconds, if the response has a date. */
   date?: Date;
   body: string;
 }
 
-/** Rejects when there is no response. */
+/** Rejects when no response arrives. */
 export type HubTransport = (request: HubRequest) => Promise<HubAnswer>;
 
 /** `Retry-After` in seconds, as milliseconds; undefined for a date or an invalid value. */
@@ -31,7 +28,7 @@ export function retryAfter(header: string | null | undefined): number | undefine
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
-/** Headers of a call. The key is never part of a URL. */
+/** Headers of a call. The headers contain the key, which is never part of a URL. */
 export function headersOf(apiKey: string, body: unknown): Record<string, string> {
   return {
     'x-api-key': apiKey,
@@ -73,7 +70,7 @@ export function inProcessTransport(inject: Inject, apiKey: string): HubTransport
   };
 }
 
-/** An injected request may continue after its signal has fired; the caller does not wait for it. */
+/** An injected request may continue after its signal has fired. The caller does not wait for such a request. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);

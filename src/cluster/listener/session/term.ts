@@ -7,13 +7,14 @@ import { type HubClient, HubError } from './hub-client.ts';
 /** The time in which this process acts for its listener: from taking the hub's lease to losing it. */
 export interface Term {
   readonly epoch: number;
-  /** Fires when the lease is lost or may have expired: stop acting at once. */
+  /** Fires when the lease is lost or may have expired. All work must stop at once. */
   readonly lost: AbortSignal;
   /**
-   * Whether the lease is certainly still held. Checked before each write: a suspended process does not see time pass.
+   * Whether the lease is certainly still held. The listener checks the lease before each write, because a suspended
+   * process does not notice that time passes.
    */
   isValid(): boolean;
-  /** Called when the hub says that another process has the lease. */
+  /** Called when the hub reports that another process has the lease. */
   end(why: string): void;
 }
 
@@ -33,11 +34,11 @@ export interface TermOptions {
   /** Current facts about the cluster; read before each renewal. */
   clusterFacts: () => Promise<ClusterFacts>;
   /**
-   * Called with the first answer of the hub, also when another process holds the lease: it then knows this listener's
-   * namespaces and cluster.
+   * Called with the first response of the hub, also when another process holds the lease. The hub then knows the
+   * namespaces and the cluster of this listener.
    */
   onAnswer?: () => void;
-  /** Acts until the term is lost or the process stops. An error ends the term. */
+  /** The work of the term, until the lease is lost or the process stops. An error ends the term. */
   act: (term: Term) => Promise<void>;
   logger: Logger;
   clock: Clock;
@@ -51,18 +52,24 @@ const RETRY = { baseMs: 500, capMs: 10_000 };
 const REFUSED_RETRY_MS = 10_000;
 /** The lease is renewed after this fraction of its time, so that some renewals may fail. */
 const RENEW_PART = 3;
-/** A renewal also tells the hub whether the cluster responds. */
+/** Maximum renewal interval. A renewal also reports to the hub whether the cluster responds. */
 const LONGEST_RENEWAL_MS = 10_000;
-/** Renewal interval while the cluster does not respond, so that the hub soon hands out work again after its return. */
+/**
+ * Renewal interval while the cluster does not respond, so that the hub hands out work soon after the cluster responds
+ * again.
+ */
 const UNREACHABLE_RENEWAL_MS = 2_000;
 const RELEASE_TIMEOUT_MS = 2000;
 
 interface Lease {
   epoch: number;
   ttlMs: number;
-  /** On the monotonic clock, from before the call was sent, so it never ends later than at the hub. */
+  /**
+   * End of the lease on the monotonic clock. The duration is counted from before the call was sent, so the lease never
+   * ends later than at the hub.
+   */
   validUntil: number;
-  /** The same on the wall clock: the monotonic clock may stop while the machine is suspended. */
+  /** End of the lease on the wall clock, because the monotonic clock may stop while the machine is suspended. */
   validUntilDate: number;
   /** The reachability that was reported with the lease. */
   reachable: boolean;
@@ -92,24 +99,27 @@ async function claim(
   return { epoch, ttlMs, validUntil: sentAt + ttlMs, validUntilDate: sentDate + ttlMs, reachable };
 }
 
-/** For how many milliseconds the lease is certainly still held. A changed clock may end it early, never late. */
+/**
+ * Number of milliseconds for which the lease is certainly still held. A changed clock may end the lease early, never
+ * late.
+ */
 function timeLeft({ validUntil, validUntilDate }: Lease, clock: Clock): number {
   return Math.min(validUntil - clock.now(), validUntilDate - clock.date().getTime());
 }
 
-/** Logs each refusal of the lease once in a row; returns the wait time in milliseconds. */
+/** Logs a refusal of the lease, but not if it repeats. Returns the wait time in milliseconds. */
 function refusalLogger({ logger, identity }: TermOptions): (refusal: HubError) => number {
   let logged: string | undefined;
   return ({ message, isAnotherCluster }) => {
     const fields = { identity, why: message };
-    if (message !== logged && isAnotherCluster) logger.error(fields, 'the hub refuses the lease');
+    if (message !== logged && isAnotherCluster) logger.error(fields, 'the hub denies the lease');
     else if (message !== logged) logger.info(fields, 'waiting for the lease');
     logged = message;
     return isAnotherCluster ? REFUSED_RETRY_MS : HELD_RETRY_MS;
   };
 }
 
-/** Takes the lease, and waits for it as long as necessary. undefined: the signal fired. */
+/** Waits for the lease as long as necessary, and takes it. undefined: the signal fired. */
 async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease | undefined> {
   const { logger, clock, random } = options;
   const logRefusal = refusalLogger(options);
@@ -126,7 +136,7 @@ async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease
         failures = 0;
         await sleep(clock, logRefusal(error) * (0.5 + random()), signal);
       } else {
-        logger.warn({ err: String(error) }, 'failed to take the lease; will try again');
+        logger.warn({ err: String(error) }, 'failed to take the lease; next: none, it is retried');
         failures += 1;
         await sleep(clock, fullJitter(failures, RETRY, random), signal);
       }
@@ -139,7 +149,7 @@ function untilRenewal({ ttlMs, reachable }: Lease): number {
   return Math.min(ttlMs / RENEW_PART, reachable ? LONGEST_RENEWAL_MS : UNREACHABLE_RENEWAL_MS);
 }
 
-/** Renews until the signal fires or the lease is lost. Returns why it was lost; undefined: the signal fired. */
+/** Renews until the signal fires or the lease is lost. Returns why the lease was lost; undefined: the signal fired. */
 async function keep(options: TermOptions, lease: Lease, signal: AbortSignal): Promise<string | undefined> {
   const { clock, random, logger } = options;
   let failures = 0;
@@ -170,7 +180,7 @@ async function serve(options: TermOptions, lease: Lease, signal: AbortSignal): P
   const ended = new AbortController();
   const lose = (why: string) => {
     if (losing.signal.aborted) return;
-    logger.warn({ epoch: lease.epoch, why }, 'lost the lease; no longer acting');
+    logger.warn({ epoch: lease.epoch, why }, 'lost the lease; this process no longer acts');
     losing.abort(new Error(`the lease was lost: ${why}`));
     ended.abort();
   };
@@ -205,7 +215,7 @@ function watchExpiry(clock: Clock, lease: Lease, lose: (why: string) => void): (
   let cancel = () => {};
   const check = () => {
     const left = timeLeft(lease, clock);
-    if (left <= 0) lose('it ran out');
+    if (left <= 0) lose('the lease expired');
     else cancel = clock.after(left, check);
   };
   check();
@@ -213,8 +223,8 @@ function watchExpiry(clock: Clock, lease: Lease, lose: (why: string) => void): (
 }
 
 /**
- * Takes the lease and acts while it is held, repeatedly, until the signal fires. Then ends the current term and
- * releases the lease.
+ * Takes the lease and acts while it is held, repeatedly, until the signal fires. When the signal fires, ends the
+ * current term and releases the lease.
  */
 export async function runTerms(options: TermOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {

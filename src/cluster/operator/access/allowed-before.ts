@@ -3,9 +3,9 @@ import { askedPodsHash, isTemplateInputsHash } from '../../../workloads/template
 import type { ObservedResource, ObservedTemplates } from '../observed.ts';
 
 /**
- * Whether pods with this pod template were allowed before. They stay allowed with another image or other secrets.
- * Stored templates prove it, because they contain nothing that was rejected. A status could be written by another
- * user.
+ * Whether pods with this pod template were allowed before. A pod template that was allowed remains allowed with another
+ * image or other secrets. Stored templates prove that the pods were allowed, because stored templates contain nothing
+ * that was rejected. A status proves nothing, because another user could write it.
  */
 export function isKept(resource: ObservedResource, storedTemplates: readonly ObservedTemplates[]): boolean {
   const asked = askedPodsHash(resource);
@@ -25,7 +25,7 @@ function isOfSameSpec(resource: ObservedResource, stored: ObservedTemplates): bo
     const view = asOfRevision(resource, identity, stored.templates(), stored.image()?.given);
     return isTemplateInputsHash(view, stored.inputsHash);
   } catch {
-    // Another writer created them, so they prove nothing.
+    // Another writer created these templates, so they do not prove that the pods were allowed.
     return false;
   }
 }

@@ -2,15 +2,15 @@ import type { ManagedDeployment } from '../../../contract/resource/managed-deplo
 import type { NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
 
 /**
- * How long a record is kept. All resources are reconciled once before any of them creates its sentinel in a second
- * reconcile; with a thousand new resources this takes two minutes. After an eviction, the Secrets are read.
+ * Time for which a record is kept. All resources are reconciled once before any of them creates its sentinel in a
+ * second reconcile. With a thousand new resources, this takes two minutes. After an eviction, the Secrets are read.
  */
 const KEPT_MS = 600_000;
 
 /**
- * Records which credentials this process has just created, so that the first sentinel needs no read of them. A
- * record is used once. If such a Secret was deleted in between, the sentinel has an owner uid that no longer exists.
- * The garbage collector removes that owner, and the resulting reconcile reads the Secrets.
+ * Records which credentials this process has just created, so that the first sentinel is created without a read of the
+ * credentials. A record is used once. If a Secret of a record was deleted before its use, the sentinel has an owner uid
+ * that no longer exists. The garbage collector removes that owner, and the resulting reconcile reads the Secrets.
  */
 export class CredentialsRecord {
   #inventedFor: string | undefined;
@@ -19,7 +19,8 @@ export class CredentialsRecord {
     | undefined;
 
   /**
-   * Whether this process creates them for the first time. A later creation may find Secrets of an earlier one.
+   * Whether this process creates the credentials for the first time. A later creation may find Secrets of an earlier
+   * creation.
    */
   isFirstTime({ metadata: { uid } }: ManagedDeployment): boolean {
     const isFirst = this.#inventedFor !== uid;
@@ -31,7 +32,7 @@ export class CredentialsRecord {
     this.#made = { owner: metadata.uid, secrets, at: performance.now() };
   }
 
-  /** A Secret is missing or is created again, so the record may be outdated. */
+  /** Called when a Secret is missing or is created again, because the record may then be outdated. */
   forget(): void {
     this.#made = undefined;
   }

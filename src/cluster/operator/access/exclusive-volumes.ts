@@ -11,9 +11,10 @@ import { componentsOf, type Target } from '../rollout/target.ts';
 /**
  * Volumes that only one pod, or one node, can use at a time.
  *
- * A rolling update starts the new pod before it ends the old one, so the new pod waits forever for a volume of the
- * old one. When the cluster reports this for the new pod, the old one is ended first. Access modes are not read: a
- * ReadWriteOnce volume lets both pods run on a shared node, and the operator needs no access to claims of others.
+ * A rolling update starts the new pod before it ends the old pod, so the new pod waits forever for a volume of the old
+ * pod. When the cluster reports this for the new pod, the old pod is ended first. Access modes are not read, because a
+ * ReadWriteOnce volume lets both pods run on a shared node. The operator therefore needs no access to claims that Berth
+ * did not create.
  */
 
 /** Components whose old pod must end before the new one can start. */
@@ -32,12 +33,12 @@ function mustYield(observed: Observed, target: Target, component: Component): bo
   // With several replicas, the other pods would keep the volume anyway.
   if (template === undefined || live === undefined || workloadState(live).wanted !== 1) return false;
   const running = observed.pods.filter((pod) => isComponentPod(pod) && !hasEnded(pod));
-  // All components mount the same volumes. A pod of another component may use the volume, and does not end.
+  // All components mount the same volumes. A pod of another component may use the volume, and that pod does not end.
   if (running.some(({ metadata }) => metadata.labels?.[LABELS.component] !== component)) return false;
   const old = running.filter((pod) => !isOfTemplate(pod, template));
   // The scheduler notices the end of the old pod with a delay.
   if (old.length === 0 && !isYielding(live)) return false;
-  // Only a claim that the old pod uses is released when it ends.
+  // The end of the old pod releases only claims that the old pod uses.
   if (!old.every((pod) => sharesClaim(formerTemplate(observed, component, pod), template))) return false;
   return podsOfTemplate(observed, component, template)
     .filter((pod) => !isReadyPod(pod))
@@ -56,7 +57,7 @@ function formerTemplate(
       const template = stored.templates()[component];
       if (template !== undefined && isOfTemplate(pod, template)) return template;
     } catch {
-      // Another writer created it, so no pod runs from it.
+      // Another writer created this ReplicaSet, so no pod runs from it.
     }
   }
   return undefined;
@@ -84,7 +85,7 @@ function isComponentPod({ metadata }: ObservedPod): boolean {
 /** The part of a message that names the pods of the volume. */
 const USERS = /already used by pod\(s\) ([a-z0-9., -]+)/i;
 
-/** Whether only these pods use the volume, as far as the message names them. */
+/** Whether only these pods use the volume, according to the pods that the message names. */
 function areUsers(pods: readonly ObservedPod[], text: string): boolean {
   if (/pod\(s\) in different namespaces/i.test(text)) return false;
   const named =

@@ -13,9 +13,9 @@ import type { Forbidden, Observed, ObservedResource } from '../observed.ts';
 import { type ReferencedObject, referencedObjects } from './spec-policy.ts';
 
 /**
- * Finds references to Secrets, volume claims and ServiceAccounts that Berth created for another deployment. A name
- * does not decide this: names of resources applied by hand follow no pattern. So labels are read, for those names
- * that Berth can generate.
+ * Finds references to Secrets, volume claims and ServiceAccounts that Berth created for another deployment. The name of
+ * an object does not show its deployment, because names of resources applied by hand follow no pattern. Therefore the
+ * labels are read, for names that Berth can generate.
  */
 
 export interface ReferencesCheck {
@@ -27,29 +27,30 @@ export interface ReferencesCheck {
   readonly ticks: number;
 }
 
-/** A result, and the spec that it belongs to. */
+/** A result of the check, and the spec that it belongs to. */
 export interface CheckedReferences {
   readonly uid: string;
   readonly generation: number;
   /** Time of the check, in ticks. */
   readonly at: number;
-  /** Pause until forbidden references are checked again, in ms; null: none is forbidden. */
+  /** Pause until forbidden references are checked again, in ms; null: no reference is forbidden. */
   readonly pauseMs: number | null;
 }
 
 const FOREIGN = 'belongs to another deployment of Berth and cannot be used here';
 const MISSING =
-  'does not exist, and Berth uses such names for objects of deployments: create it first, or use another name';
+  'does not exist, and Berth uses such names for objects of deployments: create the object first, or use another name';
 /** Pause between two checks of a missing object. Objects that Berth did not create are not watched. */
 const MISSING_PAUSE_MS = 10_000;
-/** Pause between two checks of another deployment's object. Its user may delete and recreate it. */
+/** Pause between two checks of another deployment's object. The other user may delete and recreate the object. */
 const FOREIGN_PAUSE_MS = 30_000;
-/** Allowed references are checked again after this time, until the resource's pods use them. */
+/** Interval at which allowed references are checked again, until the resource's pods use them. */
 const ALLOWED_MS = 30_000;
 
 /**
- * All references of the spec to an object of another deployment, or to a name that may become one. Results are kept
- * only for a while, because objects may change. References that this resource's pods already use stay allowed.
+ * All references of the spec to an object of another deployment, or to a name that such an object may get later.
+ * Results are kept only for a while, because objects may change. References that this resource's pods already use stay
+ * allowed.
  * @throws KubeError when a Secret cannot be read
  */
 export async function foreignReferences(
@@ -77,8 +78,8 @@ function pauseOf(forbidden: readonly Forbidden[]): number | null {
 }
 
 /**
- * Whether Berth can generate such a name. The spec of a resource proves nothing, because its writer chooses name and
- * id.
+ * Whether Berth can generate a name of this form. The spec of a resource proves nothing, because its writer chooses
+ * name and id.
  */
 function mayBeForeign(reference: ReferencedObject, observed: Observed): boolean {
   const { metadata } = observed.resource;
@@ -88,8 +89,8 @@ function mayBeForeign(reference: ReferencedObject, observed: Observed): boolean 
 }
 
 /**
- * Whether stored templates contain the reference. They never contain rejected references. Another text of the
- * template that equals the name does not count.
+ * Whether stored templates contain the reference. Stored templates never contain rejected references. Another text of
+ * the template that equals the name does not count.
  */
 function isUsedAlready({ name, kind }: ReferencedObject, { storedTemplates }: Observed): boolean {
   const templates = storedTemplates.flatMap((stored) => Object.values(stored.templates()));
@@ -110,7 +111,10 @@ function referencesOfPods(spec: V1PodSpec | undefined): Pick<ReferencedObject, '
   return name === undefined ? ofSpec : [...ofSpec, { name, kind: 'serviceAccount' }];
 }
 
-/** Names of database credentials. Berth may create such a Secret at any time for a later resource. */
+/**
+ * Pattern of the names of database credentials. Berth may at any time create a Secret whose name matches this pattern,
+ * for a later resource.
+ */
 const CREDENTIALS = /-(db|db-copy)$/;
 const VOLUME = /-db$/;
 const CERTIFICATE = /-tls$/;
@@ -127,7 +131,7 @@ function whyForbidden(
     : whyNotSecret(reference.name, resource, check);
 }
 
-/** Claims that Berth did not create are not watched, so unknown ones are read from the API server. */
+/** Claims that Berth did not create are not watched, so unknown claims are read from the API server. */
 async function whyNotClaim(
   name: string,
   resource: ObservedResource,
@@ -172,7 +176,8 @@ async function whyNotAccount(
 const TRACES = ['Ingress', 'PersistentVolumeClaim', 'ControllerRevision'] as const;
 
 /**
- * cert-manager does not label a certificate's Secret with its deployment. It belongs to the deployment of its name.
+ * cert-manager does not label a certificate's Secret with its deployment. The Secret belongs to the deployment in its
+ * name.
  */
 async function whyNotCertificate(
   name: string,

@@ -11,18 +11,18 @@ import { hostsOf } from '../status/route-state.ts';
 import { hasGivenName } from './identity.ts';
 
 /**
- * Decides which deployment may use a host. The hub keeps the hosts of its deployments unique. Other writers of
- * custom resources must not take one of them, or the hub's own host, through the operator.
+ * Decides which deployment may use a host. The hub keeps the hosts of its deployments unique. Other writers of custom
+ * resources must not get one of these hosts, or the hub's own host, through the operator.
  */
 
 type Hosts = Pick<ClusterView, 'resourcesOfHost' | 'children'>;
 
 export interface PlatformHosts {
-  /** The hub's own host. No route may lead to it. null: unknown. */
+  /** The hub's own host, which no route may use. null: unknown. */
   readonly own: string | null;
   /** Hosts of other parts of the platform, such as registry and tracing. */
   readonly others: readonly string[];
-  /** Host patterns that the policy rejects (`custom_url.refused_hosts`); absent: none. */
+  /** Host patterns that the policy rejects (`custom_url.refused_hosts`); absent: no patterns. */
   readonly refused?: readonly string[];
 }
 
@@ -33,27 +33,28 @@ export function isPlatformHost(host: string, { own, others }: PlatformHosts): bo
 }
 
 /**
- * Why no route may use the requested host; null: one may. The host belongs to the resource that already has a route
- * with it, else to the oldest. The message does not name the other resource, which may belong to another tenant.
+ * Why no route may use the requested host; null: a route may use it. The host belongs to the resource that already has
+ * a route with it, otherwise to the oldest resource. The message does not name the other resource, which may belong to
+ * another tenant.
  */
 export function hostRefusal({ resource }: Observed, view: Hosts, platform: PlatformHosts): string | null {
   const host = wantedHost(resource.spec);
   if (host === null) return null;
   const asked = resource as unknown as UntypedObject;
-  // A route that an earlier version created stays; only new routes are rejected.
+  // A route that an earlier version created is kept. Only new routes are rejected.
   const isRouted = hasRoute(asked, host, view);
   if (isPlatformHost(host, { ...platform, others: isRouted ? [] : platform.others }))
     return `${host} is the platform's own host`;
   if (!isRouted && isRefusedByPolicy(host, asked, platform))
-    return `the policy (custom_url.refused_hosts) refuses the host ${host}`;
+    return `the policy (custom_url.refused_hosts) does not allow the host ${host}`;
   const [holder] = claimants(host, asked, view);
   if (holder === undefined || keyOf(holder) === keyOf(resource)) return null;
-  return `the host ${host} is another deployment's`;
+  return `the host ${host} belongs to another deployment`;
 }
 
 /**
- * Whether the policy rejects the host. It applies to custom hosts only, not to the generated one: the name of the
- * resource, which ends in digits of the id, below BERTH_APP_DOMAIN.
+ * Whether the policy rejects the host. The policy applies only to custom hosts, not to the generated host. The
+ * generated host is the name of the resource, which ends in digits of the id, below BERTH_APP_DOMAIN.
  */
 export function isRefusedByPolicy(
   host: string,
@@ -90,7 +91,7 @@ function isCopy(one: UntypedObject, other: UntypedObject): boolean {
   return key !== undefined && key === identityKeys(other)[0];
 }
 
-/** Whether a route that the resource owns has the host. A label does not count: any user can set one. */
+/** Whether a route that the resource owns has the host. A label does not count, because any user can set a label. */
 function hasRoute(resource: UntypedObject, host: string, view: Hosts): boolean {
   return ROUTE_KINDS.flatMap((kind) => view.children(kind, keyOf(resource))).some((route) => {
     const owner = controllerOf(route);

@@ -33,7 +33,7 @@ export async function checkIdentity(observed: Observed, check: IdentityCheck): P
   const isRecorded = resource.spec.deploymentId !== undefined;
   const accepted = (isAccepted(resource) || remembered.acceptedUid === uid) && !ranByUid(observed);
   if (accepted && !isRecorded) return { kind: 'own' };
-  // A uid is a unique identity, so nothing else needs a check.
+  // A uid is a unique identity, so no other check is needed.
   const candidates = isRecorded ? view.resourcesOf(namespace, value) : [];
   if (accepted && candidates.length < 2) return { kind: 'own' };
   const others = candidates.filter(({ metadata }) => metadata.name !== resource.metadata.name);
@@ -51,7 +51,7 @@ export async function checkIdentity(observed: Observed, check: IdentityCheck): P
   return identity;
 }
 
-/** Whether deploymentId was added later: its running objects then have its uid as identity. */
+/** Whether deploymentId was added later. The running objects of the resource then have its uid as identity. */
 function ranByUid({ resource, children }: Observed): boolean {
   const { uid } = resource.metadata;
   if (resource.spec.deploymentId === undefined) return false;
@@ -60,7 +60,7 @@ function ranByUid({ resource, children }: Observed): boolean {
   );
 }
 
-/** Whether the object lacks the owner reference that such objects have. */
+/** Whether the object lacks the owner reference that objects of its kind have. */
 function isOrphan(child: ChildObject): boolean {
   return childKindOf(child.kind)?.removable === true && controllerOf(child) === undefined;
 }

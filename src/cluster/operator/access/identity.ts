@@ -8,12 +8,13 @@ import type { ObservedResource } from '../observed.ts';
 
 /**
  * Decides which resource may use an identity. In a namespace, only one resource may use the value by which selectors
- * and labels identify a deployment, whatever the specs say. Decision 0061 states the rules, and this is their only
- * implementation. Pure.
+ * and labels identify a deployment, whatever the specs say. Decision 0061 states the rules. This file is the only
+ * implementation of these rules. Pure.
  */
 
 /**
- * The listener's record of a name. It is a Secret, so users with access to custom resources only cannot create it.
+ * The listener's record of a name. The record is a Secret, so users with access only to custom resources cannot create
+ * it.
  */
 export interface IdentityRecord {
   readonly state: IdentityState;
@@ -23,15 +24,15 @@ export interface IdentityRecord {
 
 export interface IdentityFacts {
   readonly resource: ObservedResource;
-  /** The operator accepted the identity before. No record is read, and left objects are not searched. */
+  /** Whether the operator accepted the identity before. If so, no record is read, and left objects are not searched. */
   readonly accepted: boolean;
   /** Custom resources of the namespace with the same identity value, including this one. */
   readonly candidates: readonly UntypedObject[];
-  /** Volume claims and stored templates of the namespace with this identity value. */
+  /** Volume claims and stored templates in the namespace with this identity value. */
   readonly kept: readonly UntypedObject[];
   /** Managed objects with this resource's name, another identity value and no owner. */
   readonly foreignObjects: readonly KubeObject[];
-  /** Objects with this name and identity value that should have an owner and have none. */
+  /** Objects with this name and identity value that lack a required owner. */
   readonly orphans: readonly KubeObject[];
   /** Names of other candidates whose pods or workloads have the identity value. */
   readonly working: readonly string[];
@@ -40,8 +41,8 @@ export interface IdentityFacts {
 }
 
 /**
- * `own`: the resource may use its identity. `refused`: the operator creates nothing for it, and the message names
- * the other resource.
+ * `own`: the resource may use its identity. `refused`: the operator creates nothing for the resource, and the message
+ * names the other resource.
  */
 export type Identity =
   | { readonly kind: 'own' }
@@ -67,17 +68,19 @@ export function decideIdentity(facts: IdentityFacts): Identity {
   if (left !== null) return refused(left);
   const [working] = accepted ? [] : facts.working;
   if (working === undefined) return OWN;
-  const message = `the ManagedDeployment ${working} has used the id of this deployment: what it runs is being stopped`;
+  const message =
+    `the ManagedDeployment ${working} has used the id of this deployment; its workloads are being ` +
+    `stopped`;
   return { kind: 'refused', reason: 'TakingOver', message };
 }
 
-/** Rejects a name that objects of a hub deployment may need. The hub itself never generates such a name. */
+/** Rejects a name that objects of a deployment of the hub may need. The hub itself never generates such a name. */
 function nameOfObject(name: string): string | null {
   const hub = hubNameOfObject(name);
   if (hub === null) return null;
   return (
-    `the name ${name} is reserved for an object of the deployment ${hub}: a name of 8 hex digits followed by a part that ` +
-    'Berth adds (such as -db, -cache, -api or a number) is given to no ManagedDeployment; take another name'
+    `the name ${name} is reserved for an object of the deployment ${hub}; use another name. A ManagedDeployment must ` +
+    'not have a name that ends in 8 hex digits and a suffix of Berth, such as -db, -cache, -api or a number'
   );
 }
 
@@ -90,26 +93,35 @@ function leftBehind(facts: IdentityFacts, isClaimed: boolean): string | null {
   if (foreign !== undefined) {
     const former = foreign.metadata.labels?.[LABELS.deploymentId] ?? '';
     return (
-      `${objectName(foreign)} was left by another deployment of this name (${former}) and is not used by this one: ` +
-      `take another name, or remove what was left. If it is to belong to this resource: kubectl -n ${namespace} label --overwrite ` +
+      `${objectName(foreign)} belongs to a former deployment of this name (${former}), and this deployment does not ` +
+      `use it: use another name, or delete the remaining objects. To use the remaining objects for this resource: ` +
+      `kubectl -n ` +
+      `${namespace} label --overwrite ` +
       `pvc,secrets,controllerrevisions -l ${LABELS.deploymentId}=${former} ${LABELS.deploymentId}=${value}`
     );
   }
   if (isClaimed) return null;
   if (record?.state === 'left' || (record !== null && record.value !== value)) {
-    const what = record.state === 'left' ? 'left Berth and keeps what it ran' : 'has this name';
-    return `the deployment ${record.value} ${what}: take another name`;
+    const what =
+      record.state === 'left' ? 'is no longer managed by Berth and keeps its workloads' : 'has this name';
+    return `the deployment ${record.value} ${what}: use another name`;
   }
   const [orphan] = orphans;
   if (orphan !== undefined) {
-    return `${objectName(orphan)} was left by a deployment that is no longer Berth's, and is not taken over: take another name and id`;
+    return (
+      `${objectName(orphan)} belongs to a deployment that Berth no longer manages, and is not adopted: use ` +
+      `another name and id`
+    );
   }
   const former = kept.find((object) => {
     const isOlder = (object.metadata.creationTimestamp ?? '') < creationTimestamp;
     return controllerOf(object)?.uid !== uid && isOlder;
   });
   if (former !== undefined && LIKE_A_UID.test(value)) {
-    return `spec.deploymentId is the uid of an earlier resource, which left ${objectName(former)}: leave spec.deploymentId out`;
+    return (
+      `spec.deploymentId is the uid of an earlier resource, and ${objectName(former)} of that resource still ` +
+      `exists: remove spec.deploymentId`
+    );
   }
   return null;
 }
@@ -123,7 +135,7 @@ interface Claimant {
   readonly why: string;
 }
 
-/** All claimants of the value, the rightful one first. */
+/** All claimants of the identity value. The first claimant is the rightful claimant. */
 function ranked(facts: IdentityFacts, isClaimed: boolean): Claimant[] {
   const { resource, candidates, kept, accepted } = facts;
   const self = resource as unknown as UntypedObject;
@@ -161,9 +173,10 @@ interface Standing {
 }
 
 /**
- * Rank of a claimant, the lowest first: a uid as identity, the listener's claim, acceptance by the operator, the age
- * of objects that Berth created for it. Only Berth and the API server can write these. If they do not decide, a name
- * that the listener would generate comes first, then the older resource.
+ * Rank of a claimant. The lowest rank wins. The rank compares, in this order: a uid as identity, the listener's claim,
+ * acceptance by the operator, and the age of objects that Berth created for the claimant. Only Berth and the API server
+ * can write the values that determine the rank. Between claimants of equal rank, a name that the listener would
+ * generate wins, then the older resource.
  */
 function rankOf({ object, claimed, accepted }: Standing, since: string | null): string {
   const { name, creationTimestamp = '' } = object.metadata;
@@ -171,7 +184,7 @@ function rankOf({ object, claimed, accepted }: Standing, since: string | null): 
   return [tier, tier === 3 ? since : '', hasGivenName(object) ? 0 : 1, creationTimestamp, name].join(' ');
 }
 
-/** Whether the listener could have generated the name: it ends in digits of the id. */
+/** Whether the listener could have generated the name, which then ends in digits of the id. */
 export function hasGivenName(object: UntypedObject): boolean {
   const id = idOf(object);
   return id !== undefined && object.metadata.name.endsWith(`-${id.replaceAll('-', '').slice(-8)}`);
@@ -184,24 +197,28 @@ function gone({ kept, accepted }: IdentityFacts, present: readonly UntypedObject
     .filter((object) => !present.some((each) => isMadeFor(object, each)))
     .map((object) => {
       const instance = object.metadata.labels?.[LABELS.instance] ?? '';
-      const why = `the id belongs to the deployment ${instance}, whose ${objectName(object)} is still there: leave spec.deploymentId out, or delete this one`;
+      const why =
+        `the id belongs to the deployment ${instance}, whose ${objectName(object)} still exists: remove ` +
+        `spec.deploymentId, or delete this resource`;
       return { name: `${instance} (gone)`, rank: `3 ${object.metadata.creationTimestamp ?? ''}`, why };
     });
 }
 
 function whyNot(other: UntypedObject, resource: ObservedResource): string {
   const { name } = other.metadata;
-  const remedy = 'leave it out, or delete this one';
+  const remedy = 'remove spec.deploymentId, or delete this resource';
   if (isOfUid(other)) return `spec.deploymentId is the uid of the ManagedDeployment ${name}: ${remedy}`;
   const same = idOf(other) === resource.spec.deploymentId;
-  const what = same ? 'has the same spec.deploymentId' : 'has a spec.deploymentId of the same label';
+  const what = same
+    ? 'has the same spec.deploymentId'
+    : 'has a spec.deploymentId that results in the same label';
   return `the ManagedDeployment ${name} ${what}: ${remedy}`;
 }
 
 const idOf = ({ spec }: UntypedObject | ObservedResource): string | undefined =>
   (spec as { deploymentId?: string } | undefined)?.deploymentId;
 
-/** Whether the identity is the uid. The API server generated it, so no user chose it. */
+/** Whether the identity is the uid. The API server generates the uid, so no user can choose it. */
 const isOfUid = (object: UntypedObject): boolean => idOf(object) === undefined;
 
 /** Whether the operator has found the listener's claim and reported it in the status. */
@@ -211,8 +228,8 @@ function isTakingOver(object: UntypedObject): boolean {
 }
 
 /**
- * Whether Berth created the object for this resource, by label and owner reference. Users with access to custom
- * resources only can change neither.
+ * Whether Berth created the object for this resource, by label and owner reference. Users with access only to custom
+ * resources can change neither label nor owner reference.
  */
 function isMadeFor(object: KubeObject, { metadata }: UntypedObject): boolean {
   const owner = controllerOf(object);

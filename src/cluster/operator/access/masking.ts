@@ -8,10 +8,10 @@
 /** Parts of names that mark a value as secret. */
 const SENSITIVE_NAME =
   /passwd|password|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|authorization/;
-/** How far back to search for a name, and for quotes and blanks after it. */
+/** Maximum number of characters to search backwards for a name, and for quotes and blanks after it. */
 const MAX_NAME = 64;
 const MAX_BETWEEN = 12;
-/** Maximum input length. Kubelets report at most 4096 bytes of a container; longer texts are cut. */
+/** Maximum input length. Kubelets report at most 4096 bytes of a container. Longer texts are cut. */
 const MAX_INPUT = 16_384;
 
 const MASK = '***';
@@ -20,7 +20,7 @@ const BETWEEN = /[\\"'`\s]/;
 const SEPARATOR = /[:=]/g;
 const BEFORE_VALUE = /[\\\s]*(["'`]?)(?:(?:bearer|basic)\s+)?/iy;
 const BARE_VALUE = /[^\s"'`\\,;&]+/y;
-/** Up to the closing quote, or to the end of the line. */
+/** A quoted value, up to the closing quote or the end of the line. */
 const QUOTED_VALUE = { '"': /[^"\\\n]+/y, "'": /[^'\\\n]+/y, '`': /[^`\\\n]+/y };
 /** The part of a URL between `://` and the path. */
 const AUTHORITY = /[^\s/"'`]*/y;
@@ -41,7 +41,7 @@ interface Span {
   readonly to: number;
 }
 
-/** The user info of the URL whose `://` begins at `at`: up to the last `@` before the path. */
+/** The user info of the URL whose `://` begins at `at`. The user info ends at the last `@` before the path. */
 function userInfo(text: string, at: number): Span | undefined {
   const from = at + '://'.length;
   const last = text.slice(from, endOf(AUTHORITY, text, from).end).lastIndexOf('@');
@@ -93,8 +93,8 @@ export function maskCredentials(whole: string): string {
 const MAX_OUTPUT_TAIL = 1000;
 
 /**
- * The end of a container's output, where the error is. The text is masked before it is cut: half of a credential
- * without its name would not be recognized.
+ * The end of a container's output, where the error is. The text is masked before it is cut, because half of a
+ * credential without its name would not be recognized.
  */
 export function outputTail(text: string): string {
   const masked = maskCredentials(text);

@@ -15,8 +15,8 @@ export interface Rules {
   /** Builds may use repositories at private addresses. */
   readonly allowsPrivateHosts: boolean;
   /**
-   * Namespaces other than tenants' that the chart's admission policy lets the listener write to; null: the chart has
-   * no such policy; absent: none.
+   * Namespaces, besides those of tenants, to which the chart's admission policy lets the listener write. null: the
+   * chart has no such policy. absent: no namespaces.
    */
   readonly listenerNamespaces?: readonly string[] | null;
 }
@@ -56,11 +56,11 @@ function hostParts({ resource }: Observed, { policy, platform, allowsPrivateHost
     host !== null &&
     isRefusedByPolicy(host, resource as unknown as UntypedObject, { ...platform, refused })
   ) {
-    const why = `the policy (custom_url.refused_hosts) refuses the host ${host}`;
+    const why = `the policy (custom_url.refused_hosts) does not allow the host ${host}`;
     found.push({ field: 'spec.routing.url', why, until: 'field changes' });
   }
   if (build !== undefined && !allowsPrivateHosts && !isPublicHost(new URL(build.repoUrl).hostname)) {
-    const why = 'is at a private address, which this installation does not call';
+    const why = 'has a private address, and this installation does not call private addresses';
     found.push({ field: 'spec.build.repoUrl', why, until: 'upgrade' });
   }
   return found;

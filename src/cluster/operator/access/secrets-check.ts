@@ -10,8 +10,8 @@ import type { Target } from '../rollout/target.ts';
 import { conditionOf } from '../status/conditions.ts';
 
 /**
- * Secrets are not watched. The garbage collector changes their sentinel when one is deleted. A check on demand, when
- * a pod or the database does not become ready, covers what the sentinel misses.
+ * Detects deleted Secrets. Secrets are not watched. When a Secret is deleted, the garbage collector changes its
+ * sentinel, which is watched. When a pod or the database does not become ready, the Secrets are also read directly.
  */
 
 /** Pause between two checks of Secrets. */
@@ -20,7 +20,7 @@ export const SECRETS_CHECK_MS = 30_000;
 /** Waiting reason of a container that refers to a missing Secret. */
 const CONFIG_ERROR = 'CreateContainerConfigError';
 
-/** When to check the Secrets next, in ms since the epoch; undefined: no sign that one is missing. */
+/** When to check the Secrets next, in ms since the epoch; undefined: no sign of a missing Secret. */
 export function secretsCheckDue(
   observed: Observed,
   checked: Pick<Remembered, 'secretsCheckedAt'>,
@@ -46,7 +46,7 @@ function hasVolume(observed: Observed): boolean {
   return liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource)) !== undefined;
 }
 
-/** Id of the action that checks the Secrets of a resource. It is repeated until no Secret is missing. */
+/** Id of the action that checks the Secrets of a resource. The action is repeated until no Secret is missing. */
 export function secretsCheckId({ metadata }: Observed['resource']): string {
   return actionId('secrets', 'Secret', metadata.name);
 }
@@ -60,14 +60,14 @@ export function secretsCheck(observed: Observed, target: Target, reason: string)
     reason,
     stage: STAGES.prerequisites,
     after: [],
-    // The password of the volume stays needed while an external database is used.
+    // While an external database is used, the password of the volume is still needed.
     database: hasVolume(observed),
     environments: listenerSecretsOf(resource, target.templates ?? {}),
     sentinelSecrets: sentinels.map(({ secrets }) => secrets),
   };
 }
 
-/** Actions that keep the sentinel in line with the required Secrets; empty: it is. */
+/** Actions that make the sentinel match the required Secrets; empty: it matches. */
 export function sentinelChanges(observed: Observed, target: Target): Action[] {
   const { resource, sentinels } = observed;
   const check = secretsCheck(observed, target, 'not all Secrets are known to exist');
@@ -79,7 +79,7 @@ export function sentinelChanges(observed: Observed, target: Target): Action[] {
   if (full === undefined) return [check];
   return sentinels
     .filter((sentinel) => sentinel !== full)
-    .map(({ object }) => deletion(object, 'it was replaced by another sentinel', STAGES.removal));
+    .map(({ object }) => deletion(object, 'another sentinel replaced it', STAGES.removal));
 }
 
 function covers(secrets: readonly NamedSecret[], wanted: readonly string[]): boolean {

@@ -14,15 +14,16 @@ import { isOurs } from '../observe/ownership.ts';
 import { ensureSentinel } from './sentinel.ts';
 
 /**
- * The only module that reads secret values: it copies the database's password from one Secret to another, and
- * nowhere else.
+ * The only module that reads secret values. This module copies the database's password from one Secret to another, and
+ * to no other place.
  */
 
 const PASSWORD_BYTES = 24;
 
 /**
- * Ensures that the database's credentials and their copy exist. A missing one is created from the other, with the
- * same password. A new password is generated only for a new volume: running pods and existing data use the old one.
+ * Ensures that the database's credentials and their copy exist. A missing Secret of the pair is created from the other,
+ * with the same password. A new password is generated only for a new volume, because running pods and existing data use
+ * the old password.
  * @throws UnmetRequirement CredentialsLost if both are gone and `mayInvent` is false; Conflict for a Secret of
  * another owner
  */
@@ -31,7 +32,7 @@ export async function ensureCredentials(mayInvent: boolean, execution: Execution
   credentials.forget();
   const [copyName, name] = [credentialsCopyName(resource), databaseName(resource)];
   const found = await findOurs(name, execution);
-  // The copy comes first, so that no password is in use without a copy.
+  // The copy is created first, so that no password is in use without a copy.
   const isNew = found === undefined && mayInvent && credentials.isFirstTime(resource);
   const invented = isNew ? await inventCopy(copyName, execution) : undefined;
   const copy = invented?.copy ?? (await findOurs(copyName, execution));
@@ -46,8 +47,8 @@ export async function ensureCredentials(mayInvent: boolean, execution: Execution
 const newPassword = () => randomBytes(PASSWORD_BYTES).toString('base64url');
 
 /**
- * Creates the copy with a new password. For a new deployment it mostly does not exist, so it is created without a
- * read.
+ * Creates the copy with a new password. For a new deployment, the copy mostly does not exist, so it is created without
+ * a read.
  * @returns undefined if a Secret of this name exists
  */
 async function inventCopy(
@@ -78,11 +79,11 @@ async function findOurs(
   if (found === undefined || isOurs(found, resource)) return found;
   throw new UnmetRequirement(
     'Conflict',
-    `Secret ${name} exists and was not made by Berth for this deployment: rename or remove it`,
+    `Secret ${name} exists and was not created by Berth for this deployment: rename or remove it`,
   );
 }
 
-/** Sets or removes the owners of the credentials and their copy. A later reconcile restores a missing one. */
+/** Sets or removes the owners of the credentials and their copy. A later reconcile restores a missing Secret. */
 export async function ownCredentials(
   ownerReferences: readonly OwnerReference[],
   execution: Execution,
@@ -111,14 +112,14 @@ function credentialsLost({ resource }: Execution): UnmetRequirement {
     'CredentialsLost',
     `the Secrets ${name} and ${copy} are missing, and no new password is generated while the volume exists. ` +
       `Create ${copy} with the key password (the running pod of the database still has it in /run/credentials/password; ` +
-      'the database also accepts a new one, and the app then needs a restart) and label it: ' +
+      'the database also accepts a new password, and the app then needs a restart) and label it: ' +
       `kubectl label secret ${copy} ${labels}`,
   );
 }
 
 type SecretsAction = Extract<Action, { kind: 'secrets' }>;
 
-/** Whether the action only creates a sentinel: there are no credentials, or they are known to exist. */
+/** Whether the action only creates a sentinel, because no credentials are needed, or they are known to exist. */
 export function isSentinelOnly(
   { database, sentinelSecrets }: SecretsAction,
   { credentials, resource }: Pick<Execution, 'credentials' | 'resource'>,
@@ -128,8 +129,8 @@ export function isSentinelOnly(
 
 /**
  * Checks the Secrets, restores those of the database, and ensures a sentinel for all of them.
- * @throws UnmetRequirement EnvironmentMissing: only the listener, or the author of the resource, can create that
- * Secret again
+ * @throws UnmetRequirement EnvironmentMissing when a Secret is missing that only the listener, or the author of the
+ * resource, can create again
  */
 export async function checkSecrets(
   action: SecretsAction,

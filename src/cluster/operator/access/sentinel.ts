@@ -9,11 +9,12 @@ import type { Execution } from '../act/execute.ts';
 import { isOurs } from '../observe/ownership.ts';
 
 /**
- * Ensures a sentinel for these Secrets, all of which this reconcile read or created. It creates the sentinel, or
- * restores the labels and owners of an existing one: a sentinel without labels is not in the cache and reports
+ * Ensures a sentinel for these Secrets, all of which this reconcile read or created. The function creates the sentinel,
+ * or restores the labels and owners of an existing sentinel. A sentinel without labels is not in the cache and reports
  * nothing.
- * @returns what was written; undefined: the sentinel is complete and the watch is behind
- * @throws KubeError already_exists, conflict or not_found: the object of this name has changed, or is no sentinel
+ * @returns the written sentinel; undefined: the sentinel is complete and the watch is behind
+ * @throws KubeError already_exists, conflict or not_found when the object of this name has changed, or is not a
+ * sentinel
  */
 export async function ensureSentinel(
   secrets: readonly NamedSecret[],
@@ -39,8 +40,8 @@ export async function ensureSentinel(
 }
 
 /**
- * Whether the object of this name is the sentinel, possibly edited. The name is derived from the Secrets' uids. One
- * of them owns the sentinel, or it still has Berth's labels.
+ * Whether the object of this name is the sentinel, possibly edited. The name is derived from the uids of the Secrets.
+ * The sentinel is owned by one of the Secrets, or still has Berth's labels.
  */
 function mayBeSentinel(found: KubeObject, wanted: KubeObject, resource: ManagedDeployment): boolean {
   if (found.metadata.deletionTimestamp !== undefined) return false;
@@ -48,8 +49,9 @@ function mayBeSentinel(found: KubeObject, wanted: KubeObject, resource: ManagedD
 }
 
 /**
- * The patch that restores removed labels and owners; undefined: nothing was removed. Labels and owners of others
- * stay. If the garbage collector had removed an owner, it removes it again, and the operator sees that event.
+ * The patch that restores removed labels and owners; undefined: nothing was removed. Labels and owners that others set
+ * are kept. If the garbage collector had removed an owner, it removes the owner again, and the operator receives that
+ * event.
  */
 function restorePatch(found: KubeObject, wanted: KubeObject): object | undefined {
   const { labels, ownerReferences } = wanted.metadata;

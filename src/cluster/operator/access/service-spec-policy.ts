@@ -8,8 +8,8 @@ import { shortened } from '../status/conditions.ts';
 import { DATA_SERVICES, type DataService } from '../status/service-trouble.ts';
 
 /**
- * Policy for database and cache. They are not part of a revision. A service with a rejected spec is not created, and
- * an existing one keeps its last allowed state.
+ * Policy for database and cache, which are not part of a revision. A service with a rejected spec is not created, and
+ * an existing service keeps its last allowed state.
  */
 
 /** The service of a path in the custom resource; null: the path belongs to the revision. */
@@ -19,7 +19,7 @@ export function serviceOf({ resourcePath }: Pick<Forbidden, 'resourcePath'>): Da
 
 /**
  * Rejected fields per service. The image of an existing database is recorded, and the spec's value is not read. A
- * service that already runs with the requested value was allowed by an earlier version, and stays.
+ * service that already runs with the requested value was allowed by an earlier version, and is kept.
  */
 export function refusedServices(observed: Observed): ReadonlyMap<DataService, readonly Forbidden[]> {
   const image = recordedDatabaseImage(observed);
@@ -35,7 +35,7 @@ export function refusedServices(observed: Observed): ReadonlyMap<DataService, re
   return refused;
 }
 
-/** Removes objects of a rejected service, unless they exist. */
+/** Removes the objects of a rejected service from the desired objects, unless they exist. */
 export function withoutRefusedServices(
   desired: readonly DesiredObject[],
   observed: Observed,
@@ -49,7 +49,7 @@ export function withoutRefusedServices(
   });
 }
 
-/** The recorded images, without one that was never allowed: it must not be kept. */
+/** The recorded images, without an image that was never allowed and must not be kept. */
 export function allowedImages(images: DataImages, observed: Observed): DataImages {
   const isRefused = refusedServices(observed)
     .get('database')
@@ -59,11 +59,11 @@ export function allowedImages(images: DataImages, observed: Observed): DataImage
   return others;
 }
 
-/** The rejections as failures, so that the status names the field. They stay until the spec changes. */
+/** The rejections as failures, so that the status names the field. The failures remain until the spec changes. */
 export function serviceFailures(observed: Observed): Failure[] {
   return [...refusedServices(observed)].map(([service, parts]) => {
     const why = parts.map(({ resourcePath, message }) => `${resourcePath}: ${message}`).join('; ');
-    const message = shortened(`${why}; the ${service} is not changed until this is`);
+    const message = shortened(`${why}; the ${service} is not changed until this field is corrected`);
     return { actionId: `confined ${service}`, reason: 'Refused', final: false, message };
   });
 }

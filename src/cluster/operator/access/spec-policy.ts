@@ -15,13 +15,13 @@ import type { Forbidden, ObservedResource } from '../observed.ts';
  * Checks the pods of every custom resource against the rules that the API applies to a resource_spec.
  * Users who can write custom resources must not bypass the policy through the operator.
  *
- * The check applies to changes, as in the API: pods that were allowed once stay allowed (`isKept`) when the policy
- * becomes narrower. Not checked are:
- * - whether custom_url.allowed_hosts allows a host: only the hub knows which URL it generates (for rejected hosts
- * and the owner of a host, see host-claims.ts);
- * - sizes and numbers of app, database and cache, except limits of 0: the CRD bounds them, and a namespace quota
- * bounds the total;
- * - caps of a deployment_type, which a custom resource does not contain: the largest cap of all types applies.
+ * The check applies to changes, as in the API. Pods that were allowed once remain allowed (`isKept`) when the policy
+ * becomes narrower. The following is not checked:
+ * - whether custom_url.allowed_hosts allows a host, because only the hub knows which URL it generates (for rejected
+ * hosts and the owner of a host, see host-claims.ts);
+ * - sizes and numbers of app, database and cache, except limits of 0, because the CRD bounds them, and a namespace
+ * quota bounds the total;
+ * - caps of a deployment_type, which a custom resource does not contain. The largest cap of all types applies.
  */
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
@@ -46,8 +46,8 @@ export interface Checked {
 }
 
 /**
- * Checks a resource, again only if its spec changed: the check is expensive, and each status write creates a new
- * object with the same spec.
+ * Checks a resource, and repeats the check only if its spec changed, because the check is expensive, and each write of
+ * the status creates a new object with the same spec.
  * @param before the last result of this resource and policy
  */
 export function checked(resource: ObservedResource, policy: Policy, before: Checked | undefined): Checked {
@@ -67,7 +67,7 @@ const notOfPodTemplate = (resourcePath: string, message: string): Forbidden => (
   ofPodTemplate: false,
 });
 
-/** Images outside the pod template. Its containers' images are checked with the template. */
+/** Images outside the pod template. The images of containers in the template are checked with the template. */
 function images({ spec: { revision, database, build } }: ObservedResource): Forbidden[] {
   const given = [
     ['spec.revision.image', revision.image],
@@ -170,7 +170,9 @@ function account({ podTemplate: { serviceAccountName } }: ObservedResource['spec
 /** Policy violations have the location in a request body. */
 const BELOW_BODY = ['source_config', 'resource_spec'];
 
-/** The pod template as a resource_spec, without the platform's own pull Secret, which is no field of it. */
+/**
+ * The pod template as a resource_spec, without the platform's own pull Secret, which is not a field of a resource_spec.
+ */
 function asResourceSpec(podTemplate: PodTemplate, name: string): object {
   const own = pullSecretName(name);
   const { imagePullSecrets } = podTemplate;

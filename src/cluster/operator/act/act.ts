@@ -25,28 +25,30 @@ export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   /** An early read of the custom resource, which began after the state for the decision was gathered. */
   readonly parentRead?: ParentRead | undefined;
   /**
-   * Called after the prerequisites and before the first change of a running object. It returns false if nothing may change,
-   * because the custom resource has changed.
+   * Called after the prerequisites and before the first change of a running object. Returns false if no object may
+   * change, because the custom resource has changed.
    */
   readonly announce?: (() => Promise<boolean>) | undefined;
 }
 
 export interface Acted {
   readonly done: readonly Action[];
-  /** Written objects in the responses of the API server. The caches must show them before the next reconcile. */
+  /**
+   * Written objects in the responses of the API server. The caches must show these objects before the next reconcile.
+   */
   readonly written: readonly KubeObject[];
   /** The response of the API server to each action that was done; undefined: nothing was written. */
   readonly responses: readonly (readonly [Action, KubeObject | undefined])[];
   readonly failures: readonly Failure[];
-  /** The custom resource has changed since the decision, so no running object was changed. */
+  /** Whether no running object was changed, because the custom resource has changed since the decision. */
   readonly outdated: boolean;
-  /** The API server has confirmed that the custom resource has not changed since the decision. */
+  /** Whether the API server has confirmed that the custom resource has not changed since the decision. */
   readonly confirmed: boolean;
-  /** An object has changed since the decision: reconcile again. */
+  /** Whether an object has changed since the decision, so that another reconcile is needed. */
   readonly stale: boolean;
   /** An error that may be temporary. */
   readonly error: KubeError | undefined;
-  /** The namespace is being deleted. */
+  /** Whether the namespace is being deleted. */
   readonly leaving: boolean;
 }
 
@@ -56,16 +58,16 @@ export type Result =
   | { kind: 'stale' }
   | { kind: 'leaving' }
   | { kind: 'error'; error: KubeError }
-  /** An action that it depends on did not succeed. */
+  /** An action that this action depends on did not succeed. */
   | { kind: 'skipped' };
 
 /**
  * Executes actions, stage by stage. A failure blocks only the actions that depend on it.
  *
- * Before an object is created that could outlive the custom resource, the custom resource is read from the API server: a
- * process that was suspended must not create objects for a resource that has been deleted. It is also read before the first
- * change after a start, because the first list may be stale. Every other call carries the uid of the object that it was
- * planned for.
+ * Before an object is created that could outlive the custom resource, the custom resource is read from the API server,
+ * because a process that was suspended must not create objects for a resource that has been deleted. The custom
+ * resource is also read before the first change after a start, because the first list may be stale. Every other call
+ * contains the uid of the object that it was planned for.
  */
 export async function act(actions: readonly Action[], input: ActInput): Promise<Acted> {
   const results = new Map<Action, Result>();
@@ -107,8 +109,8 @@ function isCreation({ kind }: Action): boolean {
 }
 
 /**
- * Whether the action may create an object that stays when the custom resource is gone. A sentinel does not stay: Secrets
- * own it, and it is removed with the last of them.
+ * Whether the action may create an object that remains when the custom resource is gone. A sentinel does not remain.
+ * Secrets own the sentinel, so it is removed with the last of these Secrets.
  */
 function mayOutlive(action: Action, input: ActInput): boolean {
   return isCreation(action) && !(action.kind === 'secrets' && isSentinelOnly(action, input));
@@ -149,11 +151,11 @@ function unmet({ id: actionId }: Action, { reason, message }: UnmetRequirement):
   return { kind: 'refused', failure: { actionId, reason, final: false, message, ...retry } };
 }
 
-/** Only a change of the object, or of the operator's rights, resolves these. */
+/** Only a change of the object, or of the operator's rights, resolves errors of these kinds. */
 const REFUSALS: ReadonlySet<KubeErrorKind> = new Set(['invalid', 'bad_request', 'forbidden']);
 
 async function classify(action: Action, error: KubeError, input: ActInput): Promise<Result> {
-  // A Secret that was created meanwhile is read by the next reconcile.
+  // The next reconcile reads a Secret that was created in the meantime.
   if (action.kind !== 'create' || !isTaken(error)) return resultOfError(action, error);
   try {
     return await explainExisting(action, input);
@@ -169,7 +171,7 @@ const isTaken = ({ kind }: KubeError) => kind === 'conflict' || kind === 'alread
 function resultOfError(action: Action, error: KubeError): Result {
   if (error.kind === 'aborted') throw error;
   if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return { kind: 'leaving' };
-  // Another object has the name now. The API server reports an invalid change of its uid.
+  // Another object has the name now. The API server reports this as an invalid change of the uid.
   const otherUid = error.kind === 'invalid' && error.causes.some(({ field }) => field === 'metadata.uid');
   if (isTaken(error) || otherUid || error.kind === 'not_found') return { kind: 'stale' };
   if (REFUSALS.has(error.kind)) return { kind: 'refused', failure: refusedCall(action, error) };

@@ -24,15 +24,15 @@ const NOTHING: Acted = {
   leaving: false,
 };
 
-/** What a reconcile changed, and the state that was observed after it. */
+/** The changes of a reconcile, and the state that was observed after it. */
 export interface Applied {
   readonly acted: Acted;
   readonly observed: Observed;
 }
 
 /**
- * Executes the plan, unless the resource is paused, and logs what was done. A rollout that begins is named in the status
- * before a workload changes.
+ * Executes the plan, unless the resource is paused, and logs what was done. The status names a new rollout before a
+ * workload changes.
  */
 export async function applyPlan(
   decided: Decided,

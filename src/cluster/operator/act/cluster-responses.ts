@@ -3,8 +3,8 @@ import type { ClusterChange } from '../changes/cluster-changes.ts';
 import { asDate, type ReconcileTime } from '../reconcile-time.ts';
 
 /**
- * A write that the cluster changes unsafely is retried after 5 s, 10 s, 20 s, 30 s, 30 s … (half to all of it), so a rollout
- * completes within a minute after the policy is removed. Each retry begins with a dry run.
+ * A write that the cluster changes unsafely is retried after 5 s, 10 s, 20 s, 30 s, 30 s …, with jitter. A rollout
+ * therefore completes within a minute after the policy is removed. Each retry begins with a dry run.
  */
 const BACKOFF: BackoffOptions = { baseMs: 5_000, capMs: 30_000 };
 
@@ -15,20 +15,23 @@ export interface ClusterResponse extends ClusterChange {
   readonly attempts: number;
 }
 
-/** A response as a decision uses it. */
+/** The form of a response that decisions use. */
 export interface KnownResponse extends ClusterChange {
-  /** It is time to try again. */
+  /** Whether the next attempt is due. */
   readonly isDue: boolean;
 }
 
-/** A safe change as recorded in the status, from which another process reads it. */
+/** A safe change in the form of the status, from which another process reads it. */
 export interface AcceptedChange {
   readonly object: string;
   readonly hash: string;
   readonly fields: string;
 }
 
-/** How the cluster changes our writes, by the id of the object, or by `replicasKey` for its number of pods. */
+/**
+ * Records how the cluster changes the operator's writes, by the id of the object, or by `replicasKey` for its number of
+ * pods.
+ */
 export class ClusterResponses {
   readonly #byId = new Map<string, ClusterResponse>();
   readonly #random: () => number;
@@ -57,7 +60,7 @@ export class ClusterResponses {
     if (known !== undefined) this.note(id, known, ticks);
   }
 
-  /** Counts attempts across different responses: a webhook may change each request differently. */
+  /** Counts attempts across different responses, because a webhook may change each request differently. */
   #attempts(id: string): number {
     const known = this.#byId.get(id);
     return known === undefined || known.isSafe ? 0 : known.attempts + 1;

@@ -33,7 +33,7 @@ export interface Execution {
 type ActionOf<Kind extends Action['kind']> = Extract<Action, { kind: Kind }>;
 
 /**
- * Executes one action. Returns the written or deleted object if the caches watch it. It writes nothing and returns
+ * Executes one action. Returns the written or deleted object if the caches watch it. Writes nothing and returns
  * undefined if a dry run shows that the cluster would still change the object unsafely.
  */
 export async function execute(action: Action, execution: Execution): Promise<KubeObject | undefined> {
@@ -68,9 +68,10 @@ async function noted<T extends KubeObject | undefined>(
 }
 
 /**
- * A resourceVersion that no object has, because etcd is empty at revision 1. An apply with it creates a missing object and is
- * rejected (409) if the object exists. Unlike a POST, it makes the apply manager own the fields from the start. Fields that
- * a POST set would never be removed, because an apply removes only fields that an apply has set.
+ * A resourceVersion that no object has, because etcd is empty at revision 1. An apply with this resourceVersion creates
+ * a missing object and is rejected (409) if the object exists. Unlike a POST, this apply makes the apply manager own
+ * the fields from the start. Fields that a POST set would never be removed, because an apply removes only fields that
+ * an apply has set.
  */
 const NO_VERSION = '1';
 
@@ -85,16 +86,17 @@ async function create(action: ActionOf<'create'>, execution: Execution): Promise
 }
 
 /**
- * An entry of a list whose key was edited, such as the number of a port, belongs to another manager. An apply would add our
- * entry to it, and the API server rejects two ports of one name. Then a merge patch restores the complete lists of the spec
- * first. It is sent only against drift, where the desired object is known to be valid.
+ * An entry of a list whose key was edited, such as the number of a port, belongs to another manager. An apply would add
+ * the desired entry to the edited one, and the API server rejects two ports of one name. In this case, a merge patch
+ * restores the complete lists of the spec first. The patch is sent only against drift, because the desired object is
+ * then known to be valid.
  */
 async function applied(
   action: ActionOf<'apply'>,
   { client, signal }: Execution,
 ): Promise<KubeObject | undefined> {
   const { object, uid, replicas, drift, resume, added, probe } = action;
-  // Not part of the hash: with the next apply, no manager owns the field.
+  // Fields without an owner are not part of the hash, because no manager owns them after the next apply.
   const pods = resume === true ? { paused: false, ...withCount(replicas) } : withCount(replicas);
   const body = withSpec(withHash(object, ANNOTATIONS.appliedHash), pods);
   const fenced = { ...body, metadata: { ...body.metadata, uid } };
@@ -121,20 +123,21 @@ async function applied(
   if (probe !== undefined) {
     const tried = added === undefined ? send(true) : patched(withRemovals(body, uid, added), true);
     const response = differences(await tried.catch((error: unknown) => restored(error, true)));
-    // A different unsafe response is no reason to write: a webhook may change each request differently.
+    // A different unsafe response is no reason to write, because a webhook may change each request differently.
     if (changeHash(object, response) === probe || clusterChange(object, response)?.isSafe === false)
       return undefined;
   }
-  // Remove fields before the apply, so that pods change only once.
+  // The fields are removed before the apply, so that pods change only once.
   if (added !== undefined) {
     const both = (error: unknown) => {
-      // Without our fields the rest may be invalid, such as a Service without a port. Then send both in one patch.
+      // Without the desired fields, the rest may be invalid, such as a Service without a port. Both changes are then
+      // sent in one patch.
       if (!isKubeError(error, 'invalid')) throw error;
       return patched(withRemovals(body, uid, added), false);
     };
     await patched(withUid(removalPatch(added), uid), false)
       .catch(both)
-      // A field that another field depends on stays, and the response to the apply names it.
+      // A field that another field depends on is kept, and the response to the apply names it.
       .catch((error: unknown) => {
         if (!isKubeError(error, 'invalid')) throw error;
       });
@@ -201,7 +204,7 @@ export function replicasOf(workload: DesiredKubeObject | KubeObject): number {
   return (workload as { spec?: { replicas?: number } }).spec?.replicas ?? 1;
 }
 
-/** Uses a merge patch, because an apply cannot remove an owner reference that the creation has set. */
+/** A merge patch is used, because an apply cannot remove an owner reference that the creation has set. */
 async function volumeChanged(action: ActionOf<'volume'>, execution: Execution): Promise<KubeObject> {
   const { client, resource, signal } = execution;
   const { object, uid, resourceVersion, change, followers } = action;
@@ -210,7 +213,7 @@ async function volumeChanged(action: ActionOf<'volume'>, execution: Execution): 
   const owners = change.owned === true ? (ownerReferences(resource).ownerReferences ?? []) : [];
   const ownership = change.owned === undefined ? {} : { ownerReferences: owners };
   if (change.owned !== undefined) {
-    // Change the volume last: its owner shows that the change is complete.
+    // The volume changes last, because its owner shows that the change is complete.
     await ownCredentials(owners, execution);
     for (const { name, uid: followerUid } of followers) {
       const patch = { metadata: { uid: followerUid, ...ownership } };
@@ -227,7 +230,7 @@ async function volumeChanged(action: ActionOf<'volume'>, execution: Execution): 
   const handOver = () => patched({ metadata: { uid, resourceVersion, ...ownership } });
   const { storage } = change;
   if (storage === undefined) return await handOver();
-  // In a call of its own, so that the owner is set even if the volume cannot grow.
+  // The size changes in a separate call, so that the owner is set even if the volume cannot grow.
   const seen = change.owned === undefined ? resourceVersion : (await handOver()).metadata.resourceVersion;
   return await patched({
     metadata: { uid, resourceVersion: seen },

@@ -15,7 +15,8 @@ import { execute } from './execute.ts';
 type Creation = Extract<Action, { kind: 'create' }>;
 
 /**
- * Handles a creation whose name is taken: by our own object that the cache does not show, or by an object of others.
+ * Handles a creation whose name is taken, by an object of this deployment that the cache does not show, or by another
+ * object.
  * @throws KubeError of a failed call
  */
 export async function explainExisting(action: Creation, input: ActInput): Promise<Result> {
@@ -29,25 +30,26 @@ export async function explainExisting(action: Creation, input: ActInput): Promis
   if (isOurs(found, resource)) return await reconcileOwn(action, found, input);
   if (isStripped(found, action.object)) return await adopt(action, found, input);
   const owner = controllerOf(found);
-  // Owned by an earlier custom resource of this name: the garbage collector is about to remove it.
+  // An earlier custom resource of this name owns the object, so the garbage collector is about to remove it.
   if (owner?.kind === MANAGED_DEPLOYMENT.kind && owner.name === resource.metadata.name)
     return { kind: 'stale' };
   const holder = holderOf(found, resource);
   if (holder !== null) {
     return conflict(
       action,
-      `${kind} ${name} belongs to ${holder}: give this deployment another name, or remove the other one`,
+      `${kind} ${name} belongs to ${holder}: use another name for this deployment, or remove the other deployment`,
     );
   }
   const labels = Object.entries(object.metadata.labels).map(([key, value]) => `${key}=${value}`);
   return conflict(
     action,
     `${kind} ${name} exists and was not created by Berth for this deployment: rename or remove it. ` +
-      `If it is Berth's and its labels were removed: kubectl label --overwrite -n ${namespace} ${kind.toLowerCase()} ${name} ${labels.join(' ')}`,
+      `If Berth created this object and its labels were removed: kubectl label --overwrite -n ${namespace} ` +
+      `${kind.toLowerCase()} ${name} ${labels.join(' ')}`,
   );
 }
 
-/** The other deployment that an object of Berth belongs to; null: it names none. */
+/** The other deployment that an object of Berth belongs to; null: the object names no other deployment. */
 function holderOf(found: UntypedObject, resource: ActInput['resource']): string | null {
   const owner = controllerOf(found);
   if (owner?.kind === MANAGED_DEPLOYMENT.kind) return `the ManagedDeployment ${owner.name}`;
@@ -62,16 +64,19 @@ function conflict({ id: actionId }: Creation, message: string): Result {
   return { kind: 'refused', failure: { actionId, reason: 'Conflict', final: false, message } };
 }
 
-/** Whether the caches find the object, by the label with our name or by an owner. */
+/** Whether the caches find the object, by the instance label or by an owner. */
 const isInCaches = (object: KubeObject, { resource }: ActInput) => appKeys(object).includes(keyOf(resource));
 
-/** Handles an object that is ours by its labels or owner. The next reconcile judges its content. */
+/**
+ * Handles an object that belongs to this deployment according to its labels or owner. The next reconcile judges the
+ * content of the object.
+ */
 async function reconcileOwn(action: Creation, found: UntypedObject, input: ActInput): Promise<Result> {
   if (!isInCaches(found, input))
     return action.once ? await restoreLabel(action, found, input) : await adopt(action, found, input);
   const { kind, metadata } = action.object;
   if (kind !== 'ControllerRevision' || parseStoredTemplates(found) !== null) return { kind: 'stale' };
-  // It stores the templates of an unknown revision.
+  // The object stores the templates of an unknown revision.
   return conflict(
     action,
     `the stored templates ${metadata.name} have lost a label, so their revision is unknown: ` +
@@ -80,8 +85,9 @@ async function reconcileOwn(action: Creation, found: UntypedObject, input: ActIn
 }
 
 /**
- * Whether the object is ours although its labels and owner reference were removed: its annotation still has the hash of the
- * desired object, which covers labels, owner reference and the uid of the custom resource.
+ * Whether the object belongs to this deployment although its labels and owner reference were removed. The annotation of
+ * an object of this deployment still has the hash of the desired object, which covers labels, owner reference and the
+ * uid of the custom resource.
  */
 function isStripped(found: UntypedObject, wanted: KubeObject): boolean {
   const note = found.metadata.annotations?.[ANNOTATIONS.appliedHash];
@@ -94,7 +100,7 @@ async function adopt(
   input: ActInput,
 ): Promise<Result> {
   const { uid = '' } = found.metadata;
-  // The number of pods stays: the next reconcile decides about it.
+  // This write does not change the number of pods. The next reconcile decides about the number.
   const { replicas } = (found['spec'] ?? {}) as { replicas?: number };
   const count = replicas === undefined ? {} : { replicas };
   const tried = probe === undefined ? {} : { probe };
@@ -102,7 +108,10 @@ async function adopt(
   return { kind: 'done', written: await execute({ kind: 'apply', ...call }, input) };
 }
 
-/** Restores only the instance label. An object that is created once keeps its content, which may differ from a new one. */
+/**
+ * Restores only the instance label. An object that is created once keeps its content, which may differ from the desired
+ * content.
+ */
 async function restoreLabel(action: Creation, { metadata }: UntypedObject, input: ActInput): Promise<Result> {
   const { client, view, signal } = input;
   const { object } = action;

@@ -8,5 +8,5 @@ export interface LeadershipFence {
 /** @throws KubeError of the kind `aborted` when the call was cancelled or this process has lost the lease */
 export function assertLeading({ signal, mayAct }: LeadershipFence): void {
   if (!signal.aborted && mayAct()) return;
-  throw new KubeError({ kind: 'aborted', message: 'failed to act: this process no longer leads' });
+  throw new KubeError({ kind: 'aborted', message: 'failed to act: this process is no longer the leader' });
 }

@@ -48,7 +48,10 @@ export function learnResponses(
   }
 }
 
-/** The kept additions that the cluster made in this response: new ones, and those that are known to be its own. */
+/**
+ * The kept additions that the cluster made in this response: new additions, and those that the cluster is known to
+ * make.
+ */
 function addedBy(
   responses: ClusterResponses,
   { kind, object }: Extract<Action, { kind: 'create' | 'apply' }>,
@@ -68,8 +71,8 @@ function addedBy(
 }
 
 /**
- * Forgets responses that the objects no longer show: they were corrected, or the object is gone. An object that has lost
- * its labels and owner is not in the caches although it exists, so its response is kept.
+ * Removes responses that the objects no longer show, because the objects were corrected or are gone. An object that has
+ * lost its labels and owner is not in the caches although it exists, so its response is kept.
  */
 export function forgetResponses(
   responses: ClusterResponses,
@@ -105,7 +108,7 @@ const objectText = (key: string) => key.replace(/ replicas$/, '').replace('/', '
 const SHOWN = 3;
 
 function sentences({ responses }: Observed, isSafe: boolean): string {
-  // In a stable order, because a changed text causes a write of the status.
+  // The order is stable, because a changed text causes a write of the status.
   const changes = [...(responses ?? [])]
     .filter(([, response]) => response.isSafe === isSafe)
     .sort(([a], [b]) => (a < b ? -1 : 1));
@@ -114,11 +117,11 @@ function sentences({ responses }: Observed, isSafe: boolean): string {
   return [...shown, ...more].join('; ');
 }
 
-/** Failures for unsafe changes: the cluster changes our writes, so that other workloads may run than desired. */
+/** The failures for unsafe changes by the cluster, which make workloads differ from the desired state. */
 export function changeFailures(observed: Observed): Failure[] {
   const changed = sentences(observed, false);
   if (changed === '') return [];
-  const message = `the cluster changes what Berth writes, by an admission policy or webhook: ${changed}`;
+  const message = `an admission policy or webhook of the cluster changes objects that Berth writes: ${changed}`;
   return [{ actionId: '', reason: 'FieldsChangedByCluster', final: false, message }];
 }
 

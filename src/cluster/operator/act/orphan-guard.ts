@@ -17,11 +17,11 @@ type Fenced = Caller & LeadershipFence;
 interface Post {
   readonly kind: Resource;
   readonly at: ObjectName;
-  /** Uid of the created object; undefined: there was no response, and the object may or may not exist. */
+  /** Uid of the created object; undefined: no response was received, and the object may or may not exist. */
   uid?: string | undefined;
 }
 
-/** After these errors the object may exist nevertheless. */
+/** Errors after which the object may exist. */
 const UNSURE: readonly KubeErrorKind[] = ['server', 'timeout', 'network', 'aborted'];
 /** Errors that may be temporary. */
 const TEMPORARY: readonly KubeErrorKind[] = [
@@ -38,13 +38,14 @@ const BACKOFF = { baseMs: 200, capMs: 5_000 };
 /**
  * Prevents orphans: objects without an owner that are created after their deployment was deleted.
  *
- * A POST has no precondition. If it is delayed on its way, it creates its object although the deployment was deleted
- * meanwhile, and no deletion removes an object without an owner. So each such POST is noted before it is sent, and the
- * custom resource is read again afterwards. If the deployment has no custom resource any more, the object gets an owner
- * reference to the deleted one, and the garbage collector removes it. A later deletion of the resource finds the object
- * anyway.
+ * A POST has no precondition. A delayed POST can therefore create its object after the deployment was deleted, and no
+ * deletion removes an object without an owner. The operator records each POST of an object without an owner before the
+ * call, and reads the custom resource again after the call. If the custom resource no longer exists, the object gets an
+ * owner reference to the deleted resource, so that the garbage collector removes the object. If the custom resource is
+ * deleted later, the deletion finds the object.
  *
- * If the operator crashes in between, the hub removes the object: it checks each deletion a second time.
+ * If the operator crashes between the two calls, the hub removes the object, because the hub checks each deletion a
+ * second time.
  */
 export class OrphanGuard {
   readonly #mayAct: LeadershipFence['mayAct'];
@@ -75,16 +76,16 @@ export class OrphanGuard {
   }
 
   /**
-   * The API server has just accepted a write of the custom resource in the version that was read. So the resource exists, and
-   * objects that were created before this write are no orphans.
+   * Called when the API server has accepted a write of the custom resource in the version that was read. The resource
+   * exists, so objects that were created before this write are not orphans.
    */
   confirmResource(): void {
     for (const post of this.#sent) if (post.uid !== undefined) this.#sent.delete(post);
   }
 
   /**
-   * Checks all noted POSTs. It retries temporary errors until the signal fires, because a deleted resource is not reconciled
-   * again.
+   * Checks all recorded POSTs. Retries temporary errors until the signal fires, because a deleted resource is not
+   * reconciled again.
    * @throws KubeError
    */
   async collectOrphans(): Promise<void> {
@@ -109,7 +110,7 @@ export class OrphanGuard {
     const errors: KubeError[] = [];
     for (const post of [...this.#sent].sort((a, b) => Number(isClaim(b)) - Number(isClaim(a)))) {
       if (!this.#sent.has(post)) return;
-      // Credentials follow their volume claim, and stay if the claim stays.
+      // Credentials are handled like their volume claim. The credentials remain if the claim remains.
       if (post.kind === RESOURCES.Secret && [...this.#sent].some(isClaim)) continue;
       try {
         await this.#disown(post, caller);
@@ -123,8 +124,9 @@ export class OrphanGuard {
   }
 
   /**
-   * Gives the object to the garbage collector. The object is read before the custom resource: if another resource adopts it
-   * later, its resourceVersion differs from that in the patch, and the patch is rejected.
+   * Adds an owner reference so that the garbage collector removes the object. The object is read before the custom
+   * resource. If another resource adopts the object later, the resourceVersion differs from that in the patch, and the
+   * patch is rejected.
    */
   async #disown(post: Post, caller: Fenced): Promise<void> {
     const { client, resource, signal } = caller;
@@ -146,13 +148,13 @@ function isClaim({ kind }: Post): boolean {
   return kind === RESOURCES.PersistentVolumeClaim;
 }
 
-/** Whether the deployment has a custom resource: this one, or one that was created again. */
+/** Whether the deployment has a custom resource: the known resource, or a resource that was created again. */
 async function isThere(caller: Caller): Promise<boolean> {
   const { resource } = caller;
   const live = await readParent(caller);
   if (live === undefined) return false;
   const { deploymentId } = resource.spec;
-  // Without an id of the hub, a resource that was created again is a different deployment.
+  // Without an id of the hub, a resource that was created again is another deployment.
   if (deploymentId === undefined) return live.metadata.uid === resource.metadata.uid;
   return (live['spec'] as { deploymentId?: string } | undefined)?.deploymentId === deploymentId;
 }
@@ -164,7 +166,10 @@ function isOwnedBy(
   return ownerReferences.some(({ uid }) => uid === resource.metadata.uid);
 }
 
-/** Whether the object is that of this POST. An object older than the custom resource was retained from an earlier one. */
+/**
+ * Whether this POST created the object. An object that is older than the custom resource was retained from an earlier
+ * resource.
+ */
 function isStillOf(post: Post, object: KubeObject, resource: Caller['resource']): boolean {
   const { uid, ownerReferences: owners = [], creationTimestamp = '' } = object.metadata;
   if (owners.length > 0) return false;

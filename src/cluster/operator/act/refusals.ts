@@ -4,7 +4,10 @@ import type { Action } from '../action.ts';
 import type { Failure } from '../observe/failure.ts';
 import { asDate, type ReconcileTime } from '../reconcile-time.ts';
 
-/** A rejected write is retried after 5 s, 10 s, 20 s … 5 min (half to all of it): the missing right may have been granted. */
+/**
+ * A rejected write is retried after 5 s, 10 s, 20 s … 5 min, with jitter, because a missing right may have been
+ * granted.
+ */
 const BACKOFF: BackoffOptions = { baseMs: 5_000, capMs: 300_000 };
 
 interface Refusal {
@@ -16,8 +19,8 @@ interface Refusal {
 }
 
 /**
- * Writes that the cluster has rejected, so that not every event repeats the same rejected call. It is only a cache: it is
- * empty after a restart, and an entry does not apply to a different write.
+ * Writes that the cluster has rejected, so that not every event repeats the same rejected call. The record is only a
+ * cache. The cache is empty after a restart, and an entry does not apply to a different write.
  */
 export class Refusals {
   readonly #byAction = new Map<string, Refusal>();
@@ -27,7 +30,7 @@ export class Refusals {
     this.#random = random;
   }
 
-  /** The rejection of exactly this action, while its retry is not due. */
+  /** The rejection of exactly this action, if its retry is not due. */
   standing(action: Action, ticks: number): Failure | undefined {
     const refusal = this.#byAction.get(action.id);
     if (refusal === undefined || ticks >= refusal.retryAt) return undefined;
@@ -58,7 +61,10 @@ export class Refusals {
     this.#byAction.delete(action.id);
   }
 
-  /** Forgets actions that are no longer planned. Returns when the earliest retry is due; undefined: none is pending. */
+  /**
+   * Removes the rejections of actions that are no longer planned. Returns when the earliest retry is due; undefined:
+   * none is pending.
+   */
   nextTry(actions: readonly Pick<Action, 'id'>[], time: ReconcileTime): number | undefined {
     const asked = new Set(actions.map(({ id }) => id));
     for (const id of this.#byAction.keys()) if (!asked.has(id)) this.#byAction.delete(id);
@@ -67,7 +73,7 @@ export class Refusals {
   }
 }
 
-/** Hash of what would be written, without preconditions, which change with every reconcile. */
+/** Hash of the content of a write, without its preconditions, which change with every reconcile. */
 function fingerprint(action: Action): string {
   const { kind, object, replicas, change } = action as unknown as Partial<Record<string, unknown>>;
   return contentHash({ kind, object, replicas, change });

@@ -5,7 +5,7 @@ import { isOtherValue } from '../changes/refused-value.ts';
 import type { Failure } from '../observe/failure.ts';
 import { QUOTA } from '../rollout/failure-rules.ts';
 
-/** The failure to report for a rejected call. `final`: only a different object can help. */
+/** The failure to report for a rejected call. `final`: a retry succeeds only with a different object. */
 export function refusedCall(action: Action, error: KubeError): Failure {
   const message = refusalText(action, error);
   const changed = changedField(action, error);
@@ -24,7 +24,10 @@ export function refusedCall(action: Action, error: KubeError): Failure {
 /** Retry interval while a policy changes the object, so that it is written within a minute after the policy is removed. */
 const POLICY_RETRY_MS = 30_000;
 
-/** The rejected field, if its value is not the one that we sent; undefined: the API server rejects the value that we sent. */
+/**
+ * The rejected field, if its value differs from the sent value; undefined: the API server rejects the value that was
+ * sent.
+ */
 function changedField(action: Action, error: KubeError): string | undefined {
   if (error.kind !== 'invalid' || (action.kind !== 'create' && action.kind !== 'apply')) return undefined;
   if (error.resource === RESOURCES.Secret.plural) return undefined;
@@ -34,7 +37,7 @@ function changedField(action: Action, error: KubeError): string | undefined {
 /** The error of Kubernetes for a storage class without allowVolumeExpansion. */
 const NOT_EXPANDABLE = /must support resize/i;
 
-/** Quotas, storage classes, admission rules and missing rights all result in 403. Only the text tells which it is. */
+/** Quotas, storage classes, admission rules and missing rights all result in 403. Only the text distinguishes them. */
 function reasonOf(action: Action, error: KubeError): Failure['reason'] {
   if (error.kind !== 'forbidden') return 'Refused';
   const said = error.said();
@@ -42,7 +45,7 @@ function reasonOf(action: Action, error: KubeError): Failure['reason'] {
   return action.kind === 'volume' && NOT_EXPANDABLE.test(said) ? 'VolumeNotExpandable' : 'Refused';
 }
 
-/** How admission rules reject. The message for a missing right differs. */
+/** Messages with which admission rules reject a request. The message for a missing right differs. */
 const DENIED = /denied the request|denied request|violates PodSecurity/i;
 
 function isFinal(error: KubeError): boolean {
@@ -52,12 +55,12 @@ function isFinal(error: KubeError): boolean {
 const SHOWN_CAUSES = 3;
 
 /**
- * Object, field and message of the rejection. An action may send several calls, so the text names the rejected one. For a
- * Secret, the message of the cluster is not repeated, because it may contain data.
+ * Object, field and message of the rejection. An action may send several calls, so the text names the rejected call.
+ * For a Secret, the message of the cluster is not quoted, because it may contain data.
  */
 function refusalText(action: Action, error: KubeError): string {
   if (error.resource === RESOURCES.Secret.plural)
-    return `the cluster refuses to ${error.action} (${error.kind})`;
+    return `the cluster rejects the call to ${error.action} (${error.kind})`;
   if (!('object' in action)) return error.message;
   const causes = error.causes
     .filter(({ field }) => field !== '')

@@ -33,19 +33,20 @@ export interface BuildControllerOptions {
 }
 
 /**
- * Pause after a rejected Job. The cause may pass: a namespace quota, or another owner's Job of the same name.
+ * Pause after a rejected Job. The cause may be temporary, such as a namespace quota, or another owner's Job of the same
+ * name.
  */
 const REFUSED_PAUSE_MS = 15_000;
 
 interface StandingRefusal extends JobRefusal {
   readonly revisionId: string;
-  /** In ticks (reconcile-time.ts). */
+  /** End of the pause, in ticks (reconcile-time.ts). */
   readonly until: number;
 }
 
 /**
  * Creates and deletes the Jobs of builds. One reconcile covers all builds, so that a free slot is assigned once. All
- * state is in the cluster; `statusOf` reads the state of a build from the same caches.
+ * state is in the cluster. `statusOf` reads the state of a build from the same caches.
  */
 export class BuildController {
   readonly #options: BuildControllerOptions;
@@ -77,7 +78,7 @@ export class BuildController {
     });
     for (const action of actions) await this.#act(action, signal);
     this.#forget(wanted);
-    // The caches contain the actions by now.
+    // The caches now contain the results of the actions.
     for (const { key, resource } of actions.length === 0 ? wanted : this.#wanted()) {
       const reported = canonicalJson(resource.status?.build ?? null);
       if (reported !== canonicalJson(this.statusOf(resource) ?? null)) changed(key);
@@ -168,7 +169,10 @@ export class BuildController {
       if (refusal === null) return;
       const until = this.#options.clock.now() + REFUSED_PAUSE_MS;
       this.#refusals.set(key, { ...refusal, revisionId: build.revisionId, until });
-      logger.warn({ resource: key, err: refusal.message }, 'failed to start a build; it is retried');
+      logger.warn(
+        { resource: key, err: refusal.message },
+        'failed to start a build; next: none, it is retried',
+      );
     }
   }
 
@@ -212,12 +216,12 @@ export class BuildController {
         { signal },
       );
       if (found === undefined || isOfBuild(found, resource, build)) return null;
-      const message = `a Job ${name} exists in the namespace ${namespace} that Berth did not make`;
+      const message = `a Job ${name} exists in the namespace ${namespace} that Berth did not create`;
       return { reason: 'Conflict', message };
     }
     const final: readonly KubeError['kind'][] = ['forbidden', 'invalid', 'bad_request', 'not_found'];
     if (!final.includes(error.kind)) throw error;
-    return { reason: 'Refused', message: `the Job of the build was refused: ${error.message}` };
+    return { reason: 'Refused', message: `the cluster rejected the Job of the build: ${error.message}` };
   }
 }
 

@@ -23,9 +23,9 @@ export interface Builds {
   stop(): Promise<void>;
 }
 
-/** The only key of the queue: one reconcile covers all builds. */
+/** The only key of the queue, because one reconcile covers all builds. */
 const ALL = 'builds';
-/** Several events in this period cause one reconcile. */
+/** Period in which several events cause one reconcile. */
 const GATHER_MS = 50;
 
 export function createBuilds(

@@ -49,8 +49,8 @@ export interface BuildsDecision {
 }
 
 /**
- * The tenant of a build is its namespace, because in cloud mode each tenant has its own. The writer of a resource
- * chooses `spec.tenantId`.
+ * The tenant of a build is identified by its namespace, because in cloud mode each tenant has its own. `spec.tenantId`
+ * does not identify the tenant, because the writer of a resource chooses it.
  */
 const tenantOf = ({ metadata }: ObservedJob) => metadata.labels?.[LABELS.namespace] ?? '';
 const tenantOfWanted = ({ resource }: WantedBuild) => labelValue(resource.metadata.namespace);
@@ -58,11 +58,11 @@ const tenantOfWanted = ({ resource }: WantedBuild) => labelValue(resource.metada
 /**
  * Decides which Jobs to create and which to delete. Pure: the same input gives the same decision.
  *
- * - A Job that no deployment needs is deleted: its deployment is gone, or builds a newer revision.
- * - A deployment has one build at a time. The next one starts when no part of the last one runs.
- * - The number of builds is limited, in total and per tenant. Among tenants with a build that may start, the one
- * with the fewest running builds comes first. Next comes the one whose last build started longest ago. Times have
- * whole seconds; within a second, the one with the fewest starts in it comes first. Within a tenant, the oldest
+ * - A Job is deleted when its deployment no longer exists or builds a newer revision.
+ * - A deployment has one build at a time. The next build starts when no part of the last build runs.
+ * - The number of builds is limited, in total and per tenant. Among tenants with a build that may start, the tenant
+ * with the fewest running builds comes first, then the tenant whose last build started longest ago. Times have whole
+ * seconds. For equal times, the tenant with the fewest starts in this second comes first. Within a tenant, the oldest
  * revision comes first.
  */
 export function decideBuilds(input: BuildsInput): BuildsDecision {
@@ -75,7 +75,7 @@ export function decideBuilds(input: BuildsInput): BuildsDecision {
   const ready = due.filter((candidate) => mayStart(candidate, input));
   const times = wanted.flatMap(({ judgement: { start, recheckAt } }) => [start?.notBefore, recheckAt]);
   const later = times.filter((time) => time != null && time > now.getTime()) as number[];
-  // A stuck terminating pod blocks its deployment for a while, and no event reports its end.
+  // A pod that does not terminate blocks its deployment for a limited time, and no event reports the end of this time.
   const held = due.length > ready.length ? [now.getTime() + HELD_MS] : [];
   const recheckAt = Math.min(...later, ...held);
   return {
@@ -86,7 +86,7 @@ export function decideBuilds(input: BuildsInput): BuildsDecision {
 
 const HELD_MS = 10_000;
 
-/** Why a Job is deleted; null: it stays until its time to live ends. */
+/** Why a Job is deleted; null: it is kept until its time to live ends. */
 function whyRemoved(job: ObservedJob, { wanted, pods, resourceOf }: BuildsInput): string | null {
   const resource = resourceOf(job);
   if (
@@ -97,8 +97,8 @@ function whyRemoved(job: ObservedJob, { wanted, pods, resourceOf }: BuildsInput)
     return 'its deployment is gone';
   }
   const asked = wanted.find(({ resource: { metadata } }) => metadata.uid === resource.metadata.uid);
-  if (asked !== undefined && !isOfBuild(job, resource, asked.build)) return 'a newer revision is to be built';
-  // An ended Job stays for a while, because users may read its log.
+  if (asked !== undefined && !isOfBuild(job, resource, asked.build)) return 'a newer revision is requested';
+  // An ended Job is kept for some time, because users may read its log.
   if (endOf(job) !== null) return null;
   const pod = podOf(job, pods);
   if (asked !== undefined && pod !== undefined && isGivenUp(job, pod, asked.judgement)) {
@@ -109,7 +109,7 @@ function whyRemoved(job: ObservedJob, { wanted, pods, resourceOf }: BuildsInput)
 }
 
 /**
- * Whether another attempt replaces this one, or the build has failed. A Job whose pod never starts would not end by
+ * Whether another attempt replaces this attempt, or the build has failed. A Job whose pod never starts would not end by
  * itself.
  */
 function isGivenUp(job: ObservedJob, pod: ObservedPod, { status, start }: BuildJudgement): boolean {

@@ -2,10 +2,10 @@ import type { BuildFailureReason } from '../../../domain/builds/build.ts';
 
 /** Classifies a BuildKit failure by the last output of `buildctl`. */
 
-/** Prefixes of every error. */
+/** Prefixes of all errors. */
 const WRAPPED =
   /^error: (?:(?:failed to (?:solve|build|receive status)|rpc error: code = Unknown desc =):? )*/i;
-/** Commands, paths and addresses, quoted by Go. The author of the Dockerfile chooses their text. */
+/** Commands, paths and addresses, quoted in the format of Go, whose text the author of the Dockerfile chooses. */
 const QUOTED = /"(?:[^"\\]|\\.)*"/g;
 
 /** The daemon stopped, or was never reachable. */
@@ -25,16 +25,16 @@ const PULL =
 const OVERLOADED = /: (5\d\d|408|429)\b|toomanyrequests/i;
 const NO_ANSWER =
   /connection (refused|reset|timed out)|no route to host|network is unreachable|server misbehaving|name resolution|i\/o timeout|TLS handshake timeout|deadline exceeded|Client\.Timeout|\bEOF\b|broken pipe|closed network connection|server sent GOAWAY|connection lost/i;
-/** The registry lost an upload, or received it twice: image and cache may contain the same layer. */
+/** Errors of a lost upload, or of two uploads of one layer, because image and cache may contain the same layer. */
 const UPLOAD_LOST = /provided digest did not match uploaded content|blob (upload )?unknown/i;
 const NO_SUCH_HOST = /no such host/i;
 const DENIED = /: 40[13]\b|denied|unauthorized|insufficient_scope|authorization failed/i;
 
 /**
- * Reason of a failure, from the last error. An error may have several lines: a registry that reports two problems
- * has one line for each. What a RUN step cannot reach is an error of the Dockerfile. What the push or the pull of a
- * base image cannot reach is not. An unknown host is a platform error if it is the registry to push to, and may
- * pass; for a base image it is an error of the Dockerfile.
+ * Reason of a failure, from the last error. An error may have several lines, because a registry reports each of several
+ * problems in a line. A host that a RUN step cannot reach is an error of the Dockerfile. A host that the push or the
+ * pull of a base image cannot reach is a platform error. An unknown host of the registry to push to is also a platform
+ * error, possibly temporary. An unknown host of a base image is an error of the Dockerfile.
  */
 export function imageFailureReason(log: string): BuildFailureReason {
   if (NEVER_STARTED.test(log)) return 'BuildLost';

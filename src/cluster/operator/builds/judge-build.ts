@@ -19,11 +19,11 @@ import {
 import { slowStart, slowStartRecheckAt } from './slow-start.ts';
 import { type BuildStepFailure, lost, podFailure, stepFailure } from './step-failure.ts';
 
-/** Maximum number of attempts for failures that may pass. */
+/** Maximum number of attempts for failures that may be temporary. */
 export const MAX_BUILD_ATTEMPTS = 3;
-/** Pauses before the second and third attempt. They cover the restart of a registry. */
+/** Pauses before the second and third attempt. The pauses are long enough for the restart of a registry. */
 const PAUSES_MS = [10_000, 60_000];
-/** The Job has ended and its pod is not cached: the event may be late. */
+/** Wait for the event of the pod when the Job has ended and its pod is not cached. */
 const LAG_MS = 5_000;
 
 const LOST_REASON: BuildFailureReason = 'BuildLost';
@@ -37,8 +37,8 @@ export interface BuildJudgement {
 }
 
 /**
- * Judges the state of a requested build. Pure. It reads the objects in the cluster, and the former status for
- * objects that are gone. A final status does not change.
+ * Judges the state of a requested build. Pure. The state is derived from the objects in the cluster, and from the
+ * former status for objects that are gone. A final status does not change.
  */
 export function judgeBuild(
   resource: ObservedResource,
@@ -124,12 +124,12 @@ function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt
   if (end === null) return begins(job, pod, input);
   const lag = endedAt(job, input.now) + LAG_MS;
   if (lag > input.now.getTime()) return { ...running(job, pod, input), recheckAt: lag };
-  // The image may be built and pushed, but its digest is lost.
+  // The image may have been built and pushed, but its digest is lost.
   const why = end.type === 'Complete' ? 'it has ended without a result' : 'it is gone';
   return failed(lost(why), input, job);
 }
 
-/** Judges a running or starting Job. A build that does not start in time is given up. */
+/** Judges a running or starting Job. A build that does not start in time fails. */
 function begins(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): BuildJudgement {
   const now = input.now.getTime();
   const slow = slowStart(job, pod, input.secretName, now);
@@ -137,7 +137,7 @@ function begins(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt):
   const { status, start } = running(job, pod, input);
   const recheckAt = slowStartRecheckAt(job, pod, now);
   if (slow === null || status.message !== undefined) return { status, start, recheckAt };
-  // The listener restores the Secret when it sees this reason.
+  // The listener restores the Secret when the status has this reason.
   const reason = slow.lacksVolumes ? { reason: LOST_REASON } : {};
   return { status: { ...status, ...reason, message: slow.message }, start, recheckAt };
 }
@@ -170,13 +170,13 @@ function succeeded(job: ObservedJob, { digest, commit }: BuildResult, input: Att
   return settled({ ...begun(job, input), phase: 'Succeeded', finishedAt, image, commit });
 }
 
-/** The reported time does not change. A Job ends later than its pod. */
+/** The time at which a build ended. This time does not change later. */
 function finishOf(at: string | undefined, { now }: Attempt): string {
   return at ?? now.toISOString();
 }
 
 function running(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): BuildJudgement {
-  // A deleted pod no longer shows its step; the former one is still useful.
+  // A deleted pod no longer shows its step. The former step is still useful.
   const former = input.before?.attempt === input.attempt ? input.before.step : undefined;
   const current = pod === undefined ? former : (currentStep(pod) ?? former);
   const message = pod === undefined ? undefined : trouble(pod);
@@ -219,7 +219,7 @@ function timedOut({ before, timeoutSeconds }: Attempt, at: string | undefined): 
   return { ...(step === undefined ? {} : { step }), reason: 'BuildTimeout', message: text, at };
 }
 
-/** The end of an attempt. Failures that may pass are retried a few times. */
+/** The end of an attempt. Failures that may be temporary are retried a few times. */
 function failed(failure: BuildStepFailure, input: Attempt, job: ObservedJob | null): BuildJudgement {
   const { attempt, now } = input;
   const { step, reason, message } = failure;

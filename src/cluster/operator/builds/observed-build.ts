@@ -17,7 +17,7 @@ export interface ObservedJob extends KubeObject {
 export interface ObservedBuilds {
   readonly jobs: readonly ObservedJob[];
   readonly pods: readonly ObservedPod[];
-  /** Why the last creation of a Job was rejected; null: it was not. */
+  /** Why the last creation of a Job was rejected; null: it was not rejected. */
   readonly refusal: JobRefusal | null;
 }
 
@@ -26,7 +26,7 @@ export interface JobRefusal {
   readonly message: string;
 }
 
-/** Drops unread fields of a build pod. Messages stay complete, because one of them is the build result. */
+/** Drops unread fields of a build pod. Messages are kept complete, because one of them is the build result. */
 export function transformBuildPod(object: UntypedObject): UntypedObject {
   const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp } =
     object.metadata;
@@ -70,8 +70,8 @@ export function isOfBuild({ metadata }: KubeObject, resource: ObservedResource, 
 }
 
 /**
- * Whether an object belongs to this resource. The id alone does not prove it: a user can write the id of another
- * deployment into a resource of their own namespace.
+ * Whether an object belongs to this resource. The id alone does not prove that the object belongs to the resource,
+ * because a user can write the id of another deployment into a resource of their own namespace.
  */
 export function isOfDeployment(
   { metadata }: Pick<KubeObject, 'metadata'>,
@@ -117,7 +117,10 @@ export function stepsOf({ status }: ObservedPod): { step: BuildStep; container: 
   });
 }
 
-/** A pod that terminates for longer has lost its node, and blocks nothing any more. */
+/**
+ * Maximum duration of the termination of a pod. A pod that takes longer has lost its node, and no longer blocks a
+ * build.
+ */
 const STUCK_MS = 120_000;
 
 /** Whether a container of a build pod may still run. */

@@ -5,8 +5,8 @@ import type { BuildJudgement } from './judge-build.ts';
 
 /**
  * Rejects a build whose repository is at a private address or a host name without a domain, unless the installation
- * allows such hosts. The API rejects them too, but any user may write a custom resource. The clone step checks the
- * address of a public name, because only that step resolves it.
+ * allows such hosts. The API also rejects private hosts, but a user may write a custom resource directly. The clone
+ * step checks the address of a public name, because only that step resolves it.
  */
 export function withoutPrivateHost(
   judgement: BuildJudgement,
@@ -16,7 +16,7 @@ export function withoutPrivateHost(
   const { hostname } = new URL(repoUrl);
   const isAllowed = sourceVariables['BERTH_GIT_ALLOW_PRIVATE'] === 'true' || isPublicHost(hostname);
   if (judgement.start === null || isAllowed) return judgement;
-  const message = `${hostname} is at a private address, which this installation does not call`;
+  const message = `${hostname} has a private address, and this installation does not call private addresses`;
   const status = { revisionId, number, phase: 'Failed', reason: 'GitHostRefused', message } as const;
   return { status, start: null, recheckAt: null };
 }

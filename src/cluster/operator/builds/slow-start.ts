@@ -2,22 +2,25 @@ import type { ObservedPod } from '../observed.ts';
 import { type ObservedJob, stepsOf } from './observed-build.ts';
 
 /**
- * Detects a build that does not start, if the cluster does not report why: no pod, or volumes that cannot be
- * mounted.
+ * Detects a build that does not start, if the cluster does not report the reason, such as a missing pod, or volumes
+ * that cannot be mounted.
  */
 
-/** Ordinary starts take less. After this time it is reported, and a missing Secret is restored. */
+/** Time after which a slow start is reported, and a missing Secret is restored. Ordinary starts take less time. */
 export const SLOW_MS = 45_000;
-/** A kubelet retries mounts after 64 s and after 128 s, so it would have found a restored Secret. */
+/**
+ * Time after which a build is lost. A kubelet retries mounts after 64 s and after 128 s, so it would have found a
+ * restored Secret.
+ */
 const LOST_MS = 180_000;
-/** Condition of kubelets since 1.29: volumes and network of the pod are ready. */
+/** The pod condition of kubelets since 1.29 that states that volumes and network of the pod are ready. */
 const VOLUMES_READY = 'PodReadyToStartContainers';
 
 export interface SlowStart {
   readonly message: string;
-  /** Its volumes are not known to be ready: its Secret may be missing. */
+  /** Whether the volumes of the pod may not be ready, for example because its Secret is missing. */
   readonly lacksVolumes: boolean;
-  /** This pod will not start. */
+  /** Whether this pod will not start. */
   readonly lost: boolean;
 }
 
@@ -33,7 +36,8 @@ function since(job: ObservedJob, pod: ObservedPod | undefined): number {
 }
 
 /**
- * Why a build has not started; null: it has, it is not slow, or its pod is unscheduled and reports why.
+ * Why a build has not started; null: it has started, it is not slow, or its pod is not scheduled and reports the
+ * reason.
  * @param now ms since the epoch
  */
 export function slowStart(
@@ -44,7 +48,7 @@ export function slowStart(
 ): SlowStart | null {
   const waited = now - since(job, pod);
   if (!(waited >= SLOW_MS)) return null;
-  const slow = `it has not begun within ${SLOW_MS / 1000} s`;
+  const slow = `it has not started within ${SLOW_MS / 1000} s`;
   if (pod === undefined) {
     return { message: `${slow}: its Job ${job.metadata.name} has no pod`, lacksVolumes: false, lost: false };
   }
@@ -62,7 +66,7 @@ export function slowStart(
   }
   const why =
     waiting === ''
-      ? `; does the Secret ${secretName} exist, and is the network of its node up?`
+      ? `; check that the Secret ${secretName} exists and that the network of its node works`
       : `: ${waiting}`;
   return {
     message: `${slow}: its volumes or its network are not ready${why}`,
@@ -71,7 +75,7 @@ export function slowStart(
   };
 }
 
-/** When the result of `slowStart` may change (ms since the epoch); null: not by time alone. */
+/** When the result of `slowStart` may change (ms since the epoch); null: time alone does not change it. */
 export function slowStartRecheckAt(
   job: ObservedJob,
   pod: ObservedPod | undefined,

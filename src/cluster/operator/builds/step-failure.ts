@@ -22,15 +22,13 @@ type Terminated = NonNullable<NonNullable<ObservedContainer['state']>['terminate
 /** Eviction messages of pods that exceed their limits, as opposed to node pressure. */
 const TOO_LARGE =
   /exceed(s|ed) (the |its )?(total |local )*(limit|ephemeral)|exceeded its local ephemeral storage/i;
-/**
- * Reasons of pod failures that no step caused. `Builder…` are those of the local builder (docs/builds.md).
- */
+/** Reasons of pod failures that no step caused. */
 const POD_LOST =
-  /^(Evicted|NodeLost|NodeShutdown|Shutdown|Terminated|Preempting|NodeAffinity|OutOf\w+|UnexpectedAdmissionError|Builder\w+|UnsupportedPod)$/;
-/** Reasons of container failures without an observed exit, as after a node restart, or before the start. */
+  /^(Evicted|NodeLost|NodeShutdown|Shutdown|Terminated|Preempting|NodeAffinity|OutOf\w+|UnexpectedAdmissionError)$/;
+/** Reasons of container failures without an observed exit, for example after a node restart, or before the start. */
 const CONTAINER_LOST = /^(ContainerStatusUnknown|Unknown|StartError|ContainerCannotRun)$/;
 
-/** The failure of the whole pod, whatever its containers report; null: none. */
+/** The failure of the whole pod, independent of its containers; null: none. */
 export function podFailure({ metadata, status }: ObservedPod): BuildStepFailure | null {
   const { reason = '', message = '' } = status ?? {};
   if (reason === 'Evicted' && TOO_LARGE.test(message))
@@ -75,7 +73,7 @@ function failureOf(step: BuildStep, terminated: Terminated): BuildStepFailure {
   return { step, reason: step === 'image' ? imageFailureReason(message) : 'BuildFailed', message: ended, at };
 }
 
-/** The failure that one of Berth's own steps reports; null: the message is no such report. */
+/** The failure that one of Berth's own steps reports; null: the message contains no report of a step. */
 function reportedFailure(message: string): { reason: BuildFailureReason; message: string } | null {
   try {
     const { reason, message: text } = buildFailureSchema.parse(JSON.parse(message));

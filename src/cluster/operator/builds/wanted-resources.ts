@@ -21,9 +21,9 @@ interface Known {
 }
 
 /**
- * The parsed custom resources that request a build. Each reconcile of the builds reads all of them, so they are kept
- * while unchanged; otherwise the cache would decompress all of them each time. Their number is bounded by the builds
- * that wait, run or have failed: a built revision requests no build.
+ * The parsed custom resources that request a build. Each reconcile of the builds reads all of these resources.
+ * Unchanged resources are kept, because the cache would otherwise decompress all of them each time. The number of these
+ * resources is bounded by the builds that wait, run or have failed, because a built revision requests no build.
  */
 export class WantedResources {
   readonly #cached: CachedResources;
@@ -33,7 +33,7 @@ export class WantedResources {
     this.#cached = cached;
   }
 
-  /** The resources to build: neither being deleted nor copies of a manifest (see identity.ts). */
+  /** The resources to build, without resources that are being deleted or are copies of a manifest (see identity.ts). */
   all(): ObservedResource[] {
     const keys = this.#cached.building();
     const known = new Map<string, Known>();
@@ -62,7 +62,7 @@ export class WantedResources {
     return { version, resource: typeof read === 'string' ? null : read };
   }
 
-  /** Whether the resource may build. Of several with one identity, only the accepted one may. */
+  /** Whether the resource may build. Of several resources with one identity, only the accepted resource may. */
   #isToBeBuilt(resource: ObservedResource): boolean {
     const { namespace, deletionTimestamp } = resource.metadata;
     if (deletionTimestamp !== undefined || isBlockedByIdentity(resource.status?.conditions ?? []))

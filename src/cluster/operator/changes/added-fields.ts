@@ -9,14 +9,14 @@ import { ADDITION_RULES } from './added-rules.ts';
 import { isSafeChange } from './safe-fields.ts';
 
 /**
- * Fields that the cluster adds to the objects that Berth applies, by a mutating policy or webhook. Some do not affect
- * what runs, and are kept. The others change what runs or its rights: they count as differences and are removed.
- * Fields that another field manager owns are not among them.
+ * Fields that the cluster adds to the objects that Berth applies, by a mutating policy or webhook. Fields that do not
+ * affect the program that runs are kept. Fields that change this program or its rights count as differences and are
+ * removed. Fields that another field manager owns are not included.
  */
 export interface Additions {
-  /** Kept fields. They are reported if the cluster added them to a write. */
+  /** Kept fields. The operator reports these fields if the cluster added them to a write. */
   readonly kept: readonly Difference[];
-  /** Rejected fields. They count as differences, like a changed field. */
+  /** Rejected fields, which count as differences, like a changed field. */
   readonly refused: readonly Difference[];
   /** Paths of the rejected fields. */
   readonly removals: readonly Removal[];
@@ -59,7 +59,7 @@ const PLAIN_SOURCES: ReadonlySet<string> = new Set(['emptyDir', 'configMap', 'do
 function isPlainVariable(value: unknown): boolean {
   const { name, valueFrom } = fieldsOf(value);
   const text = String(name);
-  // The dynamic loader reads these: they could replace the program.
+  // Variables that the dynamic loader reads, and that could therefore replace the program.
   if (text.startsWith('LD_') || isReservedEnvName(text)) return false;
   return Object.keys(fieldsOf(valueFrom)).every(
     (source) => source === 'fieldRef' || source === 'resourceFieldRef',
@@ -71,7 +71,7 @@ function isPlainVolume(value: unknown): boolean {
   return Object.keys(sources).every((source) => PLAIN_SOURCES.has(source));
 }
 
-/** Whether a container may run in the pod: it has no more rights than an ordinary container. */
+/** Whether an added container may run in the pod, because it has no more rights than an ordinary container. */
 function isPlainContainer(value: unknown): boolean {
   const { securityContext, ports, volumeDevices, resources, envFrom, env } = fieldsOf(value);
   const { privileged, allowPrivilegeEscalation, capabilities, procMount, runAsUser, seccompProfile } =
@@ -92,19 +92,19 @@ function isPlainContainer(value: unknown): boolean {
 }
 
 /**
- * Safe additions: the pods still run the requested revision and have no more rights. docs/operations.md contains
- * this table. All other fields of `ADDITION_RULES` are not safe.
+ * Safe additions, with which the pods still run the requested revision and have no more rights. docs/operations.md
+ * contains this table. All other fields of `ADDITION_RULES` are not safe.
  */
 export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   {
     field: 'labels, annotations',
-    when: 'of the object or of its pods, but for labels with the prefix `berth.dev/` and annotations that set rights',
+    when: 'on the object or its pods, except labels with the prefix `berth.dev/` and annotations that set rights',
     pattern: /(?:^|\.)metadata\.(?:labels|annotations)\.\*$/,
     holds: (_, { pattern, steps }) => isPlainKey(String(steps?.at(-1)), pattern.endsWith('labels.*')),
   },
   {
     field: 'tolerations, nodeSelector, affinity, topologySpreadConstraints, schedulerName',
-    when: 'any: they say where pods run, not what they are',
+    when: 'any value: the fields control where pods run, not what runs in them',
     pattern: inPod(
       String.raw`(?:tolerations|nodeSelector\.\*|affinity|topologySpreadConstraints\[\]|schedulerName)`,
     ),
@@ -112,13 +112,13 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'priorityClassName, priority, preemptionPolicy, runtimeClassName, overhead',
-    when: 'any: the platform decides which pods go first, and which runtime isolates them',
+    when: 'any value: the platform decides about the priority of pods, and about the runtime that isolates them',
     pattern: inPod('(?:priorityClassName|priority|preemptionPolicy|runtimeClassName|overhead)'),
     holds: any,
   },
   {
     field: 'imagePullSecrets, dnsConfig.options, dnsConfig.searches',
-    when: 'any',
+    when: 'any value',
     pattern: inPod(String.raw`(?:imagePullSecrets\[\]|dnsConfig\.(?:options|searches))`),
     holds: any,
   },
@@ -130,13 +130,13 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'resources.limits, resources.requests',
-    when: 'of what has none',
+    when: 'for a resource without a limit or request',
     pattern: new RegExp(String.raw`^${POD}(?:containers\[\]\.)?resources\.(?:limits|requests)\.\*$`),
     holds: any,
   },
   {
     field: 'env',
-    when: 'a variable with a value, a `fieldRef` or a `resourceFieldRef`, but for the names that Berth reserves and `LD_…`',
+    when: 'a variable with a value, a `fieldRef` or a `resourceFieldRef`, except names that Berth reserves and names that begin with `LD_`',
     pattern: inContainer(String.raw`env\[\]`),
     holds: isPlainVariable,
   },
@@ -148,25 +148,25 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'volumes.emptyDir.medium, volumes.emptyDir.sizeLimit',
-    when: 'any',
+    when: 'any value',
     pattern: inPod(String.raw`volumes\[\]\.emptyDir\.(?:medium|sizeLimit)`),
     holds: any,
   },
   {
     field: 'volumeMounts',
-    when: 'without `mountPropagation`; `readOnly: true` of a mount that is there',
+    when: 'a mount without `mountPropagation`, or `readOnly: true` on an existing mount',
     pattern: inContainer(String.raw`volumeMounts\[\](?:\.readOnly)?`),
     holds: (value) => (fieldsOf(value)['mountPropagation'] ?? 'None') === 'None',
   },
   {
     field: 'containers, initContainers',
-    when: 'without more rights: not privileged, no added capabilities, not as root by number, no host port, no device, no `envFrom`',
+    when: 'containers without more rights: not privileged, no added capabilities, no `runAsUser: 0`, no host port, no device, no `envFrom`',
     pattern: inPod(String.raw`containers\[\]`),
     holds: isPlainContainer,
   },
   {
     field: 'lifecycle.preStop',
-    when: 'of a container that has none',
+    when: 'on a container without `preStop`',
     pattern: inContainer(String.raw`lifecycle\.preStop`),
     holds: any,
   },
@@ -187,20 +187,20 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
   },
   {
     field: 'trafficDistribution, ipFamilyPolicy, sessionAffinity, ports.appProtocol',
-    when: 'any, of a Service',
+    when: 'any value, on a Service',
     pattern:
       /^spec\.(?:trafficDistribution|ipFamilyPolicy|sessionAffinity(?:Config(?:\..+)?)?|ports\[\]\.appProtocol)$/,
     holds: any,
   },
   {
     field: 'behavior.scaleUp.tolerance, behavior.scaleDown.tolerance',
-    when: 'any, of an autoscaler',
+    when: 'any value, on an autoscaler',
     pattern: /^spec\.behavior\.scale(?:Up|Down)\.tolerance$/,
     holds: any,
   },
 ];
 
-/** Kubernetes defaults of fields that Berth does not set; a changed value is compared with them. */
+/** Kubernetes defaults of fields that Berth does not set. A changed value is compared with its default. */
 const FILLED_IN: Readonly<Record<string, unknown>> = {
   'spec.template.spec.terminationGracePeriodSeconds': 30,
   'spec.template.spec.containers[].imagePullPolicy': 'IfNotPresent',
@@ -248,7 +248,7 @@ export function removalsAt(object: KubeObject, live: ChildObject, paths: readonl
   return removalsOf(ofCluster(object, live).filter(({ path }) => paths.includes(path)));
 }
 
-/** An apply replaces a list that it owns as a whole. Other fields need an explicit removal. */
+/** Whether a field needs an explicit removal. An apply itself replaces a list that it owns as a whole. */
 function removalsOf(additions: readonly Addition[]): Removal[] {
   return additions.flatMap(({ steps }) => (steps === null ? [] : [steps]));
 }

@@ -31,7 +31,7 @@ const METADATA: AdditionRules = {
   'metadata.annotations.*': ({ field }) => field.startsWith('berth.dev/') || isOfController(field),
 };
 
-/** Annotations that Kubernetes sets, or kubectl for a user: `kubectl rollout restart`, `kubectl apply`. */
+/** Annotations that Kubernetes sets, or that kubectl sets for a user: `kubectl rollout restart`, `kubectl apply`. */
 function isOfController(name: string): boolean {
   return /^(?:deployment|deprecated\.daemonset\.template|autoscaling\.alpha)\.kubernetes\.io\/|^kubectl\.kubernetes\.io\/(?:restartedAt|last-applied-configuration)$|^kubernetes\.io\/change-cause$/.test(
     name,

@@ -8,25 +8,28 @@ import { isSafeChange } from './safe-fields.ts';
 
 /**
  * Changes that a mutating admission policy or webhook makes to an apply. The API server responds with the object as
- * stored. If it differs from what was applied, a repeated write has the same result. Drift is different: it occurs
- * later, and an apply corrects it.
+ * stored. If the stored object differs from the applied one, a repeated write has the same result. Drift is different,
+ * because it occurs later, and an apply corrects it.
  */
 export interface ClusterChange {
-  /** Hash of the applied object and of its changes. Another change has another hash. */
+  /** Hash of the applied object and of its changes. Different changes have different hashes. */
   readonly hash: string;
-  /** The pods still run what was requested. */
+  /** Whether the pods still run the requested revision. */
   readonly isSafe: boolean;
-  /** The changed fields, as a sentence without its subject. Values appear only if they cannot be secret. */
+  /**
+   * The changed fields, as a sentence without its subject. The sentence contains values only if they cannot be secret.
+   */
   readonly fields: string;
-  /** Labels or owner are removed, so the caches may not show the object. */
+  /** Whether labels or owner are removed, so that the caches may not show the object. */
   readonly hides?: boolean;
 }
 
 const SHOWN = 4;
 
 /**
- * The cluster's change of an applied object, from the differences of the response; undefined: none.
- * @param kept safe fields that the cluster added; they are reported, but not part of the hash
+ * The cluster's change of an applied object, derived from the differences between the response and the applied object;
+ * undefined: no change.
+ * @param kept safe fields that the cluster added. These fields are reported, but are not part of the hash
  */
 export function clusterChange(
   object: KubeObject,
@@ -47,7 +50,8 @@ export function clusterChange(
 }
 
 const UNCHANGEABLE =
-  'which cannot be changed later: once the policy is gone, Berth creates the object again, and its pods serve until they are replaced';
+  'which cannot be changed later. When the policy is removed, Berth creates the object again, and its pods serve ' +
+  'until they are replaced';
 
 /** Whether this change names the field as added. */
 export function namesAddition(
@@ -58,7 +62,8 @@ export function namesAddition(
 }
 
 /**
- * In the response to an apply, the annotation of the applied hash can differ only if the cluster changed it.
+ * Whether the cluster changed the annotation of the applied hash. In the response to an apply, the annotation cannot
+ * differ otherwise.
  */
 function reworded(path: string, why: string): string {
   return path === `metadata.annotations[${ANNOTATIONS.appliedHash}]` ? 'is not kept' : why;
@@ -70,7 +75,7 @@ export function changeHash(object: KubeObject, differences: readonly Difference[
   return contentHash({ desired, fields: differences.map(({ path, why, present }) => [path, why, present]) });
 }
 
-/** The cluster's change of the written replicas; undefined: none. */
+/** The cluster's change of the written replicas; undefined: no change. */
 export function replicasChange(wanted: number, present: number): ClusterChange | undefined {
   if (wanted === present) return undefined;
   const difference = differenceOf('spec.replicas', `is ${present}, should be ${wanted}`, wanted, present);

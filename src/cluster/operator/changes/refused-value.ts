@@ -1,11 +1,11 @@
 import type { KubeObject } from '../../kube/client/object.ts';
 
 /**
- * Distinguishes two kinds of validation errors: for a value that Berth sent, and for a value that an admission
- * policy or webhook set.
+ * Distinguishes two kinds of validation errors: errors of a value that Berth sent, and errors of a value that an
+ * admission policy or webhook set.
  */
 
-/** A cause of a Status with code 422. */
+/** A cause in a Status with code 422. */
 interface Cause {
   readonly field: string;
   readonly message: string;
@@ -17,15 +17,15 @@ interface Cause {
 const REFUSED_VALUE = /^(?:Invalid|Unsupported|Duplicate) value: (?<rest>.*)$/s;
 const MISSING = /^Required value\b/;
 
-/** Only scalars can be compared: objects and lists have no comparable text, and long texts are shortened. */
+/** Only scalars can be compared, because objects and lists have no comparable text, and long texts are shortened. */
 const SCALAR = /^(?:"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|true|false)(?=:|$)/;
 
 /** Fields whose value the API server normalizes. */
 const QUANTITY = /resources|storage|sizeLimit|divisor|averageValue|capacity/;
 
 /**
- * Whether the rejected value differs from the sent one. Only certain differences count, not different spellings.
- * @param object as it was sent
+ * Whether the rejected value differs from the sent value. Only certain differences count, not different spellings.
+ * @param object the sent object
  */
 export function isOtherValue(object: KubeObject, { field, message }: Cause): boolean {
   if (isSelector(field, message)) return true;
@@ -40,8 +40,8 @@ export function isOtherValue(object: KubeObject, { field, message }: Cause): boo
 }
 
 /**
- * A selector that Berth applies matches its template. If the live one differs, the operator plans another action. So
- * a rejected selector is not the one that was sent.
+ * A selector that Berth applies matches its template. If the live selector differs, the operator plans another action.
+ * Therefore a rejected selector is not the sent selector.
  */
 function isSelector(field: string, message: string): boolean {
   return (

@@ -4,7 +4,7 @@ import type { Removal } from './added-fields.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Pairs of fields. Unless both are removed, the API server restores the first or rejects the patch. */
+/** Pairs of fields that must be removed together. Otherwise the API server restores the first or rejects the patch. */
 const TOGETHER: Readonly<Record<string, string>> = {
   serviceAccountName: 'serviceAccount',
   externalIPs: 'externalTrafficPolicy',
@@ -57,12 +57,10 @@ export function withRemovals(body: KubeObject, uid: string, added: readonly Remo
   return withUid(patch, uid);
 }
 
-/** A copy without the fields that are undefined. */
+/** A copy without undefined fields. */
 const copyOf = (value: object) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 
-/**
- * Merges a strategic merge patch into another one. List entries match by the keys that the second one names.
- */
+/** Merges a strategic merge patch into another patch. List entries match by the keys that the second patch names. */
 function mergePatch(target: Record<string, unknown>, source: Record<string, unknown>): void {
   for (const [field, value] of Object.entries(source)) {
     const present = target[field];
@@ -73,7 +71,7 @@ function mergePatch(target: Record<string, unknown>, source: Record<string, unkn
   }
 }
 
-/** In a removal entry, scalars are keys; the other fields are removed below it. */
+/** In a removal entry, scalars are keys. The other fields contain what is removed below the entry. */
 function mergeEntry(list: Record<string, unknown>[], entry: Record<string, unknown>): void {
   const keys = Object.entries(entry).filter(
     ([key, value]) => value !== null && typeof value !== 'object' && key !== '$patch',

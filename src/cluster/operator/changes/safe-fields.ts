@@ -1,5 +1,5 @@
+import { DEFAULT_CONTAINER_ANNOTATION } from '../../../domain/deployment/reserved.ts';
 import { parseImageReference } from '../../../domain/kubernetes/image.ts';
-import { DEFAULT_CONTAINER_ANNOTATION } from '../../../workloads/objects/pod-template.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 
 /** A field with its applied value and its live value. */
@@ -30,17 +30,17 @@ const isMore = (present: unknown, wanted: unknown) =>
   typeof present === 'number' && typeof wanted === 'number' && present > wanted;
 
 /**
- * Safe changes: the pods still run the requested revision. They pull the same image, have fewer rights, are placed
- * elsewhere, or take longer to end. All other changes of fields that Berth writes are not safe. docs/operations.md
- * contains this table.
+ * Safe changes, with which the pods still run the requested revision. The pods pull the same image, have fewer rights,
+ * run on other nodes, or take longer to end. All other changes of fields that Berth writes are not safe.
+ * docs/operations.md contains this table.
  */
 export const SAFE_FIELDS: readonly SafeField[] = [
   {
     field: 'imagePullPolicy',
-    when: '`Always`; `Never` instead of `IfNotPresent`; any value instead of another than `Always` where the image is pinned to a digest',
+    when: 'the new value is `Always`, or `Never` replaces `IfNotPresent`. If the image is pinned to a digest, any value may replace a value other than `Always`',
     path: inContainer('imagePullPolicy'),
-    // With a weaker policy, a node may run an old image of the tag. Between tenants, Always also checks the right to
-    // pull.
+    // With a weaker policy, a node may run an old image of the tag. Between tenants, Always also ensures a check of the
+    // right to pull.
     holds: ({ wanted, present, image }) =>
       present === 'Always' ||
       (wanted === 'IfNotPresent' && present === 'Never') ||
@@ -60,13 +60,13 @@ export const SAFE_FIELDS: readonly SafeField[] = [
   },
   {
     field: 'securityContext.capabilities.drop',
-    when: 'more is dropped',
+    when: 'more capabilities are dropped',
     path: inContext(String.raw`capabilities\.drop`),
     holds: ({ wanted, present }) => hasAll(present, wanted),
   },
   {
     field: 'securityContext.capabilities.add',
-    when: 'less is added',
+    when: 'fewer capabilities are added',
     path: inContext(String.raw`capabilities\.add`),
     holds: ({ wanted, present }) => hasAll(wanted, present),
   },
@@ -80,19 +80,19 @@ export const SAFE_FIELDS: readonly SafeField[] = [
   },
   {
     field: 'topologySpreadConstraints',
-    when: 'any: it says where pods run, not what they are',
+    when: 'any change: the field controls where pods run, not what runs in them',
     path: /^spec\.template\.spec\.topologySpreadConstraints/,
     holds: () => true,
   },
   {
     field: 'terminationGracePeriodSeconds',
-    when: 'larger',
+    when: 'the value is larger',
     path: /^spec\.template\.spec\.terminationGracePeriodSeconds$/,
     holds: ({ wanted, present }) => isMore(present, wanted),
   },
   {
     field: DEFAULT_CONTAINER_ANNOTATION,
-    when: 'any: only kubectl reads this annotation',
+    when: 'any change: only kubectl reads this annotation',
     path: new RegExp(
       String.raw`^spec\.template\.metadata\.annotations\[${DEFAULT_CONTAINER_ANNOTATION.replaceAll('.', '\\.')}\]$`,
     ),
@@ -100,13 +100,13 @@ export const SAFE_FIELDS: readonly SafeField[] = [
   },
   {
     field: 'minReadySeconds',
-    when: 'larger, of a Deployment',
+    when: 'the value of a Deployment is larger',
     path: /^spec\.minReadySeconds$/,
     holds: ({ wanted, present }) => isMore(present, wanted),
   },
   {
     field: 'progressDeadlineSeconds, revisionHistoryLimit',
-    when: 'any, of a Deployment: Berth has a deadline and stored templates of its own',
+    when: 'any change of a Deployment: Berth uses its own deadline and its own stored templates',
     path: /^spec\.(?:progressDeadlineSeconds|revisionHistoryLimit)$/,
     holds: () => true,
   },
@@ -114,7 +114,7 @@ export const SAFE_FIELDS: readonly SafeField[] = [
 
 const WORKLOADS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
 
-/** Whether the pods still run what was requested although the cluster changed this field. */
+/** Whether the pods still run the requested revision although the cluster changed this field. */
 export function isSafeChange(object: KubeObject, { path, wanted, present }: ChangedField): boolean {
   if (!WORKLOADS.has(object.kind)) return false;
   const image = imageAt(object, path);

@@ -6,7 +6,7 @@ import type { KnownResponse } from '../act/cluster-responses.ts';
 import { replicasKey } from '../act/cluster-responses.ts';
 import { type Additions, additionsOf } from '../changes/added-fields.ts';
 import { changeHash, namesAddition } from '../changes/cluster-changes.ts';
-import { boundedCache } from '../observe/recently.ts';
+import { boundedCache } from '../observe/bounded-cache.ts';
 import { type ChildObject, idOf, type Observed } from '../observed.ts';
 import { workloadState } from '../pods/workload-state.ts';
 
@@ -16,18 +16,21 @@ export interface Comparison {
   readonly desired: DesiredObject;
   readonly object: KubeObject;
   /**
-   * `missing`: it does not exist. `leaving`: an object of this name is being deleted. `different`: it must be applied.
-   * `same`: it is as desired, apart from safe changes by the cluster.
-   * Credentials are never read here. They count as present once the volume exists, which is created after them.
+   * `missing`: the object does not exist. `leaving`: an object of this name is being deleted. `different`: the object
+   * must be applied. `same`: the object is as desired, apart from safe changes by the cluster. Credentials are never
+   * read for this. The credentials count as present when the volume exists, because the volume is created after them.
    */
   readonly state: 'missing' | 'leaving' | 'different' | 'same';
   readonly live: ChildObject | undefined;
   readonly differences: readonly Difference[];
-  /** Fields of others that are left as they are. */
+  /** Fields of other writers that Berth does not change. */
   readonly kept?: readonly Difference[];
-  /** The known change by the cluster, if it explains all differences; absent: there are others, or none. */
+  /**
+   * The known change by the cluster, if it explains all differences; absent: no change is known, or other differences
+   * exist.
+   */
   readonly change?: KnownResponse | undefined;
-  /** How the cluster changed the number of pods that was written last. */
+  /** How the cluster changed the last written number of pods. */
   readonly replicasChange?: KnownResponse | undefined;
 }
 
@@ -35,13 +38,16 @@ export interface Comparison {
 export const PAUSED_PATH = 'spec.paused';
 
 /**
- * A Deployment after `kubectl rollout pause` does not roll out any change, not even a rollback, so the pause is reverted. To
- * pause a deployment, users set the annotation, which the status reports.
+ * After `kubectl rollout pause`, a Deployment does not roll out any change, not even a rollback. Therefore the operator
+ * reverts the pause. To pause a deployment, users set the annotation, which the status reports.
  */
 function pausedByHand(live: ChildObject): Difference[] {
   if (live.kind !== 'Deployment' || !workloadState(live).paused) return [];
   return [
-    { path: PAUSED_PATH, why: `is true, not false (to hold it: the annotation ${ANNOTATIONS.paused})` },
+    {
+      path: PAUSED_PATH,
+      why: `is true, not false (to pause the deployment, set the annotation ${ANNOTATIONS.paused})`,
+    },
   ];
 }
 
@@ -51,10 +57,13 @@ interface Found {
   readonly additions: Additions;
 }
 
-/** Each takes some KiB; a deployment has about ten. */
+/** Maximum number of cached results. A result takes some KiB, and a deployment has about ten results. */
 const MAX_COMPARED = 500;
 
-/** Results by cached object, which never changes. The desired object is mostly that of the previous reconcile too. */
+/**
+ * Results by cached object, which never changes. The desired object usually equals the desired object of the previous
+ * reconcile.
+ */
 const compared = boundedCache<ChildObject, Found>(MAX_COMPARED);
 
 function compareObject(object: KubeObject, live: ChildObject): Found {
@@ -68,12 +77,12 @@ function compareObject(object: KubeObject, live: ChildObject): Found {
   return result;
 }
 
-/** How the live object differs from the applied one; empty: it does not. */
+/** How the live object differs from the applied object; empty: it does not differ. */
 export function differencesOf(object: KubeObject, live: ChildObject): readonly Difference[] {
   return compareObject(object, live).differences;
 }
 
-/** Fields of the live object that are not part of the applied one. */
+/** Fields of the live object that are not part of the applied object. */
 export function additionsIn(object: KubeObject, live: ChildObject): Additions {
   return compareObject(object, live).additions;
 }
@@ -103,7 +112,9 @@ function hidden({ responses }: Observed, id: string): KnownResponse | undefined 
   return response?.hides === true ? response : undefined;
 }
 
-/** Compares the desired objects with the observed ones, in the order of creation. Pod counts are not compared here. */
+/**
+ * Compares the desired objects with the observed objects, in the order of creation. Pod counts are not compared here.
+ */
 export function compareAll(desired: readonly DesiredObject[], observed: Observed): Comparison[] {
   const volumeIsThere = [...observed.children.values()].some(({ kind }) => kind === 'PersistentVolumeClaim');
   return desired.map((wanted) => {

@@ -3,19 +3,20 @@ import { type ParentRead, readParentAhead } from '../observe/parent.ts';
 import type { Observed } from '../observed.ts';
 import type { ReconcileContext } from '../reconcile-context.ts';
 import { type Decision, decide } from './decide.ts';
+import { desiredState } from './desired-state.ts';
 
 export interface Decided {
   readonly observed: Observed;
   readonly decision: Decision;
   /** Time of the decision. */
   readonly now: Date;
-  /** A read of the custom resource that was started early; undefined: none was. */
+  /** A read of the custom resource that was started early; undefined: no read was started. */
   readonly parentRead: ParentRead | undefined;
 }
 
 /**
- * Decides. Before a rollout is declared failed, its components are read from the API server and the decision is made again.
- * The early read of the custom resource is then dropped because it is older.
+ * Decides. Before a rollout is declared failed, its components are read from the API server and the decision is made
+ * again. The early read of the custom resource is dropped in this case, because it is older.
  */
 export async function decideOnLiveState(
   cached: Observed,
@@ -23,10 +24,12 @@ export async function decideOnLiveState(
   { options: { view, client, config }, patience, signal }: ReconcileContext,
 ): Promise<Decided> {
   const parentRead = await readParentAhead({ client, resource: cached.resource, signal });
-  const decision = decide(cached, config, patience, now);
+  const input = { config, patience, now };
+  const decision = decide(cached, desiredState(cached, config, now), input);
   if (decision.verdict.kind !== 'failed' || !decision.verdict.seen) {
     return { observed: cached, decision, now, parentRead };
   }
   const observed = await withLiveComponents(cached, decision, view, signal);
-  return { observed, decision: decide(observed, config, patience, now), now, parentRead: undefined };
+  const again = decide(observed, desiredState(observed, config, now), input);
+  return { observed, decision: again, now, parentRead: undefined };
 }

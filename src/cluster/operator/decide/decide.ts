@@ -1,24 +1,17 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
-import { desiredObjects } from '../../../workloads/desired-objects.ts';
-import { componentsThatYield } from '../access/exclusive-volumes.ts';
 import { sentinelChanges } from '../access/secrets-check.ts';
-import { allowedImages, refusedServices, withoutRefusedServices } from '../access/service-spec-policy.ts';
 import type { Action, Plan } from '../action.ts';
-import { isRouteKind } from '../kinds.ts';
-import { chooseDataImages, type DataImages } from '../observe/data-images.ts';
+import type { DataImages } from '../observe/data-images.ts';
 import type { Observed } from '../observed.ts';
 import type { Patience } from '../rollout/failure-rules.ts';
-import { withPinnedTemplates } from '../rollout/pinned-service-templates.ts';
 import { rollbackGate } from '../rollout/rollback-gate.ts';
 import { judge, type Rollout, type Verdict } from '../rollout/rollout.ts';
-import { selectTarget } from '../rollout/select-target.ts';
 import { isUntouched, type Target } from '../rollout/target.ts';
 import { keptRoutes } from '../status/route-state.ts';
 import { type Comparison, compareAll } from './comparison.ts';
+import type { DesiredState } from './desired-state.ts';
 import { removeOldTemplates } from './history.ts';
 import { plan } from './plan.ts';
-import { holdsPodCounts, scaledFor } from './scales.ts';
-import { keepServicesInUse } from './services-in-use.ts';
 
 /** The result of a decision. */
 export interface Decision extends Rollout {
@@ -27,29 +20,27 @@ export interface Decision extends Rollout {
   readonly comparisons: readonly Comparison[];
   /** The actions that bring the cluster to the desired state. */
   readonly plan: Plan;
-  /** Cleanup actions once the plan is empty. */
+  /** Cleanup actions, executed when the plan is empty. */
   readonly housekeeping: readonly Action[];
 }
 
-/** Decides what to do. Pure: the same observed state at the same time gives the same decision. */
-export function decide(observed: Observed, config: RenderConfig, patience: Patience, now: Date): Decision {
-  const target = selectTarget(observed, config, now);
-  const isHeld = holdsPodCounts(observed, target);
-  const wanted = keepServicesInUse(scaledFor(observed, target, isHeld), observed, target);
-  const dataImages = allowedImages(chooseDataImages(observed, wanted, config), observed);
-  const yielding = componentsThatYield(observed, target);
-  const desired = desiredObjects(wanted, config, {
-    yielding,
-    templates: target.templates,
-    databaseImage: dataImages.database,
-    cacheImage: dataImages.cache,
-  });
-  const possible = withoutRefusedServices(desired, observed).filter(
-    ({ object: { kind } }) =>
-      !observed.missingKinds?.has(kind) && !(observed.hostRefused !== undefined && isRouteKind(kind)),
-  );
-  const kept = withPinnedTemplates(possible, wanted, observed, dataImages, refusedServices(observed));
-  const comparisons = compareAll(kept, observed);
+/** What a decision depends on besides the observed and the desired state. */
+export interface DecisionInput {
+  readonly config: RenderConfig;
+  readonly patience: Patience;
+  readonly now: Date;
+}
+
+/**
+ * Compares the observed with the desired state, judges the rollout and plans the actions. Pure: the same input gives the same
+ * decision.
+ */
+export function decide(
+  observed: Observed,
+  { target, objects, dataImages, isHeld, yielding }: DesiredState,
+  { config, patience, now }: DecisionInput,
+): Decision {
+  const comparisons = compareAll(objects, observed);
   const rollout = judge({ observed, target, comparisons, isHeld, yielding, patience, now });
   const complete = isComplete(rollout.verdict, target);
   const gate = rollbackGate(observed, target, comparisons, now);
@@ -75,7 +66,10 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
   };
 }
 
-/** Whether objects that only the former templates needed may be removed. Pods kept for inspection may still need them. */
+/**
+ * Whether objects that only the former templates needed may be removed. Pods that are kept for inspection may still
+ * need them.
+ */
 function isComplete(verdict: Verdict, target: Target): boolean {
   if (isUntouched(target)) return false;
   if (verdict.kind === 'failed') return target.kind === 'restored' && verdict.awaited === null;

@@ -1,11 +1,11 @@
 import { apiVersionOf, RESOURCES } from '../../kube/client/resources.ts';
 import { type Action, STAGES } from '../action.ts';
 import type { Observed } from '../observed.ts';
+import { newestFirst } from '../rollout/newest-first.ts';
 import type { Target } from '../rollout/target.ts';
-import { newestFirst } from '../rollout/template-selection.ts';
 import { deletion } from './removals.ts';
 
-/** The number of newest stored templates that are kept. Those in use are kept too. */
+/** The number of newest stored templates that are kept. Templates in use are also kept. */
 export const KEPT_TEMPLATES = 10;
 
 /** Removes stored templates that are neither in use nor among the newest. Called only when no rollout is in progress. */

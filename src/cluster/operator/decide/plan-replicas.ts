@@ -9,12 +9,14 @@ import type { Comparison } from './comparison.ts';
 /**
  * Plans `spec.replicas` and which field manager owns it.
  *
- * When an apply omits a field that its manager alone owns, the API server resets the field: 3 pods become 1. A workload is
- * created together with its number of pods, so the operator's manager owns the number at first. From then on:
- * - fixed: `berth-replicas` writes a different number and thereby owns it. Until then each apply repeats the number.
- * - autoscaled: before the first apply that omits the number, `berth-replicas` takes over the live one without force. If
- *   the autoscaler has chosen a number meanwhile, that number stays.
- * - An autoscaler is removed before the number is fixed. It is created after the workload has pods, because it ignores 0.
+ * When an apply omits a field that its manager alone owns, the API server resets the field: 3 pods become 1. A workload
+ * is created together with its number of pods, so the operator's manager owns the number at first. After the creation:
+ * - With a fixed number, `berth-replicas` becomes the owner when it writes a different number. Until then, each apply
+ * repeats the number.
+ * - With an autoscaler, `berth-replicas` takes over the live number without force before the first apply that omits the
+ *   number. If the autoscaler has set another number in the meantime, that number is kept.
+ * - An autoscaler is removed before the number is fixed. An autoscaler is created after the workload has pods, because
+ * it ignores workloads with 0 pods.
  */
 export interface ReplicasInput {
   readonly comparison: Comparison;
@@ -25,7 +27,7 @@ export interface ReplicasInput {
   readonly autoscalerMissing: boolean;
   /** Id of the action that removes the autoscaler, if the plan has one. */
   readonly autoscalerRemoval: string;
-  /** The workload may scale to zero now, because the pods that use it have ended. */
+  /** Whether the workload may scale to zero now, because the pods that use it have ended. */
   readonly mayStop: boolean;
 }
 
@@ -40,7 +42,7 @@ export function planReplicas(input: ReplicasInput): Plan {
   }
   const { count } = replicas;
   if (count === 0 && now > 0 && !mayStop) {
-    // Nothing is applied: it would restart pods that are about to end.
+    // Nothing is applied, because an apply would restart pods that are about to end.
     return { actions: [], waiting: [`${comparison.id} ends after the components`] };
   }
   if (now !== count) {
@@ -58,11 +60,11 @@ function held({ comparison, live, apply }: ReplicasInput, count: number): Plan |
   if (known === undefined || known.isDue) return undefined;
   if (known.hash !== replicasChange(count, workloadState(live).wanted)?.hash) return undefined;
   const actions = apply.map((action) => withReplicas(action, isOnlyOwner(live) ? count : undefined));
-  return { actions, waiting: [`${comparison.id}: its number of pods is changed by the cluster`] };
+  return { actions, waiting: [`${comparison.id}: the cluster changes its number of pods`] };
 }
 
 /**
- * Scales up only from the observed 0, because an autoscaler may have set a number since. After an apply the
+ * Scales up only from the observed 0, because an autoscaler may have set a number since then. After an apply, the
  * resourceVersion is not known.
  */
 function startOf(input: ReplicasInput, min: number): Action {
@@ -107,7 +109,7 @@ function scale(
     id: actionId('scale', object.kind, object.metadata.name),
     reason: force
       ? `spec.replicas is ${wanted}, not ${replicas}`
-      : 'hands spec.replicas over to the autoscaler',
+      : 'transfers the ownership of spec.replicas to the autoscaler',
     stage: STAGES.scale,
     after: [autoscalerRemoval],
     object,

@@ -14,13 +14,13 @@ import { isMarked } from '../observe/ownership.ts';
 import { type ChildObject, liveChild, type Observed } from '../observed.ts';
 import type { Comparison } from './comparison.ts';
 
-/** The rejected change of the volume; undefined: none. It blocks no other action. */
+/** The rejected change of the volume, which blocks no other action; undefined: no change was rejected. */
 export function volumeRefusal({ resource }: Observed, failures: readonly Failure[]): Failure | undefined {
   const id = actionId('volume', 'PersistentVolumeClaim', databaseName(resource));
   return failures.find(({ actionId: refused }) => refused === id);
 }
 
-/** The size to request in the claim; null: it stays as it is. */
+/** The size to request in the claim; null: no change. */
 export function sizeToRequest(volume: VolumeState | undefined, wanted: string): string | null {
   if (volume?.bound !== true) return null;
   const { requested, capacity } = volume;
@@ -32,7 +32,7 @@ export function sizeToRequest(volume: VolumeState | undefined, wanted: string): 
   return isUnfinished && isLarger(requested, wanted) ? wanted : null;
 }
 
-/** The volume in the status. The hub and the rule of the CRD derive from it how far `storage` may be lowered. */
+/** The volume in the status, from which the hub and the rule of the CRD derive the minimum of `storage`. */
 export function volumeStatus(
   observed: Observed,
   failures: readonly Failure[],
@@ -54,14 +54,20 @@ function isCreationRefused({ resource }: Observed, failures: readonly Failure[])
   return failures.some(({ actionId: refused }) => refused === id);
 }
 
-/** Whether no PersistentVolume is bound to or created for the claim yet, or an Event reports why it gets none. */
+/**
+ * Whether no PersistentVolume is bound to the claim or being created for it, or an Event reports why the claim gets no
+ * volume.
+ */
 function hasNoVolume(observed: Observed): boolean {
   const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
   if (claim === undefined) return false;
   return volumeNameOf(claim) === undefined || observed.warnings?.get(claim.metadata.uid ?? '') !== undefined;
 }
 
-/** The former `storage` below the capacity, which the provider rounded up. It may be set again until the volume has grown. */
+/**
+ * The former `storage` value, which is below the capacity because the provider rounded up. This value may be set again
+ * until the volume has grown.
+ */
 function formerStorage({ resource }: Observed, capacity: string): { former?: string } {
   const { storage } = resource.spec.database;
   if (isLarger(capacity, storage)) return { former: storage };
@@ -77,10 +83,10 @@ export function refusedResize(observed: Observed): string {
   const requested = volumeState(observed)?.requested ?? '0';
   return isLarger(requested, storage)
     ? `its claim cannot be lowered from ${requested} to ${storage}`
-    : 'its volume does not grow';
+    : 'its volume cannot be expanded';
 }
 
-/** Size and owner of the claim follow the spec. Its other fields are never changed. */
+/** Only size and owner of the claim follow the spec. The other fields of the claim are never changed. */
 export function volumeChange(
   observed: Observed,
   { desired, object }: Comparison,
@@ -89,7 +95,7 @@ export function volumeChange(
   const volume = volumeState(observed);
   const size = sizeToRequest(volume, desired.storage ?? '0');
   const isOwned = controllerOf(live)?.uid === observed.resource.metadata.uid;
-  // A claim that an earlier resource of this name retained is used, but gets no owner.
+  // A claim that was retained from an earlier resource of this name is used, but gets no owner.
   const owned = desired.owned && isMarked(live, observed.resource);
   if (size === null && isOwned === owned) return [];
   const change = {

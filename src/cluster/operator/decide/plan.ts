@@ -19,15 +19,15 @@ export interface PlanInput {
   readonly observed: Observed;
   readonly target: Target;
   readonly comparisons: readonly Comparison[];
-  /** Every component runs the target. Until then, objects that the former templates may need are kept. */
+  /** Whether every component runs the target. Until then, objects that the former templates may need are kept. */
   readonly complete: boolean;
   /** Deployments that finish their rollout before they change; see rollback-gate.ts. */
   readonly finishing: ReadonlySet<string>;
-  /** Routes, by `childId`, that are no longer desired but stay until their replacement leads to the app. */
+  /** Routes, by `childId`, that are no longer desired but are kept until their replacement serves the app. */
   readonly keptRoutes: ReadonlySet<string>;
 }
 
-/** Plans the actions from desired to observed state. Pure; empty when the observed state is the desired one. */
+/** Plans the actions from desired to observed state. Pure; empty when the observed state equals the desired state. */
 export function plan(input: PlanInput): Plan {
   const { observed, target, comparisons } = input;
   const open = mayStart(observed, target);
@@ -39,9 +39,9 @@ export function plan(input: PlanInput): Plan {
     } else if (comparison.state === 'leaving') {
       waiting.push(`${comparison.id} is being deleted and will be created again`);
     } else if (holdsLeavingVolume(observed, comparison.object)) {
-      waiting.push(`${comparison.id} is left as it is while its volume claim is being deleted`);
+      waiting.push(`${comparison.id} is not changed while its volume claim is being deleted`);
     } else if (isUntouched(target) && isComponent(comparison)) {
-      // Its stored templates are missing, so it is left as it is.
+      // The stored templates of the component are missing, so the component is not changed.
     } else if (input.finishing.has(comparison.id)) {
       waiting.push(`${comparison.id} finishes its rollout before it is rolled back`);
     } else {
@@ -60,7 +60,7 @@ function isHeld({ change, state }: Comparison): boolean {
 }
 
 const heldByCluster = (comparison: Comparison) =>
-  isHeld(comparison) ? [`${comparison.id} is changed by the cluster`] : [];
+  isHeld(comparison) ? [`the cluster changes ${comparison.id}`] : [];
 
 function isComponent({ desired }: Comparison): boolean {
   return desired.replicas !== undefined && desired.afterDataServices;
@@ -72,8 +72,8 @@ function isRouteThere({ object, live }: Comparison): boolean {
 }
 
 /**
- * Whether components may start: the database and the cache that they use are ready. A data service that fails later does
- * not block running components. A suspended deployment starts nothing anyway.
+ * Whether components may start: the database and the cache that they use are ready. A data service that fails later
+ * does not block running components. A suspended deployment starts no components.
  */
 export function mayStart(observed: Observed, target: Target): boolean {
   return (
@@ -150,7 +150,10 @@ const STAGE_OF: Readonly<Record<string, Stage>> = {
 
 const stageOf = (kind: string): Stage => STAGE_OF[kind] ?? STAGES.objects;
 
-/** No pod uses a missing object of these kinds. It need not wait until the status names the rollout, which saves a stage. */
+/**
+ * Kinds whose missing objects no pod uses. An object of these kinds need not wait until the status names the rollout,
+ * which saves a stage.
+ */
 const EARLY: ReadonlySet<string> = new Set(['ServiceAccount', 'NetworkPolicy']);
 
 /** Ids of actions that must succeed before this object is written, if the plan contains them. */
@@ -161,7 +164,7 @@ function dependencies({ observed, target }: PlanInput, { object }: Comparison): 
   switch (kind) {
     case 'PersistentVolumeClaim':
       return [actionId('credentials', 'Secret', database)];
-    // If these names are taken by objects of others, the database must not use them.
+    // If other deployments have objects with these names, the database must not use them.
     case 'StatefulSet':
       return [
         actionId('credentials', 'Secret', database),
@@ -199,9 +202,9 @@ function creation(input: PlanInput, comparison: Comparison): Action {
 const SHOWN_DIFFERENCES = 3;
 
 /**
- * Fields that an apply alone does not remove: unsafe fields of others, and safe fields that a policy added. A policy that
- * is still active adds them again in the same call. If the desired object itself changed, the apply comes first: it
- * removes our former fields together with its other changes.
+ * Fields that an apply alone does not remove: unsafe fields of others, and safe fields that a policy added. A policy
+ * that is still active adds the fields again in the same call. If the desired object itself changed, the apply comes
+ * first, because it removes the former fields together with its other changes.
  */
 function toRemove({ observed }: PlanInput, comparison: Comparison, live: ChildObject): Removal[] {
   const { id, object, kept = [], differences } = comparison;
@@ -216,7 +219,10 @@ function toRemove({ observed }: PlanInput, comparison: Comparison, live: ChildOb
 const isDrift = (differences: Comparison['differences']): boolean =>
   !differences.some(({ path }) => path === `metadata.annotations[${ANNOTATIONS.appliedHash}]`);
 
-/** Replaces an object. Its pods match the selector of the new object too, which adopts them and rolls them out. */
+/**
+ * Replaces an object. The new object adopts the pods of the old object, because they match its selector, and rolls them
+ * out.
+ */
 function replacing(comparison: Comparison, live: ChildObject): Action {
   const { id, object, differences } = comparison;
   const { uid = '', resourceVersion = '' } = live.metadata;

@@ -6,7 +6,7 @@ import { type ChildObject, idOf } from '../observed.ts';
 import { isUntouched } from '../rollout/target.ts';
 import type { PlanInput } from './plan.ts';
 
-/** Removal of objects that are no longer desired. */
+/** Removes objects that are no longer desired. */
 
 export const AUTOSCALER = 'HorizontalPodAutoscaler';
 
@@ -16,12 +16,12 @@ export function removalId(kind: string, name: string): string {
 }
 
 /**
- * Kinds that are removed at once: those that limit the number of pods, and routes, whose host another deployment may claim
- * next. Other kinds are removed when the rollout no longer needs them.
+ * Kinds that are removed at once: kinds that limit the number of pods, and routes, whose host another deployment may
+ * claim next. Other kinds are removed when the rollout no longer needs them.
  */
 const PROMPT_KINDS: ReadonlySet<string> = new Set([AUTOSCALER, 'PodDisruptionBudget', ...ROUTE_KINDS]);
 
-/** Removes objects that are no longer desired, once nothing needs them. */
+/** The deletions of objects that are no longer desired and no longer needed. */
 export function removals({ observed, target, comparisons, complete, keptRoutes }: PlanInput): Action[] {
   const wanted = new Set(comparisons.map(({ id }) => id));
   return [...observed.children.values()]

@@ -18,9 +18,10 @@ const NO_POD = { min: 0, max: 0 };
 
 /**
  * The resource with the pod counts of the target.
- * - If the active revision runs although another one is desired, a component that the spec no longer has keeps its pods.
- *   All components keep their counts while their pods use more database connections each than those of the spec.
- * - While such pods are replaced, their number does not grow.
+ * - If the active revision runs although another revision is desired, a component that the spec no longer has keeps its
+ *   pods. All components keep their pod counts while each of their pods uses more database connections than a pod of
+ *   the spec.
+ * - While such pods are replaced, the pod counts do not grow.
  * - A component that is kept for inspection has one pod.
  * @param isHeld the result of `holdsPodCounts`
  */
@@ -56,8 +57,8 @@ export function fitsConnections(resource: ObservedResource, templates: PodTempla
 }
 
 /**
- * Whether the pod counts must not grow yet: pods that the rollout replaces still run and use more database connections each
- * than those of the target. Pods that have ended, or that have no controller, are ignored.
+ * Whether the pod counts must not grow yet, because pods that the rollout replaces still run and each use more database
+ * connections than a pod of the target. Pods that have ended, or that have no controller, are ignored.
  */
 export function holdsPodCounts(observed: Observed, target: Target): boolean {
   if (target.kind !== 'rollout') return false;
@@ -86,17 +87,17 @@ const noMoreThan = (most: Scale, scale: Scale): Scale => ({
   max: Math.min(most.max, scale.max),
 });
 
-/** One pod for inspection; none if the component is switched off, or if its ended pods can be inspected. */
+/** One pod for inspection; no pod if the component is switched off, or if its ended pods can be inspected. */
 function forInspection(
   { failure, templates }: InspectionTarget,
   component: Component,
   spec?: ComponentSpec,
 ): Scale {
   if (spec?.scale.max === 0) return spec.scale;
-  const { culprit } = failure.failed;
+  const { failureSource } = failure.failed;
   const template = templates?.[component];
-  if (culprit?.component !== component || template === undefined) return ONE_POD;
-  return startedOnce(template).has(culprit.container ?? '') ? NO_POD : ONE_POD;
+  if (failureSource?.component !== component || template === undefined) return ONE_POD;
+  return startedOnce(template).has(failureSource.container ?? '') ? NO_POD : ONE_POD;
 }
 
 function running(observed: Observed, component: Component, least = 1): { min: number; max: number } {

@@ -12,8 +12,8 @@ function activeTemplates({ resource, storedTemplates }: Observed): PodTemplates 
 }
 
 /**
- * The resource with the data services that running templates still use. A change to an external database may fail and be
- * rolled back, so the own database is kept until the change is complete, whatever the spec says.
+ * The resource with the data services that running templates still use. A change to an external database may fail and
+ * be rolled back. Therefore the own database is kept until the change is complete, even if the spec no longer has it.
  */
 export function keepServicesInUse(
   resource: ObservedResource,
@@ -46,9 +46,9 @@ export function servicesMissing({ resource, ...observed }: Observed, target: Tar
 }
 
 /**
- * Own data services that are not ready and that the new templates use but the active ones do not. The rollout waits for
- * them, as the first rollout does. It does not wait for one that the active templates use too, because the new revision may
- * fix it.
+ * Own data services that are not ready and that only the new templates use, not the active templates. Like the first
+ * rollout, the rollout waits for these services. The rollout does not wait for a service that the active templates also
+ * use, because the new revision may fix that service.
  */
 export function newServicesMissing(observed: Observed, templates: PodTemplates): Service[] {
   const active = activeTemplates(observed);
@@ -62,7 +62,10 @@ export function newServicesMissing(observed: Observed, templates: PodTemplates):
   return (['database', 'cache'] as const).filter((service) => isMissing[service]);
 }
 
-/** The resource with the data services of the active revision, or with the desired ones if no revision is active yet. */
+/**
+ * The resource with the data services of the active revision, or with the desired data services if no revision is
+ * active yet.
+ */
 export function asServed(observed: Observed): ObservedResource {
   const active = activeTemplates(observed);
   if (active === undefined) return observed.resource;

@@ -4,13 +4,15 @@ import { TEMPLATE_HASH_LABEL } from '../../../workloads/labels.ts';
 
 /** One field that differs. `from` or `to` is absent if the field does not exist on that side. */
 export interface FieldChange {
-  /** For example `spec.containers[app].env[PORT].value`: members of lists are identified by name, if they have names. */
+  /**
+   * For example `spec.containers[app].env[PORT].value`. Members of lists are identified by name, if they have names.
+   */
   readonly path: string;
   readonly from?: unknown;
   readonly to?: unknown;
 }
 
-/** Labels that identify a template. They are derived from its other fields, so they are not compared. */
+/** Labels that identify a template. Berth derives these labels from the other fields, so they are not compared. */
 const MARKS: readonly string[] = [TEMPLATE_HASH_LABEL, LABELS.version];
 
 /** Fields in which two pod templates differ, in the order of their paths. */

@@ -7,8 +7,8 @@ import { running, type Templates } from '../rollout/template-selection.ts';
  */
 
 /**
- * The target during a lookup. The current work continues: a rollout, a rollback, the active revision, or the pods of
- * a failed revision that are kept for inspection. null: no lookup is pending.
+ * The target during a lookup. This target continues the current state: a rollout, a rollback, the active revision, or
+ * the pods of a failed revision that are kept for inspection. null: no lookup is pending.
  */
 export function targetDuringLookup(observed: Observed, wanted: Templates): Target | null {
   const { image } = observed;
@@ -46,7 +46,7 @@ export function targetDuringLookup(observed: Observed, wanted: Templates): Targe
 /** The failure of an image that does not exist, before a rollout starts; null: no such failure. */
 export function missingImage({ resource, image }: Observed, wanted: Templates): FailedRevision | null {
   if (wanted.store === null || image?.kind !== 'absent') return null;
-  // No templates were stored. The next ones may get the same name.
+  // No templates were stored, so the next templates may get the same name.
   return {
     ...revisionOf(resource.spec.revision),
     reason: 'ImageNotFound',

@@ -47,7 +47,7 @@ const SECRETS_BACKOFF = { baseMs: 200, capMs: 5_000 };
 
 /** Concurrent requests: in total, per registry and per namespace. */
 const LIMITS = { total: 32, perGroup: 8, perOwner: 16 };
-/** How long a lookup waits for others of its registry, in multiples of the timeout. */
+/** Maximum wait of a lookup for other lookups of its registry, in multiples of the timeout. */
 const MAX_WAITS = 10;
 
 interface Lookup {
@@ -61,7 +61,7 @@ interface Question {
   readonly image: string;
   readonly credentials: readonly Credentials[];
   readonly caller: RegistryCaller;
-  /** In ticks (reconcile-time.ts), whereas `ImageLookup.until` is a date. */
+  /** End of the lookup in ticks (reconcile-time.ts), whereas `ImageLookup.until` is a date. */
   readonly until: number;
 }
 
@@ -77,7 +77,7 @@ export class DigestResolver {
     this.#breaker = new RegistryCircuitBreaker(() => options.clock.now());
   }
 
-  /** State of the lookup for `asked`, which is started if necessary; undefined: nothing to look up. */
+  /** State of the lookup of the image `asked`. Starts the lookup if necessary. undefined: no image to look up. */
   resolve(key: string, asked: ImageQuery | null): ImageLookup | undefined {
     const known = this.#lookups.get(key);
     if (asked !== null && known?.id === asked.id) return known.state;
@@ -116,12 +116,12 @@ export class DigestResolver {
       if (answer.kind === 'found') {
         return { kind: 'resolved', image: pinned ? image : `${image}@${answer.digest}` };
       }
-      if (!pinned) return { kind: 'unresolved', why: 'the registry says that there is no such image' };
+      if (!pinned) return { kind: 'unresolved', why: 'the registry reports that the image does not exist' };
       if (answer.definite) return { kind: 'absent', why: absent(image) };
     } catch (error) {
       if (!pinned) return { kind: 'unresolved', why: describeError(error) };
     }
-    // The image has a digest already. Its pods will show whether it exists.
+    // The image already has a digest. The pods will show whether this digest exists.
     return { kind: 'resolved', image };
   }
 
@@ -132,7 +132,7 @@ export class DigestResolver {
     const secrets = await this.#secrets(namespace, pullSecrets, until, ended);
     const credentials = secrets.flatMap((data) => credentialsFor(data, reference));
     const caller = { host: reference.host, namespace, credentials: hashOf(credentials) };
-    // Fail before waiting for a turn.
+    // An open circuit breaker fails the lookup before it waits for its turn.
     this.#breaker.check(caller);
     const question = JSON.stringify([namespace, image, caller.credentials]);
     return await this.#requests.answer(question, ended, (signal) =>
@@ -147,7 +147,7 @@ export class DigestResolver {
     // The registry may have failed during the wait.
     this.#breaker.check(caller);
     if (clock.now() > until - timeoutMs)
-      throw new RegistryError('unsupported', 'too many images are looked up');
+      throw new RegistryError('unsupported', 'too many lookups of images are waiting');
     try {
       return await lookUp(image, credentials, signal);
     } catch (error) {
@@ -157,8 +157,8 @@ export class DigestResolver {
   }
 
   /**
-   * Reads the pull Secrets. A revision is looked up only once, so passing errors of the API server are retried while
-   * time is left.
+   * Reads the pull Secrets. The image of a revision is looked up only once, so temporary errors of the API server are
+   * retried while time is left.
    */
   async #secrets(namespace: string, names: readonly string[], until: number, signal: AbortSignal) {
     const { clock, timeoutMs } = this.#options;
@@ -196,7 +196,10 @@ function hashOf(credentials: readonly Credentials[]): string {
 }
 
 function absent(image: string): string {
-  return `the registry says that ${image} does not exist (any more): push it again and redeploy, or deploy another image`;
+  return (
+    `the registry reports that ${image} does not exist, or no longer exists: push it again and redeploy, or ` +
+    `deploy another image`
+  );
 }
 
 /** A message without content of a Secret or of a registry's response. */

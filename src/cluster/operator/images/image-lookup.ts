@@ -8,11 +8,11 @@ import { decidedImage } from './revision-image.ts';
 /** A lookup that must complete before a revision can start. */
 export interface ImageQuery {
   readonly namespace: string;
-  /** As in the spec. */
+  /** The image as in the spec. */
   readonly image: string;
-  /** Names of the pull Secrets of its pods. */
+  /** Names of the pull Secrets of the pods that use the image. */
   readonly pullSecrets: readonly string[];
-  /** Changes with the spec, so that an earlier result is not used. */
+  /** Key that changes with the spec, so that an earlier result is not used. */
   readonly id: string;
 }
 
@@ -27,7 +27,7 @@ export type ImageLookup =
   /** The registry has stated that the image does not exist. */
   | { readonly kind: 'absent'; readonly why: string };
 
-/** The image to look up; null: no revision is to start, or its image is decided. */
+/** The image to look up; null: no revision must start, or its image is already decided. */
 export function imageQuery({ resource, storedTemplates }: Observed): ImageQuery | null {
   const { metadata, spec, status } = resource;
   const { image, id = '', number } = spec.revision;
@@ -37,7 +37,7 @@ export function imageQuery({ resource, storedTemplates }: Observed): ImageQuery 
   if (decidedImage(resource, storedTemplates) !== null) return null;
   const own = pullSecretName(app(resource));
   const names = (spec.podTemplate.imagePullSecrets ?? []).map(({ name }) => name);
-  // The platform's own Secret comes first: only some of many credentials are tried.
+  // The platform's own Secret comes first, because only some of many credentials are tried.
   const pullSecrets = names.toSorted((a, b) => Number(b === own) - Number(a === own));
   return {
     namespace: metadata.namespace,

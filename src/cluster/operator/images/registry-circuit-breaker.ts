@@ -1,7 +1,8 @@
 import { RegistryError } from '../../image-registry/registry-error.ts';
 
 /**
- * How long the breaker stays open without a Retry-After. Images of the registry are meanwhile used as in the spec.
+ * Time for which the breaker stays open without a Retry-After. During this time, images of the registry are used as in
+ * the spec.
  */
 const OPEN_MS = 30_000;
 
@@ -19,8 +20,8 @@ interface OpenCircuit {
 }
 
 /**
- * A circuit breaker for registries. An unreachable registry is skipped for all callers. A rate limit applies to the
- * credentials, and slowness to the caller: one tenant cannot cause it for another one.
+ * A circuit breaker for registries. An unreachable registry is skipped for all callers. A rate limit applies only to
+ * the credentials, and slowness only to the caller, so one tenant cannot affect another tenant.
  */
 export class RegistryCircuitBreaker {
   readonly #now: () => number;

@@ -5,8 +5,8 @@ import type { Observed, ObservedResource, ObservedTemplates } from '../observed.
 import { isSame, revisionOf } from '../rollout/target.ts';
 
 /**
- * The image of a revision. It is decided when the first templates of the revision are stored, and kept with them.
- * Later renderings of the revision use it, even if its tag has moved.
+ * The image of a revision. The image is decided when the first templates of the revision are stored, and is kept with
+ * these templates. Later renderings of the revision use the same image, even if its tag has moved.
  */
 
 function isOfRevision({ revisionNumber, revisionId }: ObservedTemplates, resource: ObservedResource) {
@@ -30,9 +30,8 @@ export function storedImage(
 }
 
 /**
- * The resource with the image as first requested. The hub learns the digest from the status and then names the image
- * by digest, which is no new request. If no templates are stored any more, that digest is the only record of the
- * decision.
+ * The resource with the image as first requested. The hub learns the digest from the status and then names the image by
+ * digest, which is no new request. If no templates are stored, this digest is the only record of the decision.
  */
 export function asFirstGiven(
   resource: ObservedResource,
@@ -45,7 +44,9 @@ export function asFirstGiven(
   return { ...resource, spec: { ...resource.spec, revision: { ...revision, image: found.given } } };
 }
 
-/** The image of the active revision in the status. Its templates may have been deleted manually. */
+/**
+ * The image of the active revision in the status. The templates of the active revision may have been deleted manually.
+ */
 function activeImage({ spec, status }: ObservedResource): StoredImage | null {
   const { activeRevision } = status ?? {};
   const given = spec.revision.image;
@@ -83,7 +84,8 @@ export function withImage(resource: ObservedResource, image: StoredImage | undef
 }
 
 /**
- * The resolved image for the status. It is reported only when stored templates contain it, so that it cannot change.
+ * The resolved image for the status. The image is reported only when stored templates contain it, so that the reported
+ * image cannot change.
  */
 export function resolvedImage({
   resource,

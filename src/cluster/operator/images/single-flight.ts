@@ -5,7 +5,7 @@ export class SingleFlight<T> {
   /**
    * The result of a request, which is started unless it is in progress.
    * @param waiter aborts the wait of this caller
-   * @param ask its signal aborts when no caller waits any more
+   * @param ask sends the request. The signal of the request aborts when no caller waits for the result any more
    * @throws the waiter's reason when it aborts
    */
   async answer(key: string, waiter: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -27,7 +27,7 @@ export class SingleFlight<T> {
   #begin(key: string, ask: (signal: AbortSignal) => Promise<T>): Question<T> {
     const ending = new AbortController();
     const question: Question<T> = { answer: ask(ending.signal), ending, waiters: 0 };
-    // Callers handle the failure. There may be none left.
+    // Callers handle the failure. This chain ignores the error, because no caller may be left.
     question.answer.catch(() => undefined).finally(() => this.#forget(key, question));
     this.#inFlight.set(key, question);
     return question;

@@ -1,4 +1,4 @@
-/** `group` is the resource that a task uses; `owner` is the one that requests it. */
+/** `group` is the resource that a task uses; `owner` is the client that requests the task. */
 export interface LimitedTask {
   readonly group: string;
   readonly owner: string;
@@ -15,8 +15,8 @@ export interface ConcurrencyLimits {
 }
 
 /**
- * Limits the number of tasks in total, per group and per owner. Among tasks that may start, the first one of the
- * owner with the fewest running tasks starts: an owner with many tasks waits behind itself.
+ * Limits the number of tasks in total, per group and per owner. Among the tasks that may start, the first task of the
+ * owner with the fewest running tasks starts. Therefore many tasks of one owner delay only this owner.
  */
 export class ConcurrencyLimiter {
   readonly #limits: ConcurrencyLimits;
@@ -49,7 +49,7 @@ export class ConcurrencyLimiter {
     const waiting: Waiting = { ...turn, start: resolve };
     const leave = () => {
       this.#waiting = this.#waiting.filter((other) => other !== waiting);
-      // Without effect if the task has started.
+      // Has no effect if the task has started.
       reject(signal.reason);
     };
     signal.addEventListener('abort', leave, { once: true });

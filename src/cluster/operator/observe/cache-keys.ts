@@ -32,7 +32,7 @@ export function buildKeys(object: UntypedObject): string[] {
   return build === undefined ? [] : [WITH_BUILD];
 }
 
-/** Keys of the custom resources that an object may belong to: by its owner reference and by its label. */
+/** Keys of the custom resources that an object may belong to, according to its owner reference and its label. */
 export function appKeys(object: KubeObject): string[] {
   const { namespace, labels } = object.metadata;
   const owner = controllerOf(object);

@@ -16,7 +16,7 @@ export interface ReflectorsOptions {
 
 /** Reflectors of one kind: one for all namespaces, or one per namespace. */
 export type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
-/** Stands for all namespaces. */
+/** Key of the reflector of all namespaces. */
 export const ALL = '';
 
 /** Names of the indexes. */
@@ -34,10 +34,10 @@ const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => Untyp
 export const KEPT_KINDS: readonly ChildKindName[] = ['PersistentVolumeClaim', 'ControllerRevision'];
 
 /**
- * Uncompressed objects per kind. This is several times the number of workers; an idle operator reads no objects.
+ * Uncompressed objects per kind. The number is several times the number of workers. An idle operator reads no objects.
  */
 const MAX_PLAIN = 64;
-/** Minimum per kind and namespace, when there are many namespaces. */
+/** Minimum per kind and namespace, for an operator with many namespaces. */
 const MIN_PLAIN = 4;
 
 /** Reflectors of the custom resources. */

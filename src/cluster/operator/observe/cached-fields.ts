@@ -1,3 +1,5 @@
+import { currentStatus } from '../../../contract/resource/earlier-status.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import { FIELD_MANAGERS } from '../../../contract/resource/names.ts';
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
 import { fieldsOfManagers, isWhole, type ManagedFields } from '../../kube/compare/managed-fields.ts';
@@ -5,13 +7,13 @@ import { outputTail } from '../access/masking.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 
 /**
- * Cache transforms. They drop fields that the operator does not read. At 5,000 deployments, cached objects use most
- * of the memory.
+ * Cache transforms. Cache transforms that drop fields that the operator does not read. At 5,000 deployments, cached
+ * objects use most of the memory.
  */
 
 /**
  * Drops managedFields, but keeps the field managers of `spec.replicas`, and the fields of other managers. The planner
- * needs the former before it leaves that field out, and leaves the latter as they are.
+ * needs the field managers before it omits `spec.replicas`, and does not change the fields of other managers.
  */
 export function transformChild(object: UntypedObject): ChildObject {
   const entries = object.metadata.managedFields ?? [];
@@ -24,13 +26,16 @@ export function transformChild(object: UntypedObject): ChildObject {
   });
 }
 
-/** Berth, and the controllers of Kubernetes, which write only the status and fields that Berth leaves to them. */
+/**
+ * The field managers of Berth, and of the controllers of Kubernetes, which write only the status and fields that Berth
+ * does not set.
+ */
 const OWN_MANAGERS: ReadonlySet<string> = new Set([
   ...Object.values(FIELD_MANAGERS),
   'kube-controller-manager',
 ]);
 
-/** The fields that other field managers than Berth's set, without those of the status. */
+/** The fields that field managers other than Berth's set, without fields of the status. */
 export function foreignFields(entries: readonly ManagedFieldsEntry[]): ManagedFields {
   return fieldsOfManagers(entries, (manager) => !OWN_MANAGERS.has(manager));
 }
@@ -45,7 +50,8 @@ function replicasOwners(entries: readonly ManagedFieldsEntry[]): string[] {
 }
 
 /**
- * Keeps the data of stored templates as text. This uses a fifth of the memory, and most templates are never read.
+ * Keeps the data of stored templates as text. Text uses a fifth of the memory of parsed data, and most templates are
+ * never read.
  */
 export function transformTemplates(object: UntypedObject): UntypedObject {
   delete object.metadata.managedFields;
@@ -93,8 +99,8 @@ function nodeOf(object: UntypedObject): Pick<ObservedPod, 'node'> {
 }
 
 /**
- * The node that a pod was lost with. A kubelet gives a reason when it sets Ready to False. The node controller gives
- * none: it does so for all pods of an unreachable node.
+ * The lost node of a pod. A kubelet sets a reason when it sets Ready to False. The node controller sets Ready to False
+ * without a reason, for all pods of an unreachable node.
  */
 function lostNode(object: UntypedObject): Pick<ObservedPod, 'lostNode'> {
   const { nodeName } = (object['spec'] ?? {}) as { nodeName?: string };
@@ -113,17 +119,15 @@ function containerFields({ name, ready, restartCount, state, lastState }: Contai
   return lastState?.terminated === undefined ? fields : { ...fields, lastState: stateFields(lastState) };
 }
 
-/**
- * Masks and shortens termination messages. This happens once per change of the pod, not at every reconcile.
- */
+/** Masks and shortens termination messages. The masking happens once per change of the pod, not at every reconcile. */
 function stateFields<State extends Container['state']>(state: State): State {
   const { terminated } = state ?? {};
   if (terminated?.message === undefined) return state;
   return { ...state, terminated: { ...terminated, message: outputTail(terminated.message) } };
 }
 
-/** Drops managedFields of a custom resource. */
-export function transformResource<T extends KubeObject>(object: T): T {
+/** Drops managedFields of a custom resource, and converts a status that an earlier version wrote. */
+export function transformResource<T extends KubeObject & { status?: ManagedDeploymentStatus }>(object: T): T {
   delete object.metadata.managedFields;
-  return object;
+  return object.status === undefined ? object : { ...object, status: currentStatus(object.status) };
 }

@@ -21,7 +21,7 @@ import {
 import type { ClusterView } from './cluster-view.ts';
 
 export interface CachesOptions extends ReflectorsOptions {
-  /** Kinds to watch. The cluster must have them. */
+  /** Kinds to watch. The cluster must serve all these kinds. */
   readonly kinds: readonly ChildKindName[];
 }
 
@@ -34,8 +34,8 @@ export interface CacheHealth {
 }
 
 /**
- * Why a custom resource is reconciled. asked: a client created, changed or deleted it, and waits. seen: any other
- * event, including the initial list.
+ * Why a custom resource is reconciled. asked: a client created, changed or deleted the resource, and waits. seen: any
+ * other event, including the initial list.
  */
 export type ChangeCause = 'asked' | 'seen';
 
@@ -46,14 +46,15 @@ const hasSameSpec = ({ metadata }: UntypedObject, before: UntypedObject): boolea
   metadata.generation === before.metadata.generation &&
   metadata.deletionTimestamp === before.metadata.deletionTimestamp;
 
-/** Whether the event reports a write of this process. `noteWrite` has already put it into the cache. */
+/** Whether the event reports a write of this process. `noteWrite` has already added the object to the cache. */
 const isEcho = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
   metadata.resourceVersion === before.metadata.resourceVersion;
 
 /**
- * Handlers that call back with the keys of the custom resources that an object belongs to, before and after the
- * change. The next reconcile waits for the event of most own writes. It does not wait for the event of a sentinel
- * write, after which mostly nothing is left to do; the requeue rules cover the rest.
+ * Handlers that call back with the keys of the custom resources that an object belonged to before the change or belongs
+ * to after it. The next reconcile waits for the event of most own writes. The next reconcile does not wait for the
+ * event of a sentinel write, because such a write is usually the last work of a reconcile. The requeue rules cover the
+ * other cases.
  */
 function changeHandlers(changed: Changed, keys: (object: UntypedObject) => string[]) {
   const notify = (...versions: UntypedObject[]) => {
@@ -100,7 +101,7 @@ export class Caches implements ClusterView {
         added: notify,
         deleted: notify,
         updated: (object, old) => {
-          // A status write ends its reconcile, so its event needs no other one.
+          // A write of the status ends its reconcile, so its event needs no further reconcile.
           if (isEcho(object, old)) return;
           if (hasSameSpec(object, old)) changed(keyOf(object), 'seen');
           else notify(object);
@@ -138,7 +139,7 @@ export class Caches implements ClusterView {
   }
 
   /**
-   * Starts to watch a kind. When its cache has synced, every resource counts as changed.
+   * Starts to watch a kind. When the cache of the kind has synced, every resource counts as changed.
    * @throws when the signal fires before the sync; the kind is then not watched
    */
   async watch(kind: ChildKindName, signal: AbortSignal): Promise<void> {
@@ -180,7 +181,7 @@ export class Caches implements ClusterView {
     return this.#in(this.#resources, key.slice(0, key.indexOf('/')))?.store.versionOf(key);
   }
 
-  /** Tenant of a custom resource. An unknown resource counts as its namespace's. */
+  /** Tenant of a custom resource. For an unknown resource, this is its namespace. */
   tenantOf(key: string): string {
     return this.#tenants.get(key) ?? key.slice(0, key.indexOf('/'));
   }
@@ -192,7 +193,8 @@ export class Caches implements ClusterView {
   }
 
   /**
-   * Notifies the other resources with the same identity: a change of one decides whether another one may use it.
+   * Notifies the other resources with the same identity, because a change of one resource can decide whether another
+   * may use the identity.
    */
   #notifyRivals(object: UntypedObject): void {
     const store = this.#in(this.#resources, object.metadata.namespace)?.store;
@@ -201,7 +203,7 @@ export class Caches implements ClusterView {
     this.#notify(keys.filter((key) => key !== own));
   }
 
-  /** Notifies all resources that request a host when another one requests it or gives it up. */
+  /** Notifies all resources that request a host when another resource requests it or no longer requests it. */
   #notifyClaimants(host: string | null): void {
     if (host === null) return;
     const keys = this.resourcesOfHost(host).map(keyOf);

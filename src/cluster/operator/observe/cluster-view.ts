@@ -13,7 +13,7 @@ export interface ClusterView {
   resourcesOfHost(host: string): UntypedObject[];
   /** Objects that may belong to the custom resource of this key, by instance label or owner reference. */
   children(kind: ChildKindName, key: string): UntypedObject[];
-  /** Whether the kind is watched. Kinds of an optional API may be installed or removed at any time. */
+  /** Whether the kind is watched. Optional kinds may be installed or removed at any time. */
   watches(kind: ChildKindName): boolean;
   /** Records the response to a write of this process. */
   noteWrite(written: KubeObject): void;

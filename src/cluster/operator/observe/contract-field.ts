@@ -5,7 +5,8 @@ import { eachContainer } from '../../../domain/kubernetes/pod-containers.ts';
 
 /**
  * Finds the field of the API contract that an error or wait message of the cluster refers to. Kubernetes names the
- * missing object, the volume or a path of the pod. The API user sent source_config and knows none of these.
+ * missing object, the volume or a path of the pod. The API user sent source_config and does not know the names that
+ * Kubernetes uses.
  */
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
@@ -13,7 +14,7 @@ type Container = NonNullable<PodTemplate['sidecars']>[number];
 
 /** An object or part that the spec refers to. */
 interface Reference {
-  /** As Kubernetes writes it, in lower case. */
+  /** The kind as Kubernetes writes it, in lower case. */
   readonly kind: 'serviceaccount' | 'secret' | 'configmap' | 'persistentvolumeclaim' | 'volume' | 'container';
   readonly name: string;
   /** Path below resource_spec. */
@@ -109,7 +110,7 @@ function references(pod: PodTemplate): Reference[] {
 
 const NAME_CHARACTER = /[a-z0-9.-]/;
 
-/** Whether the text contains `what`, and not as the start of a longer name. */
+/** Whether the text contains `what`, not only as the start of a longer name. */
 function holds(text: string, what: string): boolean {
   for (let at = text.indexOf(what); at >= 0; at = text.indexOf(what, at + 1)) {
     if (!NAME_CHARACTER.test(text.charAt(at + what.length))) return true;
@@ -154,7 +155,8 @@ export interface ClusterMessage {
 const MAX_CLAIMS = 4;
 
 /**
- * All claims of the pod, if the message is about an unbound claim without its name. It may be any of them.
+ * All claims of the pod, if the message is about an unbound claim without its name. The message may be about any of
+ * these claims.
  */
 function unnamedClaims(text: string, { volumes = [] }: PodTemplate): string[] {
   if (!UNNAMED_CLAIM.test(text)) return [];
@@ -165,7 +167,7 @@ function unnamedClaims(text: string, { volumes = [] }: PodTemplate): string[] {
     .slice(0, MAX_CLAIMS);
 }
 
-/** The contract field of the message, or several if it may be any of them; undefined: unknown. */
+/** The contract field of the message, or all possible fields if the message is ambiguous; undefined: unknown. */
 export function contractField(
   { spec, metadata }: { readonly spec: ManagedDeploymentSpec; readonly metadata: { namespace?: string } },
   { text, container, rendered }: ClusterMessage,
@@ -173,7 +175,7 @@ export function contractField(
   const lower = text.toLowerCase();
   const found = references(spec.podTemplate).filter((each) => isNamed(each, lower, metadata.namespace ?? ''));
   const own = found.find((each) => container !== undefined && each.container === container);
-  // A reference in one container does not explain a problem of another one.
+  // A reference in one container does not explain a problem of another container.
   const other = found.find((each) => each.container === undefined || container === undefined);
   const field = own?.field ?? other?.field ?? atPath(text, spec.podTemplate, rendered);
   const fields = field === undefined ? unnamedClaims(text, spec.podTemplate) : [field];

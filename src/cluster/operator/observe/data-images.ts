@@ -17,8 +17,8 @@ export function recordedDatabaseImage(observed: Observed): string | undefined {
 }
 
 /**
- * Images of the data services. They are fixed at creation, so a new default of the operator changes neither. The
- * status keeps them, because users who edit workloads cannot write it. A recreated custom resource finds the
+ * Images of the data services. The images are fixed at creation, so a new default of the operator changes neither of
+ * them. The status keeps them, because users who edit workloads cannot write it. A recreated custom resource finds the
  * database image on the volume claim.
  */
 export function chooseDataImages(

@@ -8,15 +8,15 @@ import { isSettled, stateOf } from '../pods/workload-state.ts';
 
 /** State of the database or the cache. */
 export interface ServiceState {
-  /** The user provides it. */
+  /** Whether the user provides the service. */
   readonly external: boolean;
-  /** It accepts connections. */
+  /** Whether the service accepts connections. */
   readonly ready: boolean;
-  /** It is ready and runs the desired state. */
+  /** Whether the service is ready and runs the desired state. */
   readonly settled: boolean;
-  /** It is scaled to zero. */
+  /** Whether the service is scaled to zero. */
   readonly stopped: boolean;
-  /** Its pod is being replaced because its template changed. */
+  /** Whether the pod of the service is being replaced because its template changed. */
   readonly updating: boolean;
 }
 
@@ -25,13 +25,13 @@ export interface VolumeState {
   readonly requested: string;
   /** Capacity in the status of the claim; absent: unknown, because the claim is not bound. */
   readonly capacity?: string;
-  /** Kubernetes can only expand a bound claim. */
+  /** Whether the claim is bound. Kubernetes can only expand a bound claim. */
   readonly bound: boolean;
-  /** The claim requests more than its capacity, and the resource does too. */
+  /** Whether the claim requests more than its capacity, as the resource does. */
   readonly resizing: boolean;
-  /** The claim requests more than its capacity, but the resource no longer does. */
+  /** Whether the claim requests more than its capacity, although the resource no longer does. */
   readonly takenBack: boolean;
-  /** Condition of the expansion, if it needs more than time: `FileSystemResizePending: …`. */
+  /** Condition of the claim, if the expansion waits for another step: `FileSystemResizePending: …`. */
   readonly resizeStep?: string;
 }
 

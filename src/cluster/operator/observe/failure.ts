@@ -16,11 +16,13 @@ export interface Failure {
     | 'NamespaceTerminating'
     | 'FieldsChangedByCluster'
   >;
-  /** A retry cannot succeed with the same object: the API server rejected its content, not the sender. */
+  /**
+   * Whether a retry cannot succeed with the same object, because the API server rejected its content, not the sender.
+   */
   readonly final: boolean;
   /** Object, field and error of the cluster. */
   readonly message: string;
-  /** Another component is about to fix it: retry after this many milliseconds at the latest. */
+  /** Maximum time until the retry, in milliseconds, if another component is about to fix the cause. */
   readonly retryWithinMs?: number;
 }
 

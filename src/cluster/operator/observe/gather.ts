@@ -21,18 +21,16 @@ import type {
 } from '../observed.ts';
 import { idOf } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
+import { boundedCache } from './bounded-cache.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isOurs } from './ownership.ts';
 import { withPlaceholderSpec } from './placeholder-spec.ts';
-import { boundedCache } from './recently.ts';
 
 export type Gathered =
   | { kind: 'found'; observed: Observed }
-  /** The resource does not exist (any more). */
+  /** The resource does not exist, or no longer exists. */
   | { kind: 'absent' }
-  /**
-   * This version cannot parse the spec; `problems` names the fields. Owned objects are observed nevertheless.
-   */
+  /** This version cannot parse the spec; `problems` names the fields. Owned objects are also observed in this case. */
   | { kind: 'unreadable'; observed: Observed; problems: string };
 
 const PLAIN_CHILDREN = CHILD_KIND_NAMES.filter((kind) => kind !== 'Pod' && kind !== 'ControllerRevision');
@@ -78,8 +76,8 @@ function observe(
 }
 
 /**
- * Whether a managed object has no owner, because a deployment left it behind. Otherwise the garbage collector would
- * delete it with its owner.
+ * Whether a managed object has no owner, because a deployment left it behind. If such an object had an owner, the
+ * garbage collector would have deleted both.
  */
 function isWithoutOwner({
   metadata: { labels, ownerReferences = [], deletionTimestamp },
@@ -93,7 +91,7 @@ function isWithoutOwner({
 
 /**
  * Number of parsed objects to keep. Cached objects are immutable, and a resource in progress is reconciled several
- * times in a row. Keeping all would duplicate the cache.
+ * times in a row. The number is limited, because all parsed objects would duplicate the cache.
  */
 const MAX_PARSED = 200;
 /** Parsing is the most expensive part of a reconcile. */
@@ -167,7 +165,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   if (isSecretSentinel(object)) return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
   const templates = () => readTemplates(object).templates;
-  // `templates` throws if another writer created the object. `image` returns null in that case.
+  // If another writer created the object, `templates` throws and `image` returns null.
   const image = () => readStored(object)?.image ?? null;
   const former = () => readFormer(annotations?.[ANNOTATIONS.formerRevision]);
   return [
@@ -197,10 +195,10 @@ function readFormer(text: string | undefined): ActiveRevision | null {
   }
 }
 
-/** null: not in Berth's format. */
+/** null: the text is not in Berth's format. */
 const stored = boundedCache<ChildObject, StoredTemplates | null>(MAX_PARSED);
 
-/** null: not in Berth's format, so another writer created the object. */
+/** null: the text is not in Berth's format, so another writer created the object. */
 function readStored(object: ChildObject): StoredTemplates | null {
   const known = stored.get(object);
   if (known !== undefined) return known;
@@ -218,10 +216,10 @@ function parseTemplates(object: ChildObject): StoredTemplates | null {
   }
 }
 
-/** @throws Error if another writer created the object: no pod may run from it */
+/** @throws Error if another writer created the object, because no pod may run from it */
 function readTemplates(object: ChildObject): StoredTemplates {
   const read = readStored(object);
   if (read !== null) return read;
   const { namespace, name } = object.metadata;
-  throw new Error(`failed to read the stored templates ${namespace}/${name}: not in Berth's form`);
+  throw new Error(`failed to read the stored templates ${namespace}/${name}: they are not in Berth's format`);
 }

@@ -9,7 +9,7 @@ import type { ClusterView } from './cluster-view.ts';
 import { isOurs } from './ownership.ts';
 import { NO_WARNING_EVENTS, readWarningEvents, suspectsOf, warningEventsDue } from './warning-events.ts';
 
-/** Live reads of what the caches do not hold or may hold in an outdated version. */
+/** Live reads of objects that the caches do not hold or may hold in an outdated version. */
 
 interface Asking {
   readonly client: Pick<KubeClient, 'list'>;
@@ -40,9 +40,9 @@ export async function withWarningEvents(
 }
 
 /**
- * Reads the components from the API server. A failure is final, so it is not decided from caches alone: they may be
- * stale while the rollout completed.
- * @throws KubeError when the API server does not answer
+ * Reads the components from the API server. A failure is final, so it is not decided from caches alone, which may be
+ * stale after a completed rollout.
+ * @throws KubeError when the API server does not respond
  */
 export async function withLiveComponents(
   observed: Observed,

@@ -49,7 +49,7 @@ function withBuildAndImage(
   };
 }
 
-/** Adds why the desired host is refused: it belongs to another deployment or the platform, or the policy rejects it. */
+/** Adds why the desired host is rejected: it belongs to another deployment or the platform, or the policy rejects it. */
 function withHost(observed: Observed, { view, ownHost, platformHosts, policy }: ReconcilerOptions): Observed {
   const hostRefused = hostRefusal(observed, view, {
     own: ownHost ?? null,

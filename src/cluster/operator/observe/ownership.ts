@@ -11,10 +11,10 @@ import { controllerOf, type KubeObject } from '../../kube/client/object.ts';
 /**
  * Whether an object belongs to this deployment. The operator never changes or removes any other object.
  *
- * Ownership is the owner reference, or Berth's labels with the deployment's id (decision 0061). A resource applied
- * by hand gets a new uid when it is deleted by mistake and applied again. It then finds its retained objects by
- * name. This holds only for objects that a resource applied by hand retained: objects of a deployment of the hub are
- * never found by name.
+ * Ownership is the owner reference, or Berth's labels with the deployment's id (decision 0061). A resource applied by
+ * hand gets a new uid when it is deleted by mistake and applied again. The new resource then finds its retained objects
+ * by name. The search by name finds only objects that were retained from a resource applied by hand. Objects of a
+ * deployment of the hub are never found by name.
  */
 export function isOurs(object: KubeObject, resource: ManagedDeployment): boolean {
   const { labels } = object.metadata;
@@ -24,23 +24,26 @@ export function isOurs(object: KubeObject, resource: ManagedDeployment): boolean
   if (isMarked(object, resource)) return true;
   const sameName = labels[LABELS.instance] === labelValue(app(resource));
   if (resource.spec.deploymentId !== undefined || owner !== undefined || !sameName) return false;
-  // An earlier version also matched other objects by name. A resource that uses them keeps them.
+  // An earlier version also matched other objects by name. A resource that uses objects that were matched by name keeps
+  // them.
   return LIKE_A_UID.test(labels[LABELS.deploymentId] ?? '') || isAccepted(resource);
 }
 
-/** Kubernetes creates version 4 UUIDs; the hub creates version 7. */
+/** Kubernetes creates UUIDs of version 4. The hub creates UUIDs of version 7. */
 export const LIKE_A_UID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/i;
 
 /**
- * Whether an object has the identity label of this resource. Only such an object gets an owner reference later.
+ * Whether an object has the identity label of this resource. Only an object with this label gets an owner reference
+ * later.
  */
 export function isMarked({ metadata: { labels } }: KubeObject, resource: ManagedDeployment): boolean {
   return labels?.[LABELS.deploymentId] === identityValue(resource);
 }
 
 /**
- * Whether the operator has accepted the identity of this resource before. This is read from the status, which only
- * the operator can write: users with write access to custom resources have none to the status subresource.
+ * Whether the operator has accepted the identity of this resource before. The result is read from the status, which
+ * only the operator can write, because users with write access to custom resources have no write access to the status
+ * subresource.
  */
 export function isAccepted(resource: KubeObject): boolean {
   const { status } = resource as KubeObject & { status?: ManagedDeploymentStatus };
@@ -48,7 +51,7 @@ export function isAccepted(resource: KubeObject): boolean {
   return observedSpecGeneration !== undefined && !isBlockedByIdentity(conditions);
 }
 
-/** Whether the identity check blocks a resource: then every condition has a reason of that check. */
+/** Whether the identity check blocks a resource. Every condition then has a reason of that check. */
 export function isBlockedByIdentity(conditions: readonly Condition[]): boolean {
   return (
     conditions.some(
@@ -60,8 +63,8 @@ export function isBlockedByIdentity(conditions: readonly Condition[]): boolean {
 const isOfIdentity = (reason: string) => reason === 'Conflict' || reason === 'TakingOver';
 
 /**
- * Whether an earlier custom resource of this deployment owns the object. The garbage collector removes it unless it
- * is taken over.
+ * Whether an earlier custom resource of this deployment owns the object. The garbage collector removes the object
+ * unless it is adopted.
  */
 export function isOfEarlierResource(object: KubeObject, resource: ManagedDeployment): boolean {
   const owner = controllerOf(object);

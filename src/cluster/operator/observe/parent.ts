@@ -22,8 +22,9 @@ export function readParent({ client, resource, signal }: Question): Promise<Unty
 }
 
 /**
- * Starts this read while the operator still decides. It is done only for a resource without a status, which mostly
- * has actions to run. The read starts after the state was gathered, because it confirms that state.
+ * Starts to read the custom resource while the operator still decides. The read is started only for a resource without
+ * a status, because such a resource usually has actions to run. The read starts after the state was gathered, because
+ * it confirms that state.
  */
 export async function readParentAhead(
   question: Question & { readonly resource: ObservedResource },
@@ -33,7 +34,7 @@ export async function readParentAhead(
   const answer = readParent(question);
   // The consumer of the promise handles the failure.
   answer.catch(() => undefined);
-  // Let the request leave the process before the synchronous work starts.
+  // Lets the process send the request before the synchronous work starts.
   await nextTurn();
   return { answer };
 }

@@ -3,8 +3,8 @@ import type { ObservedResource } from '../observed.ts';
 import { conditionOf } from '../status/conditions.ts';
 
 /**
- * Replaces a spec that cannot be parsed by a placeholder: enough to find owned objects and to read the status. It
- * must not be used to create or change anything.
+ * Replaces a spec that cannot be parsed by a placeholder: enough to find owned objects and to read the status. The
+ * placeholder must not be used to create or change an object.
  */
 export function withPlaceholderSpec(resource: ObservedResource): ObservedResource {
   const { deploymentId } = ((resource.spec as unknown) ?? {}) as { deploymentId?: unknown };

@@ -10,15 +10,15 @@ import { asDate, type ReconcileTime } from '../reconcile-time.ts';
 import { volumeState } from './data-services.ts';
 
 /**
- * Problems that Kubernetes reports only as Events: a quota that blocks a StatefulSet, a volume that cannot be
- * provisioned or mounted. Events are not watched, because there are too many. They are listed for objects that
- * report nothing else.
+ * Reads problems that Kubernetes reports only as Events, such as a quota that blocks a StatefulSet, or a volume that
+ * cannot be provisioned or mounted. Events are not watched, because a cluster has too many. Events are listed only for
+ * objects without another reported reason.
  */
 export interface WarningEvents {
   readonly byUid: ReadonlyMap<string, WarningEvent>;
   /** Time of the last read, in ticks. */
   readonly readAt: number;
-  /** Pause until the next read, in ms; doubles while the problem lasts. */
+  /** Pause until the next read, in ms. Doubles while the problem persists. */
   readonly pauseMs: number;
 }
 
@@ -28,17 +28,17 @@ export const NO_WARNING_EVENTS: WarningEvents = {
   pauseMs: 0,
 };
 
-/** Events are read for objects that have waited this long without reporting a reason. */
+/** Time that an object must have waited without a reported reason before its Events are read. */
 const SILENCE_MS = 3_000;
 const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 60_000;
-/** Pods of one Deployment wait for the same reason. */
+/** Maximum number of pods whose Events are read. Pods of one Deployment wait for the same reason. */
 const MAX_PODS = 3;
 const MAX_EVENTS = 50;
 
 interface Suspect {
   readonly uid: string;
-  /** ms since the epoch. */
+  /** Start of the wait, in ms since the epoch. */
   readonly since: number;
 }
 

@@ -16,10 +16,11 @@ import { stateOf } from './workload-state.ts';
 
 /** Trouble of pods in phase Failed or Succeeded while other pods replace them. Pure. */
 
-/** Ended pods of this period count, if no rollout sets the start. */
+/** Period in which ended pods count, if no rollout determines the start. */
 const ENDED_PODS_MS = 600_000;
 /**
- * Minimum number of pods ended by nodes. A single one is replaced; several in a row show that the next one ends too.
+ * Minimum number of pods ended by nodes that count as trouble. A single pod is replaced. Several in a row show that the
+ * next pod will also end.
  */
 const MIN_ENDED_PODS = 2;
 
@@ -42,16 +43,16 @@ export function endedSince(
 /** Trouble of pods that ended outside a rollout. */
 export interface EndedTrouble {
   readonly trouble: PodTrouble;
-  /** No pod is missing because of it now. */
+  /** Whether no pod is missing now because of the trouble. */
   readonly isOfReadyPod: boolean;
   readonly isOfEndedPods: true;
-  /** When it ends unless another pod ends before, in ms since the epoch. */
+  /** When the trouble ends unless another pod ends before, in ms since the epoch. */
   readonly recoversAt: number;
 }
 
 /**
- * The trouble of pods that ended outside a rollout. A new ready pod is no recovery, because it may end like the
- * former ones. The trouble lasts until no pod has ended for some time.
+ * The trouble of pods that ended outside a rollout. A new ready pod is not a recovery, because it may end like the
+ * former pods. The trouble persists until no pod has ended for some time.
  */
 export function endedLately(
   observed: Observed,
@@ -67,7 +68,7 @@ export function endedLately(
   const readyMadeAt = newestReady === undefined ? Number.NaN : madeAt(newestReady);
   const standing = (pods: readonly ObservedPod[]) => {
     const endedAt = Math.max(...pods.map(lastChangeOf));
-    // A pod created after these ended is ready. Another missing pod is only starting, as in a scale-up.
+    // A pod that was created after these pods ended is ready. Another missing pod is only starting, as in a scale-up.
     const isReplaced = readyMadeAt >= endedAt;
     const isOfReadyPod = ready.length >= wanted || isReplaced;
     return { isOfReadyPod, isOfEndedPods: true, recoversAt: endedAt + ENDED_PODS_MS } as const;
@@ -81,8 +82,8 @@ export function endedLately(
 }
 
 /**
- * If an init container that is not restarted ends its pod, the ReplicaSet replaces the pod at once, without
- * back-off. The number of such pods per replica counts as restarts.
+ * If an init container that is not restarted ends its pod, the ReplicaSet replaces the pod at once, without back-off.
+ * The number of replaced pods per replica counts as restarts.
  * @param pods newest first
  */
 function endedByInits(

@@ -15,9 +15,7 @@ export interface PodTrouble {
   /** The container in trouble; absent: the whole pod. */
   readonly container?: { readonly name: string; readonly kind: 'app' | 'init' | 'sidecar' };
   readonly exitCode?: number;
-  /**
-   * Message of the cluster, or output of the container when it ended; recognizable credentials are masked.
-   */
+  /** Message of the cluster, or output of the container when it ended. Recognizable credentials are masked. */
   readonly detail?: string;
   readonly restarts: number;
   /** Earliest possible start of the trouble, in ms since the epoch. */
@@ -46,13 +44,16 @@ export function podsOf(observed: Observed, component: string): ObservedPod[] {
 }
 
 /**
- * Whether the pod has ended as a whole, for example after an eviction. None of its containers runs or will run.
- * Kubernetes removes such pods only when there are thousands, while replacements start.
+ * Whether the pod has ended as a whole, for example after an eviction. No container of an ended pod runs or will run.
+ * Kubernetes removes ended pods only when there are thousands, while replacements start.
  */
 export const hasEnded = ({ status }: ObservedPod): boolean =>
   status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
-/** Whether a pod was created from this template: it has all its labels, including the hash. */
+/**
+ * Whether a pod was created from this template. A pod of the template has all labels of the template, including the
+ * hash.
+ */
 export function isOfTemplate({ metadata }: ObservedPod, template: V1PodTemplateSpec): boolean {
   const labels = Object.entries(template.metadata?.labels ?? {});
   return labels.every(([key, value]) => metadata.labels?.[key] === value);
@@ -67,7 +68,7 @@ export function podsOfTemplate(
   return podsOf(observed, component).filter((pod) => !hasEnded(pod) && isOfTemplate(pod, template));
 }
 
-/** Whether the pod is ready. To be available, it must also have been ready for minReadySeconds. */
+/** Whether the pod is ready. An available pod has also been ready for minReadySeconds. */
 export function isReadyPod({ status }: ObservedPod): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
 }
@@ -85,22 +86,22 @@ export function troubleOf(observed: Observed, component: string): PodTrouble | u
   return mostSpecific(troubles) ?? (pods.length === 0 ? stuckPod(observed, component) : undefined);
 }
 
-/** A terminating pod whose node is lost. A StatefulSet creates no other pod before it is gone. */
+/** A terminating pod whose node is lost. A StatefulSet creates no other pod before this pod is gone. */
 function stuckPod({ pods }: Observed, component: string): PodTrouble | undefined {
   const stuck = pods.find(
     ({ metadata, lostNode }) => metadata.labels?.[LABELS.component] === component && lostNode !== undefined,
   );
   if (stuck === undefined) return undefined;
-  const ends = 'the pod is being deleted, and ends when the node is back or is removed';
+  const ends = 'the pod is being deleted; it ends when the node is ready again or is removed';
   return wholePod(stuck, 'NodeNotReady', `node ${stuck.lostNode} is not ready; ${ends}`);
 }
 
-/** Whether a reason is one of an ordinary start. */
+/** Whether a reason belongs to an ordinary start. */
 export function isOrdinary(reason: string): boolean {
   return ORDINARY.has(reason);
 }
 
-/** `podTroubles`, with the warning event of a pod that reports only ordinary reasons. */
+/** `podTroubles`, with the warning Event of a pod that reports only ordinary reasons. */
 export function troublesOf(
   { warnings }: Observed,
   pod: ObservedPod,
@@ -111,7 +112,7 @@ export function troublesOf(
   const [first] = troubles;
   if (event === undefined || first === undefined || !troubles.every(({ reason }) => isOrdinary(reason)))
     return troubles;
-  // A warning about the start is outdated once the pod runs. A probe warning says nothing about the start.
+  // A warning about the start is outdated once the pod runs. A warning of a probe is not related to the start.
   const isRunning = first.reason === 'ContainersNotReady';
   if (isRunning !== (event.reason === 'Unhealthy')) return troubles;
   const { container, restarts } = first;
@@ -119,7 +120,7 @@ export function troublesOf(
   return [container === undefined ? trouble : { ...trouble, container }, ...troubles];
 }
 
-/** The first trouble with a specific reason, else the first. */
+/** The first trouble with a specific reason, otherwise the first trouble. */
 export function mostSpecific(troubles: readonly PodTrouble[]): PodTrouble | undefined {
   return troubles.find(({ reason }) => !ORDINARY.has(reason)) ?? troubles[0];
 }
@@ -132,7 +133,7 @@ export function podTrouble(pod: ObservedPod): PodTrouble {
 
 /**
  * All troubles of this pod, in the start order of its containers.
- * @param template what the pod was created from
+ * @param template the template that the pod was created from
  */
 export function podTroubles(pod: ObservedPod, template?: V1PodTemplateSpec): PodTrouble[] {
   const { status } = pod;
@@ -145,15 +146,18 @@ export function podTroubles(pod: ObservedPod, template?: V1PodTemplateSpec): Pod
   return stuck.length > 0 ? stuck : [unready(pod, template)];
 }
 
-/** Names of the init containers that are not restarted. A failure of one ends the pod. */
+/**
+ * Names of the init containers that are not restarted. The failure of an init container that is not restarted ends the
+ * pod.
+ */
 export function startedOnce(template: V1PodTemplateSpec): ReadonlySet<string> {
   const once = (template.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Never');
   return new Set(once.map(({ name }) => name));
 }
 
-/** The trouble of an init container that ended its pod; undefined: none did. */
+/** The trouble of an init container that ended its pod; undefined: no init container did. */
 export function endedByInit(pod: ObservedPod, template: V1PodTemplateSpec): PodTrouble | undefined {
-  // An eviction sets a reason. Without one, a pod of a Deployment fails only this way.
+  // An eviction sets a reason. Without a reason, only an init container can make a pod of a Deployment fail.
   if (pod.status?.phase !== 'Failed' || pod.status.reason !== undefined) return undefined;
   const once = startedOnce(template);
   for (const container of containersOf(pod, template)) {
@@ -164,10 +168,10 @@ export function endedByInit(pod: ObservedPod, template: V1PodTemplateSpec): PodT
   return undefined;
 }
 
-/** Reasons of a graceful node shutdown. Another node takes the pod. */
+/** Reasons of a graceful node shutdown. The pod is replaced on another node. */
 const SHUTDOWNS: ReadonlySet<string> = new Set(['Terminated', 'Shutdown']);
 
-/** Why a node rejected or evicted the pod (`Evicted`, `OutOfcpu`); undefined: none did. */
+/** Why a node rejected or evicted the pod (`Evicted`, `OutOfcpu`); undefined: no node did. */
 export function endedByNode(pod: ObservedPod): PodTrouble | undefined {
   const { phase, reason = '', message } = pod.status ?? {};
   const isByNode = phase === 'Failed' && reason !== '' && !SHUTDOWNS.has(reason);
@@ -217,7 +221,7 @@ export function containersOf(
   ];
 }
 
-/** All containers run, and the pod is not ready: names the container that it waits for. */
+/** For a pod that is not ready although all containers run. Names the container that the pod waits for. */
 function unready(pod: ObservedPod, template: V1PodTemplateSpec | undefined): PodTrouble {
   if (pod.lostNode !== undefined) return wholePod(pod, 'NodeNotReady', `node ${pod.lostNode} is not ready`);
   const condition = conditionOf(pod, 'Ready', 'False');
@@ -247,14 +251,14 @@ function wholePod(pod: ObservedPod, reason: string, detail: string | undefined):
 function troubleWith(
   pod: ObservedPod,
   reason: string,
-  culprit: string,
+  containerText: string,
   detail: string | undefined,
 ): PodTrouble {
   const said = detail === undefined ? undefined : maskCredentials(detail);
   return {
     pod: pod.metadata.name,
     reason,
-    message: [`pod ${pod.metadata.name}${culprit}`, reason, said].filter((part) => part).join(': '),
+    message: [`pod ${pod.metadata.name}${containerText}`, reason, said].filter((part) => part).join(': '),
     restarts: 0,
     ...timesOf(pod),
   };
@@ -286,7 +290,7 @@ export function containerTrouble(
   };
 }
 
-/** `exit code 137 (OOMKilled)`. A reason that only states the failure is left out. */
+/** `exit code 137 (OOMKilled)`. A reason that only states the failure is omitted. */
 function exitText({ exitCode, reason }: { exitCode: number; reason?: string }, shown: string): string {
   const why = reason === undefined || reason === 'Error' || reason === shown ? '' : ` (${reason})`;
   return `exit code ${exitCode}${why}`;
@@ -302,7 +306,7 @@ function stateReason({ state }: ObservedContainer): string | undefined {
   return state.terminated.reason ?? 'Error';
 }
 
-/** No trouble of a pod is older than the last step of its start. */
+/** The last step of the start of a pod. No trouble of a pod is older. */
 function timesOf(pod: ObservedPod): Pick<PodTrouble, 'since' | 'scheduledAt'> {
   const at = (type: string): number[] => {
     const time = Date.parse(conditionOf(pod, type, 'True')?.lastTransitionTime ?? '');

@@ -4,8 +4,9 @@ import { CRASH_LOOP_RESTARTS } from '../rollout/failure-rules.ts';
 import { containersOf, containerTrouble, type PodTrouble } from './pod-trouble.ts';
 
 /**
- * Containers that run between two restarts. A container that fails repeatedly runs for a while each time, and its
- * pod may even be ready meanwhile. It counts as recovered only after it has run for some time.
+ * Failures of containers that run between two restarts. A container that fails repeatedly runs for some time after each
+ * restart, and its pod may be ready during this time. A container counts as recovered only after it has run for a
+ * longer time.
  */
 
 /** The last failure of a container that runs again. */
@@ -16,11 +17,12 @@ export interface RecentFailure {
 }
 
 const MIN_RECOVERY_MS = 30_000;
-/** After this time, Kubernetes also resets the back-off of a container. */
+/** Maximum recovery time. After this time, Kubernetes also resets the back-off of a container. */
 const MAX_RECOVERY_MS = 600_000;
 
 /**
- * How long a container must run after this many restarts to count as recovered. Doubles like the kubelet's back-off.
+ * How long a container must run after this number of restarts to count as recovered. The time doubles, like the
+ * kubelet's back-off.
  */
 export function recoveryMs(restarts: number): number {
   return Math.min(MAX_RECOVERY_MS, MIN_RECOVERY_MS * 2 ** Math.max(0, restarts - 1));
@@ -36,7 +38,8 @@ export function recentFailures(
     const { state, lastState, restartCount = 0 } = container.status;
     const ended = lastState?.terminated;
     if (state?.running === undefined || ended === undefined) return [];
-    // Only an init container may exit. Other containers that repeatedly exit with code 0 also go into back-off.
+    // Only an init container may exit with code 0. Other containers that repeatedly exit with code 0 also go into
+    // back-off.
     const isLoop = container.kind !== 'init' && restartCount >= CRASH_LOOP_RESTARTS;
     if (ended.exitCode === 0 && !isLoop) return [];
     const reason = ended.exitCode === 0 ? 'CrashLoopBackOff' : (ended.reason ?? 'Error');

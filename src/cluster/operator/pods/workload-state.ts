@@ -10,15 +10,15 @@ export interface WorkloadState {
   readonly available: number;
   /** Seconds that a pod must be ready to count as available. */
   readonly minReadySeconds: number;
-  /** The counts are those of the current generation. */
+  /** Whether the counts are those of the current generation. */
   readonly current: boolean;
-  /** Pods of a former template are being replaced. */
+  /** Whether pods of a former template are being replaced. */
   readonly updating: boolean;
-  /** The rollout is paused (kubectl rollout pause): the controller replaces no pods. */
+  /** Whether the rollout is paused (kubectl rollout pause), so that the controller replaces no pods. */
   readonly paused: boolean;
   /** Why the controller cannot create pods (quota, admission); null: no error. */
   readonly refusal: string | null;
-  /** Start of that error, in ms since the epoch; null: unknown. */
+  /** Start of the error that prevents the creation of pods, in ms since the epoch; null: unknown. */
   readonly refusedAt: number | null;
 }
 
@@ -63,7 +63,7 @@ export function workloadState(child: ChildObject): WorkloadState {
   };
 }
 
-/** Whether all requested pods run the current template and are available, and no other pod is left. */
+/** Whether all requested pods run the current template and are available, and no other pods are left. */
 export function isSettled({ wanted, pods, updated, available, current }: WorkloadState): boolean {
   return current && updated === wanted && pods === wanted && available === wanted;
 }

@@ -6,9 +6,10 @@ import { isKept } from '../access/allowed-before.ts';
 import { serviceOf } from '../access/service-spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
+import { newestFirst } from './newest-first.ts';
 import { gateRollout } from './rollout-gate.ts';
 import { type FailedRevision, isSame, type RestoredTarget, revisionOf, type Target } from './target.ts';
-import { newestFirst, running, type Templates, wantedTemplates } from './template-selection.ts';
+import { running, type Templates, wantedTemplates } from './template-selection.ts';
 
 /** The target after the desired revision has failed. */
 export function afterFailure(
@@ -35,7 +36,8 @@ export function afterFailure(
     };
     return changedSince(observed, config, { back, failed: noted, former }, now);
   }
-  // The stored templates of the active revision may have been deleted: its running components stay as they are.
+  // The stored templates of the active revision may have been deleted. Without these templates, the running components
+  // of the active revision are not changed.
   const untouched = resource.status?.activeRevision !== undefined;
   return {
     ...running(tried),
@@ -48,18 +50,18 @@ export function afterFailure(
 }
 
 interface Failed {
-  /** The target that restores the revision that served. */
+  /** The target that restores the revision that served before. */
   readonly back: RestoredTarget;
   readonly failed: FailedRevision;
   readonly former: ObservedTemplates;
 }
 
 /**
- * Adds to the failure what later changes are compared with: the hash of its inputs and the templates that served. It is
- * recorded with the failure because the stored templates may be missing: a spec that was rejected before its rollout has
- * none, and others may have been deleted by hand.
+ * Adds to the failure the values that later changes are compared with: the hash of its inputs and the templates that
+ * served. The hash is recorded with the failure because stored templates may be missing. A spec that was rejected
+ * before its rollout has no stored templates, and stored templates may have been deleted by hand.
  * @param tried templates that failed; undefined: they are not stored
- * @param serving name of the templates that served; undefined: none did
+ * @param serving name of the templates that served; undefined: no templates served
  */
 export function withInputs(
   failed: FailedRevision,
@@ -76,9 +78,9 @@ export function withInputs(
 }
 
 /**
- * The target when a revision has failed and the former one serves. The source_config that came with the failed revision
- * has failed with it. Each later change applies in place to the revision that serves. If that change fails too, the
- * operator returns to what served before.
+ * The target when a revision has failed and the former revision serves. The source_config of the failed revision has
+ * failed with it. Each later change applies in place to the revision that serves. If that change also fails, the
+ * operator returns to the templates that served before.
  */
 function changedSince(
   observed: Observed,
@@ -107,7 +109,7 @@ function changedSince(
 
 /**
  * Whether the spec now renders other templates than those that failed, or the serving revision was changed since then.
- * A different number of pods is no such change.
+ * A different number of pods does not count as a change of templates.
  */
 function isChangedSince(
   resource: ObservedResource,
@@ -122,9 +124,9 @@ function isChangedSince(
 }
 
 /**
- * The active revision according to the hub. A custom resource that was lost and created again has no status. The templates
- * that were tried later record which templates were active before them. Without such a record, the newest templates of
- * the active revision are used.
+ * The active revision according to the hub. A custom resource that was lost and created again has no status. The
+ * templates that were tried later record which templates were active before them. Without a record of earlier
+ * templates, the newest templates of the active revision are used.
  */
 function activeByHub({ resource: { spec }, storedTemplates }: Observed): ActiveRevision | null {
   const active = spec.failed?.activeRevision;
@@ -139,12 +141,14 @@ function activeByHub({ resource: { spec }, storedTemplates }: Observed): ActiveR
 }
 
 const POLICY_REMEDY =
-  'the policy of the operator of this cluster (BERTH_POLICY) does not allow it for new specs: change it, or have the policy widened';
+  'the policy of the operator of this cluster (BERTH_POLICY) does not allow this value in new specs: change the ' +
+  'value, or ask the administrator of the platform to extend the policy';
 
 /**
- * Rejects a spec that needs a newer cluster, or that the policy does not allow, before any of it is sent: the API server
- * would reject it or drop fields. A rollout that has begun has stored templates and continues; a rejected spec has none. So
- * neither a narrower policy nor the loss of the custom resource stops running workloads.
+ * Rejects a spec that needs a newer cluster, or that the policy does not allow, before any object is sent, because the
+ * API server would reject the object or drop fields. A rollout that has begun has stored templates and continues. A
+ * rejected spec has no stored templates. Therefore neither a narrower policy nor the loss of the custom resource stops
+ * running workloads.
  */
 export function specRefusal(
   resource: ObservedResource,
@@ -165,7 +169,7 @@ export function specRefusal(
   const why = shortened(refused.map(({ resourcePath, message }) => `${resourcePath}: ${message}`).join('; '));
   const isOfPolicy = unsupported.length === 0 && barred.every(({ byPolicy = false }) => byPolicy);
   const remedy = isOfPolicy ? POLICY_REMEDY : 'change it';
-  // Without the name of templates: they were never stored, and the next templates may get that name.
+  // The failure does not name templates, because they were never stored, and the next templates may get their name.
   return {
     ...(id === undefined ? { number } : { id, number }),
     reason: 'Refused',

@@ -2,19 +2,19 @@ import type { Reason } from '../../../domain/conditions/conditions.ts';
 import type { Symptom } from './symptoms.ts';
 
 /**
- * Which symptom fails a rollout, and when. The table below is the specification: the first row that matches a symptom
- * gives its reason and how long it may last. judge-rollout.ts applies it.
+ * Which symptom fails a rollout, and when. The table below is the specification. The first row that matches a symptom
+ * determines its reason and how long it may last. judge-rollout.ts applies the table.
  */
 
 /** How long each kind of symptom may last, in milliseconds. */
 export interface Patience {
   /** The deadline of the whole rollout, counted from its start. */
   readonly deadlineMs: number;
-  /** A reference to an object that does not exist (yet). */
+  /** A reference to an object that does not exist, or does not exist yet. */
   readonly configErrorMs: number;
   /** An image that cannot be pulled, counted from when a node took the pod. */
   readonly imagePullMs: number;
-  /** A rejection of pods. At first the condition may still be that of the former templates. */
+  /** A rejection of pods. At first, the condition may still describe the former templates. */
   readonly refusalMs: number;
 }
 
@@ -27,23 +27,32 @@ export const DEFAULT_PATIENCE: Omit<Patience, 'deadlineMs'> = {
 /** A container in back-off that has restarted this often is not expected to start. */
 export const CRASH_LOOP_RESTARTS = 3;
 
-/** Errors of the registry and not of the image. They may be temporary. */
+/** Errors of the registry, not of the image. Errors of a registry may be temporary. */
 const REGISTRY_TROUBLE =
   /\b(?:429|50[0234])\b|too ?many ?requests|internal server error|bad gateway|service unavailable|gateway time-?out|i\/o timeout|connection (?:refused|reset)|TLS handshake timeout|deadline exceeded|no such host|: EOF\b|unexpected EOF/i;
-/** Removes names of images, hosts and addresses: a tag `:500` is no response of the registry. */
+/** Removes names of images, hosts and addresses, because a tag such as `:500` is not a response of the registry. */
 const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
-/** How a quota rejects. The second text comes from a new quota that has not counted the usage yet. */
+/**
+ * Messages with which a quota rejects a request. The second message comes from a new quota that has not counted the
+ * usage yet.
+ */
 export const QUOTA = /exceeded quota|status unknown for quota/i;
 /** The scheduler waits for a claim that does not exist. */
 const CLAIM_MISSING = /persistentvolumeclaim "[^"]{1,253}" not found/i;
-/** A rejection because of the pod's content. All others, such as a webhook that does not respond, may be temporary. */
+/**
+ * A rejection because of the pod's content. All other rejections, such as a webhook that does not respond, may be
+ * temporary.
+ */
 const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 
-/** How long a symptom may last before it fails the rollout. `from`: start of the time, never before that of the templates. */
+/**
+ * How long a symptom may last before it fails the rollout. `from`: the start of this time, never earlier than the start
+ * of the templates.
+ */
 export type Lasts =
   | 'not at all'
   | 'until the deadline'
-  /** Without another symptom the deadline is extended; see rollout.ts. */
+  /** Without another symptom, the deadline is extended; see rollout.ts. */
   | 'as long as it is seen'
   | {
       readonly patience: Exclude<keyof Patience, 'deadlineMs'>;
@@ -52,7 +61,7 @@ export type Lasts =
 
 /** The part of a symptom that a rule uses. */
 export type RuleInput = Pick<Symptom, 'reason' | 'text' | 'restarts'> & {
-  readonly culprit: { readonly exit_code?: number };
+  readonly failureSource: { readonly exit_code?: number };
 };
 
 export interface Rule {
@@ -69,14 +78,14 @@ const of = (...reasons: string[]): ReadonlySet<string> => new Set(reasons);
 
 /** docs/lifecycle.md shows this table. */
 export const FAILURE_RULES: readonly Rule[] = [
-  // Not caused by the revision, and resolved as soon as the policy is changed.
+  // The revision does not cause this symptom. The symptom disappears as soon as the policy is changed.
   {
     when: of('FieldsChangedByCluster'),
     seen: 'an admission policy or webhook of the cluster changes the pods that Berth writes',
     reason: 'FieldsChangedByCluster',
     lasts: 'as long as it is seen',
   },
-  // Only another revision helps.
+  // Only another revision can resolve the following symptoms.
   {
     when: of('InvalidImageName'),
     seen: 'the name of an image is not valid',
@@ -103,7 +112,7 @@ export const FAILURE_RULES: readonly Rule[] = [
     reason: 'CrashLoop',
     lasts: 'not at all',
   },
-  // The referenced object may be created a moment later.
+  // The referenced object may be created shortly afterwards.
   {
     when: of('CreateContainerConfigError'),
     seen: 'a container refers to a Secret, ConfigMap or key that does not exist',
@@ -144,7 +153,8 @@ export const FAILURE_RULES: readonly Rule[] = [
     reason: 'ImagePullFailed',
     lasts: { patience: 'imagePullMs', from: 'scheduledAt' },
   },
-  // May be temporary: reported at once, a failure at the deadline.
+  // The following symptoms may be temporary. A symptom of this kind is reported at once, and is a failure at the
+  // deadline.
   {
     when: of('CreateContainerError', 'RunContainerError'),
     seen: 'a container cannot be created or started',
@@ -190,7 +200,7 @@ export const FAILURE_RULES: readonly Rule[] = [
   },
   {
     when: null,
-    and: ({ culprit }) => culprit.exit_code !== undefined && culprit.exit_code !== 0,
+    and: ({ failureSource }) => failureSource.exit_code !== undefined && failureSource.exit_code !== 0,
     seen: 'a container ended with an error, and it or its pod restarts',
     reason: 'CrashLoop',
     lasts: 'until the deadline',

@@ -1,11 +1,14 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
-import type { Culprit } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import { FAILURE_RULES, type Patience, type Rule, type RuleInput } from './failure-rules.ts';
 import type { Symptom } from './symptoms.ts';
 
-/** Decides whether a rollout has failed. Pure: it depends on the symptoms, the start of the rollout and the current time. */
+/**
+ * Decides whether a rollout has failed. The decision is pure: the result depends only on the symptoms, the start of the
+ * rollout and the current time.
+ */
 
-/** Reasons that only say that a pod is still starting. They are reported only when nothing else is known. */
+/** Reasons that only state that a pod is still starting, and that are reported only when no other reason is known. */
 const VAGUE: ReadonlySet<string> = new Set([
   'ContainerCreating',
   'PodInitializing',
@@ -19,14 +22,17 @@ export interface RolloutFailure {
   readonly reason: Reason;
   /** A sentence that begins with the component. */
   readonly message: string;
-  readonly culprit: Culprit;
+  readonly failureSource: FailureSource;
 }
 
 export interface Judgement {
   readonly failure: RolloutFailure | null;
-  /** A named problem that delays the rollout and may pass, so that users can act on it before it becomes a failure. */
+  /**
+   * A problem that delays the rollout and may be temporary. The problem is reported so that users can act before the
+   * problem becomes a failure.
+   */
   readonly trouble: RolloutFailure | null;
-  /** When the next symptom becomes a failure, in ms since the epoch, if nothing changes before. */
+  /** When the next symptom becomes a failure if nothing changes before, in ms since the epoch. */
   readonly recheckAt: number;
 }
 
@@ -34,9 +40,9 @@ export interface Evidence {
   readonly symptoms: readonly Symptom[];
   /** What the rollout waits for, as a sentence that begins with the component. */
   readonly awaited: string;
-  /** When the rollout began, in ms since the epoch: the deadline counts from here. */
+  /** When the rollout began, in ms since the epoch. The deadline counts from this time. */
   readonly startedAt: number;
-  /** When it began with these templates: none of their symptoms is older. Default: `startedAt`. */
+  /** When the rollout began with these templates. No symptom of these templates is older. Default: `startedAt`. */
   readonly templatesAt?: number;
   readonly now: number;
   readonly patience: Patience;
@@ -60,7 +66,7 @@ function ruleOf(symptom: RuleInput): Rule | undefined {
   });
 }
 
-/** The reason for a problem of any pod, or of a workload that gets no pods; null: the pod is only starting. */
+/** The reason for a problem of a pod, or of a workload that gets no pods; null: the pod is only starting. */
 export function reasonOfTrouble(trouble: {
   readonly reason: string;
   readonly text: string;
@@ -69,8 +75,8 @@ export function reasonOfTrouble(trouble: {
 }): Reason | null {
   const { reason, text, restarts = 0, exitCode } = trouble;
   if (VAGUE.has(reason)) return null;
-  const culprit = exitCode === undefined ? {} : { exit_code: exitCode };
-  return ruleOf({ reason, text, restarts, culprit })?.reason ?? null;
+  const failureSource = exitCode === undefined ? {} : { exit_code: exitCode };
+  return ruleOf({ reason, text, restarts, failureSource })?.reason ?? null;
 }
 
 /** Whether a rollout that is not complete has failed. */
@@ -84,35 +90,42 @@ export function judgeRollout(evidence: Evidence): Judgement {
   });
   const failed = ruled.find(({ failsAt }) => failsAt <= now && failsAt < deadline);
   if (failed?.reason !== undefined) {
-    const { message, culprit } = failed.symptom;
-    return { failure: { reason: failed.reason, message, culprit }, trouble: null, recheckAt: now };
+    const { message, failureSource } = failed.symptom;
+    return { failure: { reason: failed.reason, message, failureSource }, trouble: null, recheckAt: now };
   }
   if (now >= deadline) return { failure: overdue(ruled, awaited, patience), trouble: null, recheckAt: now };
   const next = Math.min(deadline, ...ruled.map(({ failsAt }) => failsAt));
   return { failure: null, trouble: namedTrouble(ruled), recheckAt: next };
 }
 
-/** The first symptom that says more than that the pod is starting. */
+/** The first symptom that is more specific than that the pod is starting. */
 function namedTrouble(ruled: readonly Ruled[]): RolloutFailure | null {
   for (const { symptom, reason } of ruled) {
     if (reason === undefined || VAGUE.has(symptom.reason)) continue;
-    const { message, culprit } = symptom;
-    return { reason, message, culprit };
+    const { message, failureSource } = symptom;
+    return { reason, message, failureSource };
   }
   return null;
 }
 
 type Ruled = { readonly symptom: Symptom; readonly reason: Reason | undefined };
 
-/** The failure at the deadline. It names a cause if one is known, otherwise what is still starting. */
+/**
+ * The failure at the deadline. The failure names the cause if it is known, otherwise the component that is still
+ * starting.
+ */
 function overdue(ruled: readonly Ruled[], awaited: string, { deadlineMs }: Patience): RolloutFailure {
   const named = ruled.filter(({ reason }) => reason !== undefined);
   const worst = named.find(({ symptom }) => !VAGUE.has(symptom.reason)) ?? named[0] ?? ruled[0];
-  const late = `not done within ${Math.round(deadlineMs / 1000)} s`;
+  const late = `not complete within ${Math.round(deadlineMs / 1000)} s`;
   if (worst === undefined) {
     const [component = ''] = awaited.split(':');
-    return { reason: 'RolloutDeadlineExceeded', message: `${awaited}; ${late}`, culprit: { component } };
+    return {
+      reason: 'RolloutDeadlineExceeded',
+      message: `${awaited}; ${late}`,
+      failureSource: { component },
+    };
   }
-  const { message, culprit } = worst.symptom;
-  return { reason: worst.reason ?? 'RolloutDeadlineExceeded', message: `${message}; ${late}`, culprit };
+  const { message, failureSource } = worst.symptom;
+  return { reason: worst.reason ?? 'RolloutDeadlineExceeded', message: `${message}; ${late}`, failureSource };
 }

@@ -5,18 +5,18 @@ import type { DesiredObject, KubeObject } from '../../../workloads/desired-objec
 import { cacheName, databaseName } from '../../../workloads/names.ts';
 import { sameMeaning } from '../../../workloads/same-template.ts';
 import { dataServiceInputs, isDataServiceInputsHash } from '../../../workloads/template-inputs.ts';
-import { boundedCache } from '../observe/recently.ts';
+import { boundedCache } from '../observe/bounded-cache.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedResource } from '../observed.ts';
 
 /**
- * Pod templates of database and cache are rendered once for their inputs, like those of revisions, so an operator that
- * renders differently restarts none of them. The rendered template is kept in an annotation of the workload, because it is
- * needed exactly as long as the workload exists.
+ * Keeps the pod templates of database and cache. Like the templates of revisions, these templates are rendered once for
+ * their inputs, so that an operator that renders differently restarts neither database nor cache. The rendered template
+ * is stored in an annotation of the workload, because it is needed exactly as long as the workload exists.
  */
 interface PinnedTemplate {
   /** Hash of `dataServiceInputs`. */
   readonly inputs: string;
-  /** Hash of the template. A template that was edited does not match it and is ignored. */
+  /** Hash of the template. An edited template does not match the hash and is ignored. */
   readonly hash: string;
   readonly template: V1PodTemplateSpec;
 }
@@ -24,8 +24,8 @@ interface PinnedTemplate {
 type Images = Readonly<Partial<Record<'database' | 'cache', string>>>;
 
 /**
- * Returns the desired objects, those of the data services with their pinned templates.
- * @param refused services whose spec is refused: running ones keep their template whatever the spec requests
+ * Returns the desired objects. Objects of the data services have their pinned templates.
+ * @param refused services whose spec is rejected. Running services keep their template whatever the spec requests
  */
 export function withPinnedTemplates(
   desired: readonly DesiredObject[],
@@ -63,7 +63,7 @@ interface ServiceTemplate {
   readonly isRefused: boolean;
 }
 
-/** The pinned template while its inputs mean the same or the spec is refused; otherwise the rendered one. */
+/** The pinned template if its inputs have the same meaning or the spec is rejected; otherwise the rendered template. */
 function templateFor(
   { resource, service, image, kept, isRefused }: ServiceTemplate,
   current: () => { live: V1PodTemplateSpec | undefined; rendered: V1PodTemplateSpec },
@@ -76,7 +76,7 @@ function templateFor(
   return pinning(contentHash(dataServiceInputs(resource, service, image)), template);
 }
 
-/** The running template. An early version of Berth pinned no template. */
+/** The running template, for workloads of an early version of Berth, which pinned no template. */
 function liveTemplate(observed: Observed, { kind, metadata }: KubeObject): V1PodTemplateSpec | undefined {
   const live = liveChild(observed, kind, metadata.name) as { spec?: { template?: V1PodTemplateSpec } };
   return live?.spec?.template;
@@ -96,7 +96,7 @@ export function isPinnedFor(
   return kept !== undefined && isDataServiceInputsHash(resource, service, image, kept.inputs);
 }
 
-/** The pinned template of a data service; undefined: none is pinned. */
+/** The pinned template of a data service; undefined: no template is pinned. */
 export function pinnedTemplate(
   observed: Observed,
   kind: string,
@@ -106,22 +106,22 @@ export function pinnedTemplate(
 }
 
 type Pinned = PinnedTemplate & {
-  /** The canonical text of the annotation, in whatever order it was written. */
+  /** The canonical text of the annotation, independent of the order in which it was written. */
   readonly text: string;
 };
 
 function pinning(inputs: string, template: V1PodTemplateSpec): Pinned {
   const canonical = canonicalJson(template);
   const hash = textHash(canonical);
-  // The same as canonicalJson of all three, without serializing the template twice.
+  // The result equals canonicalJson of all three values, but the template is serialized only once.
   const text = `{"hash":${JSON.stringify(hash)},"inputs":${JSON.stringify(inputs)},"template":${canonical}}`;
   return { inputs, hash, template, text };
 }
 
-/** Each takes some KiB; a deployment has up to two. */
+/** Maximum number of cached templates. A template takes some KiB, and a deployment has up to two pinned templates. */
 const MAX_PINNED = 200;
 
-/** Parsed annotations of cached objects, which never change. Every reconcile reads them. */
+/** Parsed annotations of cached objects, which never change and which every reconcile reads. */
 const known = boundedCache<ChildObject, Pinned | null>(MAX_PINNED);
 
 function readPinned(observed: Observed, kind: string, name: string): Pinned | undefined {
@@ -139,8 +139,9 @@ function readPinned(observed: Observed, kind: string, name: string): Pinned | un
 const AS_WRITTEN = /^\{"hash":"([0-9a-f]{16})","inputs":"([0-9a-f]{16})","template":/;
 
 /**
- * Parses an annotation that is still as we wrote it; null when the hash does not match the text. This saves computing the
- * canonical form. It weakens nothing: a person who edits the annotation can choose both template and hash in either form.
+ * Parses an annotation that is unchanged since `pinning` wrote it; null when the hash does not match the text. The
+ * comparison of the hash with the text avoids the computation of the canonical form. The shortcut does not reduce
+ * security, because a person who edits the annotation can choose both template and hash in either form.
  */
 function pinnedAsWritten(text: string): Pinned | null {
   const [start = '', hash = '', inputs = ''] = AS_WRITTEN.exec(text) ?? [];

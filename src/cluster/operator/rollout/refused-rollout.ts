@@ -9,8 +9,8 @@ import { detailOf, namingField } from './symptoms.ts';
 import { componentsOf } from './target.ts';
 
 /**
- * Returns the decision with a failed rollout if the cluster rejects one of its Deployments because of its content: only
- * other templates can help.
+ * Returns the decision with a failed rollout if the cluster rejects one of its Deployments because of its content,
+ * because only other templates can then succeed.
  */
 export function failedByRefusal(
   failures: readonly Failure[],
@@ -28,7 +28,7 @@ export function failedByRefusal(
     const rendered = target.templates?.[component]?.spec;
     const field = contractField(resource, { text: refused.message, rendered });
     const named = field === undefined ? {} : { field };
-    const culprit = { component, kind: 'Deployment', object: name, ...detailOf(detail), ...named };
+    const failureSource = { component, kind: 'Deployment', object: name, ...detailOf(detail), ...named };
     const message = `${component}: ${detail}`;
     return {
       ...decision,
@@ -40,7 +40,7 @@ export function failedByRefusal(
         awaited: verdict.awaited,
         reason: 'AdmissionRefused',
         message: field === undefined ? message : namingField(message, field),
-        culprit,
+        failureSource,
       },
     };
   }

@@ -10,18 +10,21 @@ import { componentsOf, type Target } from './target.ts';
 /**
  * Delays the rollback of components that are in the middle of a rollout.
  *
- * When a Deployment returns to a former ReplicaSet, its controller counts the pods by the status of that ReplicaSet. The
- * status may still include a pod that is terminating. The controller then ends one more pod, and fewer than the desired
- * number remain. So a component whose rollout has no problem finishes it first and is rolled back afterwards.
+ * When a Deployment returns to a former ReplicaSet, its controller counts the pods by the status of that ReplicaSet.
+ * The status may still include a pod that is terminating. The controller then ends one pod too many, and fewer pods
+ * than desired remain. Therefore a component whose rollout has no problem finishes the rollout first and is rolled back
+ * afterwards.
  */
 
-/** Maximum delay after the failure. Then the component is rolled back in any state. */
+/** Maximum delay after the failure. After the delay, the component is rolled back in any state. */
 export const FINISH_MS = 30_000;
 
 export interface RollbackGate {
-  /** Deployments that finish their rollout first, by `childId`. */
+  /** Deployments, by `childId`, that finish their rollout before they are rolled back. */
   readonly finishing: ReadonlySet<string>;
-  /** When they are rolled back at the latest, in ms since the epoch; null: none is delayed. */
+  /**
+   * Time at which these Deployments are rolled back in any case, in ms since the epoch; null: no Deployment is delayed.
+   */
   readonly until: number | null;
 }
 
@@ -36,9 +39,11 @@ export function rollbackGate(
 ): RollbackGate {
   const until = lastMoment(observed) ?? Number.NEGATIVE_INFINITY;
   if (target.kind !== 'restored' || now.getTime() >= until) return NOTHING;
-  // The component that failed is not delayed: a pod that never becomes ready looks like one that is still starting.
+  // The component that failed is not delayed, because a pod that never becomes ready cannot be distinguished from a pod
+  // that is still starting.
   const others = componentsOf(target).filter(
-    (component) => component !== (target.failure.failedChange ?? target.failure.failed).culprit?.component,
+    (component) =>
+      component !== (target.failure.failedChange ?? target.failure.failed).failureSource?.component,
   );
   const finishing = others.flatMap((component) => {
     const id = childId('Deployment', componentName(observed.resource, component));
@@ -49,7 +54,7 @@ export function rollbackGate(
   return finishing.length === 0 ? NOTHING : { finishing: new Set(finishing), until };
 }
 
-/** The time counts from the recorded failure, so a restart of the operator does not extend it. */
+/** The time counts from the recorded failure, so that a restart of the operator does not extend it. */
 function lastMoment({ resource }: Observed): number | undefined {
   const progressing = conditionOf(resource, 'Progressing');
   if (progressing?.status !== 'False') return undefined;
@@ -57,7 +62,7 @@ function lastMoment({ resource }: Observed): number | undefined {
   return Number.isNaN(failedAt) ? undefined : failedAt + FINISH_MS;
 }
 
-/** Whether the Deployment is still rolling out a template that is not the desired one. */
+/** Whether the Deployment is still rolling out another template than the desired template. */
 function isMidway({ object, live, state }: Comparison): boolean {
   if (state !== 'different' || live === undefined) return false;
   const workload = workloadState(live);

@@ -3,15 +3,17 @@ import type { Observed } from '../observed.ts';
 import { type ActiveTarget, isSame, type RevisionRef, type RolloutTarget, revisionOf } from './target.ts';
 import { running, type Templates } from './template-selection.ts';
 
-/** Minimum age of a rollout before a newer one replaces it, so that fifty quick changes cause only a few rollouts. */
+/**
+ * Minimum age of a rollout before a newer rollout replaces it, so that fifty quick changes cause only a few rollouts.
+ */
 export const TAKEOVER_PAUSE_MS = 3_000;
 
 /** An active target that is the desired revision. */
 const NOTHING_ELSE = { failure: null, served: null, awaits: null, untouched: false } as const;
 
 /**
- * The target for templates that have not failed. It stays with what runs while the current rollout is too young, or while
- * the new revision waits for its own database or cache.
+ * The target for templates that have not failed. The current target remains while the current rollout is too young, or
+ * while the new revision waits for its own database or cache.
  */
 export function gateRollout(
   observed: Observed,
@@ -55,7 +57,7 @@ function heldRollout(observed: Observed, wanted: string | null, now: Date): Roll
   if (stored === undefined || stored.name === activeRevision?.templates) return null;
   const startedAt = Date.parse(rollout.templatesAt ?? rollout.startedAt);
   const age = now.getTime() - startedAt;
-  // A start in the future, from the clock of another process, delays nothing.
+  // A start in the future, from the clock of another process, causes no delay.
   if (!(age >= 0 && age < TAKEOVER_PAUSE_MS)) return null;
   return {
     ...running(stored),

@@ -31,13 +31,13 @@ export type Verdict =
   | { readonly kind: 'idle' }
   /** The rollout begins when database and cache are ready. */
   | { readonly kind: 'waiting' }
-  /** `trouble`: a named problem that delays the rollout and may pass. */
+  /** `trouble`: a problem that delays the rollout and may be temporary. */
   | { readonly kind: 'progressing'; readonly awaited: string; readonly trouble?: RolloutFailure | null }
   /** Every component runs the target, observed on the objects that were applied. */
   | { readonly kind: 'complete' }
   /**
-   * The rollout has failed. `message` begins with the component. `seen`: it was detected now and is not recorded yet.
-   * `awaited`: what is missing until the rollback is complete (null: nothing).
+   * The rollout has failed. `message` begins with the component. `seen`: the failure was just detected and is not
+   * recorded yet. `awaited`: the missing part of the rollback (null: the rollback is complete).
    */
   | (RolloutFailure & {
       readonly kind: 'failed';
@@ -50,11 +50,11 @@ export interface Rollout {
   readonly components: readonly ComponentStatus[];
   /** When the rollout of the target began, as in the status; null: no rollout is in progress. */
   readonly startedAt: string | null;
-  /** When its templates replaced other templates of the same rollout; null: they did not. */
+  /** When the current templates replaced other templates of the same rollout; null: no templates were replaced. */
   readonly templatesAt: string | null;
-  /** Since when a desired revision waits for data services, as in the status; null: none waits. */
+  /** Time since which a desired revision waits for data services, as in the status; null: no revision waits. */
   readonly awaitingSince: string | null;
-  /** When the rollout fails or is rolled back if no event comes first, in ms since the epoch; null: never. */
+  /** When the rollout fails or is rolled back if no event occurs before, in ms since the epoch; null: never. */
   readonly recheckAt: number | null;
   /** Symptoms of running pods outside a rollout. */
   readonly symptoms: TrackedSymptoms;
@@ -64,9 +64,9 @@ export interface JudgeInput {
   readonly observed: Observed;
   readonly target: Target;
   readonly comparisons: readonly Comparison[];
-  /** The number of pods stays below the spec until other pods have ended; see `holdsPodCounts`. */
+  /** Whether the number of pods remains below that of the spec until other pods have ended; see `holdsPodCounts`. */
   readonly isHeld: boolean;
-  /** Components whose old pod ends before the new one starts; absent: none. See exclusive-volumes.ts. */
+  /** Components whose old pod ends before the new pod starts; absent: none. See exclusive-volumes.ts. */
   readonly yielding?: ReadonlySet<Component>;
   readonly patience: Patience;
   readonly now: Date;
@@ -79,7 +79,7 @@ export function judge(input: JudgeInput): Rollout {
   const isSettled = (component: string) =>
     states.every(({ status, missing }) => status.name !== component || missing === null);
   const symptoms = runningSymptoms(observed, target, isSettled, now.getTime(), (symptom) =>
-    isResolved(input, symptom.culprit.component, symptom.text),
+    isResolved(input, symptom.failureSource.component, symptom.text),
   );
   return { ...judgeTarget(input, states, symptoms), symptoms };
 }
@@ -95,7 +95,7 @@ function judgeTarget(
   const awaited =
     (short === undefined ? null : awaitedOf(observed, short, symptoms)) ??
     (input.isHeld
-      ? 'pods are added when the old ones, which use more database connections each, have ended'
+      ? 'more pods start when the old pods, which each use more database connections, have ended'
       : null);
   const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, recheckAt: null };
   if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };
@@ -115,7 +115,7 @@ function judgeTarget(
   const { templatesAt, ...start } = startOf(input);
   const startedAt = deferred(start.startedAt, troubles, input);
   const begun = { ...still, startedAt, templatesAt };
-  // While paused, the operator changes nothing, so it judges nothing either.
+  // While the deployment is paused, the operator changes no workloads, so it does not judge the rollout either.
   if (awaited === null || isPaused(observed.resource)) return { ...begun, verdict: moving };
   const { failure, trouble, recheckAt } = judgeRollout({
     symptoms: troubles,
@@ -135,23 +135,26 @@ function judgeTarget(
   return { ...still, verdict: { ...failure, kind: 'failed', seen: true, awaited } };
 }
 
-/** Whether the symptom is a pod that waits for a volume, where the pod that uses it ends first. */
+/** Whether the symptom is a pod that waits for a volume whose current pod ends first. */
 function isResolved({ yielding }: JudgeInput, component: string | undefined, text: string): boolean {
   return isVolumeInUse(text) && [...(yielding ?? [])].some((each) => each === component);
 }
 
-/** It is no problem that a new pod waits for the volume of the old one: the old pod ends first. */
+/**
+ * Removes the symptom of a new pod that waits for the volume of the old pod. The wait is not a problem, because the old
+ * pod ends first.
+ */
 function withoutConflict(
   input: JudgeInput,
   awaited: string,
   trouble: RolloutFailure | null,
 ): { awaited: string; trouble: RolloutFailure | null } {
-  if (trouble === null || !isResolved(input, trouble.culprit.component, trouble.message))
+  if (trouble === null || !isResolved(input, trouble.failureSource.component, trouble.message))
     return { awaited, trouble };
   return { awaited: `${awaited}; its old pod ends first, because it uses the volume`, trouble: null };
 }
 
-/** The fields of a component's Deployment that the cluster changes unsafely; undefined: none. */
+/** The fields of a component's Deployment that the cluster changes unsafely; undefined: no fields. */
 function changedDeployment({ observed, comparisons }: JudgeInput, component: Component) {
   const id = childId('Deployment', componentName(observed.resource, component));
   const comparison = comparisons.find((candidate) => candidate.id === id);
@@ -169,8 +172,8 @@ function changeSymptoms(input: JudgeInput): Symptom[] {
     if (fields === undefined) return [];
     const object = componentName(input.observed.resource, component);
     const message = `${component}: the cluster changes its Deployment: ${fields}`;
-    const culprit = { component, kind: 'Deployment', object };
-    return [{ component, reason: CHANGED, message, text: fields, restarts: 0, culprit }];
+    const failureSource = { component, kind: 'Deployment', object };
+    return [{ component, reason: CHANGED, message, text: fields, restarts: 0, failureSource }];
   });
 }
 
@@ -182,7 +185,7 @@ function isOfRevision(input: JudgeInput) {
 
 /**
  * The start of the deadline. While only an admission policy of the cluster delays the rollout, at least half of the
- * deadline remains: the rollout does not fail, and its pods have time to start once the policy is removed.
+ * deadline remains. The rollout then does not fail, and its pods have time to start after the policy is removed.
  */
 function deferred(startedAt: string, symptoms: readonly Symptom[], { now, patience }: JudgeInput): string {
   const isHeldUp = symptoms.length > 0 && symptoms.every(({ reason }) => reason === CHANGED);
@@ -191,23 +194,23 @@ function deferred(startedAt: string, symptoms: readonly Symptom[], { now, patien
 }
 
 /** The recorded failure of the status. */
-function recorded({ reason, message, culprit }: FailedRevision): RolloutFailure {
-  return { reason: reasonOr(reason, 'RolloutFailed'), message, culprit: culprit ?? {} };
+function recorded({ reason, message, failureSource }: FailedRevision): RolloutFailure {
+  return { reason: reasonOr(reason, 'RolloutFailed'), message, failureSource: failureSource ?? {} };
 }
 
-/** Whether the resource was just resumed. A pause does not count: the deadline starts again. */
+/** Whether the resource was just resumed. The time of a pause does not count, so the deadline starts again. */
 function wasPaused({ observed: { resource } }: JudgeInput): boolean {
   return conditionOf(resource, 'Paused') !== undefined && !isPaused(resource);
 }
 
-/** The recorded time if there is one, otherwise now. */
+/** The recorded time, otherwise now. */
 function timeOr(recorded: string | undefined, now: Date): string {
   return recorded === undefined || Number.isNaN(Date.parse(recorded)) ? now.toISOString() : recorded;
 }
 
 /**
- * The recorded start if there is one, otherwise now. Other templates of the same revision continue its rollout, so changes
- * during a rollout do not extend its deadline.
+ * The recorded start, otherwise now. Other templates of the same revision continue its rollout, so changes during a
+ * rollout do not extend its deadline.
  */
 function startOf(input: JudgeInput): Pick<Rollout, 'templatesAt'> & { readonly startedAt: string } {
   const { observed, target, now } = input;
@@ -224,8 +227,8 @@ function startOf(input: JudgeInput): Pick<Rollout, 'templatesAt'> & { readonly s
 }
 
 /**
- * Judges a revision that waits for its own database or cache. It waits no longer than the deadline of a rollout. Then it
- * has failed, and the active revision continues to serve.
+ * Judges a revision that waits for its own database or cache. The revision waits no longer than the deadline of a
+ * rollout. After the deadline it has failed, and the active revision continues to serve.
  */
 function judgeWait(
   input: JudgeInput,
@@ -240,8 +243,8 @@ function judgeWait(
   const recheckAt = Date.parse(awaitingSince) + patience.deadlineMs;
   if (now.getTime() < recheckAt) return { verdict, awaitingSince, recheckAt };
   const { reason, message } = lackOfServices(observed, awaits.services);
-  const late = `${message}; not done within ${Math.round(patience.deadlineMs / 1000)} s`;
-  const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, culprit: {} } as const;
+  const late = `${message}; not complete within ${Math.round(patience.deadlineMs / 1000)} s`;
+  const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, failureSource: {} } as const;
   return {
     verdict: { ...failed, kind: 'failed', seen: true, awaited: null },
     awaitingSince,
@@ -251,15 +254,17 @@ function judgeWait(
 
 interface ComponentState {
   readonly status: ComponentStatus;
-  /** What the component lacks, as a sentence; null: nothing. */
+  /** The missing part of the component, as a sentence; null: no part is missing. */
   readonly missing: string | null;
-  /** Why its controller cannot create pods, in the words of the controller; null: it reports nothing. */
+  /**
+   * Why the controller of the component cannot create pods, in the text of the controller; null: it reports no error.
+   */
   readonly refusal: string | null;
-  /** Its Deployment is applied: only pods are missing. */
+  /** Whether the Deployment of the component is applied, so that only pods are missing. */
   readonly isApplied: boolean;
 }
 
-/** What a component lacks, and why, as a sentence. */
+/** The missing part of a component and the cause, as a sentence. */
 function awaitedOf(observed: Observed, state: ComponentState, { current }: TrackedSymptoms): string | null {
   const { status, missing, refusal, isApplied } = state;
   if (missing === null || !isApplied) return missing;
@@ -287,7 +292,7 @@ function componentState(
     };
   }
   const state = workloadState(comparison.live);
-  // Counts of another template, or of a spec that the Deployment controller has not observed yet, prove nothing.
+  // Counts of another template, or of a spec that the Deployment controller has not observed yet, are not used.
   const isApplied = comparison.state === 'same' && state.current;
   const { ready, available, refusal } = state;
   const status = { name: component, wanted, updated: isApplied ? state.updated : 0, ready, available };
@@ -312,7 +317,7 @@ function wantedPods(comparison: Comparison | undefined): number {
 
 function shortage(wanted: number, state: WorkloadState): string {
   const { updated, pods, ready, available, minReadySeconds } = state;
-  // Without this, the rollout seems to hang: all pods are ready and nothing happens.
+  // Without this text, the rollout seems to hang, because all pods are ready and nothing happens.
   const settling =
     ready > available && minReadySeconds > 0
       ? `, ${ready - available} ready for less than ${minReadySeconds} s`

@@ -8,19 +8,23 @@ import { type RunningSymptom, runningSymptomsOf } from './symptoms.ts';
 import type { Target } from './target.ts';
 
 /**
- * The failure rules outside rollouts: why pods of the active revision, the database or the cache do not run. Such a symptom
- * is reported at once and fails nothing: the cluster starts the pods as soon as it can.
+ * The failure rules outside rollouts. These rules determine why pods of the active revision, the database or the cache
+ * do not run. A symptom outside rollouts is reported at once but is not a failure, because the cluster starts the pods
+ * as soon as it can.
  */
 
-/** A failing readiness probe is recorded after this time, because a start takes a while. */
+/** Time after which a failing readiness probe is recorded, because a start takes some time. */
 const READINESS_MS = 60_000;
-/** A single restart of a container whose pod is ready again is no crash loop. */
+/**
+ * Minimum number of restarts of a crash loop. A single restart of a container whose pod is ready again is not a crash
+ * loop.
+ */
 const FEWEST_RESTARTS = 2;
 
 /**
  * The symptoms of running pods.
- * @param settled whether a component has all of its pods, available
- * @param expected whether the operator already resolves the symptom, so that it is not a problem
+ * @param settled whether all pods of a component are available
+ * @param expected whether the operator is already resolving the symptom, so that it is not a problem
  */
 export function runningSymptoms(
   observed: Observed,
@@ -31,7 +35,7 @@ export function runningSymptoms(
 ): TrackedSymptoms {
   const { spec, status } = observed.resource;
   if (spec.suspend) return { records: [], current: [], dueAt: null };
-  // During a rollout, its judgement reports the symptoms of its pods.
+  // During a rollout, the judgement of the rollout reports the symptoms of its pods.
   const isRunning = target.kind === 'active' || target.kind === 'restored';
   const components = isRunning
     ? runningSymptomsOf(observed, target, now)
@@ -49,16 +53,16 @@ export function runningSymptoms(
 }
 
 function seenOf(symptom: RunningSymptom, now: number): SeenSymptom[] {
-  const { component, message, culprit, text, restarts, isOfReadyPod, since, recoversAt } = symptom;
+  const { component, message, failureSource, text, restarts, isOfReadyPod, since, recoversAt } = symptom;
   const isHistory = isOfReadyPod && (symptom.isOfEndedPods === true || restarts < FEWEST_RESTARTS);
-  const { exit_code: exitCode } = culprit;
+  const { exit_code: exitCode } = failureSource;
   const code = exitCode === undefined ? {} : { exitCode };
   const reason = reasonOfTrouble({ reason: symptom.reason, text, restarts, ...code });
   if (reason === null) return [];
   const recordedFrom =
     reason === 'ReadinessFailed' ? (since ?? now) + READINESS_MS : isHistory ? Number.POSITIVE_INFINITY : now;
   const endsAt = recoversAt ?? null;
-  return [{ component, reason, message, culprit, isQuiet: isOfReadyPod, recordedFrom, endsAt }];
+  return [{ component, reason, message, failureSource, isQuiet: isOfReadyPod, recordedFrom, endsAt }];
 }
 
 function serviceSymptom(observed: Observed, service: DataService, now: number): SeenSymptom[] {
@@ -66,7 +70,9 @@ function serviceSymptom(observed: Observed, service: DataService, now: number): 
   if (state.external || state.ready || !isServiceLost(observed, service, state)) return [];
   const trouble = serviceTrouble(observed, service);
   if (trouble === null || trouble.reason === null) return [];
-  const { reason, culprit } = trouble;
+  const { reason, failureSource } = trouble;
   const message = `${service}: ${trouble.message}`;
-  return [{ component: service, reason, message, culprit, isQuiet: false, recordedFrom: now, endsAt: null }];
+  return [
+    { component: service, reason, message, failureSource, isQuiet: false, recordedFrom: now, endsAt: null },
+  ];
 }

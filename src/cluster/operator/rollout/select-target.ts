@@ -8,13 +8,15 @@ import { running, type Templates, wantedTemplates } from './template-selection.t
 
 /**
  * Selects the target.
- * - Suspended, or no image yet: the templates of the active revision (with no pods when suspended), or nothing.
- * - Otherwise the stored templates of the desired revision and inputs. They are rendered and stored first if there are
- *   none. So an operator that renders differently restarts nothing, and a revert finds the old templates.
- * - If these have failed: the stored templates of the active revision, byte for byte, so that its ReplicaSets are used
- *   again. A later change of source_config applies to the active revision in place.
- * - While the digest of their image is looked up: the current target.
- * - While they wait for their own database or cache: the active revision.
+ * - If the deployment is suspended, or has no image yet: the templates of the active revision (with no pods when
+ * suspended), or nothing.
+ * - Otherwise the stored templates of the desired revision and inputs. If no such templates are stored, the operator
+ *   renders and stores them first. Therefore an operator that renders differently restarts nothing, and a revert finds
+ *   the old templates.
+ * - If these templates have failed: the stored templates of the active revision, unchanged, so that its ReplicaSets are
+ *   used again. A later change of source_config applies to the active revision in place.
+ * - While the digest of the image is looked up: the current target.
+ * - While the desired revision waits for its own database or cache: the active revision.
  */
 export function selectTarget(observed: Observed, config: RenderConfig, now: Date): Target {
   const { resource } = observed;
@@ -43,8 +45,8 @@ function targetWithoutRollout({ resource, storedTemplates }: Observed): Target {
 }
 
 /**
- * The recorded failure of the desired revision, which is kept while the deployment is suspended: without pods its templates
- * differ (the share of database connections) from those that are tried when it runs again.
+ * The recorded failure of the desired revision. The failure is kept while the deployment is suspended. Without pods,
+ * the templates differ (in the share of database connections) from those that are tried when the deployment runs again.
  */
 function standingFailure(resource: ObservedResource): FailedRevision | null {
   const { failedRevision } = resource.status ?? {};
@@ -53,9 +55,9 @@ function standingFailure(resource: ObservedResource): FailedRevision | null {
 
 /**
  * The recorded failure, if it applies to the desired templates. A revision that was never active has failed with any
- * source_config; `redeploy` creates a new revision with the same content. A change in place, or a revision of a resource
- * applied by hand, has failed only with exactly these templates, so the next change is tried. A revision that is recorded
- * as Refused but has stored templates was accepted before, so it is checked again.
+ * source_config; `redeploy` creates a new revision with the same content. A change in place, or a revision of a
+ * resource applied by hand, has failed only with exactly these templates, so that the next change is tried. A revision
+ * that is recorded as Refused but has stored templates was accepted before, so it is checked again.
  */
 function failureOf(resource: ObservedResource, { name, store }: Templates): FailedRevision | null {
   const { failedRevision: failed, activeRevision } = resource.status ?? {};
@@ -65,7 +67,10 @@ function failureOf(resource: ObservedResource, { name, store }: Templates): Fail
   return !inPlace && failed.id !== undefined ? failed : failed.templates === name ? failed : null;
 }
 
-/** The failure that the hub has recorded, if the status has none: the failed revision is not tried a second time. */
+/**
+ * The failure that the hub has recorded, if the status has no failure, so that the failed revision is not tried a
+ * second time.
+ */
 function knownFailure({ spec, status }: ObservedResource): FailedRevision | null {
   const { failed, revision, generation } = spec;
   if (failed === undefined || status?.activeRevision !== undefined || status?.failedRevision !== undefined)

@@ -1,43 +1,46 @@
 import { MAX_SYMPTOMS } from '../../../contract/resource/definition.ts';
 import type { RecordedSymptom } from '../../../contract/resource/managed-deployment.ts';
 import type { Reason } from '../../../domain/conditions/conditions.ts';
-import type { Culprit } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import { shortened } from '../status/conditions.ts';
 
 /**
- * The record of symptoms outside rollouts: one for each component and reason. Because of it, a crash loop is one entry in
- * the history and not one for each restart. A symptom that is no longer seen stays recorded until its component has
- * recovered. Pure.
+ * The records of symptoms outside rollouts, one for each component and reason. With these records, a crash loop is one
+ * entry in the history instead of one for each restart. A symptom that is no longer observed remains recorded until its
+ * component has recovered. Pure.
  */
 
-/** A symptom that is seen now. */
+/** A symptom that is currently observed. */
 export interface SeenSymptom {
-  /** A component, or a data service. */
+  /** Name of the component or data service. */
   readonly component: string;
   readonly reason: Reason;
   /** A sentence that begins with the component. */
   readonly message: string;
-  readonly culprit: Culprit;
-  /** All pods are ready at this moment: the failed container runs again, for now. */
+  readonly failureSource: FailureSource;
+  /** All pods are ready at the moment, because the failed container runs again. */
   readonly isQuiet: boolean;
-  /** When it is recorded if it lasts, in ms since the epoch. */
+  /** When the symptom is recorded if it persists, in ms since the epoch. */
   readonly recordedFrom: number;
-  /** When it ends if nothing happens before, in ms since the epoch; null: not known. */
+  /** When the symptom ends if nothing changes before, in ms since the epoch; null: not known. */
   readonly endsAt: number | null;
 }
 
 export interface TrackedSymptoms {
   /** The records for the status. */
   readonly records: readonly RecordedSymptom[];
-  /** Symptoms because of which pods are missing now, one for each component and reason, in the order of components. */
+  /** Symptoms that cause pods to be missing now, one for each component and reason, in the order of components. */
   readonly current: readonly NamedSymptom[];
-  /** When this changes if nothing happens before, in ms since the epoch; null: never. */
+  /** When the records change if no event occurs before, in ms since the epoch; null: never. */
   readonly dueAt: number | null;
 }
 
-export type NamedSymptom = Pick<SeenSymptom, 'component' | 'reason' | 'message' | 'culprit'>;
+export type NamedSymptom = Pick<SeenSymptom, 'component' | 'reason' | 'message' | 'failureSource'>;
 
-/** Readiness may flap. Other symptoms end as soon as all pods of the component are available. */
+/**
+ * Time for which a component must be ready before a symptom of readiness ends, because readiness may flap. Other
+ * symptoms end as soon as all pods of the component are available.
+ */
 const READINESS_SETTLES_MS = 30_000;
 
 const keyOf = ({ component, reason }: { component: string; reason: string }) => `${component}/${reason}`;
@@ -72,30 +75,37 @@ export function trackSymptoms(
   };
 }
 
-/** Of several pods with the same symptom, chooses the recorded one, so that the text does not change at each restart. */
+/**
+ * Of several pods with the same symptom, chooses the recorded pod, so that the text does not change at each restart.
+ */
 function chosenOf(
   group: readonly SeenSymptom[],
   known: RecordedSymptom | undefined,
 ): SeenSymptom | undefined {
   const loud = group.filter(({ isQuiet }) => !isQuiet);
   const candidates = loud.length > 0 ? loud : group;
-  return candidates.find(({ culprit }) => isSameSource(culprit, known?.culprit)) ?? candidates[0];
+  return (
+    candidates.find(({ failureSource }) => isSameSource(failureSource, known?.failureSource)) ?? candidates[0]
+  );
 }
 
-/** Keeps the recorded message of the same failure if it reports a back-off, which says more than the restarts around it. */
+/**
+ * Keeps the recorded message of the same failure if it reports a back-off, which is more informative than the restarts
+ * before and after it.
+ */
 function named(chosen: SeenSymptom, known: RecordedSymptom | undefined): NamedSymptom {
-  const { component, reason, message, culprit } = chosen;
+  const { component, reason, message, failureSource } = chosen;
   const isKept =
-    known?.culprit !== undefined &&
-    isSameSource(culprit, known.culprit) &&
-    culprit.exit_code === known.culprit.exit_code &&
+    known?.failureSource !== undefined &&
+    isSameSource(failureSource, known.failureSource) &&
+    failureSource.exit_code === known.failureSource.exit_code &&
     known.message.includes('BackOff');
   return isKept
-    ? { component, reason, message: known.message, culprit: known.culprit ?? culprit }
-    : { component, reason, message: shortened(message), culprit };
+    ? { component, reason, message: known.message, failureSource: known.failureSource ?? failureSource }
+    : { component, reason, message: shortened(message), failureSource };
 }
 
-function isSameSource(a: Culprit, b: Culprit | undefined): boolean {
+function isSameSource(a: FailureSource, b: FailureSource | undefined): boolean {
   return b !== undefined && a.kind === b.kind && a.object === b.object && a.container === b.container;
 }
 
@@ -132,7 +142,7 @@ function settlesAt({ reason, quietSince }: RecordedSymptom): number {
   return Number.isNaN(since) ? Number.NEGATIVE_INFINITY : since + READINESS_SETTLES_MS;
 }
 
-/** metav1.Time: no fractions. */
+/** metav1.Time has no fractions of a second. */
 function seconds(time: number): string {
   return new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
 }

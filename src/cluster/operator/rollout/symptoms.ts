@@ -1,5 +1,5 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
-import type { Culprit } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import type { Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { contractField } from '../observe/contract-field.ts';
@@ -22,9 +22,9 @@ import { componentsOf, type Target } from './target.ts';
 export interface Symptom {
   readonly component: Component;
   /**
-   * A reason of Kubernetes, or one of these. `ReplicaFailure`: the controller cannot create any pod. `PartialReplicaFailure`:
-   * it cannot create more pods. `InitContainerFailed`: an init container that does not restart has failed its pod.
-   * `PodsEndedByNode`: nodes have ended several pods.
+   * A reason of Kubernetes, or one of the following. `ReplicaFailure`: the controller cannot create any pod.
+   * `PartialReplicaFailure`: the controller cannot create more pods. `InitContainerFailed`: an init container that does
+   * not restart has failed its pod. `PodsEndedByNode`: nodes have ended several pods.
    */
   readonly reason: string;
   /** A sentence that begins with the component. */
@@ -32,11 +32,11 @@ export interface Symptom {
   /** The message of the cluster, for rules that match on it. */
   readonly text: string;
   readonly restarts: number;
-  /** The earliest time at which it can have begun, in ms since the epoch. */
+  /** The earliest possible start of the symptom, in ms since the epoch. */
   readonly since?: number;
   /** When the pod was scheduled to a node, in ms since the epoch. */
   readonly scheduledAt?: number;
-  readonly culprit: Culprit;
+  readonly failureSource: FailureSource;
 }
 
 /** The symptoms of a rollout, in the order of components. Pods of other templates are ignored. */
@@ -59,17 +59,17 @@ export function symptomsOf(observed: Observed, target: Target): Symptom[] {
 
 /** A symptom outside a rollout. */
 export interface RunningSymptom extends Symptom {
-  /** Its pod is ready again: the failed container has restarted. */
+  /** Whether the pod is ready again, because the failed container has restarted. */
   readonly isOfReadyPod: boolean;
   /** When the container counts as recovered, in ms since the epoch; absent: it is not running. */
   readonly recoversAt?: number;
-  /** The symptom is that of pods that have ended. */
+  /** Whether the symptom belongs to pods that have ended. */
   readonly isOfEndedPods?: boolean;
 }
 
 /**
- * The symptoms outside a rollout, of running pods and of their replacements. A container counts as failing between two
- * restarts too, so the symptom does not flap with each restart.
+ * The symptoms outside a rollout, of running pods and of their replacements. A container also counts as failing between
+ * two restarts, so that the symptom does not flap with each restart.
  */
 export function runningSymptomsOf(observed: Observed, target: Target, now: number): RunningSymptom[] {
   return eachComponent(target, (component, template) => {
@@ -119,12 +119,15 @@ function ofPod(component: Component, trouble: PodTrouble): Symptom {
     restarts,
     ...(since === undefined ? {} : { since }),
     ...(scheduledAt === undefined ? {} : { scheduledAt }),
-    culprit: culpritOf(component, trouble),
+    failureSource: failureSourceOf(component, trouble),
   };
 }
 
 /** The structured source of a pod's problem. @param component a component, or a data service */
-export function culpritOf(component: string, { pod, container, exitCode, detail }: PodTrouble): Culprit {
+export function failureSourceOf(
+  component: string,
+  { pod, container, exitCode, detail }: PodTrouble,
+): FailureSource {
   return {
     component,
     kind: 'Pod',
@@ -137,28 +140,28 @@ export function culpritOf(component: string, { pod, container, exitCode, detail 
 
 /** Adds the field of the custom resource that the cluster's message refers to, if it can be found. */
 function withField<Found extends Symptom>({ resource }: Observed, symptom: Found): Found {
-  const { text, message, culprit } = symptom;
-  const field = contractField(resource, { text, container: culprit.container });
+  const { text, message, failureSource } = symptom;
+  const field = contractField(resource, { text, container: failureSource.container });
   return field === undefined
     ? symptom
-    : { ...symptom, message: namingField(message, field), culprit: { ...culprit, field } };
+    : { ...symptom, message: namingField(message, field), failureSource: { ...failureSource, field } };
 }
 
-/** The message with the field to change at its end. */
+/** The message, with the field to change appended. */
 export function namingField(message: string, field: string): string {
   return `${message}; named by ${field}`;
 }
 
 /** `detail` as a part of the failure source. */
-export function detailOf(detail: string | undefined): Pick<Culprit, 'detail'> {
+export function detailOf(detail: string | undefined): Pick<FailureSource, 'detail'> {
   return detail ? { detail: shortened(detail) } : {};
 }
 
 const POD_TEMPLATE_HASH = 'pod-template-hash';
 
 /**
- * Why the Deployment controller cannot create pods. Its condition also covers the former ReplicaSet, which the name of the
- * rejected pod identifies. Once the target has a pod, only further pods are rejected.
+ * Why the Deployment controller cannot create pods. The condition also covers the former ReplicaSet, which the name of
+ * the rejected pod identifies. If the target has a pod, only further pods are rejected.
  */
 function refusedPods(
   observed: Observed,
@@ -171,7 +174,8 @@ function refusedPods(
   if (deployment === undefined) return [];
   const { refusal, refusedAt, current } = workloadState(deployment);
   if (refusal === null || !current) return [];
-  // A pod of the target that has ended, for example evicted, belongs to the same ReplicaSet as the rejected ones.
+  // A pod of the target that has ended, for example by an eviction, belongs to the same ReplicaSet as the rejected
+  // pods.
   const former = podsOf(observed, component).filter((pod) => !isOfTemplate(pod, template));
   const hashes = former.flatMap(({ metadata }) => metadata.labels?.[POD_TEMPLATE_HASH] ?? []);
   if (hashes.some((hash) => refusal.includes(`-${hash}-`))) return [];
@@ -183,7 +187,7 @@ function refusedPods(
       text: refusal,
       restarts: 0,
       ...(refusedAt === null ? {} : { since: refusedAt }),
-      culprit: { component, kind: 'Deployment', object: name, ...detailOf(refusal) },
+      failureSource: { component, kind: 'Deployment', object: name, ...detailOf(refusal) },
     },
   ];
 }

@@ -17,17 +17,17 @@ export type Target =
 interface AnyTarget extends Templates {
   /** Revision of the templates. */
   readonly revision: RevisionRef | null;
-  /** Until when a newer revision waits (ms since the epoch); null: none waits. */
+  /** Time until which a newer revision waits for the current rollout (ms since the epoch); null: no revision waits. */
   readonly heldUntil: number | null;
 }
 
-/** The deployment is suspended: its templates run without pods. */
+/** The deployment is suspended, so the templates run without pods. */
 export interface OffTarget extends AnyTarget {
   readonly kind: 'off';
   readonly failure: TargetFailure | null;
 }
 
-/** There is nothing to run yet. */
+/** No revision can run yet. */
 export interface NoRevisionTarget extends AnyTarget {
   readonly kind: 'no-revision';
   readonly failure: TargetFailure | null;
@@ -39,11 +39,14 @@ export interface ActiveTarget extends AnyTarget {
   readonly kind: 'active';
   readonly revision: RevisionRef;
   readonly failure: TargetFailure | null;
-  /** The active revision, if it runs although another one is desired; null: it is the desired revision. */
+  /**
+   * The active revision, if it runs although another revision is desired; null: the active revision is the desired
+   * revision.
+   */
   readonly served: ActiveRevision | null;
   /**
-   * The desired revision, if it waits for its own database or cache that the active one does not use; null: none waits.
-   * The active revision is reconciled meanwhile.
+   * The desired revision, if it waits for its own database or cache, which the active revision does not use; null: no
+   * revision waits. The active revision is reconciled during the wait.
    */
   readonly awaits: AwaitingRevision | null;
   readonly instead: FailedRevision | null;
@@ -54,33 +57,38 @@ export interface ActiveTarget extends AnyTarget {
 export interface RolloutTarget extends AnyTarget {
   readonly kind: 'rollout';
   readonly revision: RevisionRef;
-  /** The failure of the desired revision, if this is a later change of the active one; null: it is not. */
+  /** The failure of the desired revision, if this target is a later change of the active revision; otherwise null. */
   readonly instead: FailedRevision | null;
 }
 
-/** The desired revision has failed, and the active one runs again, exactly as before. */
+/** The desired revision has failed, and the active revision runs again, exactly as before. */
 export interface RestoredTarget extends AnyTarget {
   readonly kind: 'restored';
   readonly revision: RevisionRef;
   readonly failure: TargetFailure;
   readonly served: ActiveRevision;
-  /** It runs without the source_config that failed with the desired revision. */
+  /** Whether the restored revision runs without the source_config that failed with the desired revision. */
   readonly held: boolean;
 }
 
-/** The desired revision has failed and no revision was active before: one pod of each component is kept for inspection. */
+/**
+ * The desired revision has failed and no revision was active before, so one pod of each component is kept for
+ * inspection.
+ */
 export interface InspectionTarget extends AnyTarget {
   readonly kind: 'inspection';
   readonly revision: RevisionRef;
   readonly failure: TargetFailure;
-  /** The stored templates of the active revision are missing, so the running components are left as they are. */
+  /**
+   * Whether the running components are not changed, because the stored templates of the active revision are missing.
+   */
   readonly untouched: boolean;
 }
 
 /** The failure of the desired revision, which is not retried automatically. */
 export interface TargetFailure {
   readonly failed: FailedRevision;
-  /** A later in-place change of the restored revision that failed too; null: none. */
+  /** A later in-place change of the restored revision that also failed; null: no later change failed. */
   readonly failedChange: FailedRevision | null;
 }
 
@@ -90,9 +98,9 @@ export interface RevisionRef {
 }
 
 export interface AwaitingRevision extends RevisionRef {
-  /** Name of its templates. */
+  /** Name of the templates of the revision. */
   readonly templates: string;
-  /** The ControllerRevision to create for its templates; null: it exists. */
+  /** The ControllerRevision to create for the templates; null: it exists. */
   readonly store: KubeObject | null;
   readonly services: readonly ('database' | 'cache')[];
 }
@@ -117,22 +125,22 @@ export function failureOf(target: Target): TargetFailure | null {
   return target.kind === 'rollout' ? null : target.failure;
 }
 
-/** The desired revision that waits for data services; null: none waits. */
+/** The desired revision that waits for data services; null: no revision waits. */
 export function awaitedBy(target: Target): AwaitingRevision | null {
   return target.kind === 'active' ? target.awaits : null;
 }
 
-/** The failure of the desired revision, if the target is a later change of the active one; null: it is not. */
+/** The failure of the desired revision, if the target is a later change of the active revision; otherwise null. */
 export function failedBefore(target: Target): FailedRevision | null {
   return target.kind === 'active' || target.kind === 'rollout' ? target.instead : null;
 }
 
-/** The active revision, if it runs although another one is desired; null: the target is the desired revision. */
+/** The active revision, if it runs although another revision is desired; null: the target is the desired revision. */
 export function servedBy(target: Target): ActiveRevision | null {
   return target.kind === 'active' || target.kind === 'restored' ? target.served : null;
 }
 
-/** Whether running components are left as they are, because their stored templates are missing. */
+/** Whether running components are not changed, because their stored templates are missing. */
 export function isUntouched(target: Target): boolean {
   return 'untouched' in target && target.untouched;
 }

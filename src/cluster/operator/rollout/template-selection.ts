@@ -1,5 +1,4 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
-import { compareText } from '../../../domain/core/compare-text.ts';
 import type { KubeObject, PodTemplates } from '../../../workloads/desired-object.ts';
 import { storedTemplatesName } from '../../../workloads/names.ts';
 import { renderTemplates } from '../../../workloads/objects/pod-template.ts';
@@ -8,10 +7,11 @@ import { markTemplates, storedTemplates } from '../../../workloads/stored-templa
 import { isTemplateInputsHash } from '../../../workloads/template-inputs.ts';
 import { imageToRun, withImage } from '../images/revision-image.ts';
 import type { Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
+import { newestFirst } from './newest-first.ts';
 
 /** Pod templates of a target. */
 export interface Templates {
-  /** ControllerRevision that holds the templates; null: none. */
+  /** ControllerRevision that holds the templates; null: no ControllerRevision holds them. */
   readonly name: string | null;
   /** null: no component is desired. */
   readonly templates: PodTemplates | null;
@@ -19,12 +19,15 @@ export interface Templates {
   readonly store: KubeObject | null;
 }
 
-/** The stored templates as those of a target. `undefined`: no component is desired. */
+/** The stored templates in the form of a target's templates. `undefined`: no component is desired. */
 export function running(stored: ObservedTemplates | undefined): Templates {
   return { name: stored?.name ?? null, templates: stored?.templates() ?? null, store: null };
 }
 
-/** The stored templates for the revision and inputs of the resource, or newly rendered ones if none are stored. */
+/**
+ * The stored templates for the revision and inputs of the resource, or newly rendered templates if no templates are
+ * stored.
+ */
 export function wantedTemplates(
   resource: ObservedResource,
   observed: Observed,
@@ -52,13 +55,14 @@ export function wantedTemplates(
   };
 }
 
-/** Replaces rendered templates by the running ones where both mean the same, so that nothing is restarted. */
+/** Replaces rendered templates by the running templates if both have the same meaning, so that no pod is restarted. */
 function asRunning(rendered: PodTemplates, running: readonly ObservedTemplates[]): PodTemplates {
   const before = running.flatMap((stored) => {
     try {
       return [stored.templates()];
     } catch {
-      // It cannot be parsed: another client has edited it, and nothing runs from it.
+      // The object cannot be parsed, because another client has edited it. No pod runs from a ControllerRevision that
+      // cannot be parsed.
       return [];
     }
   });
@@ -70,7 +74,10 @@ function asRunning(rendered: PodTemplates, running: readonly ObservedTemplates[]
   );
 }
 
-/** Names of failed templates count as taken even if these were deleted: other content must not be mistaken for them. */
+/**
+ * Names of failed templates count as taken even if the templates were deleted, so that other templates are not mistaken
+ * for them.
+ */
 function freeAttempt(resource: ObservedResource, all: readonly ObservedTemplates[]): number {
   const { failedRevision, failedChange } = resource.status ?? {};
   const taken = new Set([
@@ -80,18 +87,4 @@ function freeAttempt(resource: ObservedResource, all: readonly ObservedTemplates
   let attempt = 1;
   while (taken.has(storedTemplatesName(resource, attempt))) attempt += 1;
   return attempt;
-}
-
-/** Stored templates, newest first. */
-export function newestFirst<T extends Pick<ObservedTemplates, 'name' | 'revisionNumber' | 'createdAt'>>(
-  all: readonly T[],
-): T[] {
-  return [...all].sort(
-    (a, b) =>
-      b.revisionNumber - a.revisionNumber ||
-      compareText(b.createdAt, a.createdAt) ||
-      // Created in the same second: `app-1-10` after `app-1-9`.
-      b.name.length - a.name.length ||
-      compareText(b.name, a.name),
-  );
 }

@@ -15,13 +15,14 @@ export const yes = (reason: Reason, message: string): Finding => ({ status: 'Tru
 export const no = (reason: Reason, message: string): Finding => ({ status: 'False', reason, message });
 
 /**
- * Maximum length of a message. It must name the cause and fit into a table. The CRD allows four times as much.
+ * Maximum length of a message. A message must name the cause and fit into a table. The CRD allows four times this
+ * length.
  */
 const MAX_MESSAGE = 1024;
 
 /**
- * Converts findings to conditions. lastTransitionTime changes only with the status. null keeps the former condition,
- * or omits it if there was none.
+ * Converts findings to conditions. lastTransitionTime changes only with the status. null keeps the former condition, or
+ * omits the condition if it did not exist.
  */
 export function toConditions(
   findings: Readonly<Partial<Record<ConditionType, Finding | null>>>,
@@ -61,7 +62,7 @@ export function isPaused(resource: { metadata: { annotations?: Record<string, st
   return resource.metadata.annotations?.[ANNOTATIONS.paused] === 'true';
 }
 
-/** metav1.Time: no fractions. */
+/** metav1.Time has no fractions of a second. */
 function seconds(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -41,11 +41,11 @@ export function workloadLeaves(observed: Observed, service: Service): string | n
   if (workload?.metadata.deletionTimestamp === undefined) return null;
   const held = finalizerHold(workload);
   const what = held?.message ?? `${kind} ${name} is being deleted`;
-  return `${what}; it is created again once it is gone`;
+  return `${what}; Berth creates it again after the deletion`;
 }
 
 /**
- * Why a deletion keeps a data service from its pod: its workload is being deleted, or its former pod does not
+ * Why a data service has no pod because of a deletion: its workload is being deleted, or its former pod does not
  * terminate; null: neither.
  */
 export function leavingTrouble(observed: Observed, service: Service, now: Date): string | null {
@@ -58,17 +58,17 @@ export function leavingClaim(observed: Observed): string {
   if (claim === undefined) return '';
   const held = finalizerHold(claim);
   if (held !== null) return `; ${held.message}`;
-  return `; PersistentVolumeClaim ${claim.metadata.name} is being deleted, as soon as no pod uses it`;
+  return `; PersistentVolumeClaim ${claim.metadata.name} will be deleted as soon as no pod uses it`;
 }
 
-/** States the other finalizers of the database's claim; empty: it has no others. */
+/** States the other finalizers of the database's claim; empty: the claim has no other finalizers. */
 export function claimFinalizers(observed: Observed): string {
   const claim = leavingVolume(observed);
   const finalizers = claim === undefined ? [] : foreignFinalizers(claim);
   return finalizers.length === 0 ? '' : `; the claim is also held by the finalizers ${finalizers.join(', ')}`;
 }
 
-/** States that the database's claim has lost its PersistentVolume; null: it has not. */
+/** States that the database's claim has lost its PersistentVolume; otherwise null. */
 export function volumeLoss(observed: Observed): string | null {
   const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
   if (claim === undefined) return null;
@@ -76,5 +76,5 @@ export function volumeLoss(observed: Observed): string | null {
   if (phase !== 'Lost') return null;
   const volume = volumeNameOf(claim);
   const of = volume === undefined ? '' : ` ${volume}`;
-  return `PersistentVolumeClaim ${claim.metadata.name} is Lost: its PersistentVolume${of} does not exist any more`;
+  return `PersistentVolumeClaim ${claim.metadata.name} is Lost: its PersistentVolume${of} no longer exists`;
 }

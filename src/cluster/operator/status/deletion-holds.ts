@@ -10,7 +10,7 @@ import {
 import type { Comparison } from '../decide/comparison.ts';
 import type { ChildObject, Observed, ObservedPod } from '../observed.ts';
 
-/** What blocks the deletion of a deployment's objects, as far as the caches show it. Pure. */
+/** Finds what blocks the deletion of a deployment's objects, from the caches. Pure. */
 
 /** Why a terminating pod does not end; null: unknown. */
 function stuckPod(pod: ObservedPod, now: Date): DeletionHold | null {
@@ -23,7 +23,7 @@ export function stuckPods(pods: readonly ObservedPod[], now: Date): DeletionHold
   return pods.flatMap((pod) => stuckPod(pod, now) ?? []);
 }
 
-/** Everything that blocks the deletion of the custom resource: its own finalizers and its owned objects. */
+/** All that blocks the deletion of the custom resource: its own finalizers and the objects that it owns. */
 export function resourceHolds(
   { resource, children, leavingRevisions = [], pods }: Observed,
   now: Date,
@@ -40,7 +40,8 @@ function podsAwaited(object: ChildObject, { pods }: Observed): readonly Observed
 }
 
 /**
- * What blocks desired objects that were deleted. They can be created again only after the deletion completes.
+ * What blocks the deletion of desired objects that were deleted. Deleted objects can be created again only after their
+ * deletion completes.
  */
 export function wantedHold(
   observed: Observed,
@@ -64,7 +65,7 @@ export function componentPodHold(observed: Observed, component: string, now: Dat
   return combinedHold(stuckPods(own, now));
 }
 
-/** When the next terminating pod becomes overdue, in ms since the epoch; undefined: none will. */
+/** When the next terminating pod becomes overdue, in ms since the epoch; undefined: no pod will. */
 export function nextOverdue({ pods }: Observed, now: number): number | undefined {
   const times = pods.flatMap((pod) => podOverdueAt(pod) ?? []).filter((time) => time > now);
   return times.length === 0 ? undefined : Math.min(...times);

@@ -14,18 +14,20 @@ import { childKindOf } from '../kinds.ts';
 import type { ChildObject, Observed } from '../observed.ts';
 
 /**
- * Live checks for a custom resource whose deletion does not complete although the caches show nothing that blocks
- * it. They are reads and dry-run deletions.
+ * Live checks for a custom resource whose deletion does not complete although the caches show no cause. The checks are
+ * reads and dry-run deletions.
  */
 
-/** The garbage collector mostly needs less time for all objects. */
+/** Time before the first check. The garbage collector mostly needs less time for all objects. */
 export const DEPENDENTS_OVERDUE_MS = 15_000;
-/** More objects are mostly blocked for the same reason. */
+/** Maximum number of checked objects. Further objects are mostly blocked for the same reason. */
 const MAX_DRY_RUNS = 3;
 
 type Client = Pick<KubeClient, 'delete' | 'find' | 'list'>;
 
-/** When to do these checks, in ms since the epoch; null: the resource does not wait for owned objects. */
+/**
+ * Time of the reads that check the deletion, in ms since the epoch; null: the resource does not wait for owned objects.
+ */
 export function readsDueAt({ resource: { metadata } }: Observed): number | null {
   const since = Date.parse(metadata.deletionTimestamp ?? '');
   const waits = metadata.finalizers?.includes(FOREGROUND) === true;
@@ -66,7 +68,7 @@ async function dryRunDeletion(
 ): Promise<DeletionHold> {
   const { kind, metadata } = child;
   const { name, namespace = '', uid } = metadata;
-  const message = `${kind} ${name} is still there: the garbage collector has not deleted it`;
+  const message = `${kind} ${name} still exists: the garbage collector has not deleted it`;
   const unknown: DeletionHold = { reason: 'DependentsLeft', message };
   // The operator has no right to delete objects that hold data.
   if (childKindOf(kind)?.removable !== true) return unknown;
@@ -119,8 +121,8 @@ async function podsThatUse(
 }
 
 /**
- * Finalizers of the database's Secrets. Secrets are not cached. The resource owns them if it is deleted together
- * with its data.
+ * Finalizers of the database's Secrets, which are not cached. A resource that is deleted together with its data owns
+ * these Secrets.
  */
 async function secretHolds(
   { resource }: Observed,

@@ -10,11 +10,12 @@ import { cacheReady, databaseReady } from './service-findings.ts';
 import { serving } from './serving-findings.ts';
 
 /**
- * The rules of all conditions. Each type has one ordered list of checks, and the first that applies wins. These
- * lists, here and in the files named `*-findings.ts`, are the specification of the status.
+ * The rules of all conditions. Each type has one ordered list of checks, and the first check that applies determines
+ * the condition. The lists of checks, in this file and in the files named `*-findings.ts`, are the specification of the
+ * status.
  */
 
-/** All conditions; null keeps the former one. */
+/** All conditions; null keeps the former condition. */
 export function findings(facts: Facts): Partial<Record<ConditionType, Finding | null>> {
   return {
     DatabaseReady: databaseReady(facts),
@@ -22,7 +23,7 @@ export function findings(facts: Facts): Partial<Record<ConditionType, Finding | 
     ImageReady: imageReady(facts),
     Progressing: progressing(facts),
     Serving: serving(facts),
-    // RouteReady exists only if a route is requested.
+    // The condition RouteReady exists only if a route is requested.
     ...(facts.route === null ? {} : { RouteReady: facts.route }),
     Ready: ready(facts),
     ...(facts.paused

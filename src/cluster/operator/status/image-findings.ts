@@ -16,10 +16,10 @@ export function imageReady({ observed }: Facts): Finding {
   return yes(source === 'git_host' ? 'ImageBuilt' : 'ImageGiven', `image ${revision.image}`);
 }
 
-/** Only a git source is built; all others wait for an image in the spec. */
+/** Only a git source is built. All other sources wait for an image in the spec. */
 export function noImage({ resource }: Observed): Finding {
   return resource.spec.source === 'git_host'
-    ? no('AwaitingBuild', 'the image of the wanted revision is not built yet')
+    ? no('AwaitingBuild', 'the image of the requested revision is not built yet')
     : no('NoImage', 'the spec names no image yet: only the data services can run');
 }
 
@@ -28,7 +28,8 @@ export function buildFinding({ resource, build }: Observed): Finding | null {
   const asked = resource.spec.build;
   if (asked === undefined) return null;
   const revision = `revision ${asked.number}`;
-  if (!build) return { status: 'False', reason: 'AwaitingBuild', message: `${revision} is to be built` };
+  if (!build)
+    return { status: 'False', reason: 'AwaitingBuild', message: `the build of ${revision} is requested` };
   return { status: build.phase === 'Succeeded' ? 'True' : 'False', ...wording(build, revision) };
 }
 
@@ -37,9 +38,9 @@ function wording(build: BuildStatus, revision: string): { reason: Reason; messag
   const why = message === undefined ? '' : `: ${message}`;
   switch (phase) {
     case 'Waiting':
-      return { reason: 'AwaitingBuild', message: `${revision} waits for its build to begin${why}` };
+      return { reason: 'AwaitingBuild', message: `${revision} waits for its build to start${why}` };
     case 'Running': {
-      const where = step === undefined ? 'its build begins' : `the step ${step} runs`;
+      const where = step === undefined ? 'its build is starting' : `the step ${step} runs`;
       return { reason: 'Building', message: `${revision} is being built: ${where}${why}` };
     }
     case 'Succeeded':

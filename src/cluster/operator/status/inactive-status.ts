@@ -8,9 +8,9 @@ import { cacheReady, databaseReady } from './service-findings.ts';
 import { isObservedOff, stillServing } from './serving-findings.ts';
 
 /**
- * The status of a resource that the operator does not reconcile. Its objects are no longer observed, so earlier
- * observations are not reported as current. Decisions stay: the active revision and the failed one. The hosts of its
- * routes stay too, because no other resource may get them meanwhile.
+ * The status of a resource that the operator does not reconcile. The operator no longer observes the objects of this
+ * resource, so earlier observations are not reported as current. Decisions are kept: the active revision and the failed
+ * revision. The hosts of its routes are also kept, because no other resource may get them yet.
  */
 export function rejectedStatus(
   resource: ObservedResource,
@@ -30,8 +30,8 @@ export function rejectedStatus(
 }
 
 /**
- * The status of a resource whose spec cannot be parsed. Nothing is changed. What can be observed without the spec is
- * reported; the rest is Unknown.
+ * The status of a resource whose spec cannot be parsed. No object is changed. State that can be observed without the
+ * spec is reported. The rest is Unknown.
  * @param observed with a placeholder spec (placeholder-spec.ts)
  */
 export function unreadableStatus(observed: Observed, message: string, now: Date): ManagedDeploymentStatus {
@@ -61,14 +61,14 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
   return { ...refused, status, suspended: off, conditions };
 }
 
-/** Every condition of the current status, with this finding. */
+/** All conditions of the current status, with this finding. */
 function everyCondition({ status }: ObservedResource, finding: Finding): Record<string, Finding> {
   return Object.fromEntries((status?.conditions ?? []).map(({ type }) => [type, finding]));
 }
 
 /**
- * The status of a resource that is being deleted. It is no longer reconciled or observed, so earlier observations
- * are not reported as current.
+ * The status of a resource that is being deleted. A resource that is being deleted is no longer reconciled or observed,
+ * so earlier observations are not reported as current.
  * @param holds what is known to block the deletion
  */
 export function deletionStatus(
@@ -77,7 +77,7 @@ export function deletionStatus(
   now: Date,
 ): ManagedDeploymentStatus {
   const { deletionTimestamp = '' } = resource.metadata;
-  const since = `being deleted since ${deletionTimestamp}, what it owns first`;
+  const since = `being deleted since ${deletionTimestamp}, after the objects that it owns`;
   const unseen: Finding = { status: 'Unknown', reason: 'BeingDeleted', message: since };
   const hold = combinedHold(holds);
   const Ready: Finding =

@@ -21,22 +21,25 @@ type Check = (facts: Facts) => Finding | null | undefined | false;
 
 const pendingWork = ({ plan }: Decision) => plan.actions.length + plan.waiting.length;
 
-/** An image that is built but not rolled out is not Ready; the hub needs to see that. */
+/** An image that is built but not rolled out is not Ready, and the hub must receive this state. */
 function notBuilt({ status, reason, message }: Finding): Finding {
   return status === 'True'
     ? no('Reconciling', `${message}; its rollout is about to begin`)
     : no(reason, message);
 }
 
-/** Reasons for Ready=False, in order; the first that applies is reported. */
+/** Reasons for Ready=False, in order. The first reason that applies is reported. */
 const READY_CHECKS: readonly Check[] = [
   function deletionRequested({ observed, paused, off, now }) {
     const { deletion } = observed.resource.spec;
     if (deletion === undefined) return false;
     const asked = deletionMessage(deletion.requestedAt, deletion.restorableUntil);
     const hold = off ? undefined : combinedHold(stuckPods(observed.pods, now));
-    const message = hold === undefined ? asked : `${asked}; what runs does not stop: ${hold.message}`;
-    return no('DeletionRequested', paused ? `${message}; paused: what runs is not stopped before` : message);
+    const message = hold === undefined ? asked : `${asked}; a pod does not stop: ${hold.message}`;
+    return no(
+      'DeletionRequested',
+      paused ? `${message}; paused: running pods are not stopped before the pause ends` : message,
+    );
   },
   function pausedBeforeDone({ paused, decision }) {
     return paused && pendingWork(decision) > 0 && no('Paused', `paused: ${describePending(decision)}`);
@@ -54,14 +57,16 @@ const READY_CHECKS: readonly Check[] = [
   },
   function wantedObjectHeld({ observed, decision, now }) {
     const hold = wantedHold(observed, decision.comparisons, now);
-    return hold !== undefined && no(hold.reason, `${hold.message}; it is created again once it is gone`);
+    return (
+      hold !== undefined && no(hold.reason, `${hold.message}; Berth creates it again after the deletion`)
+    );
   },
   function databasePodStuck({ observed, now }) {
     const hold = databaseState(observed).ready ? undefined : componentPodHold(observed, 'database', now);
     return hold !== undefined && no(hold.reason, `the database waits: ${hold.message}`);
   },
   function switchedOff({ observed, off, failures }) {
-    const message = off ? 'switched off: nothing runs, the data is kept' : 'is being switched off';
+    const message = off ? 'switched off: no pods run, the data is kept' : 'is being switched off';
     const refusal = volumeRefusal(observed, failures);
     const more =
       refusal === undefined ? '' : `; of the database, ${refusedResize(observed)}: ${refusal.message}`;
@@ -69,7 +74,7 @@ const READY_CHECKS: readonly Check[] = [
   },
   function databaseNotReady(facts) {
     const finding = databaseReady(facts);
-    // The database is ready; `volumeRefused` below reports this.
+    // The database is ready. `volumeRefused` below reports the problem of the volume.
     if (finding?.reason === 'VolumeNotExpandable') return false;
     return serviceNotReady(facts.observed, 'database', finding);
   },
@@ -77,7 +82,7 @@ const READY_CHECKS: readonly Check[] = [
     return serviceNotReady(facts.observed, 'cache', cacheReady(facts));
   },
   function runningPodsInTrouble({ decision: { symptoms } }) {
-    // Database and cache have their own checks above.
+    // Earlier checks cover database and cache.
     const [first, ...others] = symptoms.current.filter(({ component }) => !isDataService(component));
     if (first === undefined) return false;
     const more = others.map(({ message }) => `; also ${message}`).join('');
@@ -106,8 +111,8 @@ const READY_CHECKS: readonly Check[] = [
     const { reason, message } = trouble;
     const patience =
       reason === 'FieldsChangedByCluster'
-        ? 'the rollout waits until the cluster leaves these fields as they are'
-        : 'it may pass: the rollout waits until the deadline';
+        ? 'the rollout waits until the cluster no longer changes these fields'
+        : 'the problem may be temporary: the rollout waits until the deadline';
     // `explain` finds the remedy by this reason.
     return no(reason, `${message}; ${patience}`);
   },
@@ -164,7 +169,7 @@ function changedJustNow(observed: Observed, { comparisons }: Decision, name: str
   });
 }
 
-/** The condition Ready: the first check that applies, else True. */
+/** The condition Ready: the finding of the first check that applies, otherwise True. */
 export function ready(facts: Facts): Finding {
   for (const check of READY_CHECKS) {
     const finding = check(facts);

@@ -11,12 +11,15 @@ import type { ReconcilerOptions } from '../reconciler-options.ts';
 import type { Reported } from '../requeue.ts';
 import { transitions } from './transitions.ts';
 
-/** Delay of changes in counts and messages only. A change of state mostly follows soon and includes them. */
+/**
+ * Delay of changes in counts and messages only. A change of state usually follows soon, and the write of that change
+ * includes counts and messages.
+ */
 const COUNTS_WAIT_MS = 1_000;
 
 export interface ReportStatusOptions {
   readonly signal: AbortSignal;
-  /** Write counts and messages at once too: no later reconcile would include them. */
+  /** Counts and messages are also written at once, because no later reconcile would include them. */
   readonly atOnce?: boolean;
 }
 
@@ -71,21 +74,21 @@ function statusChange(
   before: ManagedDeploymentStatus | undefined,
   after: ManagedDeploymentStatus,
 ): StatusChange {
-  // The usual case: no serialization needed.
+  // In the usual case, no serialization is needed.
   if (isDeepStrictEqual(before, after)) return 'none';
   if (canonicalJson(before ?? {}) === canonicalJson(after)) return 'none';
   if (canonicalJson(withoutCounts(before ?? {})) !== canonicalJson(withoutCounts(after))) return 'state';
   return isVolumeAlone(before, after) ? 'none' : 'counts';
 }
 
-/** The first report of a volume with the requested size is no news. It is written with the next change. */
+/** The first report of a volume with the requested size is not urgent. This report is written with the next change. */
 function isVolumeAlone(before: ManagedDeploymentStatus | undefined, after: ManagedDeploymentStatus): boolean {
   const { volume, ...rest } = after;
   if (before === undefined || before.volume !== undefined || volume === undefined) return false;
   return canonicalJson(before) === canonicalJson(rest);
 }
 
-/** Whether the volume changes no state: it does not exist yet, or it has the requested size. */
+/** Whether the volume causes no change of state, because it does not exist yet, or has the requested size. */
 function isOrdinary({ volume }: ManagedDeploymentStatus): boolean {
   if (volume === undefined) return true;
   const { requested, capacity, former } = volume;
@@ -98,6 +101,6 @@ function withoutCounts(status: ManagedDeploymentStatus): object {
     ...rest,
     volume: isOrdinary(status) ? undefined : volume,
     conditions: conditions?.map(({ message: _message, ...condition }) => condition),
-    symptoms: symptoms?.map(({ message: _message, culprit: _culprit, ...symptom }) => symptom),
+    symptoms: symptoms?.map(({ message: _message, failureSource: _failureSource, ...symptom }) => symptom),
   };
 }

@@ -19,11 +19,11 @@ import { deriveStatus } from './status.ts';
 /** Number of consecutive failed calls before the status reports an error. */
 const ERRORS_BEFORE_REPORTING = 3;
 
-/** What was reported at the end of a reconcile. */
+/** The report at the end of a reconcile. */
 export interface Report {
-  /** The decision without the actions that are done. */
+  /** The decision, without completed actions. */
   readonly decision: Decision;
-  /** The status that was written, or is to be. */
+  /** The status that was written or will be written. */
   readonly status: ManagedDeploymentStatus;
   readonly reported: Reported;
 }
@@ -52,16 +52,17 @@ export async function report(
 }
 
 /**
- * Whether a rollout is about to begin that the status does not name yet. The status names it before any workload changes,
- * so a crash between two calls, or a later change of the spec, does not lose what was rolled out.
+ * Whether a rollout is about to begin that the status does not name yet. The status names the rollout before any
+ * workload changes, so that a crash between two calls, or a later change of the spec, does not lose the information
+ * about what was rolled out.
  */
 export function isUnannounced({ observed: { resource }, decision: { target, startedAt } }: Decided): boolean {
   return startedAt !== null && resource.status?.rollout?.templates !== target.name;
 }
 
 /**
- * Names the rollout that begins in the status.
- * @returns the observed state with the written status; null: the custom resource has changed meanwhile
+ * Writes the name of a new rollout to the status.
+ * @returns the observed state with the written status; null: the custom resource has changed since it was read
  */
 export async function announceRollout(
   { observed, decision, now }: Decided,
@@ -101,14 +102,17 @@ function without(decision: Decision, done: readonly Action[]): Decision {
   return { ...decision, plan: { actions: actions.filter((action) => !done.includes(action)), waiting } };
 }
 
-/** Reports that the namespace is being deleted, so that nothing can be created in it. */
+/** Reports that the namespace is being deleted, so that no object can be created in it. */
 function namespaceTerminating({ leaving }: Acted, { metadata: { namespace } }: ObservedResource): Failure[] {
   if (!leaving) return [];
-  const message = `Namespace ${namespace} is being deleted: nothing can be created in it`;
+  const message = `Namespace ${namespace} is being deleted: no object can be created in it`;
   return [{ actionId: '', reason: 'NamespaceTerminating', final: false, message }];
 }
 
-/** In a namespace that is being deleted, the operator's rights may be removed first. Such a rejection is ignored. */
+/**
+ * In a namespace that is being deleted, the operator's rights may be removed first. A rejection for this reason is
+ * ignored.
+ */
 function unlessNamespaceTerminating({ leaving }: Acted): (error: unknown) => Reported {
   return (error) => {
     if (!leaving || !isKubeError(error, 'forbidden')) throw error;
@@ -116,14 +120,14 @@ function unlessNamespaceTerminating({ leaving }: Acted): (error: unknown) => Rep
   };
 }
 
-/** An error that lasts, as a failure for the status. */
+/** A persistent error, as a failure for the status. */
 function lastingError(error: KubeError | undefined, { errors }: Remembered): Failure[] {
   if (error === undefined || errors < ERRORS_BEFORE_REPORTING) return [];
   const message = `${error.message}; the operator retries`;
   return [{ actionId: '', reason: 'ReconcileFailed', final: false, message }];
 }
 
-/** Records one span for each reconcile that changed something. Most change nothing. */
+/** Records one span for each reconcile that changed an object. Most reconciles change nothing. */
 function recordSpan(
   { observed: { resource }, now }: Pick<Decided, 'observed' | 'decision' | 'now'>,
   { acted, reported }: { readonly acted: Acted; readonly reported: Reported },

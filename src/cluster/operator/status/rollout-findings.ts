@@ -12,7 +12,7 @@ export function progressing({ observed, decision }: Facts): Finding {
   const name = revisionName(target.revision?.number ?? observed.resource.spec.revision.number);
   const next =
     target.heldUntil === null ? '' : `; ${revisionName(observed.resource.spec.revision.number)} follows`;
-  if (target.kind === 'off') return no('SwitchedOff', 'switched off: nothing is rolled out');
+  if (target.kind === 'off') return no('SwitchedOff', 'switched off: no revision is rolled out');
   if (verdict.kind === 'idle') return no('NoRevision', 'there is no revision to run yet');
   if (verdict.kind === 'waiting') {
     return yes('AwaitingDataServices', `${name} is rolled out when database and cache are ready`);
@@ -22,18 +22,18 @@ export function progressing({ observed, decision }: Facts): Finding {
   if (awaits !== null) {
     const { number, services } = awaits;
     const lack = lackOfServices(observed, services).message;
-    return yes('AwaitingDataServices', `${revisionName(number)} waits: ${lack}; ${name} runs meanwhile`);
+    return yes('AwaitingDataServices', `${revisionName(number)} waits: ${lack}; ${name} continues to run`);
   }
   if (verdict.kind === 'progressing' && target.kind === 'rollout') {
     return yes('RolloutInProgress', `${name}: ${verdict.awaited}${next}`);
   }
   if (verdict.kind === 'progressing') {
-    return no('Reconciling', `no rollout is under way; ${name}: ${verdict.awaited}${next}`);
+    return no('Reconciling', `no rollout is in progress; ${name}: ${verdict.awaited}${next}`);
   }
   return no('RolloutComplete', `${name} is rolled out to every component`);
 }
 
-/** States what failed, why, and what runs instead. */
+/** States what failed, the cause, and which revision runs instead. */
 function failed(
   { resource }: Observed,
   { target }: Decision,
@@ -47,24 +47,24 @@ function failed(
   if (seen) return no('RolloutFailed', why);
   if (isUntouched(target)) {
     const gone = `the stored templates of ${revisionName(activeRevision?.number ?? 0)} are gone`;
-    return no('RolloutFailed', `${why}; ${gone}: what runs is left as it is until the next revision`);
+    return no('RolloutFailed', `${why}; ${gone}: running pods are not changed until the next revision`);
   }
   if (target.kind === 'inspection') return no('RolloutFailed', `${why}; its pods are kept for inspection`);
   const before = inPlace ? 'what ran before' : revisionName(target.revision?.number ?? 0);
   const back = `${before} runs again: ${why}${ofWhatServes(target)}`;
   if (awaited === null) return no('RolledBack', back);
-  // The rollback had completed before. What is missing now is not part of it.
+  // The rollback was already complete, so the parts that are missing now do not belong to it.
   const wasBack = conditionOf(resource, 'Progressing')?.reason === 'RolledBack';
   return wasBack
     ? no('RolledBack', `${back}; ${awaited}`)
-    : no('RolloutFailed', `${why}; ${before} is being brought back: ${awaited}`);
+    : no('RolloutFailed', `${why}; ${before} is being restored: ${awaited}`);
 }
 
 /** Note about the source_config of the active revision after a later revision failed. */
 export function ofWhatServes(target: Target): string {
   const name = revisionName(target.revision?.number ?? 0);
   const failedChange = failureOf(target)?.failedChange ?? null;
-  if (failedChange !== null) return `; the change of ${name} failed too: ${failedChange.message}`;
+  if (failedChange !== null) return `; the change of ${name} also failed: ${failedChange.message}`;
   const isKept = target.kind === 'restored' && target.held;
   return isKept ? `; ${name} keeps its source_config until the next change of it` : '';
 }

@@ -9,9 +9,9 @@ import { type ChildObject, childId, liveChild, type Observed } from '../observed
 import type { Finding } from './conditions.ts';
 
 /**
- * The state of the external route, read from the route object. An Ingress counts as ready when it exists, because
- * not every controller reports more. An HTTPRoute counts as ready when its Gateway reports Accepted for the current
- * generation. Every Gateway must report that; a route without a status is not attached.
+ * The state of the external route, read from the route object. An Ingress counts as ready when it exists, because not
+ * every controller reports more. An HTTPRoute counts as ready when its Gateway reports Accepted for the current
+ * generation. Every Gateway must report this. A route without a status is not attached.
  */
 
 const there = (message: string): Finding => ({ status: 'True', reason: 'RouteExists', message });
@@ -49,19 +49,21 @@ export function routeReady(observed: Observed, config: RenderConfig): Finding | 
   if (observed.hostRefused !== undefined)
     return { status: 'False', reason: 'RouteRefused', message: observed.hostRefused };
   if (observed.missingKinds?.has(kind)) {
-    const message = `${wanted} needs the kind ${kind}, which this cluster does not have: install the Gateway API, or route otherwise (BERTH_ROUTING)`;
+    const message =
+      `${wanted} needs the kind ${kind}, which this cluster does not have: install the Gateway API, or ` +
+      `use another kind of route (BERTH_ROUTING)`;
     return { status: 'False', reason: 'RouteUnsupported', message };
   }
   const route = liveChild(observed, kind, app(observed.resource));
-  if (route === undefined) return pending(`the ${kind} for ${wanted} is being made`);
+  if (route === undefined) return pending(`the ${kind} for ${wanted} is being created`);
   if (addressOf(route) !== plain(wanted)) return pending(`the ${kind} is being changed to ${wanted}`);
   if (kind === 'Ingress') return there(`the Ingress for ${wanted} exists`);
   return accepted(route, gatewayRef(config));
 }
 
 /**
- * The URL at which the app is reachable now: that of the current route. While a new kind of route is not ready, it
- * is that of the former kind. null: no route is ready.
+ * The URL at which the app is currently reachable: that of the current route, or of a route of the former kind while
+ * the new kind of route is not ready. null: no route is ready.
  */
 export function servedUrl(observed: Observed, config: RenderConfig): string | null {
   const wanted = appUrl(observed.resource, config);
@@ -78,16 +80,16 @@ export function servedUrl(observed: Observed, config: RenderConfig): string | nu
 
 /**
  * Hosts of all route objects of the app, whether or not a Gateway accepts them. A terminating route may have a
- * finalizer, and routes traffic until it is gone; a Gateway may accept a rejected route at any time. The former
- * value stays if the routes have more hosts than the status can hold, or if the route kind is temporarily not found.
- * It frees no host.
+ * finalizer, and routes traffic until it is gone. A Gateway may accept a rejected route at any time. The former value
+ * is kept if the routes have more hosts than the status can hold, or if the route kind is temporarily not found. The
+ * former value frees no host.
  */
 export function routesSeen(
   { resource, children, missingKinds }: Observed,
   config: RenderConfig,
 ): ManagedDeploymentStatus['routes'] {
   const kind = routeKind(config);
-  // Generation 0 frees no host. Without `routes`, the hub would use the URL.
+  // With generation 0, the hub frees no host. Without `routes`, the hub would use the URL.
   if (kind !== null && missingKinds?.has(kind))
     return resource.status?.routes ?? { generation: 0, hosts: [] };
   const routes = [...children.values()].filter(({ kind }) => isRouteKind(kind));
@@ -98,9 +100,9 @@ export function routesSeen(
 }
 
 /**
- * Routes, by `childId`, that stay although they are no longer desired. These are routes of the former kind to the
- * requested address. They stay until the replacement is ready and the rollout is complete. A route to another
- * address is removed at once: its host may go to another deployment next.
+ * Routes, by `childId`, that are kept although they are no longer desired. Such routes have the former kind and the
+ * requested address. The operator keeps them until the replacement is ready and the rollout is complete. A route to
+ * another address is removed at once, because another deployment may use its host next.
  */
 export function keptRoutes(observed: Observed, config: RenderConfig, complete: boolean): ReadonlySet<string> {
   const wanted = appUrl(observed.resource, config);
@@ -130,7 +132,7 @@ export function hostsOf(route: ChildObject): string[] {
   return all.flatMap((host) => host?.toLowerCase() ?? []);
 }
 
-/** URL of a live route; null: it has no host. */
+/** URL of a live route; null: the route has no host. */
 function addressOf(route: ChildObject): string | null {
   const { spec } = route as ChildObject & IngressFields & HttpRouteFields;
   const [rule] = spec?.rules ?? [];
@@ -147,7 +149,7 @@ function parentOf(route: ChildObject): ParentRef {
   };
 }
 
-/** The Gateway's answer for the route. Its controller writes one entry per parent. */
+/** The status that the Gateway reports for the route. The controller of the Gateway writes one entry per parent. */
 function accepted(route: ChildObject, gateway: ParentRef): Finding {
   const { status } = route as ChildObject & HttpRouteFields;
   const { namespace = '', generation = 0 } = route.metadata;

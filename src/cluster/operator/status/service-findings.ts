@@ -25,16 +25,16 @@ import {
 } from './deleted-services.ts';
 import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
 
-/** Input of the conditions DatabaseReady and CacheReady. These rules are part of findings.ts. */
+/** Input of the conditions DatabaseReady and CacheReady. The rules of both conditions are part of findings.ts. */
 export interface ServiceFacts {
   readonly observed: Observed;
   readonly failures: readonly Failure[];
-  /** No pod of the deployment runs, as observed. */
+  /** Whether the operator observes that no pod of the deployment runs. */
   readonly off: boolean;
   readonly now: Date;
 }
 
-/** The condition DatabaseReady; null keeps the former one. */
+/** The condition DatabaseReady; null keeps the former condition. */
 export function databaseReady(facts: ServiceFacts): Finding | null {
   const { observed, failures } = facts;
   const state = databaseState(observed);
@@ -42,7 +42,8 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
   if (state.external) return yes('ExternalDatabase', 'DATABASE_URI_CUSTOM is used');
   if (state.ready && isVolumeLeaving(observed)) return no('VolumeBeingDeleted', volumeRescue(observed));
   const loss = volumeLoss(observed);
-  if (state.ready && loss !== null) return no('VolumeLost', `${loss}; the pod of the database runs on`);
+  if (state.ready && loss !== null)
+    return no('VolumeLost', `${loss}; the pod of the database continues to run`);
   if (isStopping(facts, state)) return stopped(facts, 'the database');
   if (!state.ready) {
     const leaving = serviceLeaving(observed, 'database');
@@ -52,10 +53,11 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
     const { reason, message } = notReady(facts, 'database', state);
     return no(reason, `${message}${unboundClaim(observed)}${leavingClaim(observed)}`);
   }
-  // Reported only for a ready database: see isDataReady.
+  // The rejected change is reported only for a ready database; see isDataReady.
   if (refusal !== undefined) {
     const message = `the database accepts connections; ${refusedResize(observed)}: ${refusal.message}`;
-    // A storage class without expansion needs a decision of the user. Other errors may pass, and Ready reports them.
+    // A storage class without expansion needs a decision of the user. Other errors may be temporary, and the condition
+    // Ready reports them.
     return refusal.reason === 'VolumeNotExpandable'
       ? no('VolumeNotExpandable', message)
       : yes('DatabaseAvailable', message);
@@ -65,24 +67,27 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
   return yes('DatabaseAvailable', `the database accepts connections${otherSize(observed, volume)}`);
 }
 
-/** Why the size of the volume or of its claim differs from the spec, where no action follows. */
+/** Why the size of the volume or of its claim differs from the spec, if no action follows. */
 function otherSize({ resource }: Observed, volume: VolumeState | undefined): string {
   if (volume?.capacity === undefined) return '';
   const { requested, capacity, takenBack } = volume;
   const { storage } = resource.spec.database;
   const larger = isLarger(capacity, storage)
-    ? `; its volume has ${capacity}, more than the ${storage} that are wanted: a volume does not shrink`
+    ? `; its volume has ${capacity}, more than the requested ${storage}, because a volume cannot shrink`
     : '';
   if (!takenBack) return larger;
-  const has = larger === '' ? `; its volume has the ${capacity} that are wanted` : larger;
-  return `${has}. Its claim ${databaseName(resource)} still asks for ${requested}, since Kubernetes does not lower it to the capacity: the expansion may still succeed`;
+  const has = larger === '' ? `; its volume has the requested ${capacity}` : larger;
+  return (
+    `${has}. The claim ${databaseName(resource)} still requests ${requested}, because Kubernetes does not lower ` +
+    `a request to the capacity. The expansion may still succeed`
+  );
 }
 
 function isVolumeLeaving(observed: Observed): boolean {
   return leavingVolume(observed) !== undefined;
 }
 
-/** What still keeps the data, and how to save it. */
+/** States which pod still keeps the data, and how to save it. */
 function volumeRescue(observed: Observed): string {
   const { namespace } = observed.resource.metadata;
   const name = databaseName(observed.resource);
@@ -94,13 +99,13 @@ function volumeRescue(observed: Observed): string {
   return `the volume claim ${name} was deleted: its data is lost when the pod ${name}-0 ends, so the database is neither restarted nor stopped; save the data: ${dump} > dump.sql, and ${keep}${claimFinalizers(observed)}`;
 }
 
-/** Progress of an expansion: the driver may wait for the node, or fail and retry. */
+/** Progress of an expansion, in which the driver may wait for the node, or fail and retry. */
 export function growing({ requested, resizeStep }: VolumeState): string {
   const step = resizeStep === undefined ? '' : `: ${resizeStep}`;
   return `its volume is being expanded to ${requested}${step}`;
 }
 
-/** The reason why the database's claim is not bound. The pod reports only that some claim is unbound. */
+/** Why the database's claim is not bound. The pod reports only that a claim is unbound. */
 function unboundClaim(observed: Observed): string {
   const volume = volumeState(observed);
   const loss = volumeLoss(observed);
@@ -112,12 +117,13 @@ function unboundClaim(observed: Observed): string {
   const why = event === undefined ? '' : `: ${event.reason}: ${event.message}`;
   const { storage } = observed.resource.spec.database;
   const size = isLarger(volume.requested, storage)
-    ? `; it requests ${volume.requested}, not ${storage}, and Kubernetes does not resize an unbound claim: delete it, it holds no data and is created again`
+    ? `; it requests ${volume.requested}, not ${storage}, and Kubernetes does not resize an unbound claim: delete ` +
+      `the claim; it holds no data, and Berth creates it again`
     : '';
   return `; its volume claim ${name} is not bound${why}${size}`;
 }
 
-/** The condition CacheReady; null keeps the former one. */
+/** The condition CacheReady; null keeps the former condition. */
 export function cacheReady(facts: ServiceFacts): Finding | null {
   const state = cacheState(facts.observed);
   if (state.external) return yes('ExternalCache', 'CACHE_URI_CUSTOM is used');
@@ -131,7 +137,8 @@ function isStopping({ observed, off }: ServiceFacts, state: ServiceState): boole
 }
 
 /**
- * While pods still terminate, the former finding stays, so that the status does not flicker during a switch-off.
+ * The finding of a service that was switched off. While pods still terminate, the former finding is kept, so that the
+ * status does not flicker.
  */
 function stopped({ off }: ServiceFacts, what: string): Finding | null {
   return off ? no('SwitchedOff', `switched off: ${what} does not run, its data is kept`) : null;
@@ -150,7 +157,7 @@ function notReady(
 ): Finding {
   const { starting, lost } = SERVICE_REASONS[service];
   const isLost = isServiceLost(observed, service, state);
-  const what = isLost ? 'was ready and is not any more' : 'is not ready yet';
+  const what = isLost ? 'was ready and is no longer ready' : 'is not ready yet';
   const [refused] = refusedServices(observed).get(service) ?? [];
   if (refused !== undefined)
     return no('Refused', `the ${service} ${what}: ${refused.resourcePath}: ${refused.message}`);
@@ -185,7 +192,7 @@ function hasAnswered({ resource }: Observed, service: 'database' | 'cache'): boo
   return isAnswering(before) || before.reason === lost || wasLeaving(before);
 }
 
-/** Whether its workload was being deleted while its pod was still ready: see serviceLeaving. */
+/** Whether the workload of the service was being deleted while its pod was still ready; see serviceLeaving. */
 function wasLeaving({ status, reason }: Condition): boolean {
   return status === 'Unknown' && (isHoldReason(reason) || reason === ('Reconciling' satisfies Reason));
 }
@@ -197,7 +204,7 @@ function lackOf(observed: Observed, service: 'database' | 'cache', { stopped }: 
   return stopped ? `its ${kind} ${name} requests no pods` : null;
 }
 
-/** The finding for Ready. A generic reason is replaced by the specific one, if the user can act on it. */
+/** The finding for Ready. A generic reason is replaced by the specific reason, if the user can act on it. */
 export function serviceNotReady(
   observed: Observed,
   service: 'database' | 'cache',

@@ -1,11 +1,11 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
-import type { Culprit } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import { cacheName, databaseName } from '../../../workloads/names.ts';
 import { liveChild, type Observed } from '../observed.ts';
 import { troubleOf } from '../pods/pod-trouble.ts';
 import { workloadState } from '../pods/workload-state.ts';
 import { reasonOfTrouble } from '../rollout/judge-rollout.ts';
-import { culpritOf, detailOf } from '../rollout/symptoms.ts';
+import { detailOf, failureSourceOf } from '../rollout/symptoms.ts';
 
 export type DataService = 'database' | 'cache';
 export const DATA_SERVICES: readonly DataService[] = ['database', 'cache'];
@@ -17,12 +17,12 @@ export function isDataService(component: string): component is DataService {
 
 /** Why database or cache does not become ready. */
 export interface ServiceTrouble {
-  /** Reason, if the user can act on it; null: it only takes time. */
+  /** Reason, if the user can act on it; null: the service only needs time. */
   readonly reason: Reason | null;
   /** Message of the cluster. */
   readonly message: string;
   /** Source of the failure. */
-  readonly culprit: Culprit;
+  readonly failureSource: FailureSource;
 }
 
 /** Kind and name of the workload of a data service. */
@@ -36,7 +36,7 @@ export function serviceWorkload(
 }
 
 /**
- * Why a data service is not ready, from its workload's conditions, its warning events or its pod; null: unknown.
+ * Why a data service is not ready, from the conditions of its workload, its warning Events or its pod; null: unknown.
  */
 export function serviceTrouble(observed: Observed, service: 'database' | 'cache'): ServiceTrouble | null {
   const [kind, name] = serviceWorkload(observed.resource, service);
@@ -47,13 +47,13 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
   if (refused !== null) {
     const isRefusal = refusal !== null || event?.reason === 'FailedCreate';
     const reason = isRefusal ? reasonOfTrouble({ reason: 'ReplicaFailure', text: refused }) : null;
-    const culprit = { component: service, kind, object: name, ...detailOf(refused) };
-    return { reason, message: refused, culprit };
+    const failureSource = { component: service, kind, object: name, ...detailOf(refused) };
+    return { reason, message: refused, failureSource };
   }
   const trouble = troubleOf(observed, service);
   if (trouble === undefined) return null;
   const { message, detail: text = '', restarts, exitCode } = trouble;
-  // A pod that waits for its volume is not out of resources.
+  // A pod that waits for its volume does not lack resources of a node.
   const reason = UNBOUND.test(text)
     ? null
     : reasonOfTrouble({
@@ -62,7 +62,7 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
         restarts,
         ...(exitCode === undefined ? {} : { exitCode }),
       });
-  return { reason, message, culprit: culpritOf(service, trouble) };
+  return { reason, message, failureSource: failureSourceOf(service, trouble) };
 }
 
 const UNBOUND = /unbound (?:immediate )?PersistentVolumeClaims|persistentvolumeclaim "[^"]*" not found/i;
@@ -75,7 +75,7 @@ export function lackOfServices(
   const troubles = services.map((service) => {
     const [kind, name] = serviceWorkload(observed.resource, service);
     const missing =
-      liveChild(observed, kind, name) === undefined ? `its ${kind} ${name} is not there yet` : null;
+      liveChild(observed, kind, name) === undefined ? `its ${kind} ${name} does not exist yet` : null;
     const trouble = serviceTrouble(observed, service);
     const why = trouble?.message ?? missing;
     const message = `the ${service} is not ready yet${why === null ? '' : `: ${why}`}`;

@@ -13,9 +13,10 @@ import { revisionName } from './rollout-findings.ts';
 /** The condition Serving. */
 export function serving({ observed, decision, activeRevision, off }: Facts): Finding {
   if (activeRevision === undefined) return no('Unavailable', 'no revision is active yet');
-  if (off) return no('SwitchedOff', 'switched off: nothing serves');
+  if (off) return no('SwitchedOff', 'switched off: no pod serves');
   const { target, components } = decision;
-  // During a rollout or rollback, pods of the other revision serve too; at its end, they alone do.
+  // During a rollout or rollback, pods of the other revision also serve. When the rollout or rollback ends, only pods
+  // of the other revision serve.
   const answering = [activeRevision, target.revision, failureOf(target)?.failed].find(
     (revision) => revision && hasReadyPod(observed, revision),
   );
@@ -32,11 +33,11 @@ export function serving({ observed, decision, activeRevision, off }: Facts): Fin
   }
   if (answering || counted) return yes('Available', `an api pod of ${revisionName(number)} is available`);
   return observed.resource.spec.suspend
-    ? no('SwitchedOff', 'is being switched off: nothing serves')
+    ? no('SwitchedOff', 'is being switched off: no pod serves')
     : no('Unavailable', `no api pod of ${revisionName(activeRevision.number)} is available`);
 }
 
-/** How the cluster changes the template of this revision's api pods; undefined: it does not. */
+/** How the cluster changes the template of this revision's api pods; undefined: no change. */
 function changedTemplate(
   { resource }: Observed,
   { target, comparisons }: Facts['decision'],
@@ -48,11 +49,11 @@ function changedTemplate(
   return change?.isSafe === false && change.fields.includes('spec.template') ? change.fields : undefined;
 }
 
-/** The condition Serving of a resource without a decision. Its pods may belong to any of its revisions. */
+/** The condition Serving of a resource without a decision. The pods may belong to any revision of the resource. */
 export function stillServing(observed: Observed, off: boolean): Finding {
   const { activeRevision, rollout, failedRevision } = observed.resource.status ?? {};
   if (activeRevision === undefined) return no('Unavailable', 'no revision is active yet');
-  if (off) return no('SwitchedOff', 'switched off: nothing serves');
+  if (off) return no('SwitchedOff', 'switched off: no pod serves');
   const answering = [activeRevision, rollout, failedRevision].find(
     (revision) => revision && hasReadyPod(observed, revision),
   );
@@ -65,7 +66,9 @@ export function stillServing(observed: Observed, off: boolean): Finding {
 const apiOf = ({ resource, children }: Observed) =>
   children.get(childId('Deployment', componentName(resource, 'api')));
 
-/** Whether the Deployment of the api component is being deleted. Its pods may end at any moment. */
+/**
+ * Whether the Deployment of the api component is being deleted. The pods of such a Deployment may end at any moment.
+ */
 function apiLeaves(observed: Observed): boolean {
   return apiOf(observed)?.metadata.deletionTimestamp !== undefined;
 }
@@ -97,8 +100,8 @@ export function isObservedOff({ resource, pods, children }: Observed): boolean {
 }
 
 /**
- * Whether the spec is unchanged since creation. A workload created with no replicas has no pods, even before its
- * controller observed it. A higher generation must be observed by the controller first.
+ * Whether the spec is unchanged since creation. A workload with an unchanged spec was created with no replicas and has
+ * no pods, even before its controller observed it. The controller must first observe a higher generation.
  */
 function isAsMade({ metadata }: ChildObject): boolean {
   return metadata.generation === 1;

@@ -12,7 +12,7 @@ function seenFailure(
   activeRevision: ManagedDeploymentStatus['activeRevision'],
 ): FailedRevision | null {
   if (verdict.kind !== 'failed' || !verdict.seen || target.revision === null) return null;
-  const { reason, message, culprit } = verdict;
+  const { reason, message, failureSource } = verdict;
   const awaits = awaitedBy(target);
   const { id, number } = awaits ?? target.revision;
   const templates = awaits?.templates ?? target.name;
@@ -21,7 +21,7 @@ function seenFailure(
     ...(id === undefined ? { number } : { id, number }),
     reason,
     message: `${shortened(message)}; ${inPlace ? CHANGE_AGAIN : REDEPLOY}`,
-    culprit,
+    failureSource,
     ...(templates === null ? {} : { templates }),
     generation: resource.spec.generation,
   };
@@ -30,9 +30,9 @@ function seenFailure(
 }
 
 /**
- * The failures to record: one that this reconcile found, or one of a revision that is still requested. The failure
- * of a revision stays during the rollout of a newer one, because the hub may not have received it. If the active
- * revision fails in place while a failed revision is still requested, both are recorded.
+ * The failures to record: a failure that this reconcile found, or the failure of a revision that is still requested.
+ * The failure of a revision is kept during the rollout of a newer revision, because the hub may not have received it.
+ * If the active revision fails in place while a failed revision is still requested, both are recorded.
  */
 export function nextFailures(
   { failedRevision }: ManagedDeploymentStatus,
@@ -58,5 +58,5 @@ export function nextFailures(
 }
 
 /** A failed revision is not retried. The message names the step that starts a new attempt. */
-const REDEPLOY = 'it is not tried again: redeploy makes a new revision of the same content';
-const CHANGE_AGAIN = 'it is not tried again until source_config changes';
+const REDEPLOY = 'it is not retried: redeploy creates a new revision with the same content';
+const CHANGE_AGAIN = 'it is not retried until source_config changes';

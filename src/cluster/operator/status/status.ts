@@ -30,10 +30,10 @@ export interface StatusInput {
 /**
  * Derives the whole status from the observed state.
  *
- * `observedGeneration` is the Kubernetes generation that this status describes. `observedSpecGeneration` is the
- * hub's generation in effect. It advances when everything that the generation requests is there. While no revision
- * is active, it advances at once, unless a former active revision is being restored. Equal generations mean that the
- * cluster runs the desired state.
+ * `observedGeneration` is the Kubernetes generation that this status describes. `observedSpecGeneration` is the hub's
+ * generation in effect. The second value advances when all that the generation requests is in effect. While no revision
+ * is active, the second value advances at once, unless a former active revision is being restored. Equal generations
+ * mean that the cluster runs the desired state.
  */
 export function deriveStatus({
   observed,
@@ -89,8 +89,8 @@ export function deriveStatus({
 }
 
 /**
- * Bounds the message of a build. It may quote a scheduler or a webhook at any length, and the API server would
- * reject the whole status.
+ * Limits the length of the message of a build. The message may quote a scheduler or a webhook at any length, and the
+ * API server would reject the whole status.
  */
 function boundedBuild(build: BuildStatus): BuildStatus {
   const { message } = build;
@@ -131,7 +131,7 @@ function nextActive(
   };
 }
 
-/** Records a new scale in effect. Components that the spec no longer has keep their former one. */
+/** Records a new scale in effect. Components that the spec no longer has keep their former scale. */
 function withScales(
   active: ManagedDeploymentStatus['activeRevision'],
   resource: ObservedResource,
@@ -147,7 +147,7 @@ function withScales(
   return isBackAsWanted ? { ...active, scales: { ...active.scales, ...scalesOf(resource, target) } } : active;
 }
 
-/** Whether the scale in the spec applies to the running revision, not to a newer one that waits. */
+/** Whether the scale in the spec applies to the running revision, not to a newer revision that waits. */
 function isOfSpec({ spec }: ObservedResource, target: Target): boolean {
   const { revision, heldUntil } = target;
   return (
@@ -182,7 +182,7 @@ function mayHaveServed({ observed, decision }: Facts): boolean {
   return decision.target.kind === 'restored' || observed.resource.spec.failed?.activeRevision !== undefined;
 }
 
-/** Whether everything that this generation requests is there, even if that is nothing. */
+/** Whether all that this generation requests is in effect, even if it requests no workloads. */
 function isThere({ observed, decision, failures, off }: Facts, conditions: readonly Condition[]): boolean {
   if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) return true;
   const { plan, verdict } = decision;
@@ -196,7 +196,7 @@ function isThere({ observed, decision, failures, off }: Facts, conditions: reado
   );
 }
 
-/** Whether there is an image to run, or a build for one. */
+/** Whether the spec has an image to run, or requests a build. */
 function isRunnable({ spec: { revision, build } }: ObservedResource): boolean {
   return revision.image !== undefined || build !== undefined;
 }

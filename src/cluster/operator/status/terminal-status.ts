@@ -20,18 +20,20 @@ import { deletionStatus, rejectedStatus, unreadableStatus } from './inactive-sta
 import { reportStatus } from './report-status.ts';
 
 /**
- * Resources that the operator does not reconcile: what it reports for them, and when it checks them again.
+ * Handles resources that the operator does not reconcile. Determines what the operator reports for such resources, and
+ * when it checks them again.
  */
 
-/** Pause between two checks of a rejected identity. Events of the other resource trigger one at once. */
+/** Pause between two checks of a rejected identity. Events of the other resource trigger a check at once. */
 const COPY_PAUSE_MS = 30_000;
 /**
- * The same for a new resource. The listener may be about to claim it in a Secret, and Secrets are not watched.
+ * Pause between two checks of a rejected identity of a new resource. The listener may be about to claim the identity in
+ * a Secret, and Secrets are not watched.
  */
 const FRESH_PAUSE_MS = 2_000;
 const FRESH_MS = 60_000;
 
-/** Pause between two live checks of a deletion. Caches do not show when the result changes. */
+/** Pause between two live checks of a deletion. The caches do not show when the result changes. */
 const HOLDS_PAUSE_MS = 30_000;
 
 /**
@@ -57,8 +59,8 @@ export async function endWithoutReconcile(
 }
 
 /**
- * Reports what blocks the deletion of a resource; the garbage collector does the rest. If the API server accepts no
- * status of the resource (see rejectSpec), nothing is reported.
+ * Reports what blocks the deletion of a resource. The garbage collector deletes the objects. If the API server accepts
+ * no status of the resource (see rejectSpec), nothing is reported.
  */
 async function reportDeletion(
   observed: Observed,
@@ -86,8 +88,9 @@ async function reportDeletion(
 }
 
 /**
- * Reports that a resource may not use its identity, and removes the workloads that it ran with it. The selectors of
- * the rightful resource would otherwise match them. Volumes, Secrets and stored templates stay.
+ * Reports that a resource may not use its identity, and removes the workloads that it ran with this identity. If these
+ * workloads remained, the selectors of the rightful resource would match their pods. Volumes, Secrets and stored
+ * templates are kept.
  */
 async function rejectIdentity(
   observed: Observed,
@@ -130,8 +133,8 @@ async function withdraw(
 
 /**
  * Reports a spec that the CRD accepts but this version cannot parse. The result is terminal until the spec changes.
- * Events of owned objects still trigger a reconcile that updates the status. If an earlier CRD accepted a spec so
- * invalid that the API server rejects a status too, an Event reports it.
+ * Events of owned objects still trigger a reconcile that updates the status. An earlier CRD may have accepted a spec
+ * that is so invalid that the API server also rejects the status. An Event then reports the problem.
  */
 async function rejectSpec(
   observed: Observed,

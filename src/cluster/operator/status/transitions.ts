@@ -25,7 +25,7 @@ const WARNINGS: ReadonlySet<string> = new Set<Reason>([
   ...BUILD_FAILURES,
 ]);
 
-/** Results of rollouts and decisions of users. These Events are as important as warnings. */
+/** Results of rollouts and decisions of users. Events with these reasons are as important as warnings. */
 export const IMPORTANT_EVENTS: ReadonlySet<string> = new Set<Reason>([
   'RolloutComplete',
   'RolledBack',
@@ -38,7 +38,7 @@ export const IMPORTANT_EVENTS: ReadonlySet<string> = new Set<Reason>([
 /** Reasons of a deployment that is being deleted. */
 const DELETIONS: ReadonlySet<string> = new Set<Reason>(['DeletionRequested', 'BeingDeleted']);
 
-/** Reasons of builds that cause an Event. A given image causes none. */
+/** Reasons of builds that cause an Event. An image that the spec names causes no Event. */
 const BUILD_EVENTS: ReadonlySet<string> = new Set<Reason>(['Building', 'ImageBuilt', ...BUILD_FAILURES]);
 
 type Status = ManagedDeploymentStatus;
@@ -46,24 +46,24 @@ type Status = ManagedDeploymentStatus;
 interface Change {
   readonly before: Condition | undefined;
   readonly after: Condition;
-  /** No revision was active yet. */
+  /** No revision was active before. */
   readonly first: boolean;
-  /** Other templates are active than before: a rollout is complete. */
+  /** Whether a rollout is complete, because other templates are active than before. */
   readonly arrived: boolean;
 }
 
-/** Whether a change causes an Event. The start of something causes none: the status shows it. */
+/** Whether a change causes an Event. The start of an operation causes no Event, because the status shows it. */
 const EVENT_RULES: Partial<Record<ConditionType, (change: Change) => boolean>> = {
   DatabaseReady: ({ before, after }) => after.status === 'True' || before !== undefined,
   CacheReady: ({ before, after }) => after.status === 'True' || before !== undefined,
   ImageReady: ({ after }) => BUILD_EVENTS.has(after.reason),
   Progressing: ({ before, after, arrived }) => {
     if (after.reason === 'RolloutComplete') return arrived;
-    // Lost pods are replaced: the active templates have not changed.
+    // Lost pods were replaced, so the active templates have not changed.
     if (after.reason === 'Reconciling') return false;
     return before !== undefined || after.reason !== 'AwaitingDataServices';
   },
-  // The end of its rollout reports that the first revision serves.
+  // The Event at the end of its rollout already reports that the first revision serves.
   Serving: ({ first }) => !first,
   RouteReady: ({ before, after }) => before !== undefined || after.reason !== 'RoutePending',
   Ready: ({ after }) => after.status === 'True' || WARNINGS.has(after.reason) || DELETIONS.has(after.reason),
@@ -81,7 +81,10 @@ export function transitions(before: Status | undefined, after: Status): Transiti
   ];
 }
 
-/** Symptoms of running pods: a warning when one is first seen, and one Event when the component has recovered. */
+/**
+ * The Events for symptoms of running pods: a warning when a symptom is first observed, and an Event when the component
+ * has recovered.
+ */
 function symptomChanges(before: Status | undefined, after: Status): Transition[] {
   const { started, ended } = symptomDifference(before?.symptoms ?? [], after.symptoms ?? []);
   return [
@@ -95,8 +98,8 @@ function symptomChanges(before: Status | undefined, after: Status): Transition[]
 }
 
 /**
- * Whether a symptom that disappeared has recovered. This is not known during a rollout, and for a deployment that is
- * suspended, being deleted or not observed.
+ * Whether the component of a symptom that disappeared has recovered. The recovery is not known during a rollout, and
+ * for a deployment that is suspended, being deleted or not observed.
  */
 function isRunningSeen(after: Status): boolean {
   const ready = conditionIn(after, 'Ready');
@@ -117,21 +120,21 @@ function resumption(before: Status | undefined, after: Status): Transition[] {
 }
 
 function restoration(before: Status | undefined, after: Status): Transition[] {
-  // A blocked deletion has a reason of its own.
+  // A blocked deletion has a separate reason.
   const isLeaving = (status: Status | undefined) =>
     status?.status === ('AWAITING_DELETE' satisfies DeploymentStatus) ||
     DELETIONS.has(conditionIn(status, 'Ready')?.reason ?? '');
   if (!isLeaving(before) || isLeaving(after)) return [];
-  return [{ type: 'Normal', reason: 'Restored' satisfies Reason, message: 'the deletion was taken back' }];
+  return [{ type: 'Normal', reason: 'Restored' satisfies Reason, message: 'the deletion was cancelled' }];
 }
 
-/** A rollout that neither completed nor failed was replaced by a newer one. */
+/** The Event for a rollout that neither completed nor failed before a newer rollout replaced it. */
 function interruption(before: Status | undefined, after: Status): Transition[] {
   const left = before?.rollout?.number;
   const taken = after.rollout?.number;
   if (left === undefined || taken === undefined || taken <= left) return [];
   if (after.activeRevision?.number === left || after.failedRevision?.number === left) return [];
-  const message = `revision ${left} was still being rolled out when revision ${taken} took over`;
+  const message = `revision ${taken} replaced revision ${left} before the rollout of revision ${left} was complete`;
   return [{ type: 'Normal', reason: 'Interrupted' satisfies Reason, message }];
 }
 
@@ -146,7 +149,7 @@ function changes(before: Status | undefined, after: Status): Transition[] {
     // A condition that is no longer observed causes no Event.
     if (status === 'Unknown') return [];
     if (same && !(type === 'Progressing' && isNextRollout(before, after))) return [];
-    // Symptoms of running pods are reported once, by an Event of their own: see symptomChanges.
+    // Symptoms of running pods are reported once, by a separate Event; see symptomChanges.
     if (type === 'Ready' && isOfSymptoms(before, after, condition)) return [];
     const change = { ...ends, before: former, after: condition };
     if (EVENT_RULES[type as ConditionType]?.(change) !== true) return [];
@@ -157,8 +160,8 @@ function changes(before: Status | undefined, after: Status): Transition[] {
 }
 
 /**
- * Whether other Events report this change of Ready: it is False for a recorded symptom, True while a symptom may still
- * return, or False again for a failed revision that was reported before.
+ * Whether other Events report this change of Ready. Other Events report the change if Ready is False for a recorded
+ * symptom, True while a symptom may still return, or False again for a failed revision that was reported before.
  */
 function isOfSymptoms(before: Status | undefined, after: Status, { status, reason }: Condition): boolean {
   const { symptoms = [] } = after;

@@ -32,7 +32,7 @@ import { reviseTo } from './pushed-revision.ts';
 export type PollResult = { readonly head: BranchHead } | { readonly failure: BranchPollFailure };
 
 export interface PollOptions {
-  /** Interval of polls; 0: a branch is polled only after a push whose order was not clear. */
+  /** Interval of polls in seconds; 0: a branch is polled only after a push whose order was uncertain. */
   readonly everySeconds: number;
   readonly random: () => number;
 }
@@ -41,7 +41,7 @@ const ACTOR: Actor = { kind: 'system', name: 'branch poller' };
 
 /** A push was reported, or the deployment changed, during the request to the host. The result may be outdated. */
 const AGAIN_SECONDS = 10;
-/** Seconds between polls of a branch that is polled only because the order of a push was not clear. */
+/** Seconds between polls of a branch that is polled only because the order of a push was uncertain. */
 const SOON_EVERY_SECONDS = 60;
 
 function tell(
@@ -55,7 +55,7 @@ function tell(
   ]);
 }
 
-/** The name under which the branch is recorded. '' is the default branch when its name is not known. */
+/** The name under which the branch is recorded. '' is the default branch whose name is not known. */
 function branchOf(due: DueBranch, seen: PollResult): string {
   if ('head' in seen) return seen.head.branch;
   const tracked = trackedBranch(due.repoRef);
@@ -102,7 +102,7 @@ async function succeeded(
   await reviseTo(deps, transaction, record, { ...head, actor: ACTOR, details });
 }
 
-/** The result is of a branch that the deployment no longer tracks. */
+/** The result belongs to a branch that the deployment no longer tracks. */
 const isOutdated = (due: DueBranch, record: DeploymentRecord) =>
   record.sourceRevisionConfig.repo_ref !== due.repoRef;
 

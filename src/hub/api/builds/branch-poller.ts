@@ -20,11 +20,11 @@ import { applyPoll, type PollResult } from './branch-poll.ts';
 
 /**
  * Polls the branches of deployments with build_on_push, for hosts whose webhooks cannot reach the hub and for pushes
- * whose webhook was lost. Several processes can run it: each claims the rows that are due.
+ * whose webhook was lost. Several processes can run the poller. Each process claims rows that are due.
  */
 
 export interface BranchPollerOptions {
-  /** Seconds between polls of a branch; 0: a branch is polled only after a push whose order was not clear. */
+  /** Seconds between polls of a branch; 0: a branch is polled only after a push whose order was uncertain. */
   readonly everySeconds: number;
   /** How often the database is queried for due branches, in milliseconds; default 2,000. */
   readonly tickMs?: number;
@@ -32,20 +32,20 @@ export interface BranchPollerOptions {
 }
 
 export interface BranchPoller {
-  /** Stops claiming branches and ends polls in progress within a moment. */
+  /** Claims no more branches, and ends polls in progress shortly afterwards. */
   stop(): Promise<void>;
 }
 
 /**
- * Number of repositories that are polled at the same time. A host that does not respond blocks only these, until the
- * deadline.
+ * Number of repositories that are polled at the same time. A host that does not respond blocks only the concurrent
+ * polls, until the deadline.
  */
 const CONCURRENCY = 8;
-/** Longer than the deadline of a host plus the time to write the result. */
+/** Duration of a claim. The duration is longer than the deadline of a host plus the time to write the result. */
 const LEASE_SECONDS = 60;
 const TICK_MS = 2_000;
 const STOP_GRACE_MS = 2_000;
-/** How often deployments from an older release are searched for. */
+/** Interval of the search for deployments from an older release. */
 const SCHEDULE_EVERY_MS = 3_600_000;
 
 /** Branches of one repository that are requested with one token. */
@@ -54,7 +54,7 @@ function byRepository(due: readonly DueBranch[]): DueBranch[][] {
   return [...Map.groupBy(due, key).values()];
 }
 
-/** null: no usable token. */
+/** null: the token is not usable. */
 async function accessTo(
   { database, secretBox }: ApiDeps,
   { tenantId, integrationId, repoUrl }: DueBranch,
@@ -99,7 +99,7 @@ async function look(deps: ApiDeps, due: readonly DueBranch[]): Promise<PollResul
   }
 }
 
-/** Most polls find the known commit. One statement records all of these. */
+/** Most polls find the known commit. One statement records the results of all polls that find the known commit. */
 function isAsKnown({ watch }: DueBranch, head: BranchHead): boolean {
   const known = watchOf(watch, head.branch);
   return known.commit === head.commit && known.failures === 0 && !known.soon && known.doubted == null;
@@ -116,7 +116,7 @@ async function pollRepository(
   const unchanged = found.filter(({ each, saw }) => 'head' in saw && isAsKnown(each, saw.head));
   const [one] = unchanged;
   if (one !== undefined) {
-    // All branches of a repository get the same failure, so they stay in one group.
+    // All branches of a repository get the same failure, so that they remain in one group.
     const wait = nextPollSeconds(options.everySeconds, 0, options.random());
     const ids = unchanged.map(({ each }) => each.id);
     await deps.database.platform.transaction((transaction) =>
@@ -127,7 +127,7 @@ async function pollRepository(
     if (unchanged.includes(entry)) continue;
     const { each, saw } = entry;
     await applyPoll(deps, each, saw, options).catch((error) =>
-      // The lease of the row expires, and the branch is polled again.
+      // The claim of the row expires, and the branch is polled again.
       deps.logger.warn(
         { deploymentId: each.id, err: String(error) },
         'failed to record the poll of a branch',
@@ -136,7 +136,7 @@ async function pollRepository(
   }
 }
 
-/** Starts polling. Failures of the database or a host are logged or recorded as events, and retried. */
+/** Starts polling. Failures of the database or a host are logged or recorded as events. The polls are retried. */
 export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): BranchPoller {
   const { everySeconds, tickMs = TICK_MS, random = Math.random } = options;
   const { database, logger } = deps;
@@ -146,7 +146,9 @@ export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): 
 
   function begin(due: readonly DueBranch[]): void {
     const polling = pollRepository(deps, due, { everySeconds, random })
-      .catch((error) => logger.warn({ err: String(error) }, 'failed to poll branches; retrying'))
+      .catch((error) =>
+        logger.warn({ err: String(error) }, 'failed to poll branches; next: none, it is retried'),
+      )
       .finally(() => underWay.delete(polling));
     underWay.add(polling);
   }
@@ -173,7 +175,10 @@ export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       const taken = await take().catch((error) => {
-        logger.warn({ err: String(error) }, 'failed to read which branches are due; retrying');
+        logger.warn(
+          { err: String(error) },
+          'failed to read which branches are due; next: none, it is retried',
+        );
         return 0;
       });
       if (underWay.size >= CONCURRENCY) await Promise.race([...underWay, stopped.promise]);
@@ -188,7 +193,8 @@ export function startBranchPoller(deps: ApiDeps, options: BranchPollerOptions): 
       stopping.abort();
       stopped.resolve();
       await running;
-      // A poll that waits for a host is abandoned. Its lease expires, and another process polls.
+      // A poll that waits for a host is abandoned. The claim of this poll expires, and another process polls the
+      // branch.
       await Promise.race([Promise.all(underWay), sleep(STOP_GRACE_MS, undefined, { ref: false })]);
     },
   };

@@ -23,7 +23,7 @@ import { revisionParams } from '../revisions/revision-routes.ts';
 const MAX_LINES = 1000;
 /** Maximum time that one request follows a log. */
 const FOLLOW_MS = 30 * 60_000;
-/** Notifications can be lost, so a follower reads again after this time. */
+/** Time after which a follower reads again, because notifications can be lost. */
 const REQUERY_MS = 2000;
 const READERS = { tenant: 20, all: 500 };
 
@@ -31,7 +31,7 @@ const query = z.strictObject({
   limit: integer(z.int().min(1).max(MAX_LINES))
     .default(MAX_LINES)
     .describe(
-      `Maximum number of lines in the response, 1 to ${MAX_LINES}, which is also the default. In a stream: for one read.`,
+      `Maximum number of lines in the response, 1 to ${MAX_LINES}, which is also the default. In a stream, the limit applies to each read.`,
     ),
   offset: pageQuery.offset.describe(
     'Number of lines to skip: the offset of the previous response. Default 0.',
@@ -46,7 +46,7 @@ const query = z.strictObject({
 const logSchema = z
   .object({
     resources: z.array(buildLogLineSchema).describe('Oldest first.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
     complete: z.boolean().describe('True: the log ends here. False: more lines exist or may follow.'),
   })
   .describe("A page of a build's log.");
@@ -55,7 +55,7 @@ const streamedSchema = z.union([buildLogLineSchema, streamEndSchema]);
 
 const BUILDS: ReadonlySet<RevisionStatus> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
 
-/** Whether a build is running or pending. When the cluster is not reporting, the last known status counts. */
+/** Whether a build is running or pending. If the cluster is not reporting, the last known status is used. */
 function isAwaited({ status, build }: RevisionRecord): boolean {
   if (BUILDS.has(status)) return true;
   return status === 'UNKNOWN' && (build?.phase === 'Waiting' || build?.phase === 'Running');
@@ -104,7 +104,7 @@ async function* follow({ look, hints, id, page, signal }: Following): AsyncGener
     }
     if (lines.length < page.limit) await hints.wait(id, ticket, REQUERY_MS, signal);
   }
-  yield [{ end: `There may be more: ask again with offset ${offset}.` }];
+  yield [{ end: `More lines may exist: ask again with offset ${offset}.` }];
 }
 
 /** `/v2/deployments/{id}/revisions/{id}/build-logs`. */
@@ -120,7 +120,7 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Get the build log of a revision',
         operationId: 'getBuildLog',
-        description: `Output of the build steps, oldest first, also while the build runs. Values of secrets are masked. Berth keeps at most ${KEPT_LOG.lines} lines per build, and the logs of the newest ${KEPT_BUILD_LOGS} builds of a deployment.`,
+        description: `Returns the output of the build steps, oldest first, also while the build runs. Values of secrets are masked. Berth keeps at most ${KEPT_LOG.lines} lines per build, and the logs of the newest ${KEPT_BUILD_LOGS} builds of a deployment.`,
         params: revisionParams,
         querystring: query,
         response: {

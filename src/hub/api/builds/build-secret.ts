@@ -4,7 +4,7 @@ import { type GitProvider, gitUsername, isOnHost } from '../../../domain/builds/
 import type { Deployment } from '../../../domain/deployment/deployment.ts';
 import type { RegistryAuthority } from '../../registry/authority.ts';
 
-/** The credentials of a build, and their inputs. */
+/** Creates the Secret with the credentials of a build. */
 
 /** The integration that the deployment names, with its decrypted token. */
 export interface GitCredential {
@@ -13,9 +13,9 @@ export interface GitCredential {
   readonly token: string;
 }
 
-/** Long enough for a build that waits in the queue and is retried. */
+/** Lifetime of the credentials. This lifetime is long enough for a build that waits in the queue and is retried. */
 const VALID_MS = 24 * 3600 * 1000;
-/** The docker config without credentials, for a registry that requires none. */
+/** The docker config without credentials, for a registry that requires no credentials. */
 const NO_CREDENTIALS = JSON.stringify({ auths: {} });
 
 /** The push credentials of a build, in the format of docker's config.json. */

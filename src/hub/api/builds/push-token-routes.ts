@@ -15,19 +15,21 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 
 const pushTokenSchema = z
   .object({
-    registry_url: z.string().describe('Host of the registry, with its port if any. Use it in docker login.'),
+    registry_url: z
+      .string()
+      .describe('Host of the registry, with its port if any. Use this value in docker login.'),
     image_uri: z
       .string()
       .describe(
-        'Repository to push to, without a tag. With the pushed tag, it is the image_uri for a PATCH.',
+        'Repository to push to, without a tag. To deploy a pushed image, append its tag, and PATCH image_uri with the result.',
       ),
     username: z.string().describe('User name for the registry.'),
     token: z
       .string()
       .describe(
-        'Password for the registry. It allows push and pull in this repository only. Shown only once and not stored.',
+        'Password for the registry. The token allows push and pull in this repository only. Shown only once and not stored.',
       ),
-    expires_at: timeSchema.describe('Expiry time. The deletion of the deployment ends it earlier.'),
+    expires_at: timeSchema.describe('Expiry time. If the deployment is deleted, the token expires at once.'),
   })
   .describe('Short-lived credentials for the registry of the platform.');
 
@@ -36,7 +38,7 @@ const HOUR_SECONDS = 3600;
 /** @throws ApiError 400 for other sources */
 function checkSource({ source }: DeploymentRecord): void {
   if (source === 'internal_image') return;
-  const msg = `is ${source}: only images of internal_image are pushed to the platform's registry`;
+  const msg = `must be internal_image, because only its images are pushed to the platform's registry, but is ${source}`;
   throw brokenRules([{ loc: ['source'], msg, type: 'refused_for_source' }]);
 }
 
@@ -45,7 +47,8 @@ function authorityOf({ registryAuthority }: ApiDeps): RegistryAuthority {
   if (registryAuthority != null) return registryAuthority;
   throw new ApiError(
     409,
-    'This installation gives no credentials for its registry: BERTH_REGISTRY and BERTH_REGISTRY_SIGNING_KEY are not both set.',
+    'This installation issues no credentials for its registry, because BERTH_REGISTRY and BERTH_REGISTRY_SIGNING_KEY ' +
+      'are not both set.',
   );
 }
 
@@ -60,7 +63,7 @@ export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['registry'],
         summary: 'Create a push token',
         description:
-          "Creates short-lived credentials for the deployment's repository in the platform's registry, for docker login, skopeo, crane and similar clients. Only for internal_image. To deploy a pushed tag, PATCH image_uri. To deploy a moved tag, POST a revision.",
+          "Creates short-lived credentials for the deployment's repository in the platform's registry, for docker login, skopeo, crane and similar clients. The deployment must have the source internal_image. To deploy a pushed tag, PATCH image_uri. To deploy a moved tag, POST a revision.",
         params: deploymentParams,
         querystring: noQuery,
         body: z.strictObject({}).nullish().describe('No body, or an empty object.'),
@@ -83,7 +86,7 @@ export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
             deploymentId: record.id,
             actor: actorOf(request),
             reason: 'PushTokenIssued',
-            message: `Credentials to push images were given out; they hold until ${expires}.`,
+            message: `Credentials to push images were issued. The credentials expire at ${expires}.`,
             details: { expires_at: expires },
           },
         ]);

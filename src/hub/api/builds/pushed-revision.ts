@@ -8,7 +8,7 @@ import { quotaUsage } from '../deployments/deployment-quota.ts';
 import { newRevision } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
-/** Creates the revision for a new commit of the tracked branch. Webhooks and the poller both use it. */
+/** Creates the revision for a new commit of the tracked branch. Both webhooks and the poller use this module. */
 
 export interface PushedCommit {
   readonly branch: string;
@@ -24,8 +24,8 @@ const SHOWN_DIGITS = 12;
 export const shortCommit = (commit: string) => commit.slice(0, SHOWN_DIGITS);
 
 /**
- * Creates a revision of a commit and keeps everything else. Stored values are not validated again by rules or a policy
- * that may be newer. The caller has locked the deployment.
+ * Creates a revision of a commit and keeps all other values. Stored values are not validated again, because the rules
+ * or the policy may be newer. The caller has locked the deployment.
  * @returns the id of the revision
  */
 export async function reviseTo(
@@ -49,7 +49,7 @@ export async function reviseTo(
     usage,
     actor,
     reason: 'CommitPushed' satisfies Reason,
-    message: `Branch ${branch} is at commit ${shortCommit(commit)} now, which is to be built.`,
+    message: `Branch ${branch} is now at commit ${shortCommit(commit)}. This commit will be built.`,
     details: { branch, commit, ...details },
   });
   return revision.id;

@@ -12,13 +12,13 @@ import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
 /**
- * Tokens for clients of the platform's registry, in both forms of its protocol: GET with Basic credentials
+ * Issues tokens for clients of the platform's registry, in both forms of its protocol: GET with Basic credentials
  * (https://distribution.github.io/distribution/spec/auth/token/) and POST as in OAuth 2 (…/oauth/). Unknown parameters
  * are ignored.
  */
 
 const FORM = 'application/x-www-form-urlencoded';
-/** More scopes than any client requests at once. */
+/** Maximum number of scopes, more than any client requests at once. */
 const MAX_SCOPES = 64;
 const MAX_SCOPE_LENGTH = 4096;
 
@@ -27,11 +27,13 @@ const service = z
   .string()
   .max(512)
   .optional()
-  .describe('Service name of the registry, as in its configuration. Other names are rejected.');
+  .describe(
+    'Service name of the registry, as in the configuration of the registry. Other names are rejected.',
+  );
 const scope = z
   .union([scopeText, z.array(scopeText).max(MAX_SCOPES)])
   .default([])
-  .describe('Requested access, such as repository:PATH:pull,push. Can be repeated.');
+  .describe('Requested access, such as repository:PATH:pull,push. The parameter can be repeated.');
 
 const query = z.looseObject({ service, scope });
 const form = z.looseObject({
@@ -43,7 +45,11 @@ const form = z.looseObject({
     .max(4096)
     .optional()
     .describe('The credential, for the grant type password. The user name is ignored.'),
-  refresh_token: z.string().max(4096).optional().describe('The credential, for refresh_token.'),
+  refresh_token: z
+    .string()
+    .max(4096)
+    .optional()
+    .describe('The credential, for the grant type refresh_token.'),
 });
 
 const tokenSchema = z
@@ -51,9 +57,9 @@ const tokenSchema = z
     token: z
       .string()
       .describe(
-        'Bearer token for the registry. It grants the requested access as far as the credential allows.',
+        'Bearer token for the registry. The token grants the requested access as far as the credential allows.',
       ),
-    access_token: z.string().describe('The same token.'),
+    access_token: z.string().describe('The same token as `token`.'),
     expires_in: z.int().describe('Lifetime in seconds.'),
     issued_at: timeSchema.describe('Time of creation.'),
   })
@@ -65,7 +71,7 @@ interface TokenRequest {
   readonly scope: string | readonly string[];
 }
 
-/** The password of Basic credentials; null: the header has none. */
+/** The password of Basic credentials; null: the header has no Basic credentials. */
 function basicPassword({ headers }: FastifyRequest): string | null {
   const [, encoded] = /^basic +([A-Za-z0-9+/=_-]{1,8192})$/i.exec(headers.authorization ?? '') ?? [];
   if (encoded === undefined) return null;
@@ -74,7 +80,7 @@ function basicPassword({ headers }: FastifyRequest): string | null {
   return colon < 0 ? null : text.slice(colon + 1);
 }
 
-/** The deployment of a claim; null: it is deleted, being deleted, or belongs to another tenant. */
+/** The deployment of a claim; null: the deployment is deleted, being deleted, or belongs to another tenant. */
 function ownerOf({ database }: ApiDeps, { tenantId, deploymentId, kind }: Statement) {
   return database
     .forTenant(tenantId)
@@ -83,7 +89,7 @@ function ownerOf({ database }: ApiDeps, { tenantId, deploymentId, kind }: Statem
 
 function checkService({ service: own }: RegistryAuthority, part: string, given: string | undefined): void {
   if (given === undefined || given === own) return;
-  const msg = `is not the registry that this API answers for, which is ${own}`;
+  const msg = `must be ${own}, the registry of this API`;
   throw new ApiError(400, [{ loc: [part, 'service'], msg, type: 'foreign_service' }]);
 }
 
@@ -96,15 +102,16 @@ async function answer(deps: ApiDeps, limiter: RateLimiter, request: FastifyReque
   const owner = statement === null ? null : await ownerOf(deps, statement);
   if (statement === null || owner === null) {
     limiter.failure(request);
-    throw new ApiError(401, 'The credentials for the registry are missing, not valid, or no longer so.');
+    throw new ApiError(401, 'The credentials for the registry are missing, not valid, or no longer valid.');
   }
   limiter.registryCall(owner.id, statement.kind);
   checkService(authority, request.method === 'GET' ? 'query' : 'body', asked.service);
-  const { token, expiresIn, issuedAt } = authority.accessToken(statement, owner, [asked.scope].flat(), now);
+  const scopes = [asked.scope].flat();
+  const { token, expiresIn, issuedAt } = await authority.accessToken(statement, owner, scopes, now);
   return { token, access_token: token, expires_in: expiresIn, issued_at: issuedAt.toISOString() };
 }
 
-/** Clients of the registry send forms. These routes accept nothing else. */
+/** Clients of the registry send forms. The token routes accept no other content type. */
 function takeForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
@@ -156,7 +163,7 @@ export function registryTokenRoutes(parent: FastifyInstance, deps: ApiDeps, limi
         schema: {
           tags,
           summary: 'Request a registry token',
-          description: 'The same request as an OAuth 2 form.',
+          description: 'Same as the GET request, but as an OAuth 2 form.',
           consumes: [FORM],
           body: form,
           response: { ...response, ...errorAnswers(413, 415) },

@@ -42,18 +42,22 @@ import { createLimiter } from './rate-limit.ts';
 import { requestId } from './request-id.ts';
 import { validatorCompiler } from './validation.ts';
 
-/** Builds the HTTP API. It does not listen. */
+/** Creates the HTTP API, without listening. */
 
 /**
- * A request must arrive completely within this time, in milliseconds. A new connection must send a request within it.
+ * Time in milliseconds within which a request must arrive completely. A new connection must send a request within this
+ * time.
  */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often Node checks for late requests, in milliseconds. They are closed at most this long after their deadline. */
+/**
+ * Interval in milliseconds at which Node checks for late requests. A late request is closed at most this time after its
+ * deadline.
+ */
 const LATE_CHECK_MS = 1_000;
 
 /**
  * Node's options for late requests. Node uses the larger of headersTimeout (60 s by default) and requestTimeout as the
- * limit of the whole request, and checks every 30 s by default. Without both settings a body could take 90 s.
+ * limit of the whole request, and checks every 30 s by default. Without both settings, a body could take 90 s.
  */
 const lateRequests = (timeoutMs: number) => ({
   headersTimeout: timeoutMs,
@@ -62,19 +66,19 @@ const lateRequests = (timeoutMs: number) => ({
 
 function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
-  // Responses can contain secrets.
+  // Responses must not be cached, because they can contain secrets.
   if (request.routeOptions.config.access !== 'public') reply.header('cache-control', 'no-store');
 }
 
 const pathOf = (url: string) => url.split('?', 1)[0] ?? '';
 
-/** `/v2/deployments/` does not mean the deployment with an empty id. No route matches it. */
+/** `/v2/deployments/` does not mean the deployment with an empty id, so no route matches it. */
 function requireParams({ params, url }: FastifyRequest): void {
   const isEmpty = Object.entries(params ?? {}).some(([name, value]) => name !== '*' && value === '');
   if (isEmpty) throw noRoute(pathOf(url));
 }
 
-/** RFC 9112, section 3.2. Node would check it too, but its response has no body and no request id. */
+/** RFC 9112, section 3.2. Node would also check this header, but its response has no body and no request id. */
 function requireHost({ raw, headers }: FastifyRequest): void {
   if (raw.httpVersion === '1.1' && headers.host === undefined)
     throw new ApiError(400, 'The header Host is required.');
@@ -82,7 +86,7 @@ function requireHost({ raw, headers }: FastifyRequest): void {
 
 type Check = (request: FastifyRequest, reply: FastifyReply) => void;
 
-/** The checks that are synchronous share one hook, because each promise of a hook costs time in every request. */
+/** All synchronous checks share one hook, because each promise of a hook costs time in every request. */
 function checks(all: readonly Check[]) {
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     try {
@@ -95,14 +99,15 @@ function checks(all: readonly Check[]) {
   };
 }
 
-/** The status in the log for a client that closed the connection first (499, as in nginx). */
+/** The status in the log for a client that closed the connection before the response (499, as in nginx). */
 const CLIENT_GONE = 499;
 
 /** Writes one log line per response or aborted request, without headers, body and query. */
 function logEnd(logger: Logger): OnRequestEnd {
   return (request, _, { status, ms }) => {
     const { access, url: route } = request.routeOptions.config;
-    // Listeners renew their lease every few seconds. Their changes are in the history of the deployments.
+    // Requests of listeners are not logged at this level, because they renew their lease every few seconds. The history
+    // of the deployments contains the changes by listeners.
     const routine = access === 'public' || access?.scopes.includes('listeners:run');
     const level = isRead(request.method) || routine ? 'debug' : 'info';
     if (logger.isLevelEnabled?.(level) === false) return;
@@ -131,19 +136,21 @@ function addParser(app: FastifyInstance): void {
   });
 }
 
-/** The listener protocol. Texts from clusters are sanitized there, not rejected here. */
+/**
+ * The listener protocol. Routes of the listener protocol sanitize texts from clusters, so they are not rejected here.
+ */
 function listenerProtocol(app: FastifyInstance, deps: ApiDeps): void {
   app.register(async (scoped) => {
     scoped.addHook('onRoute', (route) => {
       route.config = { ...route.config, anyText: true };
-      // Inventories and reports have a larger limit of their own.
+      // Inventories and reports have a separate, larger limit.
       route.bodyLimit ??= LISTENER_BODY_LIMIT;
     });
     await registerListenerProtocol(scoped, deps);
   });
 }
 
-/** Creates the API. The caller listens on it or uses `inject`. */
+/** Creates the API. The caller calls `listen` or uses `inject`. */
 export function buildApp(deps: ApiDeps): FastifyInstance {
   const { logger, requestTimeoutMs = REQUEST_TIMEOUT_MS } = deps;
   const handleError = errorHandler(logger);

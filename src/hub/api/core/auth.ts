@@ -12,11 +12,11 @@ import type { RateLimiter } from './rate-limit.ts';
 
 /** Authenticates the caller, resolves the tenant and authorizes the route. */
 
-/** Who may call a route. Each route declares it in its `config`. */
+/** Callers that may use a route. Each route declares this in its `config`. */
 export type Access =
   | 'public'
   | {
-      /** The key needs one of these scopes. */
+      /** Scopes, of which the key needs at least one. */
       readonly scopes: readonly Scope[];
       /** `any`: the route does not belong to a tenant. Keys of the platform can omit the tenant. */
       readonly tenant?: 'any';
@@ -27,20 +27,20 @@ declare module 'fastify' {
     access?: Access;
   }
   interface FastifyRequest {
-    /** null: on a public route, or before authentication. */
+    /** null on a public route, or before authentication. */
     caller: Caller | null;
   }
 }
 
 /** The authenticated caller of a request. */
 export interface Caller extends Key {
-  /** The tenant of this request; null: a key of the platform did not name one. */
+  /** The tenant of this request; null: a key of the platform did not name a tenant. */
   readonly tenantId: string | null;
 }
 
 const MAX_KEY_LENGTH = 512;
 
-/** The caller of a request. The route must not be public. */
+/** Returns the caller of a request. The route must not be public. */
 export function callerOf({ caller }: FastifyRequest): Caller {
   if (caller === null) throw new Error('failed to identify the caller: the route is public');
   return caller;
@@ -49,7 +49,8 @@ export function callerOf({ caller }: FastifyRequest): Caller {
 /** The tenant of the request. */
 export function tenantOf(request: FastifyRequest): string {
   const { tenantId } = callerOf(request);
-  if (tenantId === null) throw new Error('failed to identify the tenant: the route accepts keys without one');
+  if (tenantId === null)
+    throw new Error('failed to identify the tenant: the route accepts keys without a tenant');
   return tenantId;
 }
 
@@ -73,7 +74,9 @@ function namedTenant(request: FastifyRequest): string | null {
   return value.toLowerCase();
 }
 
-/** The tenant that an admin names. Other callers do not learn whether another tenant exists. */
+/**
+ * The tenant that an admin names. For all other callers, the response does not reveal whether another tenant exists.
+ */
 async function otherTenant(database: Database, named: string, key: Key): Promise<string> {
   if (!key.scopes.includes('admin')) throw notFound('tenant');
   const tenant = await database.platform.read((reader) => findTenant(reader, named));
@@ -81,7 +84,7 @@ async function otherTenant(database: Database, named: string, key: Key): Promise
   return tenant.id;
 }
 
-/** 422: a key of the platform must name the tenant here. */
+/** 422: a key of the platform must name the tenant on this route. */
 export function tenantMissing(): ApiError {
   const msg = 'is required: the API key belongs to no tenant';
   return wrongShape([{ loc: ['header', 'X-Tenant-Id'], msg, type: 'missing' }]);
@@ -105,8 +108,8 @@ function admit(deps: ApiDeps, request: FastifyRequest, access: KeyedAccess, key:
 }
 
 /**
- * The authentication hook. It runs before the body is read. It waits only for lookups, because a promise in each
- * request costs time.
+ * The authentication hook, which runs before the body is read. The hook waits only for lookups, because a promise in
+ * each request costs time.
  */
 export function authenticate(deps: ApiDeps, limiter: RateLimiter) {
   const findKey = keyFinder(deps);
@@ -135,9 +138,9 @@ export function authenticate(deps: ApiDeps, limiter: RateLimiter) {
     if (request.is404 || access === 'public') return done();
     const given = header(request, 'x-api-key');
     if (given === null || given.length > MAX_KEY_LENGTH) {
-      return fail(request, 'An API key is needed, in the header X-Api-Key.');
+      return fail(request, 'The request needs an API key in the header X-Api-Key.');
     }
-    // The key is looked up before the failures of the address count, so failures never lock out a valid key.
+    // The key is looked up before the failures of the address are checked, so that failures never lock out a valid key.
     const key = findKey(given);
     const waiting =
       key instanceof Promise

@@ -4,36 +4,39 @@ import { ApiError } from './errors.ts';
 
 /**
  * Limits the memory of all request bodies of authenticated callers together, from their first byte until the response.
- * Each body has its own limit and half a minute to arrive. The limits apply per process.
+ * Each body has a separate limit and must arrive within half a minute. The limits apply per process.
  */
 
 export interface BodyLimits {
-  /** Bytes of all bodies. */
+  /** Maximum bytes of all bodies. */
   readonly total: number;
   /**
-   * Bytes of one tenant, or of one key without a tenant. Keys of a tenant share the limit, because a tenant can create
-   * keys.
+   * Maximum bytes of the bodies of one tenant, or of one key without a tenant. Keys of a tenant share the limit,
+   * because a tenant can create keys.
    */
   readonly each: number;
 }
 
 const MEBIBYTE = 1024 * 1024;
 
-/** A pod has 512 MiB by default, and a parsed body takes more memory than its bytes. The largest body is 16 MiB. */
+/**
+ * Default limits. A pod has 512 MiB by default, and a parsed body takes more memory than its bytes. The largest body is
+ * 16 MiB.
+ */
 const LIMITS: BodyLimits = { total: 128 * MEBIBYTE, each: 40 * MEBIBYTE };
 
-/** A smaller body takes no more memory than its connection. */
+/** Size in bytes below which a body is not counted, because it takes no more memory than its connection. */
 const SMALL = 4096;
 const RETRY_AFTER_SECONDS = 1;
 
 /** The expected size of a body: its Content-Length, or the limit of the route. */
 function claimed({ method, headers, routeOptions }: FastifyRequest): number {
-  // The body of these methods is not read.
+  // Methods whose body is not read.
   if (method === 'GET' || method === 'HEAD') return 0;
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] === undefined ? 0 : routeOptions.bodyLimit;
   const size = Number(length);
-  // A body above the limit of the route is rejected without being read.
+  // A body above the limit of the route is rejected before it is read.
   return size <= SMALL || size > routeOptions.bodyLimit ? 0 : size;
 }
 
@@ -56,7 +59,7 @@ export function limitBodies({ total, each }: BodyLimits = LIMITS) {
     if ((held.get(owner) ?? 0) + size > each)
       throw new ApiError(
         429,
-        'The request bodies of your keys exceed the size limit together. Wait for responses, then try again.',
+        'The request bodies of your keys together exceed the size limit. Wait for responses, then try again.',
         retry,
       );
     if (all + size > total)

@@ -12,7 +12,10 @@ import type { WorkHints } from '../listeners/work-hints.ts';
 import type { ApiObserver } from '../observe/observer.ts';
 import type { RateLimits } from './rate-limit.ts';
 
-/** A key that is not in the database. The listener in the same process uses it. It is valid until the process ends. */
+/**
+ * A key that is not in the database. The listener in the same process uses the key. The key is valid until the process
+ * ends.
+ */
 export interface InternalKey {
   /** The hash of the key (hub/store/tenancy/api-keys.ts, hashApiKey). */
   readonly hash: string;
@@ -28,9 +31,9 @@ export interface ApiDeps {
   readonly policy: Policy;
   readonly hosting: HostingMode;
   readonly logger: Logger;
-  /** Wakes long polls for work. Fed by hub/store/core/notifications.ts. */
+  /** Wakes long polls for work. hub/store/core/notifications.ts provides the notifications. */
   readonly hints: WorkHints;
-  /** Wakes followers of a log, by the id of its revision or request. Without it they poll. */
+  /** Wakes followers of a log, by the id of its revision or request. Without these hints, followers poll. */
   readonly logHints?: WorkHints;
   /** Duration of a listener's lease, in seconds. */
   readonly leaseSeconds: number;
@@ -40,7 +43,7 @@ export interface ApiDeps {
   readonly version: string;
   /** Base URL under which clients reach this API; null: not known. */
   readonly publicUrl: string | null;
-  /** Hosts of all parts of the platform, which deployments must not use; absent: the host of publicUrl alone. */
+  /** Hosts of all parts of the platform, which deployments must not use; absent: only the host of publicUrl. */
   readonly platformHosts?: readonly string[];
   /** Client of the git hosts of integrations. */
   readonly gitHost: GitHost;
@@ -50,9 +53,9 @@ export interface ApiDeps {
   readonly ownNamespace?: string | null;
   /** Registry of the platform, which must host internal images; null: any registry. */
   readonly registry: string | null;
-  /** false: this installation cannot build repositories and rejects them; absent: it can. */
+  /** false: this installation cannot build repositories and rejects them; absent: it can build them. */
   readonly builds?: boolean;
-  /** Issues tokens for that registry; absent or null: the registry does not use the hub. */
+  /** Issues tokens for the registry; absent or null: the registry does not use the hub. */
   readonly registryAuthority?: RegistryAuthority | null;
   /** Lifetime of push credentials, in seconds; default: one hour. */
   readonly pushTokenSeconds?: number;
@@ -62,8 +65,8 @@ export interface ApiDeps {
   /** Addresses and networks of proxies whose X-Forwarded-For is trusted; absent: none. */
   readonly trustProxy?: readonly string[];
   /**
-   * Tenants whose tracing projects are below the limit, so the count can be skipped; absent: each deployment counts
-   * them.
+   * Tenants whose number of tracing projects is below the limit, so that the count can be skipped; absent: each
+   * creation of a deployment counts them.
    */
   readonly projectRoom?: KnownRoom;
   /** Largest request body in bytes; default: the limit of the policy. */
@@ -71,9 +74,9 @@ export interface ApiDeps {
   /** Time for a request to arrive, in milliseconds; default: 30 s. */
   readonly requestTimeoutMs?: number;
   readonly clock?: () => Date;
-  /** Receives measurements; absent: none are made. */
+  /** Receives measurements; absent: nothing is measured. */
   readonly observer?: ApiObserver;
-  /** Receives spans of changes; absent: none are made. */
+  /** Receives spans of changes; absent: no spans are recorded. */
   readonly span?: RecordSpan;
 }
 

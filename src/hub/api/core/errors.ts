@@ -19,7 +19,7 @@ declare module 'fastify' {
   }
 }
 
-/** The detail for the client: a sentence, or for 422 and 400 the fields with their errors. */
+/** The detail for the client. The detail is a sentence, or for 422 and 400 the fields with their errors. */
 export type ErrorDetail = string | readonly BodyIssue[];
 
 /** An error with the status and detail of its response. */
@@ -28,14 +28,14 @@ export class ApiError extends Error {
   readonly detail: ErrorDetail;
   /** Seconds after which a retry may succeed; null: not sent. */
   readonly retryAfterSeconds: number | null;
-  /** A cluster or its listener does not respond. The API is not at fault. */
+  /** Whether the cause is a cluster or listener that does not respond, not the API. */
   readonly ofCluster: boolean;
   constructor(
     statusCode: number,
     detail: ErrorDetail,
     more: { retryAfterSeconds?: number; ofCluster?: true } = {},
   ) {
-    super(typeof detail === 'string' ? detail : `refused: ${detail.map(({ type }) => type).join(', ')}`);
+    super(typeof detail === 'string' ? detail : `rejected: ${detail.map(({ type }) => type).join(', ')}`);
     this.name = 'ApiError';
     this.statusCode = statusCode;
     this.detail = detail;
@@ -68,9 +68,9 @@ export function brokenRules(issues: readonly BodyIssue[]): ApiError {
   return new ApiError(400, shown(issues.map((issue) => ({ ...issue, loc: ['body', ...issue.loc] }))));
 }
 
-/** 404. An object of another tenant gets the same response as a missing object. */
+/** 404. 404: the object is missing, or belongs to another tenant. Both cases get the same response. */
 export function notFound(what: string): ApiError {
-  return new ApiError(404, `There is no such ${what}.`);
+  return new ApiError(404, `The ${what} does not exist.`);
 }
 
 /** 409: the deployment is being deleted, so no other change is possible. */
@@ -78,10 +78,13 @@ export function deletionConflict(): ApiError {
   return new ApiError(409, 'The deployment is being deleted (AWAITING_DELETE) and cannot be changed.');
 }
 
-const INTERNAL = 'The request failed because of a server error. Report its X-Request-Id to the platform.';
+const INTERNAL =
+  'The request failed because of a server error. Report the X-Request-Id of the response to the administrator of the ' +
+  'platform.';
 const UNAVAILABLE = 'The service cannot reach its database or is busy. Try again.';
 const UNREADABLE =
-  'The stored secret values cannot be decrypted. Send all secret values again, or ask the platform to configure the key that encrypted them.';
+  'The stored secret values cannot be decrypted. Send all secret values again, or ask the administrator of the ' +
+  'platform to configure the key that encrypted them.';
 const RETRY_AFTER_SECONDS = 1;
 /** Name of the foreign keys to a tenant in all tables. */
 const TENANT_KEY = /_tenant_id_tenants_id_fk$/;
@@ -90,19 +93,19 @@ const TENANT_KEY = /_tenant_id_tenants_id_fk$/;
 const REFUSED_BY_FASTIFY: Readonly<Record<string, readonly [status: number, detail: string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: [413, 'The body is too large.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'The body must be application/json.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'The body is not as long as Content-Length says.'],
-  FST_ERR_BAD_URL: [400, 'The URL cannot be read.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'The length of the body differs from the header Content-Length.'],
+  FST_ERR_BAD_URL: [400, 'The URL cannot be decoded.'],
   FST_ERR_MAX_PARAM_LENGTH: [414, 'The URL is too long.'],
   FST_ERR_ASYNC_CONSTRAINT: [400, 'The request cannot be routed.'],
 };
 
-const REFUSED = 'The request is refused.';
+const REFUSED = 'The request was rejected.';
 
 /** Sentences for errors of fastify's plugins, by status. */
 const REFUSALS: Readonly<Record<number, string>> = {
   400: 'The request is malformed.',
   404: NOTHING_HERE,
-  408: 'The request did not arrive in time.',
+  408: 'The request did not arrive within the time limit.',
   412: 'A condition in the headers is not met.',
   413: 'The body is too large.',
   414: 'The URL is too long.',
@@ -119,7 +122,7 @@ export function noRoute(path = ''): ApiError {
 function refusedByStatus(error: unknown): ApiError | null {
   const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 400 || status > 499) return null;
-  // A file that may not be read gets the same response as a missing one.
+  // 404 for a file that may not be read, as for a missing file.
   return status === 403 || status === 404 ? noRoute() : new ApiError(status, REFUSALS[status] ?? REFUSED);
 }
 
@@ -141,7 +144,10 @@ const ofCluster = new WeakSet<FastifyRequest>();
 /** Whether the request failed because a cluster does not respond. */
 export const isOfCluster = (request: FastifyRequest): boolean => ofCluster.has(request);
 
-/** The only error handler. It logs errors of the server and responds with what the client may know. */
+/**
+ * The only error handler. The handler logs errors of the server and responds with the information that the client may
+ * know.
+ */
 export function errorHandler(logger: Logger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const answer = toApiError(error);
@@ -154,7 +160,7 @@ export function errorHandler(logger: Logger) {
         err: err.message,
         stack: err.stack,
       };
-      logger.error(fields, 'failed to answer a request');
+      logger.error(fields, 'failed to respond to a request');
     }
     if (answer.retryAfterSeconds !== null) reply.header('retry-after', String(answer.retryAfterSeconds));
     if (answer.statusCode === 401)

@@ -9,7 +9,7 @@ export const ifMatchHeader = z
   .optional()
   .describe('Apply the change only if the deployment still has this ETag.');
 
-/** The headers of a route that reads only If-Match. */
+/** The headers schema of a route that reads only If-Match. */
 export const ifMatchHeaders = z.looseObject({ 'if-match': ifMatchHeader });
 
 /** The ETag of a generation. */
@@ -18,8 +18,8 @@ export function etag(generation: number): string {
 }
 
 /**
- * Fails unless the If-Match header contains this generation. Without the header it passes. `W/` is ignored, because
- * proxies that compress responses add it.
+ * Fails unless the If-Match header contains this generation. Without the header, the check passes. `W/` is ignored,
+ * because proxies that compress responses add it.
  * @throws ApiError 412
  */
 export function checkIfMatch(header: string | undefined, generation: number): void {
@@ -28,6 +28,7 @@ export function checkIfMatch(header: string | undefined, generation: number): vo
   if (tags.includes('*') || tags.includes(etag(generation))) return;
   throw new ApiError(
     412,
-    `If-Match does not match: the deployment is at generation ${generation}. Read it again, then repeat the change.`,
+    `If-Match does not match, because the deployment has generation ${generation}. Read the deployment again, then ` +
+      `repeat the change.`,
   );
 }

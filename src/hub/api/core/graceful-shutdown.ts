@@ -1,15 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { shutdownSignal } from './client-disconnect.ts';
 
-/** Graceful shutdown of the API. Requests in progress are completed, and idle connections do not delay it. */
+/** Graceful shutdown of the API. Requests in progress are completed, and idle connections do not delay the shutdown. */
 
 const IDLE_CHECK_MS = 50;
-/** Requests that are not complete by then are aborted. The API has 9 s for its whole shutdown. */
+/** Time after which requests that are not complete are aborted. The API has 9 s for its whole shutdown. */
 const DRAIN_MS = 6_000;
 
 /**
- * Responses during the shutdown carry `Connection: close`, also those to requests that came before it. (fastify sets it
- * only for later requests.)
+ * During the shutdown, responses have the header `Connection: close`, also for requests that arrived before it.
+ * (fastify sets this header only for later requests.)
  */
 export function announceShutdown(app: FastifyInstance): void {
   const closing = shutdownSignal(app);
@@ -20,9 +20,9 @@ export function announceShutdown(app: FastifyInstance): void {
 }
 
 /**
- * Closes the server in order: resolves when the last response is sent and no connection is left. Node closes the
- * connections that are idle at the beginning. A connection that was busy then and is kept alive by its client would
- * delay the shutdown by a minute.
+ * Closes the server gracefully. Resolves when the last response is sent and no connection is left. Node closes the
+ * connections that are idle at the beginning. A connection that was busy at the beginning and that its client keeps
+ * alive would delay the shutdown by a minute.
  * @param drainMs time after which connections are closed, with unfinished requests
  */
 export async function closeGracefully(app: FastifyInstance, drainMs = DRAIN_MS): Promise<void> {

@@ -8,13 +8,16 @@ import { ApiError, wrongShape } from './errors.ts';
 
 /** Requests with an Idempotency-Key. */
 
-/** The header of a request that creates something. */
+/** The header of a request that creates an object. */
 export const idempotencyKeyHeader = z
   .string()
-  .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters without blanks')
+  .regex(/^[\x21-\x7e]{1,255}$/, 'must consist of 1 to 255 printable characters without spaces')
   .optional();
 
-/** Rejects the header on routes that do not support it, because the client relies on it. @throws ApiError 422 */
+/**
+ * Rejects the header on routes that do not support it, because a client that sends it relies on it. @throws ApiError
+ * 422
+ */
 export function rejectUnsupportedKey(request: FastifyRequest): void {
   if (request.method !== 'POST' || request.headers['idempotency-key'] === undefined || request.is404) return;
   const { headers } = request.routeOptions.schema ?? {};
@@ -32,12 +35,15 @@ export interface IdempotentCall {
   readonly tenantId: string;
   /** null: the request has no key. */
   readonly idempotencyKey: string | null;
-  /** Method and path. */
+  /** Method and path of the request. */
   readonly operation: string;
   readonly body: unknown;
 }
 
-/** null and absent are equal in the body of a POST. A client that serializes it again may use the other form. */
+/**
+ * Normalizes a body, because null and absent are equal in the body of a POST. A client that serializes the body again
+ * may use the other form.
+ */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
@@ -46,8 +52,8 @@ function withoutNulls(value: unknown): unknown {
 }
 
 /**
- * The result of an earlier request with the same key; null: this is the first request, and `answer` is the id that it
- * will create. Call it before anything is written or locked.
+ * Finds the result of an earlier request with the same key; null: this is the first request, and `answer` is the id
+ * that it will create. Must be called before the first write or lock.
  * @throws ApiError 409 when the key was used with another body
  */
 export async function earlierAnswer(
@@ -64,7 +70,7 @@ export async function earlierAnswer(
   throw new ApiError(409, 'The Idempotency-Key was used with another body.');
 }
 
-/** 409: an earlier request with the same key created the object, and it has been deleted since. */
+/** 409: an earlier request with the same key created the object, which has been deleted since then. */
 export function createdAndDeleted(what: string): ApiError {
   return new ApiError(409, `The ${what} that was created with this Idempotency-Key has been deleted.`);
 }

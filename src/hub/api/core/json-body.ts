@@ -4,36 +4,43 @@ import { ApiError, wrongShape } from './errors.ts';
 import { duplicateIssue } from './json-duplicates.ts';
 
 /**
- * Parses JSON bodies and rejects what a schema cannot judge safely: unsafe or duplicate keys, deep nesting, and text
- * that cannot be stored.
+ * Parses JSON bodies and rejects content that a schema cannot check safely: unsafe or duplicate keys, deep nesting, and
+ * text that cannot be stored.
  */
 
-/** Deeper than any body of the contract. */
+/** Maximum nesting, deeper than any body of the contract. */
 const MAX_DEPTH = 32;
 /** Keys that could reach the prototype of an object. */
 const POISONED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor']);
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route sanitizes its text itself, so NUL and lone surrogates pass. Default: they are rejected. */
+    /**
+     * Whether the route sanitizes its text itself, so that NUL and unpaired surrogates are accepted. By default, such
+     * characters are rejected.
+     */
     anyText?: boolean;
   }
 }
 
 function textIssue(text: string): string | null {
   if (text.includes('\u0000')) return 'must not contain NUL';
-  return text.isWellFormed() ? null : 'must be well-formed Unicode (it holds half of a surrogate pair)';
+  return text.isWellFormed() ? null : 'must be well-formed Unicode, without unpaired surrogates';
 }
 
 type Path = (string | number)[];
 
 function keyIssue(key: string, path: Path, anyText: boolean): BodyIssue | null {
-  if (POISONED_KEYS.has(key)) return { loc: [...path, key], msg: 'is no field', type: 'extra_forbidden' };
+  if (POISONED_KEYS.has(key))
+    return { loc: [...path, key], msg: 'is not a known field', type: 'extra_forbidden' };
   const msg = anyText ? null : textIssue(key);
   return msg === null ? null : { loc: [...path], msg: `a key ${msg}`, type: 'text' };
 }
 
-/** The first rejected value of an object or list; null: no problem. `path` is unchanged when it returns null. */
+/**
+ * The first rejected value of an object or list; null: no problem. The function leaves `path` unchanged when it returns
+ * null.
+ */
 function firstIssueBelow(value: object, path: Path, anyText: boolean): BodyIssue | null {
   if (path.length > MAX_DEPTH)
     return { loc: path.slice(0, 4), msg: 'is nested too deeply', type: 'too_deep' };

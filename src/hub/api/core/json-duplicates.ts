@@ -1,6 +1,6 @@
 import type { BodyIssue } from '../../../domain/core/body-issue.ts';
 
-/** Finds what JSON.parse silently drops: duplicate members of an object (RFC 8259, section 4). */
+/** Finds duplicate members of an object, which JSON.parse silently drops (RFC 8259, section 4). */
 
 /** An object (with its names so far) or a list (null), and the member or item that is being read. */
 interface Frame {
@@ -22,7 +22,7 @@ function decoded(literal: string): string {
 const place = (frames: readonly Frame[]) => ['body', ...frames.map(({ step }) => step)];
 
 /**
- * The first duplicate member, or the first object or list that is nested deeper than `maxDepth`. It passes over the
+ * The first duplicate member, or the first object or list that is nested deeper than `maxDepth`. The function reads the
  * text once, without recursion.
  * @param text valid JSON
  */

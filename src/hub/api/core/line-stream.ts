@@ -6,16 +6,16 @@ import { ApiError, toApiError } from './errors.ts';
 
 /**
  * Streaming responses with one JSON object per line (application/x-ndjson). The last line is `{"end": "…"}`. A response
- * without it was cut off. Empty lines keep the connection alive.
+ * without this line was cut off. Empty lines keep the connection alive.
  */
 
 export const NDJSON = 'application/x-ndjson';
 
 export const streamEndSchema = z
   .object({ end: z.string().describe('The last line: a message that says why the log ends.') })
-  .describe('The end of a stream. A stream without it was interrupted.');
+  .describe('The end of a stream. If a stream ends without this object, the stream was interrupted.');
 
-/** An empty line is sent after this silence, because proxies close connections that send nothing. */
+/** Time without a line after which an empty line is sent, because proxies close connections that send nothing. */
 const HEARTBEAT_MS = 15_000;
 
 /** Lines of one stream, in batches. An empty batch is a keepalive. */
@@ -34,8 +34,8 @@ async function* encoded(batches: Batches, logger: Logger): AsyncGenerator<string
   } catch (error) {
     const { statusCode, detail } = toApiError(error);
     if (statusCode >= 500) logger.warn({ err: String(error) }, 'a log stream was interrupted');
-    const why = typeof detail === 'string' ? detail : 'The request is refused.';
-    // Clients recognize from this text that the log continues.
+    const why = typeof detail === 'string' ? detail : 'The request was rejected.';
+    // Clients recognize by the text "ask again" that the log continues.
     const isBroken = statusCode >= 500 && !why.includes('ask again');
     yield `${JSON.stringify({ end: isBroken ? `${why} The answer broke off: ask again.` : why })}\n`;
   }
@@ -43,20 +43,20 @@ async function* encoded(batches: Batches, logger: Logger): AsyncGenerator<string
 
 /** Sends the lines as they arrive. The message of a failure becomes the last line. */
 export function sendLines(reply: FastifyReply, batches: Batches, logger: Logger): FastifyReply {
-  // Proxies would otherwise buffer lines.
+  // Tells proxies not to buffer lines.
   reply.type(NDJSON).header('x-accel-buffering', 'no');
   return reply.serializer(String).send(Readable.from(encoded(batches, logger)));
 }
 
-/** Limits the readers of one process, so that one tenant cannot exclude the others. */
+/** Limits the readers of one process, so that one tenant cannot exclude other tenants. */
 export interface Readers {
-  /** Adds a reader of the tenant. The returned function removes it. @throws ApiError 429 */
+  /** Adds a reader of the tenant. The returned function removes the reader. @throws ApiError 429 */
   enter(tenantId: string): () => void;
 }
 
 const RETRY_SECONDS = 10;
 
-/** @param most maximum readers of one tenant, and of all tenants */
+/** @param most maximum number of readers of one tenant, and of all tenants */
 export function createReaders(most: { readonly tenant: number; readonly all: number }): Readers {
   const present = new Map<string, number>();
   let all = 0;
@@ -64,7 +64,7 @@ export function createReaders(most: { readonly tenant: number; readonly all: num
     enter(tenantId) {
       const count = present.get(tenantId) ?? 0;
       if (count >= most.tenant || all >= most.all) {
-        const detail = 'Too many logs are being read at once. End one, or try again later.';
+        const detail = 'Too many logs are being read at the same time. End a read, or try again later.';
         throw new ApiError(429, detail, { retryAfterSeconds: RETRY_SECONDS });
       }
       all += 1;

@@ -13,10 +13,10 @@ const policy = (directives: Readonly<Record<string, string>>) =>
     .map(([name, value]) => `${name} ${value}`)
     .join('; ');
 
-/** For a page that loads nothing. */
+/** The policy of a page that loads nothing. */
 const CLOSED = policy({});
 
-/** For /docs. Its scripts are files of this API. Its scripts set some of its styles. */
+/** For /docs. The scripts of the page are files of this API. The scripts of the page set some of its styles. */
 const DOCS = policy({
   'script-src': "'self'",
   'style-src': "'self' 'unsafe-inline'",

@@ -5,11 +5,14 @@ import { requestId } from './request-id.ts';
 
 /** Responses to requests that Node rejects before fastify sees them, in the same form as all other errors. */
 
-const NOT_HTTP: readonly [status: number, detail: string] = [400, 'This is no HTTP request.'];
+const NOT_HTTP: readonly [status: number, detail: string] = [
+  400,
+  'The received bytes are not an HTTP request.',
+];
 
-/** By Node's error code. Any other error means that the bytes are not HTTP. */
+/** Responses by Node's error code. Any other error means that the bytes are not HTTP. */
 const REFUSED_BY_NODE: Readonly<Record<string, readonly [status: number, detail: string]>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive within the time limit.'],
   HPE_HEADER_OVERFLOW: [431, 'The headers are too large.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The extensions of a chunk are too large.'],
 };
@@ -25,7 +28,7 @@ function headersFor(id: string, body: string): Record<string, string | number> {
   };
 }
 
-/** Whether a response on this connection has begun. A second one would be read as part of it. */
+/** Whether a response on this connection has begun. The client would read a second response as part of the first. */
 function answering(socket: Socket & { _httpMessage?: { headersSent?: boolean } | null }): boolean {
   return socket._httpMessage?.headersSent === true;
 }
@@ -47,13 +50,14 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
       ].join('\r\n'),
     );
   }
-  // A client that does not read can leave part of the response unsent. A late request is closed without waiting for it.
+  // If the client does not read, part of the response may remain unsent. A late request is closed without waiting for
+  // the response to be sent.
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && answering(socket)) socket.destroy();
   else socket.destroySoon();
 }
 
 /** The handler of `checkExpectation`: an Expect header other than 100-continue gets 417. */
 export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
-  const body = JSON.stringify({ detail: 'Expect may only be 100-continue.' });
+  const body = JSON.stringify({ detail: 'The header Expect can only be 100-continue.' });
   response.writeHead(417, headersFor(requestId(request), body)).end(body);
 }

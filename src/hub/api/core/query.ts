@@ -7,12 +7,15 @@ import { text } from '../../../domain/kubernetes/text.ts';
 const MAX_OFFSET = 1_000_000_000;
 const DEFAULT_LIMIT = 20;
 
-/** An integer beyond the safe range becomes the nearest number. The schema still rejects it as too large. */
+/**
+ * Parses an integer. An integer beyond the safe range becomes the nearest number, which the schema still rejects as too
+ * large.
+ */
 function bounded(digits: string): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number(digits), Number.MAX_SAFE_INTEGER));
 }
 
-/** Digits. A zero fraction is accepted, because Python writes whole floats with one. */
+/** Digits. A zero fraction is accepted, because Python writes a whole float as 1.0. */
 const WHOLE_NUMBER = /^(-?\d{1,20})(?:\.0{1,20})?$/;
 
 /** An integer in a query: `5`, or `5.0`. */
@@ -23,7 +26,7 @@ export function integer(schema: z.ZodInt) {
   }, schema);
 }
 
-/** Booleans in the spelling of several languages. `True` is Python's. */
+/** Booleans in the spelling of several languages, such as `True` of Python. */
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['1', true],
@@ -42,7 +45,7 @@ const split = (text: string) => text.split(',').map((part) => part.trim());
 
 /**
  * A list in one parameter, separated by commas. Repeated parameters form one list.
- * @param then validates the list further
+ * @param then further validation of the list
  */
 export function csvQuery<
   T extends z.ZodType<unknown, string>,
@@ -62,7 +65,7 @@ export const csvOfIds = csvQuery(uuidSchema);
 /** A text filter. */
 export const filterText = text(1024).min(1);
 
-/** The page of a list. */
+/** The query parameters for a page of a list. */
 export const pageQuery = {
   limit: integer(z.int().min(1).max(100))
     .default(DEFAULT_LIMIT)
@@ -74,7 +77,7 @@ export const pageQuery = {
 
 export const pageOnly = z.strictObject(pageQuery);
 
-/** No query parameters at all. */
+/** The schema of routes without query parameters. */
 export const noQuery = z.strictObject({});
 
 /** The offset of the next page. */

@@ -17,8 +17,8 @@ export interface RateLimits {
 }
 
 /**
- * A listener serves thousands of deployments with one key. Its calls are counted separately, with this multiple of the
- * limit.
+ * Factor of the limit for listeners. A listener serves thousands of deployments with one key, so its calls are counted
+ * separately, with this multiple of the limit.
  */
 const LISTENER_FACTOR = 10;
 
@@ -51,7 +51,7 @@ function prefixOf(address: string): string {
 
 /**
  * The key by which failures are counted: an IPv4 address, or the /64 of an IPv6 address, which belongs to one customer.
- * Values that are not addresses (a proxy forwards anything) share one key.
+ * Values that are not addresses, which a proxy may forward, share one key.
  */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1] ?? address;
@@ -64,8 +64,8 @@ export interface RateLimiter {
   /** @throws ApiError 429 when the key has called too often */
   call(keyId: string | null, byListener: boolean): void;
   /**
-   * The same for credentials of the registry, by deployment and kind of credential. Many pushes do not keep the cluster
-   * from pulling.
+   * Limits requests with credentials of the registry, by deployment and kind of credential, so that many pushes do not
+   * block the pulls of the cluster.
    * @throws ApiError 429
    */
   registryCall(deploymentId: string, kind: string): void;
@@ -73,18 +73,22 @@ export interface RateLimiter {
   delivery(integrationId: string): void;
   /**
    * Records a failed authentication.
-   * @param integrationId of the webhook; absent: not a webhook. A git host delivers for all tenants from the same
-   *   addresses, so failures of one integration do not count against others.
+   * @param integrationId integration of the webhook; absent: not a webhook. A git host delivers for all tenants from
+   * the same addresses, so failures of one integration do not count against other integrations.
    * @throws ApiError 429 when the address has failed too often
    */
   failure(request: FastifyRequest, integrationId?: string): void;
-  /** Checks an address before the authentication. @throws ApiError 429 when the address has failed too often */
+  /**
+   * Checks the failures of an address before the authentication. @throws ApiError 429 when the address has failed too
+   * often
+   */
   mayFail(request: FastifyRequest, integrationId?: string): void;
 }
 
 const failing = ({ ip }: FastifyRequest, integrationId = '') => `${networkOf(ip)} ${integrationId}`;
 
-const TOO_MANY_FAILURES = 'Too many requests without a valid API key. Try again later.';
+const TOO_MANY_FAILURES =
+  'Too many requests without a valid API key were made from this address. Try again later.';
 
 /** @param limits null: no limits */
 export function createLimiter(
@@ -105,11 +109,13 @@ export function createLimiter(
     },
     registryCall(deploymentId, kind) {
       const wait = keys?.take(`registry ${kind} ${deploymentId}`, clock()) ?? 0;
-      if (wait > 0) throw tooMany('Too many requests for one deployment. Try again later.', wait);
+      if (wait > 0)
+        throw tooMany('Too many registry requests were made for this deployment. Try again later.', wait);
     },
     delivery(integrationId) {
       const wait = integrations?.take(integrationId, clock()) ?? 0;
-      if (wait > 0) throw tooMany('The webhooks of the integration come too often. Try again later.', wait);
+      if (wait > 0)
+        throw tooMany('The webhooks of the integration are delivered too often. Try again later.', wait);
     },
     failure(request, integrationId) {
       const wait = addresses?.take(failing(request, integrationId), clock()) ?? 0;

@@ -5,7 +5,7 @@ import { uuidv7 } from '../../../domain/core/id.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** The client's X-Request-Id when it is a plain word, else a new id. */
+/** The client's X-Request-Id if it is a plain word, otherwise a new id. */
 export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : uuidv7();

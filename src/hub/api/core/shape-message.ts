@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 
-/** Messages for zod's issues that readers understand without zod. A schema's own message has precedence. */
+/** Messages for zod's issues that readers understand without zod. The message of a schema takes precedence. */
 
 /**
- * An issue as zod passes it to an error map, with the input. No message repeats the input, because it may be a secret.
+ * An issue as zod passes it to an error map, with the input. No message quotes the input, because it may be a secret.
  */
 type RawIssue = z.core.$ZodRawIssue;
 
 const BOOLEAN_WORDS = 'true or false (true, True, TRUE, 1, false, False, FALSE and 0 are accepted)';
 
-/** The expected form of a query parameter. All parameters are strings. */
+/** The expected form of a query parameter. All query parameters are strings, so the messages describe the text. */
 const QUERY_TYPES: Readonly<Record<string, string>> = {
   boolean: `must be ${BOOLEAN_WORDS}`,
   int: 'must be a whole number, such as 5',
@@ -22,7 +22,7 @@ const BODY_TYPES: Readonly<Record<string, string>> = {
   boolean: 'must be true or false, without quotes',
   int: 'must be a whole number',
   number: 'must be a number, without quotes',
-  string: 'must be text',
+  string: 'must be a string',
   array: 'must be a list',
   object: 'must be an object',
   record: 'must be an object',
@@ -50,7 +50,7 @@ const bounded = (origin: string, bound: number | bigint, word: 'at least' | 'at 
   `must ${size(origin, bound).replace(/^(have|be) /, `$1 ${word} `)}`;
 
 function typeMessage(issue: RawIssue & { code: 'invalid_type' }, isQuery: boolean): string | undefined {
-  if (isQuery && Array.isArray(issue.input)) return 'must be given once';
+  if (isQuery && Array.isArray(issue.input)) return 'must be set only once';
   const { expected } = issue;
   return (isQuery ? QUERY_TYPES : BODY_TYPES)[expected];
 }
@@ -58,7 +58,7 @@ function typeMessage(issue: RawIssue & { code: 'invalid_type' }, isQuery: boolea
 function formatMessage({ format }: { format: string }, isQuery: boolean): string | undefined {
   const message = FORMATS[format];
   if (format !== 'datetime' || !isQuery) return message;
-  return `${message}; in a URL, a + is written %2B`;
+  return `${message}; in a URL, encode + as %2B`;
 }
 
 /**
@@ -72,7 +72,7 @@ export function shapeMessage(part: string): z.core.$ZodErrorMap {
       case 'invalid_type':
         return typeMessage(issue as RawIssue & { code: 'invalid_type' }, isQuery);
       case 'invalid_value':
-        if (isQuery && Array.isArray(issue.input)) return 'must be given once';
+        if (isQuery && Array.isArray(issue.input)) return 'must be set only once';
         return `must be ${issue.values.length === 1 ? '' : 'one of '}${list(issue.values)}`;
       case 'too_small':
         return bounded(issue.origin, issue.minimum, 'at least');
@@ -81,7 +81,7 @@ export function shapeMessage(part: string): z.core.$ZodErrorMap {
       case 'invalid_format':
         return formatMessage(issue, isQuery);
       case 'invalid_union':
-        return 'has none of the shapes that are accepted here';
+        return 'does not match any of the accepted forms';
       default:
         return undefined;
     }

@@ -27,7 +27,7 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
 function toIssues(issue: z.core.$ZodIssue, data: unknown, part: string): BodyIssue[] {
   const loc: Loc = [part, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
   if (issue.code === 'unrecognized_keys') {
-    const msg = part === 'query' ? 'is not a parameter of this route' : 'is no field';
+    const msg = part === 'query' ? 'is not a parameter of this route' : 'is not a known field';
     return issue.keys.map((key) => ({ loc: [...loc, key], msg, type: 'extra_forbidden' }));
   }
   if (issue.code === 'invalid_type' && at(data, issue.path) === undefined) {
@@ -47,7 +47,7 @@ function isEmpty(data: unknown): boolean {
   return true;
 }
 
-/** Parses a part of a request with its zod schema. The handler gets the output, with defaults filled in. */
+/** Parses a part of a request with its zod schema. The handler gets the output, including defaults. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const part = PARTS[httpPart ?? ''] ?? 'body';
   // Most requests have no query, so the parsed empty query is cached.

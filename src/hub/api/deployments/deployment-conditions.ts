@@ -4,7 +4,7 @@ import { deletionMessage } from '../../../domain/deployment/deletion.ts';
 import { deletionNote, withoutDeletionNote } from '../../../domain/deployment/deletion-hold.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 
-/** The conditions in a response: those from the cluster, corrected by what only the hub knows. */
+/** The conditions in a response: the conditions from the cluster, corrected by facts that only the hub knows. */
 
 function condition(
   status: Condition['status'],
@@ -21,14 +21,16 @@ export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
     type: 'SecretsReadable',
     status: 'False',
     reason: 'SecretsUnreadable',
-    message: `${REASONS.SecretsUnreadable} Running workloads are not affected. To fix it, send a PATCH with all secrets and their values.`,
+    message:
+      `${REASONS.SecretsUnreadable} Running workloads are not affected. To fix the problem, send a PATCH with ` +
+      `all secrets and their values.`,
     lastTransitionTime: isoTime(updatedAt),
   };
 }
 
-const RETURNING = 'The listener reconnected and has not reported its inventory yet.';
+const RETURNING = 'The listener has reconnected, but has not reported its inventory yet.';
 
-/** Why the deployment is not observed; null: it is observed. */
+/** Why the deployment is not observed; null: the deployment is observed. */
 function blindness({ listener, namespace }: DeploymentRecord): readonly [Reason, string] | null {
   const { alive, leased, returning = false, unseen = null } = listener;
   if (!alive && leased && returning) return ['ListenerLost', RETURNING];
@@ -56,7 +58,7 @@ function unobserved(
       'Unknown',
       reason,
       since,
-      `${message} It was ${seen.status} (${seen.reason}) when last seen.`,
+      `${message} The condition was ${seen.status} (${seen.reason}) at the last observation.`,
     ),
     type: seen.type,
   }));
@@ -66,7 +68,9 @@ function withReady(conditions: readonly Condition[], ready: Condition): Conditio
   return [...conditions.filter(({ type }) => type !== 'Ready'), ready];
 }
 
-/** `Ready` of a deployment that is being deleted. An observed problem of the removal gives the reason. */
+/**
+ * `Ready` of a deployment that is being deleted. If a problem of the removal was observed, it determines the reason.
+ */
 function deletionReady(
   record: DeploymentRecord,
   at: Date,
@@ -74,7 +78,12 @@ function deletionReady(
 ): Condition {
   const asked = deletionMessage(isoTime(at), isoTime(record.purgeAfter ?? at));
   if (blind !== null) {
-    return condition('False', 'DeletionRequested', at, `${asked}. It is not observed now: ${blind[1]}`);
+    return condition(
+      'False',
+      'DeletionRequested',
+      at,
+      `${asked}. The deployment is not observed now: ${blind[1]}`,
+    );
   }
   const note = deletionNote(record.conditions);
   if (note === undefined) return condition('False', 'DeletionRequested', at, asked);
@@ -88,13 +97,14 @@ function removed(conditions: readonly Condition[], since: Date): Condition[] {
       'Unknown',
       'BeingDeleted',
       since,
-      `The deployment is being removed from its cluster. It was ${status} (${reason}) when last seen.`,
+      `The deployment is being removed from its cluster. The condition was ${status} (${reason}) at the last ` +
+        `observation.`,
     ),
     type,
   }));
 }
 
-/** Since when the objects in the cluster are being removed; null: not yet, the deployment can be restored. */
+/** Time since which the objects in the cluster are being removed; null: the deployment can still be restored. */
 export function removedSince(
   { deleteRequestedAt, purgeAfter }: Pick<DeploymentRecord, 'deleteRequestedAt' | 'purgeAfter'>,
   now: Date,
@@ -104,7 +114,10 @@ export function removedSince(
   return since <= now ? since : null;
 }
 
-/** Conditions during a deletion. Workloads are still observed in the grace period. After it everything is removed. */
+/**
+ * Conditions during a deletion. Workloads are still observed in the grace period. After the grace period, all objects
+ * are removed.
+ */
 function deletionConditions(record: DeploymentRecord, at: Date, now: Date): Condition[] {
   const { listener } = record;
   const seen = withoutDeletionNote(record.conditions);
@@ -114,7 +127,7 @@ function deletionConditions(record: DeploymentRecord, at: Date, now: Date): Cond
   return withReady(others, deletionReady(record, at, blind));
 }
 
-/** The conditions of a deployment. `Ready` is never shown from an older generation than the desired one. */
+/** The conditions of a deployment. `Ready` is never shown from an older generation than the desired generation. */
 export function shownConditions(record: DeploymentRecord, now = new Date()): Condition[] {
   const { listener, conditions, observation, generation } = record;
   if (record.deleteRequestedAt !== null) return deletionConditions(record, record.deleteRequestedAt, now);
@@ -127,7 +140,7 @@ export function shownConditions(record: DeploymentRecord, now = new Date()): Con
   if (ready !== undefined && (ready.status !== 'True' || observation?.generation === generation)) {
     return conditions;
   }
-  const seen = observation === null ? 'nothing of it' : `generation ${observation.generation}`;
+  const seen = observation === null ? 'no generation' : `generation ${observation.generation}`;
   const message = `Generation ${generation} is requested; the last report from the cluster has ${seen}.`;
   return withReady(conditions, condition('False', 'Reconciling', record.updatedAt, message));
 }

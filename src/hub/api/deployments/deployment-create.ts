@@ -52,9 +52,12 @@ export interface CreateRequest {
 /** A deployment that was created, or that a dry run would create. */
 export interface Created {
   readonly record: DeploymentRecord;
-  /** The plaintext secrets of the record; absent: an earlier request created it, and they may have changed since. */
+  /**
+   * The plaintext secrets of the record; absent: an earlier request created the record, and its secrets may have
+   * changed since then.
+   */
   readonly secrets?: readonly Secret[];
-  /** Only for a dry run. */
+  /** Present only for a dry run. */
   readonly manifests: DryRunAnswer['manifests'];
 }
 
@@ -136,7 +139,7 @@ async function write(
   const added = { ...draft, listenerId: listener.id, namespace, usage };
   const record = await insertDeployment(transaction, deps.secretBox, tenantId, added);
   const created = { record, secrets: draft.secrets, manifests: null };
-  // Most deployments use no feature that depends on the cluster, so their resource is not rendered here.
+  // Most deployments use no feature that depends on the cluster, so their resource is not rendered.
   if (!dryRun && !asksForLater(draft.sourceConfig.resource_spec ?? {})) return created;
   const revision = draft.revision === null ? null : renderedRevision(record, draft.revision, 1);
   const resource = customResourceOf(deps, record, revision, names);
@@ -152,7 +155,7 @@ async function write(
 export async function createDeployment(deps: ApiDeps, request: CreateRequest): Promise<Created> {
   const id = uuidv7();
   // An earlier request with the same key may have created the deployment under other rules. The current rules apply
-  // only if it did not.
+  // only if the earlier request did not create the deployment.
   const decided = request.idempotencyKey === null ? decide(deps, request, id) : null;
   const scope = deps.database.forTenant(request.tenantId);
   const work = (transaction: Transaction) => write(deps, transaction, request, id, decided);

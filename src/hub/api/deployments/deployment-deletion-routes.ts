@@ -25,7 +25,7 @@ const tracingQuery = {
   delete_tracing_project: booleanQuery
     .default(false)
     .describe(
-      'true: also delete the tracing project, together with the last deployment that uses it. If several deletions use one project, the value of the last one applies.',
+      'true: also delete the tracing project, together with the last deployment that uses it. If several deletions concern the same project, the value of the last deletion applies.',
     ),
 };
 const deleteQuery = z.strictObject({
@@ -33,12 +33,12 @@ const deleteQuery = z.strictObject({
   force: booleanQuery
     .default(false)
     .describe(
-      'true: remove the deployment at once, for a cluster that no longer exists. Berth does not wait for the cluster and skips a running grace period. For a deployment that left with keep_workloads: other tenants can use its hosts, and its images are removed from the registry of the platform; the workloads stay. Also requires the scope admin.',
+      'true: remove the deployment at once, for a cluster that no longer exists. Berth does not wait for the cluster, and ends a grace period at once. For a deployment that was deleted with keep_workloads, other tenants can then use its hosts, and its images are removed from the registry of the platform. The workloads stay. This parameter also requires the scope admin.',
     ),
   keep_workloads: booleanQuery
     .default(false)
     .describe(
-      'true: remove the deployment from Berth and leave its workloads and data in the cluster. Only the ManagedDeployment is deleted. There is no grace period. An earlier deletion can be changed to this within its own grace period; after that, the response is 409. `berth export` prints the objects that stay. The host of its custom_url stays reserved, because its route stays; when the route is gone, a deletion with force frees the host. Also requires the scope admin.',
+      'true: remove the deployment from Berth and leave its workloads and data in the cluster. In the cluster, only the ManagedDeployment is deleted. There is no grace period. A deletion that has already started can be changed in this way during its grace period. After that, the response is 409. `berth export` prints the objects that stay. The host of custom_url stays reserved, because the route stays. When the route is gone, a deletion with force frees the host. This parameter also requires the scope admin.',
     ),
 });
 
@@ -48,7 +48,7 @@ const bulkQuery = z.strictObject({
     list
       .transform(distinct)
       .pipe(z.array(z.string()).max(MAX_IDS, `must be at most ${MAX_IDS} different ids`)),
-  ).describe(`Ids of deployments, separated by commas: at most ${MAX_IDS} different ones.`),
+  ).describe(`Ids of deployments, separated by commas: at most ${MAX_IDS} different ids.`),
   ...tracingQuery,
 });
 
@@ -68,11 +68,11 @@ const bulkSchema = z
       )
       .describe('One result for each distinct id, in the order of the request.'),
   })
-  .describe('What happened to each deployment.');
+  .describe('Result of the deletion of each deployment.');
 
 function bulkEntry(deploymentId: string, outcome: DeletionOutcome) {
   return outcome === 'missing'
-    ? { deployment_id: deploymentId, status: 404, detail: 'There is no such deployment.' }
+    ? { deployment_id: deploymentId, status: 404, detail: 'The deployment does not exist.' }
     : { deployment_id: deploymentId, status: 204, detail: null };
 }
 
@@ -108,7 +108,7 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Delete a deployment',
         description:
-          'Starts the deletion. The status is AWAITING_DELETE until the cluster is clean. Then the deployment is gone. If a grace period is configured, nothing runs in it, all data is kept, and restore cancels the deletion. A repeated request gets the same response and does not extend the grace period. The name is free at once.',
+          'Starts the deletion. The status is AWAITING_DELETE until the cluster is clean. Then the deployment is gone. If a grace period is configured, no pods run during this time, all data is kept, and restore cancels the deletion. A repeated request gets the same response and does not extend the grace period. Other deployments can use the name at once.',
         params: deploymentParams,
         querystring: deleteQuery,
         headers: ifMatchHeaders,
@@ -149,11 +149,12 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Delete several deployments',
         description:
-          'Deletes each of the deployments, in one transaction. A missing deployment is reported and does not affect the others. After any other error, nothing is deleted.',
+          'Deletes each of the deployments, in one transaction. A missing deployment is reported and does not affect ' +
+          'the other deployments. After any other error, nothing is deleted.',
         querystring: bulkQuery,
         response: {
           200: bulkSchema.describe('The deletion of all deployments has started.'),
-          207: bulkSchema.describe('Some of them do not exist.'),
+          207: bulkSchema.describe('Some of the deployments do not exist.'),
           ...errorAnswers(),
         },
       },
@@ -180,7 +181,7 @@ function restoration(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Restore a deployment',
         description:
-          'Cancels the deletion within the grace period. The deployment starts again with its data and its active revision. If another deployment has the host of its custom_url now, custom_url becomes null and the event Restored names the URL. 409: it is not being deleted, the grace period has ended, or another deployment of the tenant has its name now and must be deleted first. 400: it exceeds the quotas.',
+          'Cancels the deletion within the grace period. The deployment starts again with its data and its active revision. If another deployment has taken the host of custom_url, custom_url becomes null, and the event Restored contains the URL. 409: the deployment is not being deleted, the grace period has ended, or another deployment of the tenant has taken the name and must be deleted first. 400: the restored deployment would exceed the quotas.',
         params: deploymentParams,
         querystring: z.strictObject(maskQuery),
         headers: ifMatchHeaders,

@@ -10,8 +10,8 @@ import { customResourceOf, type ManifestChange } from './deployment-manifests.ts
 import { readableSecrets } from './deployment-secrets.ts';
 
 /**
- * The effect of a change on the cluster, for its dry run: the work item before the change and after it. Both are read
- * in the transaction of the change, which is then rolled back, so they match a real change.
+ * The effect of a change on the cluster, for a dry run: the work item before the change and after it. Both work items
+ * are read in the transaction of the change, which is then rolled back, so they match a real change.
  */
 
 /** The stored desired state of the cluster. The latest revision of a repository may still be unbuilt. */
@@ -48,13 +48,13 @@ export async function manifestChangeOf(
     before: resourceBefore(deps, before.due),
     after: dueResource(itemRendering(deps), after.due).resource,
   };
-  // A failed revision stays as it is. source_config applies to the active revision instead.
+  // A failed revision does not change. source_config applies to the active revision instead.
   if (after.due.revision?.status !== 'DEPLOY_FAILED') return { ...both, served: both };
   const { tenantId, id, activeRevisionId } = after.record;
   const active =
     activeRevisionId === null ? null : await findRevision(transaction, tenantId, id, activeRevisionId);
   if (active === null) return { ...both, served: null };
-  // As above: secrets that cannot be decrypted have no names.
+  // Secrets that cannot be decrypted have no names.
   const names = (readableSecrets(deps.secretBox, active) ?? []).map(({ name }) => name);
   const served = {
     before: customResourceOf(deps, before.record, active, names),

@@ -17,9 +17,11 @@ export async function checkIntegration(
   const integration = await lockIntegration(transaction, tenantId, id);
   if (integration === null) {
     const loc = ['source_config', 'integration_id'];
-    throw brokenRules([{ loc, msg: 'no integration has this id', type: 'integration_unknown' }]);
+    throw brokenRules([
+      { loc, msg: 'must be the id of an existing integration', type: 'integration_unknown' },
+    ]);
   }
   if (repository === null || isOnHost(repository, integration.hostUrl)) return;
-  const msg = `must be below ${integration.hostUrl}: the token of the integration is for that host alone`;
+  const msg = `must be below ${integration.hostUrl}, because the token of the integration is only for this host`;
   throw brokenRules([{ loc: ['source_config', 'repo_url'], msg, type: 'integration_other_host' }]);
 }

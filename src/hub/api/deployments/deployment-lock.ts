@@ -5,8 +5,8 @@ import { deletionConflict, notFound } from '../core/errors.ts';
 import { checkIfMatch } from '../core/etag.ts';
 
 /**
- * The deployment to change, locked until the transaction ends.
- * @throws ApiError 404, 409 when it is being deleted, 412
+ * Returns the deployment to change, and locks it until the transaction ends.
+ * @throws ApiError 404, 409 when the deployment is being deleted, 412
  */
 export async function lockForChange(
   transaction: Transaction,

@@ -39,7 +39,7 @@ export function customResourceOf(
   return toManagedDeployment({ deployment, revision, secretNames, tracingProject, repository, build });
 }
 
-/** A new revision in the form that the store would read. */
+/** A new revision in the form that the store would return. */
 export function renderedRevision(deployment: DeploymentRecord, made: NewRevision, number: number): Revision {
   return {
     id: made.id,
@@ -85,11 +85,11 @@ export function checkClusterSupport(resource: ManagedDeployment, config: RenderC
   );
 }
 
-/** Running database and cache pods keep their image. No change of a resource replaces it. */
+/** Running database and cache pods keep their image, which no change of a resource replaces. */
 const SAME_IMAGE = 'unchanged';
 const SAME_PULLING = { hosting: 'self_hosted', databaseImage: SAME_IMAGE } as const;
 
-/** The workload of the database or cache; null: the data service is external. The number of pods is not part of it. */
+/** The workload of the database or cache; null: the data service is external. The number of pods is not included. */
 function dataWorkloads(resource: ManagedDeployment): (KubeObject | null)[] {
   const { database, cache } = resource.spec;
   return [
@@ -98,13 +98,13 @@ function dataWorkloads(resource: ManagedDeployment): (KubeObject | null)[] {
   ];
 }
 
-/** Two workloads with equal pods have the same hash, however their templates are written. */
+/** Hash of the pods of a workload. Equal pods have the same hash, independent of the spelling of their templates. */
 function podsHash(workload: KubeObject): string {
   const { template, ...spec } = workload.spec as { template: V1PodTemplateSpec };
   return contentHash({ ...workload, spec: { ...spec, template: meaningHash(template) } });
 }
 
-/** A created or removed workload replaces no pods. A changed template does. */
+/** Whether a changed template replaces pods of database or cache. A created or removed workload replaces no pods. */
 function replacesDataPods(before: ManagedDeployment, after: ManagedDeployment): boolean {
   const wanted = dataWorkloads(after);
   return dataWorkloads(before).some((workload, index) => {
@@ -118,8 +118,8 @@ export interface ManifestChange {
   readonly before: ManagedDeployment;
   readonly after: ManagedDeployment;
   /**
-   * The resource with the revision that the app's pods run, when it differs from the desired revision because that
-   * failed. null: the first revision failed, and its pods are kept only for diagnosis.
+   * The resource with the revision that the app's pods run, if it differs from the desired revision because the desired
+   * revision failed. null: the first revision failed, and its pods are kept only for diagnosis.
    */
   readonly served: { readonly before: ManagedDeployment; readonly after: ManagedDeployment } | null;
 }
@@ -145,15 +145,16 @@ function templatesDiffer(
 
 /** Inputs besides the resources that decide whether pods are replaced. */
 export interface RollContext {
-  /** The change builds an image that the app's pods will run. */
+  /** Whether the change builds an image that the app's pods will run. */
   readonly builds: boolean;
-  /** The rendering configuration of the cluster; null: not reported yet. */
+  /** The rendering configuration of the cluster; null: the listener has not reported it yet. */
   readonly config: RenderConfig | null;
 }
 
 /**
- * Whether a change from one resource to another replaces pods of the app, the database or the cache. Their templates
- * differ, and pods exist before and after. A change of the number of pods replaces none.
+ * Whether a change from one resource to another replaces pods of the app, the database or the cache. A change replaces
+ * pods if the pod templates differ and pods exist before and after the change. A change of the number of pods replaces
+ * no pods.
  */
 export function rollsPods(
   { before, after, served }: ManifestChange,

@@ -51,18 +51,18 @@ export interface PatchRequest {
 /** A deployment that was changed, or that a dry run would change. */
 export interface PatchResult {
   readonly record: DeploymentRecord;
-  /** The stored generation; in a dry run, the one before the change. */
+  /** The stored generation; in a dry run, the generation before the change. */
   readonly generation: number;
   /** The data services that the change restarts, with the reasons. */
   readonly effects: readonly string[];
-  /** Only for a dry run. */
+  /** Present only for a dry run. */
   readonly outlook: Pick<DryRunAnswer, 'manifests' | 'new_revision' | 'builds' | 'pods_roll'> | null;
 }
 
 const touches = ({ changed }: Patched, part: string) =>
   changed.some((path) => path === part || path.startsWith(`${part}.`));
 
-/** Stored values are not validated again by rules or a policy that may be newer. */
+/** Stored values are not validated again, because the rules or the policy may be newer. */
 const isJudged = (patched: Patched) => touches(patched, 'source_config') || touches(patched, 'secrets');
 
 /** The stored state. */
@@ -179,7 +179,7 @@ async function write(
   });
 }
 
-/** null: its listener has not reported yet. */
+/** null: the listener of the deployment has not reported yet. */
 async function readRendering(
   transaction: Transaction,
   { tenantId, listenerId }: DeploymentRecord,
@@ -230,7 +230,7 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
   };
 }
 
-/** Changes a deployment, or returns what the change would do. @throws ApiError 400, 404, 409, 412, 422 */
+/** Changes a deployment, or returns the effects that the change would have. @throws ApiError 400, 404, 409, 412, 422 */
 export async function patchDeployment(deps: ApiDeps, request: PatchRequest): Promise<PatchResult> {
   const scope = deps.database.forTenant(request.tenantId);
   const work = (transaction: Transaction) => apply(deps, transaction, request);

@@ -18,7 +18,8 @@ const UNSET: Readonly<Record<string, null>> = Object.fromEntries(
 
 /** resource_spec with every field, in the order of the contract. Unset fields are null. */
 export function shownResourceSpec(spec: ResourceSpec): ShownResourceSpec {
-  // Copies a template of all fields, then sets the few that have values. Lists need this a hundred times.
+  // A list calls this function for each of a hundred deployments. For speed, the function copies a template of all
+  // fields, then sets the few fields that have values.
   const shown: Record<string, unknown> = { ...UNSET };
   for (const [field, value] of Object.entries(spec)) {
     if (Object.hasOwn(UNSET, field)) shown[field] = value ?? null;
@@ -26,7 +27,7 @@ export function shownResourceSpec(spec: ResourceSpec): ShownResourceSpec {
   return shown as ShownResourceSpec;
 }
 
-/** Fields in the order of the contract. The database does not keep an order. */
+/** Fields in the order of the contract, because the database does not keep an order. */
 function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config'] {
   const { resource_spec: spec, listener_config: listener } = config;
   return {
@@ -56,9 +57,9 @@ function configuredBy(config: SourceConfig): Configured {
 /** Size of the cache of presented values. */
 const configured = new WeakMap<SourceConfig, Configured>();
 
-/** The fields that depend on source_config alone. They are most of a response. */
+/** The fields that depend only on source_config, which are most of a response. */
 function shownConfigured(config: SourceConfig): Configured {
-  // Only frozen objects are cached, because others can change.
+  // Only frozen objects are cached, because other objects can change.
   if (!Object.isFrozen(config)) return configuredBy(config);
   const known = configured.get(config);
   if (known !== undefined) return known;
@@ -71,15 +72,18 @@ function shownConfigured(config: SourceConfig): Configured {
 
 export interface PresentOptions {
   readonly box: SecretBox;
-  /** Return the values of secrets; otherwise they are masked. */
+  /** Whether the values of secrets are returned; otherwise they are masked. */
   readonly showSecrets: boolean;
-  /** The plaintext secrets, when the caller has them. They then need not be decrypted. */
+  /** The plaintext secrets, if the caller has them, so that they need not be decrypted. */
   readonly secrets?: readonly Secret[];
-  /** Absent: the present time. */
+  /** Absent: the current time. */
   readonly now?: Date;
 }
 
-/** A deployment in a response. If its secrets cannot be decrypted, the list is empty and a condition says so. */
+/**
+ * A deployment in a response. If the secrets of the deployment cannot be decrypted, the list of secrets is empty and a
+ * condition states this.
+ */
 export function presentDeployment(record: DeploymentRecord, options: PresentOptions): ShownDeployment {
   const stored = options.secrets === undefined ? readableSecrets(options.box, record) : [...options.secrets];
   const secrets = stored ?? [];
@@ -106,7 +110,7 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     remote_reconciled: observation?.generation === record.generation,
     last_observed_at: observation === null ? null : isoTime(observation.observedAt),
     conditions: [...shownConditions(record, now), ...(stored === null ? [secretsUnreadable(record)] : [])],
-    // The route is removed first, so the old URL no longer works.
+    // During a deletion, the route is removed first, so the old URL no longer works.
     url: removedSince(record, now) === null ? (observation?.url ?? null) : null,
     tracing_project_id: record.tracingProjectId,
     effective_resource_spec,

@@ -20,22 +20,22 @@ import { readableSecrets } from './deployment-secrets.ts';
 
 /** The requested state of a deployment. */
 export interface QuotaRequest {
-  /** null: the deployment is new, and nothing of it is stored. */
+  /** null: the deployment is new and not stored yet. */
   readonly deploymentId: string | null;
   readonly sourceConfig: SourceConfig;
-  /** Names of the secrets. They determine which data services are external. */
+  /** Names of the secrets. The names determine which data services are external. */
   readonly secretNames: readonly string[];
 }
 
 type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
 
-/** The external data services that secrets of these names configure. */
+/** The external data services that secrets with these names configure. */
 export const externalServices = (secretNames: readonly string[]) => ({
   database: secretNames.includes(EXTERNAL_DATABASE_SECRET),
   cache: secretNames.includes(EXTERNAL_CACHE_SECRET),
 });
 
-/** Includes an existing volume when the database becomes external. */
+/** The demand, including an existing volume if the database becomes external. */
 async function demand(
   deps: QuotaDeps,
   transaction: Transaction,
@@ -49,8 +49,9 @@ async function demand(
 }
 
 /**
- * The volume that a deployment keeps while its database is external, in GiB. 0: it keeps no volume; null: the database is in
- * the cluster. The size in the stored source_config then applies to no volume.
+ * The volume that a deployment keeps while its database is external, in GiB. 0: the deployment keeps no volume; null:
+ * the database is in the cluster. If the database is external, the size in the stored source_config applies to no
+ * volume.
  */
 export async function keptVolumeOf(
   deps: Pick<ApiDeps, 'secretBox'>,
@@ -62,7 +63,7 @@ export async function keptVolumeOf(
   return readVolumeGi(transaction, tenantId, id, measurer(deps));
 }
 
-/** The quota usage of a deployment, to be stored with it. Call it before the deployment is written. */
+/** The quota usage of a deployment, to be stored with it. Must be called before the deployment is written. */
 export async function quotaUsage(
   deps: QuotaDeps,
   transaction: Transaction,
@@ -83,7 +84,7 @@ const measurer =
     usageOf(demandOf(deployment.sourceConfig, externalServices(namesOf(secretBox, deployment))));
 
 /**
- * Checks a deployment that is created, changed or restored against the quotas of its tenant. Call it before the
+ * Checks a deployment that is created, changed or restored against the quotas of its tenant. Must be called before the
  * deployment is written, in the same transaction, with its row locked if it exists.
  * @returns the usage, to be stored with it
  * @throws ApiError 400 with the calculation

@@ -4,12 +4,12 @@ import type { ApiDeps } from '../core/deps.ts';
 import { booleanQuery } from '../core/query.ts';
 import type { PresentOptions } from './deployment-present.ts';
 
-/** Shared by the routes that return deployments. */
+/** Code that all routes that return deployments share. */
 
 export const maskQuery = {
   mask_secrets: booleanQuery
     .default(false)
-    .describe('true: mask the values of secrets, whatever the scopes of the key.'),
+    .describe('true: mask the values of secrets, even for keys with the scope secrets:read.'),
 };
 
 /** How deployments are presented to the caller. */

@@ -22,7 +22,11 @@ export interface RestoreRequest {
 }
 
 const graceOver = () =>
-  new ApiError(409, 'The grace period of the deletion has ended: its data is being removed or is gone.');
+  new ApiError(
+    409,
+    'The grace period of the deletion has ended, and the data of the deployment is being removed or ' +
+      'is gone.',
+  );
 
 /**
  * Restores a deployment within the grace period of its deletion.
@@ -36,7 +40,7 @@ export async function restore(deps: ApiDeps, request: RestoreRequest): Promise<D
       if (before === null) throw notFound('deployment');
       checkIfMatch(request.ifMatch, before.generation);
       if (before.deleteRequestedAt === null) {
-        throw new ApiError(409, 'The deployment is not being deleted: there is nothing to restore.');
+        throw new ApiError(409, 'The deployment is not being deleted, so it cannot be restored.');
       }
       if (!(await isRestorable(transaction, tenantId, deploymentId))) throw graceOver();
       const secretNames = (readableSecrets(deps.secretBox, before) ?? []).map(({ name }) => name);

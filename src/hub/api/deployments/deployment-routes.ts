@@ -61,7 +61,7 @@ const listQuery = z.strictObject({
 
 const createHeaders = z.looseObject({
   'idempotency-key': idempotencyKeyHeader.describe(
-    'For 24 hours, a request with the same key and body returns the deployment that the first request created, in its current state, even while it is being deleted. After its deletion, the response is 409.',
+    'For 24 hours, a request with the same key and body returns the deployment that the first request created, in its current state, even while it is being deleted. After the deletion of that deployment, the response is 409.',
   ),
 });
 
@@ -143,7 +143,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Create a deployment',
         description:
-          'Creates the deployment, its tracing project with the same name, and its first revision, in one transaction. For internal_image, it creates a revision only if an image is given.',
+          'Creates the deployment, its tracing project with the same name, and its first revision, in one transaction. For internal_image, the request creates a revision only if it names an image.',
         headers: createHeaders,
         querystring: writeQuery,
         body: createBodySchema,
@@ -189,7 +189,9 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Change a deployment',
         description:
-          'Absent fields keep their value, null clears a field, and lists and maps are replaced completely. secrets is the complete new list. A change of source_revision_config or of secrets creates a new revision. A change of source_config updates the running revision. A PATCH without a difference has no effect.',
+          'Absent fields keep their value, null clears a field, and lists and maps are replaced completely. secrets ' +
+          'is the complete new list. A change of source_revision_config or of secrets creates a new revision. A ' +
+          'change of source_config updates the running revision. A PATCH without a difference has no effect.',
         params: deploymentParams,
         headers: ifMatchHeaders,
         querystring: writeQuery,
@@ -197,7 +199,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         response: {
           200: z
             .union([changedDeploymentSchema, dryRunSchema])
-            .describe('The deployment. With dry_run, also the effects of the request.'),
+            .describe('The deployment. With dry_run, the response also contains the effects of the request.'),
           ...errorAnswers(400, 404, 409, 412, 413, 415),
         },
       },

@@ -30,7 +30,10 @@ export interface RequestedDeployment {
   readonly appName: string;
 }
 
-/** The URL that the server assigns to a deployment: in cloud mode, below the platform's domain; null: none. */
+/**
+ * The URL that the server assigns to a deployment: in cloud mode, below the platform's domain; null: the server assigns
+ * no URL.
+ */
 export function serverUrl({ hosting, appDomain }: ApiDeps, appName: string): string | null {
   return hosting === 'cloud' && appDomain !== null ? `https://${appName}.${appDomain}` : null;
 }
@@ -41,8 +44,8 @@ export function repositoryOwner<Owner>({ registryAuthority }: ApiDeps, owner: Ow
 }
 
 /**
- * Checks whether this installation may call the host of a repository. The check belongs to the shape of the body,
- * except that it depends on a setting.
+ * Checks whether this installation may call the host of a repository. The result is a 422, because the check belongs to
+ * the shape of the body, although it depends on a setting.
  * @throws ApiError 422 for a private address
  */
 export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | undefined): void {
@@ -78,7 +81,8 @@ export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): Bo
 }
 
 /**
- * A revision to create. An image waits for the listener, a source for its build.
+ * A revision to create. A revision with an image waits for the listener, and a revision with a source waits for its
+ * build.
  * @param resolvedImage digest-pinned image; null: not known, or to be built
  */
 export function newRevision(
@@ -108,33 +112,38 @@ export function conflict(error: unknown): unknown {
     return new ApiError(409, 'Another deployment has this name (name).');
   }
   if (error.constraint === 'deployments_route_host') {
-    return new ApiError(409, 'Another deployment has the host of this URL (source_config.custom_url).');
+    return new ApiError(409, 'Another deployment uses the host of this URL (source_config.custom_url).');
   }
   if (error.constraint === 'leaving_hosts_pkey') {
     return new ApiError(
       409,
-      'The host of this URL (source_config.custom_url) is being released by another deployment. It is available when the route of that deployment is removed. Try again in a moment.',
+      'Another deployment is releasing the host of this URL (source_config.custom_url). The host is available when ' +
+        'the route of that deployment is removed. Try again in a moment.',
     );
   }
   if (error.constraint === 'kept_hosts_pkey') {
     return new ApiError(
       409,
-      'The host of this URL (source_config.custom_url) is still routed to workloads that another tenant has taken out of Berth. The platform can free it when their routes are removed.',
+      'The host of this URL (source_config.custom_url) is still routed to workloads of another tenant that Berth no ' +
+        'longer manages. The administrator of the platform can free the host when the routes of those workloads are ' +
+        'removed.',
     );
   }
   return error;
 }
 
-/** Carries the result of a dry run out of the transaction, which is rolled back. */
+/** An error that carries the result of a dry run out of the transaction, which is rolled back. */
 class DryRunResult<T> extends Error {
   readonly result: T;
   constructor(result: T) {
-    super('a dry run is undone');
+    super('the transaction of a dry run is rolled back');
     this.result = result;
   }
 }
 
-/** Runs `transact` and rolls it back. It runs the same statements as a real change and keeps none of their effects. */
+/**
+ * Runs `transact` and rolls it back. The same statements run as for a real change, but none of their effects is kept.
+ */
 export async function rolledBack<T, X>(
   transact: (work: (transaction: X) => Promise<T>) => Promise<T>,
   work: (transaction: X) => Promise<T>,

@@ -10,7 +10,7 @@ import {
 } from '../../../domain/resource-spec/resource-spec.ts';
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 
-/** A deployment in a response. All fields of the contract are present; unset fields are null. */
+/** A deployment in a response. All fields of the contract are present. Unset fields are null. */
 
 export const timeSchema = z.iso.datetime();
 
@@ -20,12 +20,12 @@ const shownFields = Object.fromEntries(
   RESOURCE_SPEC_FIELDS.map((field) => [field, z.nonoptional(resourceSpecSchema.shape[field])]),
 );
 
-/** resource_spec in a response. All fields are present; unset fields are null. */
+/** resource_spec in a response. All fields are present. Unset fields are null. */
 export type ShownResourceSpec = Shown<ResourceSpec>;
 export const shownResourceSpecSchema = z
   .object(shownFields)
   .describe(
-    'resource_spec as it was sent. Unset fields are null.',
+    'resource_spec as it was sent. Fields that were not set are null.',
   ) as unknown as z.ZodType<ShownResourceSpec>;
 
 export const shownSourceConfigSchema = z
@@ -40,11 +40,11 @@ export const shownSourceConfigSchema = z
     listener_config: z
       .object({ cluster_namespace: z.string().nullable().describe('Requested namespace.') })
       .nullable()
-      .describe("Place in the listener's cluster."),
+      .describe("Location of the deployment in the listener's cluster."),
     install_command: z.string().nullable().describe('Command that installs the dependencies of the build.'),
     build_command: z.string().nullable().describe('Command that builds the app.'),
   })
-  .describe('source_config as it was sent. Unset fields are null.');
+  .describe('source_config as it was sent. Fields that were not set are null.');
 
 export const shownRevisionConfigSchema = z
   .object({
@@ -58,7 +58,9 @@ export const shownRevisionConfigSchema = z
 const shownSecretSchema = z
   .object({
     name: z.string().describe('Name of the environment variable.'),
-    value: z.string().describe('Value. Masked for keys without the scope secrets:read.'),
+    value: z
+      .string()
+      .describe('Value. Value of the variable, masked for keys without the scope secrets:read.'),
   })
   .describe('A secret.');
 
@@ -80,24 +82,26 @@ export const deploymentSchema = z
     status: z
       .enum(DEPLOYMENT_STATUSES)
       .describe(
-        'AWAITING_DATABASE: database or cache are not ready. READY: revisions can run. UNUSED: nothing should run. AWAITING_DELETE: deletion was requested. UNKNOWN: the cluster cannot be observed.',
+        'AWAITING_DATABASE: the database or the cache is not ready. READY: revisions can run. UNUSED: no pods should run. AWAITING_DELETE: deletion was requested. UNKNOWN: the cluster cannot be observed.',
       ),
     latest_revision_id: uuidSchema.nullable().describe('The latest revision.'),
     active_revision_id: uuidSchema.nullable().describe('The deployed revision that serves requests.'),
     image_version: z.string().nullable().describe("Tag of the latest revision's image."),
-    generation: z.int().describe('Number of changes of the desired state. The ETag is derived from it.'),
+    generation: z
+      .int()
+      .describe('Number of changes of the desired state. The ETag is derived from the generation.'),
     observed_generation: z
       .int()
       .describe(
-        'The last generation that was observed completely in the cluster. 0: none yet. Until a first revision is active, it is the last generation that the cluster received, even if it failed or has not started. After that, a failed change or a refused volume expansion does not increase it.',
+        'The last generation that was observed completely in the cluster. 0: no generation was observed yet. Until a first revision is active, the value is the last generation that the cluster received, even if that generation failed or has not started. After that, a failed change or a rejected volume expansion does not increase the value.',
       ),
     remote_reconciled: z
       .boolean()
       .describe(
-        'True if observed_generation equals generation: the cluster runs the desired state. While active_revision_id is null, it means only that the cluster has received the desired state. The first revision may have failed, or not started.',
+        'True if observed_generation equals generation: the cluster runs the desired state. While active_revision_id is null, true means only that the cluster has received the desired state. The first revision may then have failed, or may not have started.',
       ),
     last_observed_at: timeSchema.nullable().describe('Time of the last report from the cluster.'),
-    conditions: z.array(conditionSchema).describe('Conditions: the state in detail.'),
+    conditions: z.array(conditionSchema).describe('Conditions that describe the state in detail.'),
     url: z.string().nullable().describe('External URL of the app, once its route exists.'),
     tracing_project_id: uuidSchema.describe('The tracing project of the same name.'),
     effective_resource_spec: effectiveResourceSpecSchema,
@@ -109,7 +113,7 @@ const effectsField = {
   effects: z
     .array(z.string())
     .describe(
-      'Which data services the change restarts, and why, as sentences; empty: none. The database restarts when its connections, cores or memory change, also where these follow from a scale.',
+      'Sentences that say which data services the change restarts, and why. Empty: the change restarts no data service. The database restarts when its connections, cores or memory change, including changes that follow from another scale.',
     ),
 };
 
@@ -120,7 +124,7 @@ export const changedDeploymentSchema = deploymentSchema
 export const deploymentListSchema = z
   .object({
     resources: z.array(deploymentSchema).describe('Newest first.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of deployments.');
 
@@ -143,11 +147,11 @@ const dryRunFields = {
   pods_roll: z
     .boolean()
     .describe(
-      'True if pods would be replaced, now or after the build. This is an upper bound: it compares the desired state before and after. For example, a change back to the running state after a failed change replaces no pods.',
+      'True if pods would be replaced, now or after the build. The value is an upper bound, because it only compares the desired states before and after the request. For example, it is true for a change back to the running state after a failed change, although no pods are replaced.',
     ),
 };
 
 export const dryRunSchema = deploymentSchema
   .extend({ ...dryRunFields, ...effectsField })
-  .describe('The resulting deployment and the effects of the request. Nothing was stored.');
+  .describe('The resulting deployment and the effects of the request. A dry run stores nothing.');
 export type DryRunAnswer = z.infer<typeof dryRunSchema>;

@@ -5,7 +5,7 @@ import { SecretBoxError } from '../../store/core/errors.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import { openSecrets, type SecretBox } from '../../store/secrets/secret-box.ts';
 
-/** Secrets of a record. An undecryptable secret affects only its own deployment. */
+/** Reads the secrets of a record. A secret that cannot be decrypted affects only its own deployment. */
 
 /** The stored secrets; null when they cannot be decrypted. */
 export function readableSecrets(
@@ -21,16 +21,16 @@ export function readableSecrets(
 }
 
 /**
- * The body contains the whole list with values, so no stored value is needed. An empty list may be a response that the
- * client sent back.
+ * Whether the body contains the whole list with values, so that no stored value is needed. An empty list does not
+ * count, because it may be a response that the client sent back.
  */
 function givesAllSecrets({ secrets }: PatchBody): boolean {
   return secrets != null && secrets.length > 0 && secrets.every(({ value }) => value !== SECRET_MASK);
 }
 
 /**
- * The stored secrets for a PATCH. Empty when they cannot be decrypted and the PATCH replaces all of them.
- * @throws SecretBoxError when they cannot be decrypted and the PATCH would keep any of them
+ * The stored secrets for a PATCH. Empty when the stored secrets cannot be decrypted and the PATCH replaces all of them.
+ * @throws SecretBoxError when the stored secrets cannot be decrypted and the PATCH would keep any of them
  */
 export function secretsBeforePatch(box: SecretBox, record: DeploymentRecord, body: PatchBody): Secret[] {
   if (!givesAllSecrets(body)) return openSecrets(box, record.secrets);

@@ -15,7 +15,9 @@ import { timeSchema } from './deployment-schema.ts';
 const eventSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
-    tenant_id: uuidSchema.nullable().describe('The tenant, even if it was deleted. null: the platform.'),
+    tenant_id: uuidSchema
+      .nullable()
+      .describe('The tenant of the event, even if the tenant was deleted. null: the platform.'),
     deployment_id: uuidSchema.nullable().describe('The deployment of the event, if any.'),
     revision_id: uuidSchema.nullable().describe('The revision of the event, if any.'),
     at: timeSchema.describe('Time of the event.'),
@@ -28,14 +30,14 @@ const eventSchema = z
       .describe('The actor.'),
     reason: z.string().describe('Type of the event, one of a fixed list.'),
     message: z.string().describe('Message of the event.'),
-    details: z.record(z.string(), z.unknown()).describe('Details for programs.'),
+    details: z.record(z.string(), z.unknown()).describe('Details in a form for programs.'),
   })
   .describe('An event.');
 
 const eventListSchema = z
   .object({
     resources: z.array(eventSchema).describe('Newest first.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of events.');
 
@@ -53,7 +55,7 @@ function present(event: EventRecord): z.infer<typeof eventSchema> {
   };
 }
 
-/** A deleted deployment still has its history. */
+/** The history of a deleted deployment still exists. */
 async function isKnown(reader: Reader, tenantId: string, deploymentId: string): Promise<boolean> {
   if ((await findDeployment(reader, tenantId, deploymentId)) !== null) return true;
   return (await listEvents(reader, tenantId, deploymentId, { limit: 1, offset: 0 })).length > 0;
@@ -75,7 +77,7 @@ function tenantEvents(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['events'],
         summary: 'List events of the tenant',
         description:
-          'The history of a tenant, newest first: deployments, keys, quotas and everything else. An admin key of the platform without a tenant reads the history of all tenants and of the platform, including deleted tenants.',
+          'The history of a tenant, newest first: deployments, keys, quotas and everything else. With an admin key of the platform that has no tenant, the response contains the history of all tenants and of the platform, including deleted tenants.',
         querystring: pageOnly,
         response: { 200: eventListSchema, ...errorAnswers() },
       },
@@ -102,7 +104,7 @@ export function eventRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['events'],
         summary: 'List events',
         description:
-          'The history of a deployment, newest first: each change with its author, and each change of a status with its reason. It remains after the deletion of the deployment.',
+          'The history of a deployment, newest first: each change with its author, and each change of a status with its reason. The history remains after the deletion of the deployment.',
         params: deploymentParams,
         querystring: pageOnly,
         response: { 200: eventListSchema, ...errorAnswers(404) },

@@ -38,7 +38,7 @@ const WRITE = { scopes: ['deployments:write'] } as const;
 
 const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the integration.') });
 
-/** 409 when the name is taken. */
+/** Converts the error of a name that is taken to a 409. */
 function taken(error: unknown): unknown {
   return error instanceof UniqueViolation
     ? new ApiError(409, 'Another integration has this name (name).')
@@ -51,7 +51,7 @@ function taken(error: unknown): unknown {
  */
 function hostUrlOf(deps: ApiDeps, text: string): string {
   if (!deps.gitHost.allowsPrivate && !isPublicUrl(text)) {
-    const msg = 'must not be on a private address (BERTH_GIT_ALLOW_PRIVATE allows it)';
+    const msg = 'must not have a private address as its host (BERTH_GIT_ALLOW_PRIVATE allows it)';
     throw brokenRules([{ loc: ['host_url'], msg, type: 'private_address' }]);
   }
   const { origin, pathname } = new URL(text);
@@ -104,7 +104,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['integrations'],
         summary: 'List integrations',
-        description: "The tenant's integrations, newest first, without their tokens.",
+        description: "Returns the tenant's integrations, newest first, without their tokens.",
         querystring: pageOnly,
         response: { 200: integrationListSchema, ...errorAnswers() },
       },
@@ -126,7 +126,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['integrations'],
         summary: 'Get an integration',
-        description: 'One integration, without its token.',
+        description: 'Returns one integration, without its token.',
         params,
         querystring: noQuery,
         response: { 200: integrationSchema, ...errorAnswers(404) },
@@ -154,7 +154,8 @@ async function accessOf(deps: ApiDeps, tenantId: string, id: string): Promise<Gi
   if (found === null) throw notFound('integration');
   const { provider, hostUrl, token } = found;
   if (isListing(provider)) return { provider, hostUrl, token };
-  const msg = 'names an integration of the provider git: such a server has no API that lists repositories';
+  const msg =
+    'must not be an integration of the provider git, because a plain git server has no API that lists repositories';
   throw new ApiError(400, [{ loc: ['path', 'integration_id'], msg, type: 'provider_without_list' }]);
 }
 
@@ -162,7 +163,7 @@ function repositories(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/integrations/:integration_id/repos',
     {
-      // The route uses the token, so it requires the permission to deploy.
+      // The route uses the token, so it requires the scope to change deployments.
       config: { access: WRITE },
       schema: {
         tags: ['integrations'],
@@ -232,7 +233,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['integrations'],
         summary: 'Delete an integration',
         description:
-          'Deletes the integration with its token. Rejected while a deployment uses it, unless that deployment is being deleted and cannot be restored.',
+          'Deletes the integration with its token. The request is rejected while a deployment uses the integration, unless that deployment is being deleted and cannot be restored.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },

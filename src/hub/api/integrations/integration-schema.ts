@@ -13,7 +13,7 @@ const tokenSchema = z
   .string()
   .min(1)
   .max(4096)
-  // The token is sent in a header, so only printable ASCII is accepted. It must never appear in a message.
+  // The token is sent in a header, so only printable ASCII is accepted. The token must never appear in a message.
   .regex(/^[\x21-\x7e]+$/, 'must consist of printable ASCII characters without spaces')
   .describe('Token for the git host. Write-only.')
   .meta({ examples: ['glpat-write-only'] });
@@ -23,7 +23,7 @@ export const createIntegrationSchema = z
     name: integrationNameSchema,
     provider: z.enum(GIT_PROVIDERS).describe('Product of the git host. git: any other git server.'),
     host_url: gitHostUrlSchema
-      .describe('https URL of the git host. The token is used only for this host. Cannot be changed.')
+      .describe('https URL of the git host. The token is used only for this host. The URL cannot be changed.')
       .meta({ examples: ['https://git.example.com'] }),
     token: tokenSchema,
   })
@@ -45,7 +45,9 @@ export const integrationSchema = z
       .meta({ examples: ['https://git.example.com'] }),
     takes_webhooks: z
       .boolean()
-      .describe('True if the integration has a webhook secret. Without one, it accepts no webhooks.'),
+      .describe(
+        'True if the integration has a webhook secret. An integration without a webhook secret accepts no webhooks.',
+      ),
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe('Time of the last change of name, token or webhook secret.'),
   })
@@ -54,28 +56,28 @@ export const integrationSchema = z
 export const integrationListSchema = z
   .object({
     resources: z.array(integrationSchema).describe('Newest first.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of integrations.');
 
 const repositorySchema = z
   .object({
-    full_name: z.string().describe('Name with its owner or group.'),
-    repo_url: z.string().describe('Clone URL: the value for repo_url of a deployment.'),
+    full_name: z.string().describe('Name of the repository with its owner or group.'),
+    repo_url: z.string().describe('Clone URL, which is the value for repo_url of a deployment.'),
     default_branch: z.string().nullable().describe('Default branch. null: the repository is empty.'),
     private: z
       .boolean()
       .nullable()
-      .describe('True if the repository is private. null: the git host does not say.'),
+      .describe('True if the repository is private. null: the git host does not report this.'),
   })
   .describe('A repository that the token can read.');
 
 export const repositoryListSchema = z
   .object({
-    resources: z.array(repositorySchema).describe('In the order of the git host.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    resources: z.array(repositorySchema).describe('Repositories in the order of the git host.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
-  .describe('A page of repositories. An empty page follows the last one.');
+  .describe('A page of repositories. An empty page follows the last page.');
 
 /** An integration in a response. */
 export const presentIntegration = (integration: Integration): z.infer<typeof integrationSchema> => ({

@@ -32,7 +32,8 @@ function namespacesInUse({ namespaces }: NamespacesInUse): ApiError {
   const more = namespaces.length > MAX_NAMED ? ` and ${namespaces.length - MAX_NAMED} more` : '';
   return new ApiError(
     409,
-    `compute_config.k8s_namespaces lacks namespaces that contain deployments: ${named.join(', ')}${more}. Deployments that are being deleted count until their cluster is clean.`,
+    `compute_config.k8s_namespaces lacks namespaces that contain deployments: ${named.join(', ')}${more}. ` +
+      `Deployments that are being deleted count until the cluster has none of their objects.`,
   );
 }
 
@@ -42,7 +43,8 @@ function conflict(error: unknown): unknown {
   if (!(error instanceof ReferenceViolation)) return error;
   return new ApiError(
     409,
-    'Deployments use the listener. Deployments that are being deleted count until their cluster is clean.',
+    'Deployments use the listener. Deployments that are being deleted count until the cluster has none of their ' +
+      'objects.',
   );
 }
 
@@ -51,7 +53,10 @@ async function checkOwn(transaction: Transaction, tenantId: string, id: string):
   const listener = await findListener(transaction, tenantId, id);
   if (listener === null) throw notFound('listener');
   if (listener.tenantId === null) {
-    throw new ApiError(403, 'The listener belongs to the platform: tenants can use it, but not change it.');
+    throw new ApiError(
+      403,
+      'The listener belongs to the platform. Tenants can use the listener, but cannot change it.',
+    );
   }
 }
 
@@ -67,7 +72,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
         tags: ['listeners'],
         summary: 'Change a listener',
         description:
-          'Changes the compute_id or the namespaces of a listener of the tenant. A namespace with deployments cannot be removed. BERTH_NAMESPACES of a listener replaces the list with each renewal of its lease. Listeners of the platform cannot be changed: 403. An admin can only clear their cluster, with cluster_id as the only field.',
+          'Changes the compute_id or the namespaces of a listener of the tenant. A namespace with deployments cannot be removed. BERTH_NAMESPACES of a listener replaces the list with each renewal of its lease. Listeners of the platform cannot be changed: 403. An admin can only clear the cluster of such a listener, with cluster_id as the only field.',
         params,
         querystring: noQuery,
         body: patchListenerSchema,
@@ -110,7 +115,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
         tags: ['listeners'],
         summary: 'Delete a listener',
         description:
-          'Deletes a listener of the tenant. If it still runs, its calls are rejected from then on. Rejected while deployments use it, including those that are being deleted. Listeners of the platform cannot be deleted: 403.',
+          'Deletes a listener of the tenant. If the listener still runs, its calls are rejected from then on. The request is rejected while deployments use the listener, including deployments that are being deleted. Listeners of the platform cannot be deleted: 403.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },

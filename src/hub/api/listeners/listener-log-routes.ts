@@ -26,7 +26,7 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 import { clean } from './listener-reports.ts';
 import { createWorkHints, type WorkHints } from './work-hints.ts';
 
-/** Shared by the routes of the listener protocol. */
+/** Dependencies that the routes of the listener protocol share. */
 export interface ProtocolRoutes {
   readonly app: FastifyInstance;
   readonly deps: Pick<ApiDeps, 'secretBox' | 'logHints'>;
@@ -36,7 +36,7 @@ export interface ProtocolRoutes {
   readonly closing: AbortSignal;
 }
 
-/** Notifications can be lost, so a waiting listener queries again after this time. */
+/** Time after which a waiting listener queries again, because notifications can be lost. */
 const REQUERY_MS = 5000;
 
 const params = z.object({ id: z.uuid() });
@@ -54,9 +54,9 @@ interface Waiting {
 }
 
 /**
- * Log requests that the listener can serve, as soon as there is one; an empty list after the timeout. A request that
- * needs more than the features that the listener named keeps waiting, because a listener that just talked to an older
- * hub names none in its first call.
+ * Log requests that the listener can serve, as soon as such a request exists; an empty list after the timeout. A
+ * request that needs other features than the listener named keeps waiting, because a listener that previously called an
+ * older hub names no features in its first call.
  * @throws StaleEpoch
  */
 async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
@@ -65,7 +65,7 @@ async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
   for (;;) {
     const ticket = hints.ticket(listenerId);
     const wanted = await scope.read((reader) => hasLogRequests(reader, listenerId, epoch));
-    // Each request is handed out once. One that is handed to a disconnected listener would wait in vain.
+    // Each request is handed out once. A request that is handed to a disconnected listener would never be served.
     const taken =
       wanted && !signal.aborted
         ? await scope.transaction(async (transaction) => {
@@ -95,7 +95,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       config: { ...config, waits: true },
       schema: {
         tags: ['listener protocol'],
-        summary: 'Get log requests. Waits until there is one.',
+        summary: 'Get log requests. The response waits until there is one.',
         params,
         querystring: logRequestsQuerySchema,
         response: { 200: logRequestsResponseSchema, ...errorAnswers(404, 409) },

@@ -22,18 +22,18 @@ export type WorkDeps = Pick<
   | 'observer'
 >;
 
-/** Notifications can be lost, so a waiting request queries again after this time, in milliseconds. */
+/** Time in milliseconds after which a waiting request queries again, because notifications can be lost. */
 const REQUERY_MS = 5000;
-/** Work is due, but another transaction holds the rows. The request queries again after this time. */
+/** Time after which the request queries again if work is due, but another transaction holds the rows. */
 const BUSY_MS = 100;
 /** Maximum size of a response, in bytes of JSON. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-/** Written without waiting for the disk: a lost record of handed-out items makes them due again. */
+/** The commit does not wait for the disk, because a lost record of handed-out items only makes them due again. */
 const HANDING_OUT = { durable: false, byIndex: true } as const;
 
 /**
- * Renders due items until the response is full. An item that cannot be rendered is postponed, so it does not block
- * others.
+ * Renders due items until the response is full. An item that cannot be rendered is postponed, so that it does not block
+ * other items.
  */
 function renderer(deps: WorkDeps) {
   let bytes = 0;
@@ -45,7 +45,7 @@ function renderer(deps: WorkDeps) {
       bytes += JSON.stringify(item).length;
       if (item.kind === 'purge' || due.kind === 'purge')
         return { kind: 'item', item, specHash: null, starts: false };
-      // The desired revision, not the one that is being built to replace it.
+      // The desired revision, not the revision that is being built to replace it.
       const starts = !item.spec.suspend && item.spec.revision.id === due.revision?.id;
       return { kind: 'item', item, specHash: item.spec_hash, starts };
     } catch (error) {
@@ -54,7 +54,11 @@ function renderer(deps: WorkDeps) {
       // The text of the error may quote the record.
       const err = error instanceof Error ? error.name : 'unknown';
       const fields = { deploymentId, err, reason: why.reason };
-      deps.logger.error(fields, 'failed to build the work item of a deployment; it is blocked for now');
+      deps.logger.error(
+        fields,
+        'failed to create the work item of a deployment; the deployment is blocked until the ' +
+          'cause is fixed',
+      );
       return { kind: 'failed', ...why };
     }
   };
@@ -87,7 +91,7 @@ export interface WorkRequest {
   /** Milliseconds. */
   wait: number;
   signal: AbortSignal;
-  /** The previous response did not arrive. Its items are due at once. */
+  /** The previous response did not arrive, so its items are due again at once. */
   lost: boolean;
 }
 
@@ -99,7 +103,7 @@ async function dueIn(scope: Scope, listenerId: string, epoch: number): Promise<n
 }
 
 /**
- * Returns due items as soon as there are some, or an empty list when the time is over or the signal aborts.
+ * Returns due items as soon as items are due, or an empty list when the time has elapsed or the signal aborts.
  * @throws StaleEpoch
  */
 export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkRequest): Promise<WorkItem[]> {
@@ -111,14 +115,14 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
       await handOutAgain(transaction, listenerId);
     });
   }
-  // After a notification, due items are claimed without a check first, because there mostly are some.
+  // After a notification, due items are claimed without a check, because usually some items are due.
   let hinted = false;
   for (;;) {
     const ticket = deps.hints.ticket(listenerId);
     const dueInMs = hinted ? 0 : await dueIn(scope, listenerId, epoch);
     const due = dueInMs !== null && dueInMs <= 0;
     const queriedAt = Date.now();
-    // Items are not handed to a disconnected client, since they would return only after a timeout.
+    // Items are not handed to a disconnected client, because they would be due again only after a timeout.
     const items =
       due && !signal.aborted
         ? await scope.transaction(async (transaction) => {
@@ -129,7 +133,7 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
     for (const item of items) tell(deps, listenerId, item, queriedAt);
     const left = end - performance.now();
     if (items.length > 0 || left <= 0 || signal.aborted) return items;
-    // The notification brought no items. A query finds when the next one is due.
+    // No items were due after the notification. A query finds when the next item is due.
     if (hinted) {
       hinted = false;
       continue;

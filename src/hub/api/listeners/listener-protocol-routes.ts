@@ -46,15 +46,18 @@ export type ListenerProtocolDeps = WorkDeps &
 /** The parts of the caller that these routes use. */
 type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
 
-/** Body limit of inventories and reports, in bytes. The maximum number of items fits, with long names and messages. */
+/**
+ * Body limit of inventories and reports, in bytes. The limit is sufficient for the maximum number of items with long
+ * names and messages.
+ */
 const BODY_LIMIT = 16 * 1024 * 1024;
 
 const params = z.object({ id: z.uuid() });
 const refusals = errorAnswers(404, 409, 413, 415);
 
 /**
- * The scope in which the caller may run this listener: a tenant's key its own listeners, the platform's key the
- * platform's, an admin any.
+ * The scope in which the caller may run this listener. A key of a tenant may run listeners of the tenant, a key of the
+ * platform may run listeners of the platform, and an admin may run any listener.
  */
 async function scopeFor(database: Database, caller: ListenerCaller, listenerId: string): Promise<Scope> {
   const { keyTenantId: tenantId } = caller;
@@ -65,12 +68,13 @@ async function scopeFor(database: Database, caller: ListenerCaller, listenerId: 
   return scope;
 }
 
-/** 409 as the protocol defines it. All other errors go to the error handler of the app. */
+/** Converts errors to a 409 of the protocol. All other errors go to the error handler of the app. */
 function toConflict(error: unknown): never {
   if (error instanceof AnotherCluster) {
     throw new ApiError(
       409,
-      `${ANOTHER_CLUSTER}: give this cluster its own listener id, or, if it replaces the other cluster, PATCH /v2/listeners/{id} with {"cluster_id": null}.`,
+      `${ANOTHER_CLUSTER}: use a separate listener id for this cluster, or, if it replaces the other cluster, PATCH ` +
+        `/v2/listeners/{id} with {"cluster_id": null}.`,
     );
   }
   if (error instanceof StaleEpoch || error instanceof LeaseHeld) throw new ApiError(409, error.message);
@@ -90,7 +94,7 @@ function recordReports(
     logger.debug(report, 'ignored a report');
   }
   for (const move of moved) {
-    logger.info(move, 'a revision moved');
+    logger.info(move, 'a revision changed its status');
     const { deploymentId, generation, revisionId, to, reason } = move;
     const attributes = { 'berth.revision_id': revisionId, 'berth.reason': reason };
     const change = { deploymentId, generation };
@@ -99,7 +103,10 @@ function recordReports(
   for (const measure of progress) observer.progressed(measure);
 }
 
-/** A holder is replaced after this fraction of the time in which its reports count as current. */
+/**
+ * Fraction (1/4) of the time in which the reports of a holder count as current. A holder that does not renew the lease
+ * within this fraction is replaced.
+ */
 const HELD_PART = 4;
 
 function addRoutes(
@@ -162,7 +169,7 @@ function addRoutes(
       schema: {
         tags: ['listener protocol'],
         summary: 'Get the lease of a listener.',
-        description: 'Reads the lease without taking it. Use it to check hub URL, key and listener id.',
+        description: 'Reads the lease without taking it. This call checks hub URL, key and listener id.',
         params,
         querystring: noQuery,
         response: { 200: leaseStateSchema, ...errorAnswers(404) },
@@ -192,7 +199,7 @@ function addRoutes(
       config: { ...config, waits: true },
       schema: {
         tags: ['listener protocol'],
-        summary: 'Get due work items. Waits until there is one.',
+        summary: 'Get due work items. The response waits until there is one.',
         params,
         querystring: workQuerySchema,
         response: { 200: workResponseSchema, ...refusals },

@@ -1,30 +1,34 @@
 import type { InventoryRequest, ObservedReport, Report } from '../../../contract/protocol/report-protocol.ts';
-import type { Culprit, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import type { BuildReport, ClusterReport } from '../../../domain/deployment/cluster-report.ts';
 import type { InventoryEntry } from '../../store/listeners/listener-inventory.ts';
 
 /** Converts messages of a listener to types of the domain and the store. */
 
-/** Removes NUL and lone surrogates, which PostgreSQL does not store. */
+/** Removes NUL and unpaired surrogates, which PostgreSQL does not store. */
 export function clean(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
 
-function cleanFailure<Failure extends ReportedFailure>(failure: Failure): Failure {
-  const { message, culprit } = failure;
-  return {
-    ...failure,
-    message: clean(message),
-    ...(culprit === undefined ? {} : { culprit: cleanCulprit(culprit) }),
-  };
+type FailureOfReport = NonNullable<ObservedReport['in_place_failure']>;
+
+/** Listeners of the previous version send the source as `culprit`. */
+function toFailure<Failure extends FailureOfReport>({
+  message,
+  culprit,
+  failure_source: source = culprit,
+  ...failure
+}: Failure) {
+  const failureSource = source === undefined ? {} : { failureSource: cleanFailureSource(source) };
+  return { ...failure, message: clean(message), ...failureSource };
 }
 
-function cleanCulprit(culprit: Culprit): Culprit {
-  const cleaned = Object.entries(culprit).map(([key, value]) => [
+function cleanFailureSource(failureSource: FailureSource): FailureSource {
+  const cleaned = Object.entries(failureSource).map(([key, value]) => [
     key,
     typeof value === 'string' ? clean(value) : value,
   ]);
-  return Object.fromEntries(cleaned) as Culprit;
+  return Object.fromEntries(cleaned) as FailureSource;
 }
 
 function toBuild(build: ObservedReport['build']): BuildReport | null {
@@ -33,7 +37,7 @@ function toBuild(build: ObservedReport['build']): BuildReport | null {
   return { ...build, revisionId, ...(message === undefined ? {} : { message: clean(message) }) };
 }
 
-/** A listener's report in the domain's types. */
+/** Converts a report of a listener to the types of the domain. */
 export function toClusterReport(report: Report): ClusterReport {
   switch (report.kind) {
     case 'applied':
@@ -73,10 +77,10 @@ export function toClusterReport(report: Report): ClusterReport {
         routes: report.routes ?? null,
         active: report.active_revision,
         rollout: report.rollout_revision,
-        failed: failed === null ? null : cleanFailure(failed),
-        inPlaceFailure: inPlace === null ? null : cleanFailure(inPlace),
+        failed: failed === null ? null : toFailure(failed),
+        inPlaceFailure: inPlace === null ? null : toFailure(inPlace),
         symptoms: (report.symptoms ?? []).map((symptom) => ({
-          ...cleanFailure(symptom),
+          ...toFailure(symptom),
           component: clean(symptom.component),
         })),
         volumeGi: report.volume_gi ?? null,
@@ -87,7 +91,7 @@ export function toClusterReport(report: Report): ClusterReport {
   }
 }
 
-/** One item of an inventory in the store's types. */
+/** Converts an item of an inventory to the types of the store. */
 export function toInventoryEntry(item: InventoryRequest['items'][number]): InventoryEntry {
   return {
     deploymentId: item.deployment_id,

@@ -21,9 +21,11 @@ import {
 
 const listQuery = z.strictObject({
   ...pageQuery,
-  compute_id: filterText.optional().describe('Exactly this compute_id.'),
+  compute_id: filterText.optional().describe('Return only listeners with exactly this compute_id.'),
   compute_type: computeTypeSchema.optional(),
-  status: csvQuery(z.enum(LISTENER_STATUSES)).optional().describe('Any of these, separated by commas.'),
+  status: csvQuery(z.enum(LISTENER_STATUSES))
+    .optional()
+    .describe('Statuses, separated by commas. A listener with any of them matches.'),
 });
 
 const READ = { scopes: ['deployments:read', 'listeners:run'] } as const;
@@ -37,7 +39,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['listeners'],
         summary: 'Create a listener',
         description:
-          'Registers a cluster of the tenant. Its listener needs a key with the scope listeners:run. Such a key can run and read listeners, but not create or change them.',
+          'Registers a cluster of the tenant. The listener in this cluster needs a key with the scope listeners:run. Such a key can run and read listeners, but not create or change them.',
         querystring: noQuery,
         body: listenerBodySchema,
         response: { 201: listenerSchema, ...errorAnswers(400, 409, 413, 415) },
@@ -80,7 +82,7 @@ export function listenerRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['listeners'],
         summary: 'List listeners',
-        description: "The tenant's listeners and the platform's, newest first.",
+        description: 'Returns the listeners of the tenant and of the platform, newest first.',
         querystring: listQuery,
         response: { 200: listenerListSchema, ...errorAnswers() },
       },
@@ -103,7 +105,7 @@ export function listenerRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['listeners'],
         summary: 'Get a listener',
-        description: "One of the tenant's listeners, or of the platform's.",
+        description: 'Returns a listener of the tenant or of the platform.',
         params: z.strictObject({ listener_id: uuidSchema.describe('Id of the listener.') }),
         querystring: noQuery,
         response: { 200: listenerSchema, ...errorAnswers(404) },

@@ -15,8 +15,10 @@ const computeConfigSchema = z
     k8s_namespaces: z
       .array(dnsLabelSchema)
       .max(1000)
-      .refine((names) => new Set(names).size === names.length, 'must not name a namespace twice')
-      .describe('Namespaces that deployments can use. The first one is the default. Empty: all namespaces.'),
+      .refine((names) => new Set(names).size === names.length, 'must not contain a namespace twice')
+      .describe(
+        'Namespaces that deployments can use. The first one is the default. An empty list allows all namespaces.',
+      ),
   })
   .describe('Configuration of the listener.');
 
@@ -38,7 +40,7 @@ export const patchListenerSchema = z
       .null()
       .optional()
       .describe(
-        'null: clear the cluster of the listener, for a cluster that was rebuilt. The next cluster that takes the lease is bound to it.',
+        'null: clear the cluster of the listener, for a cluster that was rebuilt. The next cluster that takes the lease is then bound to the listener.',
       ),
   })
   .describe('The changes. Absent fields keep their value.');
@@ -48,7 +50,7 @@ export const listenerSchema = z
     id: uuidSchema.describe('Id, a UUID.'),
     tenant_id: uuidSchema
       .nullable()
-      .describe('Owner. null: the platform. Every tenant can use such a listener.'),
+      .describe('Owner. null: the platform. Every tenant can use a listener of the platform.'),
     compute_type: z.string().describe('Kind of the target.'),
     compute_id: z.string().describe('Name of the cluster.'),
     compute_config: computeConfigSchema,
@@ -58,17 +60,19 @@ export const listenerSchema = z
       .string()
       .nullable()
       .describe(
-        'The cluster of the listener: the first one that took the lease. No other cluster can take it. null: none yet, or the cluster could not be identified.',
+        'The cluster of the listener: the first one that took the lease. No other cluster can take the lease. null: no cluster has taken it yet, or the cluster could not be identified.',
       ),
     status: z
       .enum(LISTENER_STATUSES)
       .describe(
-        'Derived from the lease at the time of the request. NEVER_SEEN: the lease was never taken. CONNECTED: the listener runs and observes its cluster. CLUSTER_UNREACHABLE: the listener runs, but its cluster does not answer. LOST: the lease expired, and its deployments are UNKNOWN.',
+        'Derived from the lease at the time of the request. NEVER_SEEN: the lease was never taken. CONNECTED: the ' +
+          'listener runs and observes its cluster. CLUSTER_UNREACHABLE: the listener runs, but its cluster does not ' +
+          'respond. LOST: the lease expired, and its deployments are UNKNOWN.',
       ),
     unknown_resources: z
       .int()
       .describe(
-        'Number of ManagedDeployments in the cluster whose ids the hub does not know, for example after a restore from an older backup. They are not changed. Each causes one event UnknownResource; of many at once, the first twenty do, and one more event has the number of the others. At most 1000 are counted.',
+        'Number of ManagedDeployments in the cluster whose ids the hub does not know, for example after a restore from an older backup. Berth does not change these resources. Each of them causes one event UnknownResource. If more than twenty appear at once, only the first twenty cause an event each, and one more event contains the number of the others. At most 1000 are counted.',
       ),
     last_seen_at: timeSchema
       .nullable()
@@ -76,13 +80,13 @@ export const listenerSchema = z
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe('Time of the last change.'),
   })
-  .describe('A listener. It applies deployments in one cluster.');
+  .describe('A listener, which applies deployments in one cluster.');
 type ShownListener = z.infer<typeof listenerSchema>;
 
 export const listenerListSchema = z
   .object({
     resources: z.array(listenerSchema).describe('Newest first.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of listeners.');
 

@@ -28,7 +28,7 @@ export interface Rendering {
   readonly quotas: TenantQuotas;
   /** The authority of the platform's registry; null: the registry does not use the hub. */
   readonly authority: RegistryAuthority | null;
-  /** The platform's registry; null: no builds. */
+  /** The platform's registry; null: the platform builds no images. */
   readonly registry: string | null;
   readonly now: Date;
 }
@@ -65,17 +65,18 @@ function pullSecret(
   };
 }
 
-/** The requested build; null: no build, or no registry for the image. */
+/** The requested build; null: no build is requested, or the image has no registry. */
 function buildInput({ registry }: Rendering, { deployment, build }: DueApply): BuildInput | null {
   if (build === null || registry === null) return null;
   return { revision: build.revision, repository: imageRepository(registry, deployment) };
 }
 
-/** Names the integration, because the deployment's own secrets are intact. */
+/** The error names the integration, because the deployment's own secrets can be decrypted. */
 class TokenUnreadable extends Error {
   constructor({ id, hostUrl }: SealedIntegration) {
     super(
-      `The token of the integration ${id} (${hostUrl}) cannot be decrypted, and a build needs it. To fix it, PATCH /v2/integrations/${id} with a token.`,
+      `The token of the integration ${id} (${hostUrl}) cannot be decrypted, and a build needs it. To fix the ` +
+        `problem, send PATCH /v2/integrations/${id} with a token.`,
     );
   }
 }
@@ -101,10 +102,10 @@ function buildSecretOf(
 }
 
 /**
- * The revision that the custom resource names, with its secrets. When the secrets of the desired revision cannot be
- * decrypted, it is the revision that is being built to replace it. That one has no image yet, so the operator starts
- * nothing and leaves the active revision as it is.
- * @throws SecretBoxError when neither can be decrypted
+ * The revision that the custom resource names, with its secrets. If the secrets of the desired revision cannot be
+ * decrypted, this is the revision that is being built to replace it. A revision that is being built has no image yet,
+ * so the operator starts nothing and does not change the active revision.
+ * @throws SecretBoxError when the secrets of neither can be decrypted
  */
 function namedRevision(
   { box, registry }: Rendering,
@@ -119,8 +120,8 @@ function namedRevision(
 }
 
 /**
- * The secrets of the active revision. If they cannot be decrypted, the Secret in the cluster is neither changed nor
- * removed.
+ * The secrets of the active revision. If the secrets cannot be decrypted, the Secret in the cluster is neither changed
+ * nor removed.
  */
 function activeEnvironment(box: SecretBox, { active }: DueApply) {
   const secrets = active === null ? null : readableSecrets(box, active);
@@ -147,7 +148,7 @@ function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
   const { box, quotas, authority } = rendering;
   const { deployment } = due;
   const { resource, revision, secrets } = dueResource(rendering, due);
-  // All defaults are filled in, so the cluster stores it as it is sent and its hash can be compared.
+  // The item contains all defaults, so that the cluster stores the spec as it is sent and its hash can be compared.
   const spec = managedDeploymentSpecSchema.parse(resource.spec);
   const environments = [
     ...(revision === null ? [] : [{ ...revision, data: environment(secrets) }]),
@@ -204,7 +205,7 @@ export function toWorkItem(rendering: Rendering, due: DueWork): WorkItem {
   return due.kind === 'apply' ? applyItem(rendering, due) : purgeItem(due);
 }
 
-/** Describes an error of `toWorkItem`. The text of the error itself may quote the record. */
+/** Describes an error of `toWorkItem`. The text of the error itself is not used, because it may quote the record. */
 export function whyNotRendered(error: unknown): WorkBlocked {
   if (error instanceof TokenUnreadable) return { reason: 'TokenUnreadable', message: error.message };
   const reason = error instanceof SecretBoxError ? 'SecretsUnreadable' : 'RecordInvalid';

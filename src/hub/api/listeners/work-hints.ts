@@ -1,39 +1,40 @@
 /**
- * Wakes requests that wait for work when PostgreSQL notifies of new work. Notifications can be lost: a waiting request
- * also queries after a timeout.
+ * Wakes requests that wait for work when PostgreSQL notifies of new work. Notifications can be lost, so a waiting
+ * request also queries after a timeout.
  */
 export interface WorkHints {
   /**
-   * The present moment. Take it before the query for work, so that no notification between query and wait is missed.
+   * A ticket for the current time. The ticket must be taken before the query for work, so that no notification between
+   * query and wait is missed.
    */
   ticket(listenerId: string): number;
   /**
    * Resolves at the next notification for the listener since the ticket, after `ms`, or when the signal aborts.
-   * @returns whether a notification named the listener; there is mostly work then
+   * @returns whether a notification named the listener, which mostly means that work is due
    */
   wait(listenerId: string, ticket: number, ms: number, signal: AbortSignal): Promise<boolean>;
-  /** These listeners may have work. */
+  /** Called when the given listeners may have work. */
   notify(listenerIds: Iterable<string>): void;
-  /** Any listener may have work. */
+  /** Called when any listener may have work. */
   notifyAll(): void;
-  /** Number of remembered ids. It is bounded, and the ids of the latest notifications are kept. */
+  /** Number of remembered ids. The number is bounded, and the ids of the latest notifications are kept. */
   readonly size: number;
 }
 
-/** Far more ids than are notified between a query and its wait. */
+/** Default number of remembered ids, far more than are notified between a query and its wait. */
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Notifications within this process. Feed it from hub/store/core/notifications.ts.
- * @param most maximum number of remembered ids. A ticket that is older than a forgotten id counts as notified, since a
- *   needless query is better than a missed notification.
+ * Distributes notifications within this process. hub/store/core/notifications.ts provides them.
+ * @param most maximum number of remembered ids. A ticket that is older than a removed id counts as notified, because an
+ *   unnecessary query is better than a missed notification.
  */
 export function createWorkHints(most = MAX_REMEMBERED): WorkHints {
-  // One counter for all listeners: a ticket is older than every later notification.
+  // One counter for all listeners. A ticket is older than every later notification.
   let count = 0;
-  // The latest notification for all listeners, or for a forgotten id.
+  // The latest notification for all listeners, or for a removed id.
   let lastForAll = 0;
-  // In the order of the notifications.
+  // The latest notification of each id, in the order of the notifications.
   const last = new Map<string, number>();
   const waiting = new Map<string, Set<(named: boolean) => void>>();
 
@@ -42,7 +43,8 @@ export function createWorkHints(most = MAX_REMEMBERED): WorkHints {
   };
   const forget = () => {
     if (last.size <= most) return;
-    // Removes half at once. Finding the first entry of a map gets slower with each deleted entry before it.
+    // Removes half of the ids at once, because the search for the first entry of a map becomes slower with each deleted
+    // entry before it.
     for (const [listenerId, hint] of last) {
       if (last.size <= most / 2) return;
       last.delete(listenerId);

@@ -11,8 +11,8 @@ import type { MaskNow } from './workload-logs.ts';
 export const unmasked: MaskNow = async () => (text) => text;
 
 /**
- * Masks the values of all secrets of a deployment: the present ones, and those of earlier calls. A set of secrets is
- * decrypted once, when it is first seen.
+ * Masks the values of all secrets of a deployment: the current secrets, and the secrets of earlier calls. Each set of
+ * secrets is decrypted only once.
  */
 export function maskOf(box: SecretBox, tenantId: string, deploymentId: string): MaskNow {
   const sets = new Map<string, SealedSecrets>();

@@ -17,27 +17,34 @@ import { maskOf, unmasked } from './log-mask.ts';
 import { type LogBatch, type LogReader, readWorkloadLogs } from './workload-logs.ts';
 
 const DEFAULT_LINES = 500;
-/** Maximum time of a request that follows logs, and of one that does not. */
+/** Maximum time of a request that follows logs, and of a request that does not. */
 const FOLLOW_MS = 30 * 60_000;
 const READ_MS = 30_000;
 /** Maximum number of characters in the lines of a response that is not streamed. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
-/** Readers per process. Each can hold a response in memory. */
+/** Maximum number of readers per process. Each reader can hold a response in memory. */
 const READERS = { tenant: 10, all: 100 };
 const OF_LISTENER = { tenant: 5, all: MAX_LOG_REQUESTS };
 const RETRY_SECONDS = 10;
 
 const options = z.strictObject({
-  component: z.enum(LOGGED_COMPONENTS).optional().describe('Only of this component. Default: of all.'),
-  revision_id: uuidSchema.optional().describe('Only of pods of this revision. Default: of all.'),
+  component: z
+    .enum(LOGGED_COMPONENTS)
+    .optional()
+    .describe('Return only logs of this component. Default: all components.'),
+  revision_id: uuidSchema
+    .optional()
+    .describe('Return only logs of pods of this revision. Default: all revisions.'),
   since: z.iso
     .datetime({ offset: true })
     .max(40)
     .optional()
-    .describe('Only lines from this time or later, to the second.'),
+    .describe('Return only lines from this time or later, to the second.'),
   limit: integer(z.int().min(1).max(10_000))
     .default(DEFAULT_LINES)
-    .describe(`Maximum number of lines per container, the newest ones. Default ${DEFAULT_LINES}.`),
+    .describe(
+      `Maximum number of lines per container. The newest lines are returned. Default ${DEFAULT_LINES}.`,
+    ),
   follow: booleanQuery
     .default(false)
     .describe(
@@ -46,26 +53,28 @@ const options = z.strictObject({
   previous: booleanQuery
     .default(false)
     .describe(
-      'True: logs of the previous instance of restarted containers, to see why one crashed. Not with `follow`.',
+      'true: return the logs of the previous instance of restarted containers, which show why a container crashed. Cannot be used with `follow`.',
     ),
 });
 
 const query = options.refine(({ follow, previous }) => !(follow && previous), {
   path: ['previous'],
-  message: 'must not be true with follow: a previous instance prints no more lines',
+  message: 'must not be true together with follow, because a previous instance prints no more lines',
 });
 
 const logsSchema = z
   .object({
     resources: z.array(logLineSchema).describe('Oldest first.'),
-    end: z.string().describe('Message that says why the log ends, and what is missing.'),
+    end: z.string().describe('Message that states why the log ends, and which lines are missing.'),
   })
   .describe('Lines of logs.');
 
 const streamedSchema = z.union([logLineSchema, streamEndSchema]);
 
-const CUT = `More than ${MAX_CHARACTERS / 1024 / 1024} MiB: the rest was left out. Ask for fewer lines, or for one component.`;
-const SHUT = 'The time is up: ask again.';
+const CUT =
+  `The logs are larger than ${MAX_CHARACTERS / 1024 / 1024} MiB, so the rest was omitted. Request fewer ` +
+  `lines, or one component.`;
+const SHUT = 'The time limit is reached: ask again.';
 
 /** Sorts the lines of different pods by time. */
 const byTime = (a: WorkloadLogLine, b: WorkloadLogLine) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
@@ -74,7 +83,7 @@ async function readWhole(batches: AsyncGenerator<LogBatch>): Promise<z.infer<typ
   const until = performance.now() + READ_MS;
   const resources: WorkloadLogLine[] = [];
   let room = MAX_CHARACTERS;
-  let end = 'The time is up: the rest was left out.';
+  let end = 'The time limit is reached, so the rest was omitted.';
   for await (const batch of batches) {
     resources.push(...batch.lines);
     room -= batch.lines.reduce((sum, { text }) => sum + text.length, 0);
@@ -85,7 +94,10 @@ async function readWhole(batches: AsyncGenerator<LogBatch>): Promise<z.infer<typ
   return { resources: resources.sort(byTime), end };
 }
 
-/** The lines of all batches. `first` was read before, so that an immediate failure gets an error response. */
+/**
+ * The lines of all batches. `first` was read before the response began, so that an immediate failure gets an error
+ * response.
+ */
 async function* followed(
   first: IteratorResult<LogBatch>,
   batches: AsyncGenerator<LogBatch>,
@@ -120,7 +132,7 @@ async function readerOf(
     const { alive, leased, returning = false } = found.listener;
     // A listener that was disconnected may serve logs before its first inventory.
     if (!alive && !(leased && returning)) {
-      const detail = 'The cluster of the deployment cannot be reached now, so its logs cannot be read.';
+      const detail = 'The cluster of the deployment currently cannot be reached, so its logs cannot be read.';
       throw new ApiError(503, detail, { retryAfterSeconds: RETRY_SECONDS, ofCluster: true });
     }
     const maskNow = sees ? unmasked : maskOf(deps.secretBox, tenantId, deploymentId);
@@ -148,7 +160,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
         summary: 'Get the logs of a deployment',
         operationId: 'getLogs',
         description:
-          'Logs of the containers of its pods, including database and cache. Berth reads them in the cluster on demand and does not store them. For keys without the scope secrets:read, the values of secrets are masked.',
+          "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and does not store them. For keys without the scope secrets:read, the values of secrets are masked.",
         params,
         querystring: query,
         response: {
@@ -177,7 +189,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
       // If the client disconnects before the first batch, the lines are never read and `followed` does not start.
       const close = () => void batches.return(undefined).catch(() => undefined);
       signal.addEventListener('abort', close, { once: true });
-      // Runs before the response head, because it fails when there are too many readers.
+      // The first read runs before the response head is sent, because the read fails when too many readers exist.
       return sendLines(reply, followed(await batches.next(), batches), deps.logger);
     },
   );

@@ -16,34 +16,35 @@ import type { WorkHints } from '../listeners/work-hints.ts';
 
 /** Reads logs of workloads: stores a request for the listener and returns the chunks that it sends. */
 
-/** Notifications can be lost, so a reader queries again after this time. The query also renews the request. */
+/** Time after which a reader queries again, because notifications can be lost. The query also renews the request. */
 const REQUERY_MS = 2000;
-/** Time for the listener to begin, and then to send the next chunk, which can be empty. */
+/** Time within which the listener must begin, and then send the next chunk, which can be empty. */
 const BEGIN_MS = 15_000;
 const SILENCE_MS = 30_000;
-/** How often a request is renewed while its client does not read. */
+/** Interval at which a request is renewed while its client does not read. */
 const RENEW_MS = 4000;
 const RETRY_SECONDS = 10;
 
-const LATE = 'The listener of the cluster did not begin to read the logs in time. Try again.';
+const LATE = 'The listener of the cluster did not start to read the logs within the time limit. Try again.';
 const SILENT = 'The listener of the cluster no longer responds';
 const GAVE_WAY =
-  'The reading was ended: too many logs of this cluster are being read at once and others read fewer, or the hub was away for a moment: ask again.';
+  'The read was ended, because too many logs of this cluster are being read at the same time and other tenants read ' +
+  'fewer, or because the hub was not available for a moment: ask again.';
 const UNKNOWN_PREVIOUS =
   'The listener of the cluster did not confirm that it supports logs of previous containers: it has an older version or does not respond, or the hub is being updated. Try again.';
-const FULL = 'Too many logs of this cluster are being read at once. End one, or try again later.';
+const FULL = 'Too many logs of this cluster are being read at the same time. End a read, or try again later.';
 
 /** The content of one chunk. */
 export interface LogBatch {
   readonly lines: readonly WorkloadLogLine[];
-  /** The reason of the end, when no chunk follows. */
+  /** The reason of the end, if no chunk follows. */
   readonly end?: string;
 }
 
 /** The stored form of a chunk. */
 export const chunkBody = (batch: LogBatch): string => JSON.stringify(batch);
 
-/** The masking function for the present secrets. */
+/** The masking function for the current secrets. */
 export type MaskNow = (reader: Reader) => Promise<(text: string) => string>;
 
 export interface LogReader {
@@ -52,20 +53,21 @@ export interface LogReader {
   readonly tenantId: string;
   readonly deploymentId: string;
   readonly listenerId: string;
-  /** Limits of the readers of one listener: per tenant, and of all tenants. */
+  /** Maximum number of readers of one listener, per tenant and of all tenants. */
   readonly most: { readonly tenant: number; readonly all: number };
   /** X-Request-Id of the request. */
   readonly httpRequestId: string;
   /** Called for each set of new lines, because secrets can change during a read. */
   readonly maskNow: MaskNow;
-  /** Maximum time that the listener is occupied, in milliseconds, however slowly the client reads. */
+  /** Maximum time for which the listener is occupied, in milliseconds, independent of how slowly the client reads. */
   readonly longestMs: number;
   /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Yields what the listener reads. Batches without lines are keepalives. The stored request is removed at the end.
+ * Yields the lines that the listener reads. Batches without lines are keepalives. The stored request is removed at the
+ * end.
  * @throws ApiError 409 no listener reported support, 429 too many readers, 504 the listener does not begin or stops
  *   sending
  */
@@ -84,7 +86,7 @@ export async function* readWorkloadLogs(reader: LogReader, query: LogQuery): Asy
     yield* fetchAll(reader, scope, id);
   } finally {
     clearInterval(renewing);
-    // If the database is not available, the request expires by itself.
+    // An error is ignored, because the request expires by itself if the database is not available.
     await scope.transaction((transaction) => closeLogRequest(transaction, id)).catch(() => undefined);
   }
 }
@@ -94,7 +96,7 @@ function renewed({ signal, longestMs }: LogReader, scope: Scope, id: string): No
   const until = performance.now() + longestMs;
   const timer = setInterval(() => {
     if (signal.aborted || performance.now() > until) return clearInterval(timer);
-    // If the database is not available, the next renewal succeeds.
+    // An error is ignored, because a later renewal succeeds when the database is available again.
     scope.transaction((transaction) => renewLogRequest(transaction, id)).catch(() => undefined);
   }, RENEW_MS);
   return timer;
@@ -106,7 +108,7 @@ async function fetchBatches({ maskNow }: LogReader, scope: Scope, id: string) {
     const chunks = await fetchLogChunks(transaction, id);
     if (chunks === null) return null;
     if (chunks.length === 0) return [];
-    // Read after the lines, so that a new secret which they contain is masked.
+    // The secrets are read after the lines, so that a new secret in the lines is masked.
     const mask = await maskNow(transaction);
     const masked = [];
     for (const chunk of chunks) masked.push({ ...chunk, batch: await batchOf(chunk, mask) });
@@ -138,11 +140,12 @@ async function* fetchAll(reader: LogReader, scope: Scope, id: string): AsyncGene
       return;
     }
     for (const { batch, ...chunk } of chunks) {
-      // The chunk was sent again after it had been read.
+      // The chunk was already read, and was sent again.
       if (chunk.seq <= seq) continue;
       seq = chunk.seq;
       yield batch;
-      // Reset after the chunk is consumed. The time that the reader needs does not count as silence of the listener.
+      // The time is reset after the chunk is consumed, because the time that the reader needs does not count as silence
+      // of the listener.
       heardAt = performance.now();
       if (chunk.last) return;
     }

@@ -1,18 +1,20 @@
 import type { FastifyInstance, FastifyRequest, preSerializationHookHandler } from 'fastify';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 
-/** The object that a request changed. The log line names it, so a change can be followed into its cluster. */
+/**
+ * The object that a request changed. The log line names the object, so that a change can be traced into its cluster.
+ */
 export interface ChangeSubject {
   readonly deploymentId?: string;
   /** The latest revision of the deployment, or the revision in the response. */
   readonly revisionId?: string;
-  /** The generation of the desired state. The logs of listener and operator name it too. */
+  /** The generation of the desired state. The logs of listener and operator also contain it. */
   readonly generation?: number;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The subject from the response; null: none. */
+    /** The subject from the response; null: the response has no subject. */
     subject: ChangeSubject | null;
   }
 }
@@ -44,7 +46,10 @@ const note: preSerializationHookHandler = (request, _reply, payload, done) => {
   done(null, payload);
 };
 
-/** Records the subject of each change, for all routes that are added later. Routes that only read have no such hook. */
+/**
+ * Records the subject of each change, for all routes that are registered later. Routes that only read do not have this
+ * hook.
+ */
 export function noteSubjects(app: FastifyInstance): void {
   app.decorateRequest('subject', null);
   app.addHook('onRoute', (route) => {
@@ -56,6 +61,6 @@ export function noteSubjects(app: FastifyInstance): void {
 /** The subject of a request: from its response, otherwise the deployment of its path. */
 export function changeSubject(request: FastifyRequest): ChangeSubject {
   const { deployment_id: named = '' } = (request.params ?? {}) as { deployment_id?: string };
-  // A path can contain anything.
+  // The path is checked, because it can contain any text.
   return { ...(UUID_PATTERN.test(named) ? { deploymentId: named } : {}), ...request.subject };
 }

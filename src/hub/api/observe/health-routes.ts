@@ -6,7 +6,7 @@ import { noQuery } from '../core/query.ts';
 
 const okSchema = z.object({ status: z.literal('ok').describe('Always ok.') });
 
-/** `/healthz` and `/readyz`, open to probes without a key. */
+/** `/healthz` and `/readyz`, which probes can call without a key. */
 export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
 
@@ -36,7 +36,7 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
         querystring: noQuery,
         response: {
           200: okSchema.describe('The process can serve requests.'),
-          503: z.object({ detail: z.string().describe('What is missing.') }).describe('They cannot.'),
+          503: z.object({ detail: z.string().describe('The missing dependency.') }).describe('They cannot.'),
         },
       },
     },

@@ -9,12 +9,12 @@ import { type ApiObserver, UNOBSERVED } from './observer.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The response waits for events (a long poll, a followed log), so its duration is not measured. */
+    /** Whether the response waits for events (a long poll, a followed log), so that its duration is not measured. */
     waits?: true;
   }
 }
 
-/** The template of the route. The requested path can contain anything. */
+/** The template of the route. The requested path cannot be a label, because it can contain any text. */
 const routeOf = ({ routeOptions }: FastifyRequest) => routeOptions.config.url ?? 'none';
 
 /** How a request ended. */
@@ -25,22 +25,22 @@ export interface RequestEnd {
   readonly ms: number;
 }
 
-/** Called once per request, when all of its processing has ended. */
+/** Called once per request, when all processing of the request has ended. */
 export type OnRequestEnd = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
 
 /** The progress of a request. */
 interface Course {
-  /** The handler has finished. */
+  /** Whether the handler has finished. */
   isHandled: boolean;
-  /** The end was reported. */
+  /** Whether the end was reported. */
   isReported: boolean;
-  /** When the client disconnected, in milliseconds; null: it has not. */
+  /** When the client disconnected, in milliseconds; null: the client has not disconnected. */
   goneAfter: number | null;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null: not begun. */
+    /** null: the request has not begun. */
     course: Course | null;
   }
 }
@@ -51,7 +51,10 @@ declare module 'fastify' {
  */
 function watchEnds(app: FastifyInstance, began: (route: string) => () => void, tell: OnRequestEnd): void {
   app.decorateRequest('course', null);
-  /** Whether the request was handled determines the subject in the log line. */
+  /**
+   * Reports an aborted request after its handler has finished, because the handler determines the subject in the log
+   * line.
+   */
   const tellAborted = (course: Course, request: FastifyRequest, reply: FastifyReply) => {
     if (course.goneAfter === null || course.isReported || !course.isHandled) return;
     course.isReported = true;
@@ -63,8 +66,8 @@ function watchEnds(app: FastifyInstance, began: (route: string) => () => void, t
     request.course = course;
     const over = began(routeOf(request));
     const { raw } = reply;
-    // `once` would cost time in every request. For calls within the process, `finish` is emitted twice
-    // (light-my-request).
+    // `on` is used, because `once` would cost time in every request. For calls within the process, `finish` is emitted
+    // twice (light-my-request).
     raw.on('finish', () => {
       if (course.isReported) return;
       course.isReported = true;
@@ -101,7 +104,7 @@ function countRequests(observer: ApiObserver): OnRequestEnd {
   };
 }
 
-/** The first span of a change: its request. */
+/** Records the first span of a change, which is its request. */
 function traceChanges(span: RecordSpan): OnRequestEnd {
   return (request, reply, { ms }) => {
     const { deploymentId, generation, revisionId } = changeSubject(request);

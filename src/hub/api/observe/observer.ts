@@ -3,7 +3,10 @@ import type { ProgressMeasure } from '../../../domain/revision/progress.ts';
 
 /** Receives the measurements of the API. Every method is fast and does not throw. */
 export interface ApiObserver {
-  /** A request has begun. Call the returned function at its end. @param route its template, as registered */
+  /**
+   * Called when a request begins. The caller must call the returned function at the end of the request. @param route
+   * template of the route, as registered
+   */
   began(route: string): () => void;
   answered(answer: {
     readonly method: string;
@@ -14,21 +17,21 @@ export interface ApiObserver {
      * a cluster.
      */
     readonly status: number | 'aborted' | 'cluster';
-    /** The responses of the route wait for events. */
+    /** Whether the responses of the route wait for events. */
     readonly waits: boolean;
     readonly seconds: number;
   }): void;
-  /** Work items were handed to a listener. */
+  /** Called when a work item was handed to a listener. */
   handedOut(kind: 'apply' | 'purge'): void;
-  /** Reports of a listener were accepted. */
+  /** Called when a report of a listener was accepted. */
   reported(kind: string): void;
-  /** A report changed nothing: it was late, repeated, or of another object. */
+  /** Called when a report changed nothing, because it was late, repeated, or of another object. */
   ignored(): void;
-  /** Results of rollouts, builds and deployments that reports caused. */
+  /** Called with results of rollouts, builds and deployments that reports caused. */
   progressed(measure: ProgressMeasure): void;
-  /** An authenticated webhook delivery. */
+  /** Called with an authenticated webhook delivery. */
   delivered(result: 'taken' | 'repeated' | 'ignored'): void;
-  /** A poll of a branch. */
+  /** Called with the result of the poll of a branch. */
   looked(result: 'seen' | BranchPollFailure): void;
 }
 

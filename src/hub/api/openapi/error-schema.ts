@@ -36,17 +36,17 @@ const ANSWERS = {
 
 type ErrorStatus = keyof typeof ANSWERS;
 
-/** Errors of all routes that require a key. openapi-responses.ts lists those of every route. */
+/** Errors of all routes that require a key. openapi-responses.ts lists the errors of every route. */
 const COMMON = [401, 403, 404, 422, 429, 503] as const;
 
-/** The documented errors of a route without a key: only these. */
+/** The documented errors of a route without a key, without the common errors. */
 export function openErrorAnswers<const Status extends ErrorStatus>(...statuses: readonly Status[]) {
   return Object.fromEntries(statuses.map((status) => [status, ANSWERS[status]])) as {
     [S in Status]: (typeof ANSWERS)[S];
   };
 }
 
-/** The documented errors of a route: the common ones and these. */
+/** The documented errors of a route, including the common errors. */
 export function errorAnswers<const Status extends ErrorStatus>(...more: readonly Status[]) {
   return openErrorAnswers<Status | (typeof COMMON)[number]>(...COMMON, ...more);
 }

@@ -12,7 +12,7 @@ import {
 
 /**
  * Creates examples of all requests and responses from the schemas. The `examples` of a schema (zod: `.meta({ examples
- * })`) have precedence, then known values by field name, then the smallest valid value.
+ * })`) take precedence, then known values by field name, then the smallest valid value.
  */
 
 const ID = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
@@ -51,7 +51,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
 /** Lists whose items would make an example too long. */
 const LONG_LISTS = new Set([...NESTED_FIELDS, 'imagePullSecrets', 'volumeMounts', 'initContainers']);
 
-/** Complete bodies of the most used requests. Fields that a hosting mode rejects are left out. */
+/** Complete bodies of the most used requests. Fields that a hosting mode rejects are omitted. */
 const bodies = (hosting: HostingMode): Readonly<Record<string, unknown>> => ({
   CreateDeploymentInput: {
     name: 'shop',
@@ -66,7 +66,7 @@ const bodies = (hosting: HostingMode): Readonly<Record<string, unknown>> => ({
   },
 });
 
-/** Complete bodies of single operations. The API accepts each of them, one after the other (test/fuzz). */
+/** Complete bodies of single operations. The API accepts each of these bodies, one after the other (test/fuzz). */
 const REQUESTS: Readonly<Record<string, unknown>> = {
   'POST /v2/integrations': {
     name: 'git.example.com',
@@ -96,7 +96,7 @@ const COMPONENT = '#/components/schemas/';
 interface Making {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
   readonly bodies: Readonly<Record<string, unknown>>;
-  /** A response shows all fields, a request the required ones. */
+  /** A response shows all fields. A request shows the required fields. */
   readonly whole: boolean;
 }
 
@@ -181,14 +181,14 @@ function answer(response: ResponseObject, making: Making): ResponseObject {
     : { ...response, content: media(response.content, making) };
 }
 
-/** Optional parameters have no example, because all of them together would match nothing. */
+/** Optional parameters have no example, because a request with all of them would match no object. */
 function parameter(given: Parameter, making: Making): Parameter {
   return given.required === true ? { ...given, example: sample(given.schema, given.name, making) } : given;
 }
 
 const isNull = ({ type }: JsonSchema) => type === 'null';
 
-/** An optional body can be null. Its example is a body that is present. */
+/** An optional body can be null, but the example of an optional body is not null. */
 function bodyOf(operation: string, { content, ...body }: RequestBody, making: Making): RequestBody {
   if (operation in REQUESTS)
     return { ...body, content: { [JSON_TYPE]: { ...content[JSON_TYPE], example: REQUESTS[operation] } } };

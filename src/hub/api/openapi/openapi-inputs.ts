@@ -6,8 +6,8 @@ import {
 import type { JsonSchema, OpenApiDocument } from './openapi-types.ts';
 
 /**
- * Adds the leniency of domain/resource-spec/resource-spec-input.ts to the document: null for absent, numbers as
- * quantities.
+ * Documents the input forms that domain/resource-spec/resource-spec-input.ts accepts: null for absent values, and
+ * numbers as quantities.
  */
 
 const COMPONENT = '#/components/schemas/';
@@ -17,7 +17,7 @@ function orAlso(schema: JsonSchema, ...others: JsonSchema[]): JsonSchema {
   return { ...(description === undefined ? {} : { description }), anyOf: [rest, ...others] };
 }
 
-/** Widens schemas in place. `seen` holds the components that are done. */
+/** Widens schemas in place. `seen` contains the components that are already widened. */
 function loosen(
   schema: JsonSchema,
   schemas: Record<string, JsonSchema>,
@@ -56,7 +56,7 @@ function loosenMembers(
   }
 }
 
-/** The document with request bodies as wide as the API accepts them. */
+/** The document with all forms of request bodies that the API accepts. */
 export function withLiberties(document: OpenApiDocument): OpenApiDocument {
   const schemas = structuredClone(document.components.schemas);
   const seen = new Set<string>();

@@ -11,13 +11,13 @@ import {
 } from './openapi-types.ts';
 
 /**
- * Adds to the document what routes do not describe themselves: HTTP errors, their common form, and headers. Error
- * responses are components that all operations reference.
+ * Adds to the document the parts that routes do not describe themselves: HTTP errors, their common form, and headers.
+ * Error responses are components that all operations reference.
  */
 
 const HEADERS = {
   'X-Request-Id': {
-    description: 'Id of the request: the X-Request-Id of the client if it is valid, otherwise a new one.',
+    description: 'Id of the request: the X-Request-Id of the client if it is valid, otherwise a new id.',
     required: true,
     schema: {
       type: 'string',
@@ -27,7 +27,7 @@ const HEADERS = {
     },
   },
   ETag: {
-    description: 'Changes with the generation of the deployment. Use it in If-Match.',
+    description: 'Changes with the generation of the deployment. Send this value in If-Match.',
     required: true,
     schema: { type: 'string', pattern: '^"[0-9]+"$', examples: ['"1"'] },
   },
@@ -46,7 +46,7 @@ const HEADERS = {
     schema: { type: 'string', pattern: '^[0-9]+$', examples: ['1'] },
   },
   'WWW-Authenticate': {
-    description: 'How to authenticate.',
+    description: 'Authentication scheme.',
     required: true,
     schema: { type: 'string', examples: ['ApiKey'] },
   },
@@ -66,18 +66,19 @@ interface ErrorAnswer {
 
 const issue = (loc: readonly string[], msg: string, type: string) => [{ loc, msg, type }];
 
-/** Routes without rules of their own still reject invalid HTTP. */
+/** Routes without rules also reject invalid HTTP. */
 const UNREADABLE: ErrorAnswer = {
   name: 'BadRequest',
   description: 'The request is malformed.',
   schema: SENTENCE,
-  detail: 'The URL cannot be read.',
+  detail: 'The URL cannot be decoded.',
 };
 
 const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   400: {
     name: 'Refused',
-    description: 'A rule rejects the request. Or the request is malformed; then the response has a message.',
+    description:
+      'A rule rejects the request. If the request is malformed, the response has a message instead of a list of fields.',
     schema: { anyOf: [ISSUES, SENTENCE] },
     detail: issue(
       ['body', 'source_config', 'resource_spec', 'min_scale'],
@@ -100,15 +101,15 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   404: {
     name: 'NotFound',
-    description: 'The object does not exist, or it belongs to another tenant.',
+    description: 'The object does not exist, or belongs to another tenant.',
     schema: SENTENCE,
-    detail: 'There is no such deployment.',
+    detail: 'The deployment does not exist.',
   },
   408: {
     name: 'RequestTimeout',
-    description: 'The request did not arrive in time.',
+    description: 'The request did not arrive within the time limit.',
     schema: SENTENCE,
-    detail: 'The request did not arrive in time.',
+    detail: 'The request did not arrive within the time limit.',
   },
   409: {
     name: 'Conflict',
@@ -121,7 +122,8 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
     description: 'If-Match does not match.',
     schema: SENTENCE,
     detail:
-      'If-Match does not match: the deployment is at generation 2. Read it again, then repeat the change.',
+      'If-Match does not match, because the deployment has generation 2. Read the deployment again, then repeat the ' +
+      'change.',
   },
   413: {
     name: 'ContentTooLarge',
@@ -143,9 +145,9 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   417: {
     name: 'ExpectationFailed',
-    description: 'Expect is not 100-continue.',
+    description: 'The header Expect has a value other than 100-continue.',
     schema: SENTENCE,
-    detail: 'Expect may only be 100-continue.',
+    detail: 'The header Expect can only be 100-continue.',
   },
   422: {
     name: 'UnprocessableContent',
@@ -170,17 +172,19 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
     name: 'InternalError',
     description: 'Internal error.',
     schema: SENTENCE,
-    detail: 'The request failed because of a server error. Report its X-Request-Id to the platform.',
+    detail:
+      'The request failed because of a server error. Report the X-Request-Id of the response to the administrator of ' +
+      'the platform.',
   },
   502: {
     name: 'BadGateway',
     description: 'The git host returned an invalid response.',
     schema: SENTENCE,
-    detail: 'The git host cannot be reached or answers with an error. Check host_url, or try again.',
+    detail: 'The git host cannot be reached or responds with an error. Check host_url, or try again.',
   },
   503: {
     name: 'Unavailable',
-    description: 'The API is busy, or it cannot reach the database. Try again.',
+    description: 'The API is busy, or cannot reach the database. Try again.',
     schema: SENTENCE,
     detail: 'The service cannot reach its database or is busy. Try again.',
     headers: ['Retry-After'],
@@ -195,7 +199,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
 
 /** Responses that every route can return. */
 const EVERYWHERE = ['400', '408', '414', '417', '431', '500'];
-/** Methods whose body is not read. All other methods read a body, whether the route expects one or not. */
+/** Methods whose body is not read. All other methods read a body, even if the route does not expect a body. */
 const BODILESS = new Set(['get', 'head']);
 const BODY_ERRORS = ['413', '415', '422'];
 
@@ -219,13 +223,11 @@ function errorStatuses(method: string, { parameters = [], responses }: Operation
 
 function errorOf(status: string, responses: Operation['responses']): ErrorAnswer {
   const answer = status === '400' && responses['400'] === undefined ? UNREADABLE : ERRORS[status];
-  if (answer === undefined) throw new Error(`failed to document an answer: ERRORS has no ${status}`);
+  if (answer === undefined) throw new Error(`failed to document a response: ERRORS has no ${status}`);
   return answer;
 }
 
-/**
- * For a route that can create something, a response that creates nothing (a dry run) carries no headers of an object.
- */
+/** For a route that can create an object, a response that creates none (a dry run) has no headers of an object. */
 function finishSuccess(
   status: string,
   response: ResponseObject,
@@ -271,7 +273,7 @@ export function withAnswers(document: OpenApiDocument): OpenApiDocument {
       schemas: {
         ...document.components.schemas,
         Error: { ...plain(sentenceSchema), description: 'The error.' },
-        FieldErrors: { ...plain(issuesSchema), description: 'Errors by field.' },
+        FieldErrors: { ...plain(issuesSchema), description: 'Errors of fields.' },
       },
       responses: Object.fromEntries(answers.map((answer) => [answer.name, component(answer)])),
     },

@@ -2,7 +2,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { setDocsHeaders } from '../core/page-headers.ts';
 
-/** `/openapi.json`, and `/docs` to read it in a browser. Register it after all other routes. */
+/** `/openapi.json`, and `/docs`, which shows the document in a browser. Must be registered after all other routes. */
 export function openApiRoutes(app: FastifyInstance): void {
   app.get('/openapi.json', { config: { access: 'public' }, schema: { hide: true } }, async () =>
     app.swagger(),

@@ -58,7 +58,7 @@ const TENANT_HEADER = {
     'X-Tenant-Id': {
       type: 'string',
       format: 'uuid',
-      description: 'The tenant. Default: the tenant of the key. Only an admin key can name another one.',
+      description: 'The tenant. Default: the tenant of the key. Only an admin key can name another tenant.',
     },
   },
 };
@@ -74,7 +74,7 @@ declare module 'fastify' {
 const TAGS: Readonly<Record<string, string>> = {
   deployments: 'Create, change, list and delete deployments.',
   revisions: 'Versions of deployments.',
-  events: 'The history: each change with its author, and each change of a status with its reason.',
+  events: 'The history, with the author of each change and the reason of each change of a status.',
   tags: 'Keys and values to filter deployments.',
   'tracing projects': 'Projects that are created with a deployment of the same name.',
   registry: 'Access to the registry of the platform.',
@@ -87,7 +87,7 @@ const TAGS: Readonly<Record<string, string>> = {
   health: 'Probes of the process.',
 };
 
-/** Words that are left out of operation ids. */
+/** Words that are omitted from operation ids. */
 const ARTICLES = new Set([
   'a',
   'an',
@@ -135,7 +135,7 @@ function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema
   };
 }
 
-/** The usual spelling for clients. HTTP ignores case. */
+/** The usual spelling of headers in clients. HTTP ignores case. */
 const HEADER_NAMES: Readonly<Record<string, string>> = {
   'idempotency-key': 'Idempotency-Key',
   'if-match': 'If-Match',
@@ -179,8 +179,8 @@ function finished(document: Document, hosting: HostingMode): Document {
 type Document = ReturnType<typeof jsonSchemaTransformObject>;
 
 /**
- * Components exist in a request form and a response form, and most are used in only one. Removes those without
- * references.
+ * Components exist in a request form and a response form, and most components are used in only one form. Removes
+ * components without references.
  */
 function withoutUnused(document: Document): Document {
   const components = 'components' in document ? document.components : undefined;
@@ -203,7 +203,7 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
       info: {
         title: 'Berth',
         description:
-          'Deployments of applications for tenants. Errors: 422 means that the shape of the request is wrong, 400 that a rule rejects it. Both list every field. Other errors have a message. Every response has X-Request-Id. Operations that support Idempotency-Key document it. Every other POST rejects it with 422.',
+          'Deployments of applications for tenants. Errors: 422 means that the shape of the request is wrong. 400 means that a rule rejects the request. The responses of 422 and 400 list every rejected field. Other errors have a message. Every response has X-Request-Id. Operations that support Idempotency-Key document it. Every other POST rejects the header with 422.',
         version,
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },

@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { type Explanation, explain, SERVES } from '../../../domain/conditions/explain.ts';
 import type { ExplainFacts } from '../../../domain/conditions/explain-facts.ts';
-import { culpritSchema } from '../../../domain/conditions/failure-source.ts';
+import { failureSourceSchema } from '../../../domain/conditions/failure-source.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { isTerminalStatus, REVISION_STATUSES } from '../../../domain/revision/states.ts';
 import { readExplainFacts, readLastEffects } from '../../store/deployments/explain-facts.ts';
@@ -15,9 +15,9 @@ import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { whyWorkBlocked } from './work-blocked.ts';
 
-const objectSchema = culpritSchema
+const objectSchema = failureSourceSchema
   .extend({ id: z.string().optional().describe('Id of the revision, if the source is a revision.') })
-  .describe('The source of the failure. Unknown fields are absent.');
+  .describe('The source of the failure. Fields that are not known are absent.');
 
 const causeSchema = z
   .object({
@@ -29,9 +29,11 @@ const causeSchema = z
     reason: z.string().describe('Reason, one of a fixed list.'),
     message: z.string().describe('Message with the details.'),
     at: timeSchema.describe('Since when.'),
-    current: z.boolean().describe('False: this is the last known state. The cluster is not observed now.'),
+    current: z
+      .boolean()
+      .describe('False: the cluster is not observed now, and the entry shows the last known state.'),
   })
-  .describe('One link of the chain.');
+  .describe('A cause in the chain of causes.');
 
 const EXAMPLE = {
   revision_id: '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77',
@@ -40,14 +42,15 @@ const EXAMPLE = {
   status: 'DEPLOY_FAILED',
   serves: 'no',
   summary:
-    'Revision 4 did not come up. api: Pod shop-1a2b3c-api-5d9f-x7k2p: container migrate (init): exit 1: relation "orders" does not exist. Revision 3 is the active one.',
+    'Revision 4 failed to roll out. api: Pod shop-1a2b3c-api-5d9f-x7k2p: container migrate (init): exit 1: relation ' +
+    '"orders" does not exist. Revision 3 is active.',
   causes: [
     {
       level: 'revision',
       condition: null,
       object: null,
       reason: 'CrashLoop',
-      message: 'Revision 4 did not come up: api: a container keeps failing',
+      message: 'Revision 4 failed to roll out: api: a container keeps failing',
       at: '2026-01-15T09:30:00.000Z',
       current: true,
     },
@@ -84,34 +87,36 @@ const explanationSchema = z
     serves: z
       .enum(SERVES)
       .describe(
-        'Whether the revision serves requests. unknown: it is the active revision, but the cluster is not observed.',
+        'Whether the revision serves requests. unknown: the revision is the active one, but the cluster is not observed.',
       ),
     summary: z.string().describe('Summary.'),
     causes: z
       .array(causeSchema)
-      .describe('The first entry is the status of the revision. Each further entry is closer to the cause.'),
+      .describe(
+        'The first entry is the status of the revision. Each following entry is closer to the cause.',
+      ),
     remedy: z
       .object({
         kind: z
           .enum(['act', 'wait'])
-          .describe('act: an action is necessary. wait: it resolves without an action.'),
+          .describe('act: an action is necessary. wait: the problem resolves without an action.'),
         reason: z.string().describe('The reason that this remedy is for.'),
         text: z.string().describe('The action.'),
       })
       .nullable()
-      .describe('The next step. null: none.'),
+      .describe('The next step. null: no next step is necessary.'),
     effects: z
       .array(z.string())
       .describe(
-        'Which data services the last change of the deployment restarted, and why, as its response stated. Empty: none.',
+        'The effects that the response to the last change of the deployment contained: which data services the change restarted, and why. Empty: none.',
       ),
     knowledge: z
       .object({
-        current: z.boolean().describe('The cluster is observed now.'),
+        current: z.boolean().describe('Whether the cluster is observed now.'),
         at: timeSchema
           .nullable()
           .describe('Time of the last observation of the cluster. null: never observed.'),
-        age_seconds: z.int().nullable().describe('Age of the observation.'),
+        age_seconds: z.int().nullable().describe('Age of the last observation of the cluster, in seconds.'),
       })
       .describe('Age and reliability of the information about the cluster.'),
   })
@@ -160,7 +165,7 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Explain a revision',
         description:
-          'Explains the status of a revision, from the status down to the most precise known cause, with the next step. If the cluster is not observed, it gives the age of the information.',
+          'Explains the status of a revision, from the status down to the most precise known cause, with the next step. If the cluster is not observed, the response contains the age of the information.',
         params: deploymentParams.extend({ revision_id: uuidSchema.describe('Id of the revision.') }),
         querystring: noQuery,
         response: { 200: explanationSchema, ...errorAnswers(404) },

@@ -33,7 +33,7 @@ interface Call {
   readonly repetition: RepeatKind;
 }
 
-/** The ETag is that of the deployment, for use in If-Match. */
+/** The ETag belongs to the deployment, so that clients can use it in If-Match. */
 async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
   const { request, deploymentId, revisionId, repetition } = call;
   const path = `/v2/deployments/${deploymentId}/revisions`;
@@ -51,7 +51,10 @@ async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
   return presentRevision(revision);
 }
 
-/** Operations that create a revision from the content of another: `POST /v2/deployments/{id}/revisions` and below. */
+/**
+ * Operations that create a revision with the content of another revision: `POST /v2/deployments/{id}/revisions` and
+ * below.
+ */
 export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
 
@@ -63,7 +66,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Create a revision',
         description:
-          'Creates a new revision with the content of the latest one. A tag is resolved again, a repository is built again. Before the first image, the response is 400.',
+          'Creates a new revision with the content of the latest one. A tag is resolved again, or the repository is built again. If the deployment has no image yet, the response is 400.',
         params: deploymentParams,
         headers,
         querystring: noQuery,
@@ -109,11 +112,11 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
   ofOne('redeploy', {
     summary: 'Deploy a revision again',
     description:
-      'Creates a new revision with the same content: source_revision_config, secrets, and the image by its resolved or built digest. Use it to retry a failed revision. A revision without a build is built.',
+      'Creates a new revision with the same content: source_revision_config, secrets, and the image by its resolved or built digest. Use this operation to retry a failed revision. If the revision has no build, a build starts.',
   });
   ofOne('rollback', {
     summary: 'Roll back to a revision',
     description:
-      'Creates a new revision with the content of this one: source_revision_config, secrets, and the image by its resolved or built digest. It becomes the latest revision. source_config is not part of a revision and does not change.',
+      'Creates a new revision with the content of this one: source_revision_config, secrets, and the image by its resolved or built digest. The new revision becomes the latest revision. source_config is not part of a revision and does not change.',
   });
 }

@@ -19,14 +19,14 @@ import { deploymentIssues, newRevision } from '../deployments/deployment-rules.t
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
 /**
- * Creates a revision with the content of an existing one. For the latest revision, tag or branch are resolved again.
- * For another revision, the content stays the same. The new revision is always the latest afterwards. The cluster
- * decides about older revisions that had not started, as after a PATCH (docs/decisions/0001).
+ * Creates a revision with the content of an existing revision. For the latest revision, tag or branch are resolved
+ * again. For another revision, the content does not change. The new revision is always the latest revision. The cluster
+ * decides about older revisions that have not started, as after a PATCH (docs/decisions/0001).
  */
 
 /**
- * `latest` repeats the latest revision and resolves its tag or branch again. The others repeat a given revision
- * unchanged; they differ only in the recorded event.
+ * `latest` repeats the latest revision and resolves its tag or branch again. The other kinds repeat a given revision
+ * unchanged and differ only in the recorded event.
  */
 export type RepeatKind = 'latest' | 'redeploy' | 'rollback';
 
@@ -39,7 +39,7 @@ export interface RepeatRequest {
   readonly actor: Actor;
   readonly ifMatch: string | undefined;
   readonly idempotencyKey: string | null;
-  /** Method and path, with ids. */
+  /** Method and path of the request, with ids. */
   readonly operation: string;
 }
 
@@ -61,7 +61,7 @@ const MESSAGES: Readonly<Record<RepeatKind, (number: number) => string>> = {
   rollback: (number) => `A rollback to revision ${number} was requested.`,
 };
 
-/** @throws ApiError 404; 400 when there is no revision yet because there is no image */
+/** @throws ApiError 404; 400 when no revision exists yet because the deployment has no image */
 async function repeatedRevision(
   transaction: Transaction,
   { tenantId, deploymentId, revisionId }: RepeatRequest,
@@ -69,7 +69,7 @@ async function repeatedRevision(
 ): Promise<RevisionRecord> {
   const wanted = revisionId ?? latestRevisionId;
   if (wanted === null) {
-    const msg = 'is not set yet: there is no revision to repeat. PATCH it with the first image';
+    const msg = 'is not set yet, so no revision can be repeated. PATCH this field with the first image';
     throw brokenRules([{ loc: ['source_revision_config', 'image_uri'], msg, type: 'missing_for_source' }]);
   }
   const revision = await findRevision(transaction, tenantId, deploymentId, wanted);
@@ -84,9 +84,9 @@ async function repeatedRevision(
 }
 
 /**
- * Secrets that differ from the present ones are checked against the present source_config, rules and policy, as in a
- * PATCH. Unchanged stored values are not checked again. A revision with undecryptable secrets is not repeated, since no
- * listener could get it.
+ * Secrets that differ from the current secrets are checked against the current source_config, rules and policy, as in a
+ * PATCH. Unchanged stored values are not checked again. A revision whose secrets cannot be decrypted is not repeated,
+ * because no listener could get it.
  * @returns the quota usage of the deployment
  * @throws ApiError 400 with all violated rules, SecretBoxError
  */
@@ -116,7 +116,7 @@ async function judge(
   return checkQuota(deps, transaction, tenantId, asked(secrets));
 }
 
-/** A deployment that builds on push keeps its branch, because a tag gets no pushes. @throws ApiError 400 */
+/** A deployment with build_on_push keeps its branch, because a tag gets no pushes. @throws ApiError 400 */
 function checkRef(
   { sourceConfig, sourceRevisionConfig: stored }: DeploymentRecord,
   next: SourceRevisionConfig,
@@ -153,7 +153,7 @@ async function write(
     details: { repeated_revision_id: repeated.id, repeated_number: repeated.number },
   });
   const revision = await findRevision(transaction, tenantId, deploymentId, id);
-  if (revision === null) throw new Error('failed to repeat a revision: it was not found');
+  if (revision === null) throw new Error('failed to repeat a revision: the revision was not found');
   return { revision, generation: record.generation };
 }
 
@@ -169,7 +169,7 @@ async function readAgain(
   return { revision, generation: record.generation };
 }
 
-/** Creates a revision with the content of an existing one. @throws ApiError 400, 404, 409, 412 */
+/** Creates a revision with the content of an existing revision. @throws ApiError 400, 404, 409, 412 */
 export function repeatRevision(deps: ApiDeps, request: RepeatRequest): Promise<RepeatedRevision> {
   const { tenantId, deploymentId } = request;
   const id = uuidv7();

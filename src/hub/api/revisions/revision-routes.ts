@@ -24,14 +24,14 @@ export const revisionSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
     deployment_id: uuidSchema.describe('The deployment.'),
-    number: z.int().describe('1, 2, 3 … within the deployment.'),
+    number: z.int().describe('Sequence number within the deployment: 1, 2, 3 …'),
     status: z.enum(REVISION_STATUSES).describe('Status of the revision.'),
     reason: z.string().nullable().describe('Reason, one of a fixed list.'),
     message: z.string().nullable().describe('Message with the details.'),
     source_revision_config: shownRevisionConfigSchema.describe(
-      'Content of the revision. It never changes, except that the server sets image_uri and repo_commit_sha after a build.',
+      'Content of the revision. The content never changes, except that the server sets image_uri and repo_commit_sha after a build.',
     ),
-    resolved_image: z.string().nullable().describe('Image pinned to its digest, once known.'),
+    resolved_image: z.string().nullable().describe('Image with its digest, when the digest is known.'),
     build: shownBuildSchema.nullable().describe('State of the build. null: the revision was not built.'),
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe('Time of the last status change.'),
@@ -43,11 +43,11 @@ type ShownRevision = z.infer<typeof revisionSchema>;
 const revisionListSchema = z
   .object({
     resources: z.array(revisionSchema).describe('Newest first.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of revisions.');
 
-/** Times are strings from the cluster. Invalid ones are left out. */
+/** Times are strings from the cluster. Invalid times are omitted. */
 function shownTime<Name extends string>(name: Name, time: string | undefined) {
   const date = new Date(time ?? Number.NaN);
   return (Number.isNaN(date.getTime()) ? {} : { [name]: date.toISOString() }) as { [N in Name]?: string };
@@ -91,7 +91,9 @@ const ACCESS = { scopes: ['deployments:read'] } as const;
 
 const listQuery = z.strictObject({
   ...pageQuery,
-  status: csvQuery(z.enum(REVISION_STATUSES)).optional().describe('Any of these, separated by commas.'),
+  status: csvQuery(z.enum(REVISION_STATUSES))
+    .optional()
+    .describe('Statuses, separated by commas. A revision with any of them matches.'),
   remote_reconciled: booleanQuery.optional().describe('Whether the revision has reached a final status.'),
 });
 
@@ -106,7 +108,7 @@ export function revisionRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['revisions'],
         summary: 'List revisions',
-        description: 'The revisions of a deployment, newest first.',
+        description: 'Returns the revisions of a deployment, newest first.',
         params: deploymentParams,
         querystring: listQuery,
         response: { 200: revisionListSchema, ...errorAnswers(404) },
@@ -132,7 +134,7 @@ export function revisionRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['revisions'],
         summary: 'Get a revision',
-        description: 'One revision of a deployment.',
+        description: 'Returns one revision of a deployment.',
         params: revisionParams,
         querystring: noQuery,
         response: { 200: revisionSchema, ...errorAnswers(404) },

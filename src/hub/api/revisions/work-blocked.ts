@@ -6,8 +6,9 @@ import { readableSecrets } from '../deployments/deployment-secrets.ts';
 import { itemRendering, toWorkItem, whyNotRendered } from '../listeners/listener-work-item.ts';
 
 /**
- * Why the stored state of a deployment yields no work item now, or will yield none after the build of its image; null:
- * it does. It is computed for each request, because the history records the problem once and not its end.
+ * Why no work item can be created from the stored state of a deployment, now or after the build of its image; null: it
+ * can be created. The result is computed for each request, because the history records the problem once, but not its
+ * end.
  */
 export async function whyWorkBlocked(
   deps: Parameters<typeof itemRendering>[0],

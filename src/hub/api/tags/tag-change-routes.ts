@@ -20,8 +20,8 @@ import {
 } from './tag-schema.ts';
 
 /**
- * Renames and deletes tags. Tags only filter deployments, so a tag in use can be deleted. It is then removed from its
- * deployments.
+ * Renames and deletes tags. A tag in use can be deleted, because tags only filter deployments. The tag is then removed
+ * from its deployments.
  */
 
 const WRITE = { scopes: ['deployments:write'] } as const;
@@ -53,7 +53,7 @@ function keyChanges(app: FastifyInstance, deps: ApiDeps): void {
           renameTagKey(transaction, tenantId, id, request.body.key, actorOf(request)),
         )
         .catch((error: unknown) => {
-          throw taken(error, 'This tag key exists (key).');
+          throw taken(error, 'This tag key already exists (key).');
         });
       if (renamed === null) throw notFound('tag key');
       return showKey(renamed);
@@ -67,7 +67,7 @@ function keyChanges(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Delete a tag key',
-        description: 'Deletes the key with all its values, and removes them from deployments.',
+        description: 'Deletes the key with all its values, and removes these values from deployments.',
         params: keyParams,
         querystring: noQuery,
         response: { 204: GONE, ...errorAnswers(404) },
@@ -112,7 +112,7 @@ function valueChanges(app: FastifyInstance, deps: ApiDeps): void {
           renameTagValue(transaction, tenantId, ids, request.body.value, actorOf(request)),
         )
         .catch((error: unknown) => {
-          throw taken(error, 'This value of the tag key exists (value).');
+          throw taken(error, 'This value of the tag key already exists (value).');
         });
       if (renamed === null) throw notFound('tag value');
       return showValue(renamed);
@@ -126,7 +126,7 @@ function valueChanges(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Delete a tag value',
-        description: 'Deletes the value, and removes it from deployments.',
+        description: 'Deletes the value, and removes the value from deployments.',
         params: valueParams,
         querystring: noQuery,
         response: { 204: GONE, ...errorAnswers(404) },

@@ -44,7 +44,7 @@ function keyRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Create a tag key',
-        description: 'Creates a tag key. Its values can be assigned to deployments.',
+        description: 'Creates a tag key. Values of a tag key can be assigned to deployments.',
         querystring: noQuery,
         body: keyBodySchema,
         response: { 201: tagKeySchema, ...errorAnswers(400, 409, 413, 415) },
@@ -59,7 +59,7 @@ function keyRoutes(app: FastifyInstance, deps: ApiDeps): void {
           return createTagKey(transaction, tenantId, request.body.key, actorOf(request));
         })
         .catch((error: unknown) => {
-          throw taken(error, 'This tag key exists (key).');
+          throw taken(error, 'This tag key already exists (key).');
         });
       return reply.code(201).send(showKey(created));
     },
@@ -72,7 +72,7 @@ function keyRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'List tag keys',
-        description: "The tenant's tag keys, newest first.",
+        description: "Returns the tenant's tag keys, newest first.",
         querystring: pageOnly,
         response: { 200: keyListSchema, ...errorAnswers() },
       },
@@ -98,7 +98,7 @@ function valueRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Create a tag value',
-        description: 'A value of a tag key.',
+        description: 'Creates a value of a tag key.',
         params: keyParams,
         querystring: noQuery,
         body: valueBodySchema,
@@ -115,7 +115,7 @@ function valueRoutes(app: FastifyInstance, deps: ApiDeps): void {
           return createTagValue(transaction, tenantId, keyId, request.body.value, actorOf(request));
         })
         .catch((error: unknown) => {
-          throw taken(error, 'This value of the tag key exists (value).');
+          throw taken(error, 'This value of the tag key already exists (value).');
         });
       if (created === null) throw notFound('tag key');
       return reply.code(201).send(showValue(created));
@@ -129,7 +129,7 @@ function valueRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'List tag values',
-        description: 'The values of a tag key, newest first.',
+        description: 'Returns the values of a tag key, newest first.',
         params: keyParams,
         querystring: pageOnly,
         response: { 200: valueListSchema, ...errorAnswers(404) },
@@ -191,7 +191,7 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
           throw brokenRules([
             {
               loc: ['tag_value_ids'],
-              msg: 'one of these tag values does not exist',
+              msg: 'must contain only ids of existing tag values',
               type: 'tag_value_unknown',
             },
           ]);

@@ -17,14 +17,14 @@ export const tagKeySchema = z
   .describe('A tag key.');
 export const tagValueSchema = z
   .object({
-    id: uuidSchema.describe('Id, a UUID. Use it in the filter tag_value_ids.'),
+    id: uuidSchema.describe('Id, a UUID. Use this id in the filter tag_value_ids.'),
     tag_key_id: uuidSchema.describe('Key of the value.'),
     value: z.string().describe('The value.'),
     created_at: timeSchema.describe('Time of creation.'),
   })
   .describe('A value of a tag key.');
 
-const offsetSchema = z.int().describe('Pass it in the next request to get the next page.');
+const offsetSchema = z.int().describe('To get the next page, pass this value in the next request.');
 export const keyListSchema = z
   .object({ resources: z.array(tagKeySchema).describe('Newest first.'), offset: offsetSchema })
   .describe('A page of tag keys.');
@@ -52,7 +52,7 @@ export const showValue = ({ id, tagKeyId, value, createdAt }: TagValue) => ({
   created_at: createdAt.toISOString(),
 });
 
-/** 409 when a unique value is taken. */
+/** Converts the error of a unique value that is taken to a 409. */
 export function taken(error: unknown, detail: string): unknown {
   return error instanceof UniqueViolation ? new ApiError(409, detail) : error;
 }

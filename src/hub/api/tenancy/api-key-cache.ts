@@ -22,10 +22,10 @@ export interface Key {
   readonly keyTenantId: string | null;
 }
 
-/** A revoked key works at most this much longer, in each process. */
+/** Lifetime of a cached key. A revoked key works for at most this time in each process. */
 const CACHE_TTL_MS = 5_000;
 const MAX_CACHED_KEYS = 10_000;
-/** How long an unknown key is not looked up again. */
+/** Time for which an unknown key is not looked up again. */
 const UNKNOWN_TTL_MS = 1_000;
 const MAX_UNKNOWN_KEYS = 10_000;
 
@@ -42,7 +42,7 @@ function internal(key: InternalKey | null | undefined, hash: string): Key | null
 async function loadKey(database: Database, hash: string): Promise<Key | null> {
   const found = await database.platform.read((reader) => findApiKeyByHash(reader, hash));
   if (found === null) return null;
-  // The last use is recorded at most once an hour. A failure to record it does not reject the caller.
+  // The last use is recorded at most once an hour. If the record fails, the caller is not rejected.
   await database.platform
     .transaction((transaction) => touchApiKey(transaction, found.id))
     .catch(() => undefined);
@@ -51,8 +51,8 @@ async function loadKey(database: Database, hash: string): Promise<Key | null> {
 }
 
 /**
- * Whether the key can exist. Keys that do not have our generated form are few, and their hashes are read together at
- * intervals.
+ * Whether the key can exist. Only few keys do not have the form that Berth generates, and their hashes are read
+ * together at intervals.
  */
 function formCheck({ database }: ApiDeps): (given: string, hash: string) => Promise<boolean> {
   let others = Promise.resolve<ReadonlySet<string>>(new Set());
@@ -72,8 +72,8 @@ function formCheck({ database }: ApiDeps): (given: string, hash: string) => Prom
 }
 
 /**
- * A key that is being or has been looked up, and until when the result is valid. `found` is set when the lookup has
- * ended.
+ * A key whose lookup is in progress or complete, and the time until which the result is valid. `found` is set when the
+ * lookup is complete.
  */
 interface Remembered {
   readonly key: Promise<Key | null>;
@@ -83,12 +83,15 @@ interface Remembered {
 
 /**
  * Looks up keys by their hash, so that no prefix can be guessed step by step, and caches them for a short time. A
- * cached key is returned without a promise, because nearly every request has one.
+ * cached key is returned without a promise, because nearly every request has a key.
  */
 export function keyFinder(deps: ApiDeps): (given: string) => Key | Promise<Key | null> {
   const { database, internalKey } = deps;
   const cache = new Map<string, Remembered>();
-  /** Unknown keys, and until when the result is valid. They are cached separately, so guesses evict no valid keys. */
+  /**
+   * Unknown keys, and the time until which the result is valid. Unknown keys are cached separately, so that guessed
+   * keys evict no valid keys.
+   */
   const unknown = new Map<string, number>();
   const mayExist = formCheck(deps);
   const lookUp = async (given: string, hash: string, now: number): Promise<Key | null> => {

@@ -29,13 +29,13 @@ const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
 const scopesSchema = z
   .array(z.enum(SCOPES))
   .min(1)
-  .refine((scopes) => new Set(scopes).size === scopes.length, 'must not name a scope twice');
+  .refine((scopes) => new Set(scopes).size === scopes.length, 'must not contain a scope twice');
 
 const bodySchema = z
   .strictObject({
     name: apiKeyNameSchema,
     scopes: scopesSchema.describe(
-      'Scopes of the key, at most those of the calling key. admin gives access to every tenant.',
+      'Scopes of the key, at most the scopes of the calling key. admin gives access to every tenant.',
     ),
     expires_at: expiresAtSchema.nullish(),
     platform: z
@@ -47,9 +47,9 @@ const bodySchema = z
 
 const keyShape = {
   id: uuidSchema.describe('Id, a UUID.'),
-  tenant_id: uuidSchema.nullable().describe('The tenant. null: the platform.'),
+  tenant_id: uuidSchema.nullable().describe('The tenant of the key. null: the platform.'),
   name: z.string().describe('Purpose of the key.'),
-  prefix: z.string().describe('First characters of the key, to identify it.'),
+  prefix: z.string().describe('First characters of the key, which identify the key.'),
   scopes: z.array(z.enum(SCOPES)).describe('Scopes of the key.'),
   created_at: timeSchema.describe('Time of creation.'),
   expires_at: timeSchema.nullable().describe('Expiry time. null: never.'),
@@ -60,13 +60,15 @@ const keySchema = z.object(keyShape).describe('An API key, without its value.');
 const madeKeySchema = z
   .object({
     ...keyShape,
-    key: z.string().describe('The key, for X-Api-Key. It is shown only once: Berth stores only its hash.'),
+    key: z
+      .string()
+      .describe('The key, for X-Api-Key. The key is shown only once, because Berth stores only its hash.'),
   })
   .describe('The created API key.');
 const keyListSchema = z
   .object({
     resources: z.array(keySchema).describe('Newest first, including expired and revoked keys.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of API keys.');
 
@@ -103,7 +105,7 @@ function ruleIssues(
       : [
           {
             loc: ['scopes', index],
-            msg: `the calling API key does not have the scope ${scope} itself`,
+            msg: `must not contain ${scope}, because the calling API key does not have this scope`,
             type: 'scope_beyond_own',
           },
         ],
@@ -111,7 +113,7 @@ function ruleIssues(
   const past = { loc: ['expires_at'], msg: 'must be in the future', type: 'expires_in_past' };
   const late = {
     loc: ['expires_at'],
-    msg: `must be at or before ${caller.expiresAt?.toISOString()}, when the calling API key expires`,
+    msg: `must not be after ${caller.expiresAt?.toISOString()}, when the calling API key expires`,
     type: 'expires_beyond_own',
   };
   return [
@@ -131,7 +133,8 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['API keys'],
         summary: 'Create an API key',
         description:
-          'Creates a key for the tenant in X-Tenant-Id, or else for the tenant of the calling key. A key that expires cannot create a key that expires later. The key is shown only in this response.',
+          'Creates a key for the tenant in X-Tenant-Id, otherwise for the tenant of the calling key. A key that ' +
+          'expires cannot create a key that expires later. The key is shown only in this response.',
         querystring: noQuery,
         body: bodySchema,
         response: { 201: madeKeySchema, ...errorAnswers(400, 413, 415) },
@@ -219,7 +222,7 @@ function revocation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['API keys'],
         summary: 'Revoke an API key',
         description:
-          'Revokes a key of the tenant or of the platform. It works for up to 5 more seconds. A repeated request gets the same response. A key cannot revoke itself, to avoid a lockout.',
+          'Revokes a key of the tenant or of the platform. A revoked key works for up to 5 more seconds. A repeated request gets the same response. A key cannot revoke itself, to avoid a lockout.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Revoked.'), ...errorAnswers(404, 409) },
@@ -228,7 +231,7 @@ function revocation(app: FastifyInstance, deps: ApiDeps): void {
     async (request, reply) => {
       const { tenantId, keyId } = callerOf(request);
       const { api_key_id: id } = request.params;
-      if (id === keyId) throw new ApiError(409, 'An API key cannot revoke itself: use another one.');
+      if (id === keyId) throw new ApiError(409, 'An API key cannot revoke itself. Use another API key.');
       await deps.database.platform.transaction(async (transaction) => {
         if ((await findApiKey(transaction, tenantId, id)) === null) throw notFound('API key');
         await revokeApiKey(transaction, null, id, actorOf(request));

@@ -10,12 +10,12 @@ type CountDeps = Pick<ApiDeps, 'policy' | 'projectRoom'>;
 
 function full(thing: CountedThing, most: number, loc: readonly string[]): ApiError {
   const words = thing.replaceAll('_', ' ');
-  const msg = `the tenant has ${most} ${words}, the maximum of the policy: delete one first`;
+  const msg = `the tenant has ${most} ${words}, which is the maximum of the policy: delete one first`;
   return brokenRules([{ loc: [...loc], msg, type: `count_${thing}` }]);
 }
 
 /**
- * Call it in the transaction that creates the object, before it locks anything else.
+ * Must be called in the transaction that creates the object, before any other lock.
  * @throws ApiError 400 when the tenant has reached the limit
  */
 export async function checkCount(
@@ -28,7 +28,10 @@ export async function checkCount(
   if (await hasReachedLimit(transaction, tenantId, thing, most)) throw full(thing, most, []);
 }
 
-/** For a new deployment, which also creates its tracing project unless one of its name exists. @throws ApiError 400 */
+/**
+ * Checks the tracing projects for a new deployment, which also creates its tracing project unless a project of its name
+ * exists. @throws ApiError 400
+ */
 export async function checkTracingProject(
   { policy, projectRoom }: CountDeps,
   transaction: Transaction,

@@ -27,7 +27,7 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
 
 const ownQuotasSchema = tenantQuotaChangesSchema.describe(
-  'Quotas of this tenant. Absent entries use the policy. null means no limit.',
+  'Quotas of this tenant. For absent entries, the quotas of the policy apply. null means no limit.',
 );
 
 const createBodySchema = z
@@ -38,7 +38,7 @@ const patchBodySchema = z
     name: tenantNameSchema.optional(),
     quotas: ownQuotasSchema
       .nullish()
-      .describe('The complete new quotas of the tenant. null: use those of the policy.'),
+      .describe('The complete new quotas of the tenant. null: use the quotas of the policy.'),
   })
   .describe('The changes. Absent fields keep their value.');
 
@@ -48,15 +48,15 @@ const tenantSchema = z
     name: z.string().describe('Name.'),
     quotas: ownQuotasSchema,
     quotas_in_force: tenantQuotasSchema.describe(
-      'Quotas of the tenant, or else those of the policy. null: no limit.',
+      'Quotas of the tenant, or the quotas of the policy if the tenant has no quotas. null: no limit.',
     ),
     created_at: timeSchema.describe('Time of creation.'),
   })
-  .describe('A tenant. It owns deployments, keys and other objects.');
+  .describe('A tenant, which owns deployments, keys and other objects.');
 const tenantListSchema = z
   .object({
     resources: z.array(tenantSchema).describe('Newest first.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of tenants.');
 
@@ -88,7 +88,9 @@ function tenantNotEmpty({ deployments, listeners, kept }: TenantObstacles): ApiE
   ];
   return new ApiError(
     409,
-    `The tenant still has ${left.join(' and ')}: delete them first. A deployment that is being deleted counts until its cluster is clean. A deployment whose workloads were kept counts until a deletion of its id with force.`,
+    `The tenant still has ${left.join(' and ')}: delete them first. A deployment that is being deleted counts until ` +
+      `the cluster has none of its objects. A deployment whose workloads were kept counts until its id is deleted ` +
+      `with force.`,
   );
 }
 
@@ -103,7 +105,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tenants'],
         summary: 'List tenants',
-        description: 'All tenants, newest first. Filters are combined with AND.',
+        description: 'Returns all tenants, newest first. Filters are combined with AND.',
         querystring: z.strictObject({
           ...pageQuery,
           name: filterText.optional().describe('Exact name.'),
@@ -129,7 +131,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tenants'],
         summary: 'Get a tenant',
         description:
-          'Returns one tenant with its quotas. For the usage, send GET /v2/usage with its X-Tenant-Id.',
+          'Returns one tenant with its quotas. For the usage, send GET /v2/usage with the id of the tenant in X-Tenant-Id.',
         params,
         querystring: noQuery,
         response: { 200: tenantSchema, ...errorAnswers(404) },
@@ -154,7 +156,8 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tenants'],
         summary: 'Create a tenant',
-        description: 'Creates a tenant. Create its first key with POST /v2/api-keys and its X-Tenant-Id.',
+        description:
+          'Creates a tenant. To create the first key of the tenant, use POST /v2/api-keys with the id of the tenant in X-Tenant-Id.',
         querystring: noQuery,
         body: createBodySchema,
         response: { 201: tenantSchema, ...errorAnswers(409, 413, 415) },
@@ -186,7 +189,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tenants'],
         summary: 'Change a tenant',
         description:
-          'Renames a tenant or sets its quotas. A quota below the usage stops nothing. The API then rejects changes that increase the usage.',
+          'Renames a tenant or sets its quotas. A quota below the current usage stops no deployment. The API then rejects changes that increase the usage.',
         params,
         querystring: noQuery,
         body: patchBodySchema,
@@ -216,7 +219,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tenants'],
         summary: 'Delete a tenant',
         description:
-          'Deletes a tenant with its API keys, tags, integrations and tracing projects. Rejected while it has deployments or listeners, and with a key of the tenant itself. The history of the tenant remains.',
+          'Deletes a tenant with its API keys, tags, integrations and tracing projects. The request is rejected while the tenant has deployments or listeners, and if it uses a key of this tenant. The history of the tenant remains.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },
@@ -225,7 +228,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
     async (request, reply) => {
       const { tenant_id: tenantId } = request.params;
       if (callerOf(request).keyTenantId === tenantId) {
-        throw new ApiError(409, 'The API key of this request belongs to the tenant: use another key.');
+        throw new ApiError(409, 'The API key of this request belongs to the tenant. Use another key.');
       }
       const outcome = await deps.database.platform.transaction((transaction) =>
         deleteTenant(transaction, tenantId, actorOf(request)),

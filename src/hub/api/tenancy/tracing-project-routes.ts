@@ -20,18 +20,20 @@ const projectSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
     tenant_id: uuidSchema.describe('Owner.'),
-    name: z.string().describe('Name: the name of the first deployment that used it.'),
+    name: z.string().describe('The name of the first deployment that used the project.'),
     created_at: timeSchema.describe('Time of creation.'),
     backend_synced_at: timeSchema
       .nullable()
-      .describe('Time of the last acknowledgement by the tracing backend. null: never, or no backend.'),
+      .describe(
+        'Time of the last acknowledgement by the tracing backend. null: never, or no backend is configured.',
+      ),
   })
-  .describe('A tracing project. The pods of deployments with its name report to it.');
+  .describe('A tracing project. The pods of deployments with the name of the project report to it.');
 
 const projectListSchema = z
   .object({
     resources: z.array(projectSchema).describe('Newest first.'),
-    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
   })
   .describe('A page of tracing projects.');
 
@@ -56,7 +58,7 @@ function deletion(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tracing projects'],
         summary: 'Delete a tracing project',
         description:
-          'Deletes a tracing project that a deleted deployment left. Rejected while a deployment uses it, even one that is being deleted. To delete both, DELETE the deployment with delete_tracing_project.',
+          'Deletes a tracing project that a deleted deployment left. The request is rejected while a deployment uses the project, even if that deployment is being deleted. To delete a deployment together with its project, DELETE the deployment with delete_tracing_project.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },
@@ -90,7 +92,7 @@ export function tracingProjectRoutes(app: FastifyInstance, deps: ApiDeps): void 
       schema: {
         tags: ['tracing projects'],
         summary: 'List tracing projects',
-        description: "The tenant's tracing projects, newest first.",
+        description: "Returns the tenant's tracing projects, newest first.",
         querystring: pageOnly,
         response: { 200: projectListSchema, ...errorAnswers() },
       },
@@ -112,7 +114,7 @@ export function tracingProjectRoutes(app: FastifyInstance, deps: ApiDeps): void 
       schema: {
         tags: ['tracing projects'],
         summary: 'Get a tracing project',
-        description: 'One tracing project.',
+        description: 'Returns one tracing project.',
         params,
         querystring: noQuery,
         response: { 200: projectSchema, ...errorAnswers(404) },

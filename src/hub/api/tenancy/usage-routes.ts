@@ -15,10 +15,12 @@ const usageSchema = z
     quotas: tenantQuotasSchema.describe('Quotas. null: no limit.'),
     usage: z
       .object({
-        deployments: z.int().describe('Deployments that are not being deleted.'),
+        deployments: z.int().describe('Number of deployments that are not being deleted.'),
         being_deleted: z
           .int()
-          .describe('Deployments that are being deleted. Their volumes count until the deletion ends.'),
+          .describe(
+            'Deployments that are being deleted. Volumes of these deployments count until the deletion ends.',
+          ),
         cpu: z.number().describe('Requested cores at full scale, including databases and caches.'),
         memory_mb: z.int().describe('Requested memory at full scale in MiB, including databases and caches.'),
         storage_gi: z.int().describe('Storage of databases in GiB, for every existing or requested volume.'),
@@ -43,7 +45,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request) => {
       const tenantId = tenantOf(request);
-      // Runs in a transaction, because deployments of an older version are measured once and stored.
+      // A transaction is needed, because the usage of deployments of an older version is measured once and stored.
       return deps.database.forTenant(tenantId).transaction(async (transaction) => {
         const tenant = await findTenant(transaction, tenantId);
         if (tenant === null) throw notFound('tenant');

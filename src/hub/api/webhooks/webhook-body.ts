@@ -18,15 +18,18 @@ import { networkOf, type RateLimiter } from '../core/rate-limit.ts';
 import { GrowingBuffer, type IntakeShare, WebhookIntake } from './webhook-intake.ts';
 
 /**
- * The body of a webhook delivery. Its signature is checked before its content is used. A sender without the secret gets
- * the same response, in the same order and after the same work, whether or not the integration exists. Checks of
- * headers alone run before the body is read. The memory of unverified bodies is bounded.
+ * Reads the body of a webhook delivery. The signature is checked before the content is used. A sender without the
+ * secret gets the same response, in the same order and after the same work, whether or not the integration exists.
+ * Checks of headers alone run before the body is read. The memory of unverified bodies is bounded.
  */
 
-/** A push event of GitHub lists up to 2,048 commits with their files. */
+/** Maximum size of a body. A push event of GitHub lists up to 2,048 commits with their files. */
 export const WEBHOOK_BODY_LIMIT = 8 * 1024 * 1024;
 
-/** A delivery occupies a slot until its body is complete. Git hosts wait at most 10 s for a response. */
+/**
+ * Time limit of a body. A delivery occupies a slot until its body is complete, and git hosts wait at most 10 s for a
+ * response.
+ */
 const BODY_MS = 5000;
 
 /** A delivery whose signature is valid. */
@@ -43,18 +46,21 @@ export function deliveryOf(request: FastifyRequest): AuthenticDelivery | null {
   return deliveries.get(request) ?? null;
 }
 
-/** One response for all cases that senders must not distinguish. */
+/** The response for all cases that senders must not be able to distinguish. */
 const refused = () =>
-  new ApiError(404, 'There is no such webhook, or the signature of the delivery is not valid.');
+  new ApiError(404, 'The webhook does not exist, or the signature of the delivery is not valid.');
 
 const tooLarge = () => new ApiError(413, 'The body is too large.');
 
-/** Reads a body within `ms`. When it is rejected midway, the connection stays open for the response. */
+/** Reads a body within `ms`. If the body is rejected before its end, the connection remains open for the response. */
 async function* arriving(payload: Readable, ms: number): AsyncGenerator<Buffer> {
   const chunks = payload.iterator({ destroyOnReturn: false });
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new ApiError(408, 'The request did not arrive in time. Deliver it again.')),
+    () =>
+      late.reject(
+        new ApiError(408, 'The request did not arrive within the time limit. Deliver the request again.'),
+      ),
     ms,
   );
   try {
@@ -83,7 +89,7 @@ async function read(payload: Readable, share: IntakeShare | null, ms: number): P
   return kept?.bytes ?? Buffer.alloc(0);
 }
 
-/** null: no integration has this id, or its secret cannot be decrypted. The sender does not learn which. */
+/** null: no integration has this id, or its secret cannot be decrypted. The response does not reveal which. */
 async function findTarget(deps: ApiDeps, id: string, now: Date): Promise<WebhookTarget | null> {
   try {
     return await deps.database.platform.read((reader) => findWebhookTarget(reader, deps.secretBox, id, now));
@@ -136,7 +142,7 @@ export function webhookBody(
 ) {
   const clock = deps.clock ?? (() => new Date());
 
-  /** @throws ApiError and counts the failure, also for a body that never ends */
+  /** @throws ApiError. Counts the failure, also for a body that never ends */
   async function authentic(request: FastifyRequest, stream: Readable) {
     const { integration_id: id = '' } = request.params as { integration_id?: string };
     const isId = UUID_PATTERN.test(id);

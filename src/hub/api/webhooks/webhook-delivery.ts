@@ -33,7 +33,7 @@ export interface PushDelivery {
   readonly event: BranchEvent;
 }
 
-/** `nothing_to_build`: this commit or a newer one is already built, or the branch was deleted. */
+/** `nothing_to_build`: this commit or a newer commit is already built, or the branch was deleted. */
 export type PushOutcome = 'revision_made' | 'nothing_to_build' | 'failed';
 
 export interface PushedDeployment {
@@ -46,8 +46,8 @@ export interface PushedDeployment {
 const ACTOR: Actor = { kind: 'system', name: 'webhook' };
 
 /**
- * When the order of pushes is not clear, the branch is polled for its newest commit after this time, since git hosts
- * can lag for a moment.
+ * Delay of the poll of a branch when the order of pushes is uncertain. The delay is needed because git hosts can lag
+ * for a moment.
  */
 const CONFIRM_POLL_SECONDS = 10;
 
@@ -62,7 +62,7 @@ function concerns({ repoUrl, repoRef }: PushCandidate, event: BranchEvent): bool
   return key !== null && event.repositories.has(key) && tracks(repoRef, event);
 }
 
-/** The deployment can have changed between the query and the lock. */
+/** The state is read again, because the deployment can have changed between the query and the lock. */
 function isStillConcerned(record: DeploymentRecord, event: BranchEvent): boolean {
   const { sourceConfig, sourceRevisionConfig, deleteRequestedAt } = record;
   return (
@@ -106,19 +106,19 @@ async function apply(
 }
 
 /**
- * The failure as the history may show it; null: the failure concerns all deployments, and the whole delivery must be
+ * The failure in the form for the history; null: the failure affects all deployments, and the whole delivery must be
  * retried.
  */
 function refusalOf(error: unknown): string | null {
   if (error instanceof StoreUnavailable || error instanceof StoreContention) return null;
   const { statusCode, detail } = toApiError(error);
-  if (statusCode >= 500) return 'it failed because of an internal error';
+  if (statusCode >= 500) return 'an internal error occurred';
   return typeof detail === 'string'
     ? detail
     : detail.map(({ loc, msg }) => `${loc.join('.')} ${msg}`).join('; ');
 }
 
-/** A failure of one deployment does not affect the others. */
+/** A failure of one deployment does not affect other deployments. */
 async function applyOrRecordFailure(
   deps: ApiDeps,
   transaction: Transaction,
@@ -159,7 +159,7 @@ export function takePush(deps: ApiDeps, delivery: PushDelivery): Promise<PushedD
     if (!(await recordDelivery(transaction, target, keys))) return null;
     const candidates = await pushCandidates(transaction, tenantId, integrationId);
     const outcomes: PushedDeployment[] = [];
-    // Locks in the order of ids, as all code that locks several deployments does.
+    // The deployments are locked in the order of their ids, as in all code that locks several deployments.
     for (const { id } of candidates.filter((candidate) => concerns(candidate, event)))
       outcomes.push(await applyOrRecordFailure(deps, transaction, delivery, id));
     return outcomes;

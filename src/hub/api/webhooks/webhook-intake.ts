@@ -8,7 +8,7 @@ import { ApiError } from '../core/errors.ts';
 interface Limit {
   /** Number of deliveries that are being read. */
   readonly count: number;
-  /** Bytes of their bodies. */
+  /** Total bytes of the bodies that are being read. */
   readonly bytes: number;
 }
 
@@ -22,9 +22,10 @@ export interface IntakeLimits {
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * A pod has 512 MiB by default. A delivery is read in a moment. GitHub's bodies have a few KiB, and rarely 8 MiB. A
- * delivery occupies a slot before it is authenticated, so a few networks must not get all slots. A git host delivers
- * for many tenants from one network, 50 at once when a push moves as many branches.
+ * The default limits. A pod has 512 MiB by default. A delivery is usually read within a moment. Bodies of GitHub have a
+ * few KiB, and rarely 8 MiB. A delivery occupies a slot before it is authenticated, so a few networks must not get all
+ * slots. A git host delivers for many tenants from one network, and sends 50 deliveries at once when a push changes 50
+ * branches.
  */
 const LIMITS: IntakeLimits = {
   total: { count: 1024, bytes: 64 * MEBIBYTE },
@@ -40,11 +41,11 @@ interface Held {
   bytes: number;
 }
 
-/** The share of one delivery. */
+/** The resources that one delivery uses. */
 export interface IntakeShare {
-  /** Reserves this many more bytes. @throws ApiError 429 */
+  /** Reserves additional bytes. @throws ApiError 429 */
   grow(bytes: number): void;
-  /** Releases everything. Call it once. */
+  /** Releases all resources. Must be called exactly once. */
   end(): void;
 }
 
@@ -70,9 +71,9 @@ export class WebhookIntake {
   }
 
   /**
-   * Begins to read a delivery.
-   * @param names by which it is counted: the integration and the network
-   * @throws ApiError 429 when too many are being read
+   * Called when the read of a delivery begins.
+   * @param names names for which the delivery counts: the integration and the network
+   * @throws ApiError 429 when too many deliveries are being read
    */
   begin(names: readonly [integration: string, network: string]): IntakeShare {
     const { integration, network } = this.#limits;
@@ -104,7 +105,7 @@ export class WebhookIntake {
 
 const FIRST_BYTES = 16 * 1024;
 
-/** Collects bytes in one buffer. It takes at most twice their size, however small the pieces are. */
+/** Collects bytes in one buffer. The buffer takes at most twice the size of the bytes, however small the pieces are. */
 export class GrowingBuffer {
   readonly #grow: IntakeShare['grow'];
   #buffer = Buffer.alloc(0);

@@ -14,13 +14,13 @@ import { deliveryOf, WEBHOOK_TYPES, webhookBody } from './webhook-body.ts';
 import { takePush } from './webhook-delivery.ts';
 
 /**
- * `POST /v2/webhooks/{integration_id}`: receives push events of git hosts. The route has no API key; the signature
- * authenticates a delivery.
+ * `POST /v2/webhooks/{integration_id}`: receives push events of git hosts. The route needs no API key, because the
+ * signature authenticates a delivery.
  */
 
 const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the integration.') });
 
-/** The headers of git hosts. Those that are read elsewhere are declared for the document. */
+/** The headers of git hosts. Headers that other code reads are declared for the document. */
 const headers = z.looseObject({
   'x-github-event': z.string().optional().describe('GitHub: type of the event, such as push or ping.'),
   'x-github-delivery': z
@@ -49,7 +49,7 @@ const answerSchema = z
     event: z.string().describe('Kind of the event.'),
     result: z
       .enum(['taken', 'repeated', 'ignored'])
-      .describe('repeated: the delivery was accepted before. ignored: it does not concern a branch.'),
+      .describe('repeated: the delivery was accepted before. ignored: the event does not concern a branch.'),
     deployments: z
       .array(
         z
@@ -58,13 +58,17 @@ const answerSchema = z
             outcome: z
               .enum(['revision_made', 'nothing_to_build', 'failed'])
               .describe(
-                'nothing_to_build: the deployment already has this commit or a newer one, or the branch was deleted. failed: the events of the deployment give the reason.',
+                'nothing_to_build: the deployment already has this commit or a newer commit, or the branch was ' +
+                  'deleted. ' +
+                  'failed: the events of the deployment contain the reason.',
               ),
-            revision_id: uuidSchema.nullable().describe('The created revision. null: none.'),
+            revision_id: uuidSchema
+              .nullable()
+              .describe('The created revision. null: no revision was created.'),
           })
           .describe('Result of the push for one deployment.'),
       )
-      .describe('The deployments of this integration that the push concerns.'),
+      .describe('The deployments of this integration that track the pushed branch.'),
   })
   .describe('Results.');
 
@@ -84,7 +88,7 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
           tags: ['webhooks'],
           summary: 'Deliver a webhook',
           description:
-            'Receives push events of GitHub, GitLab and compatible git hosts (docs/build-on-push.md). Each push to the tracked branch of a deployment with build_on_push creates a revision with the newest commit. A repeated delivery has no effect.\n\nScope: none. The delivery must know the secret of the integration (POST /v2/integrations/{integration_id}/webhook-secret); an unknown integration and a wrong secret are answered alike.',
+            'Receives push events of GitHub, GitLab and compatible git hosts (docs/build-on-push.md). Each push to the tracked branch of a deployment with build_on_push creates a revision with the newest commit. A repeated delivery has no effect.\n\nScope: none. The delivery must know the secret of the integration (POST /v2/integrations/{integration_id}/webhook-secret); an unknown integration and a wrong secret get the same response.',
           params,
           headers,
           querystring: noQuery,
@@ -97,7 +101,7 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
       },
       async (request) => {
         const delivery = deliveryOf(request);
-        if (delivery === null) throw new Error('failed to find a delivery: its body was not read');
+        if (delivery === null) throw new Error('failed to find a delivery: the body was not read');
         const { target, keys, payload } = delivery;
         const event = readEvent(request.headers, payload);
         if (event instanceof z.ZodError) throw wrongShape(zodIssues(event, payload, 'body'));

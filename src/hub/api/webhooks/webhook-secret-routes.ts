@@ -13,7 +13,7 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 
 const WRITE = { scopes: ['deployments:write'] } as const;
 
-/** Time to set a new secret at the git host. */
+/** Time for which the former secret remains valid, so that the new secret can be set at the git host. */
 const FORMER_VALID_MS = 86_400_000;
 
 const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the integration.') });
@@ -23,17 +23,21 @@ const secretSchema = z
   .object({
     url: z
       .string()
-      .describe('Payload URL for the git host. Only a path if the API does not know its own URL.')
+      .describe(
+        'Payload URL for the git host. If the API does not know its own URL, the value is only a path.',
+      )
       .meta({ examples: ['https://berth.example.com/v2/webhooks/0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77'] }),
     secret: z
       .string()
       .describe(
-        'The secret: the webhook secret of GitHub, or the secret token or signing token of GitLab. Shown only once.',
+        'The secret. Use this value as the webhook secret of GitHub, or as the secret token or signing token of ' +
+          'GitLab. The ' +
+          'secret is shown only once.',
       )
       .meta({ examples: ['whsec_'] }),
     former_valid_until: timeSchema
       .nullable()
-      .describe('End of the validity of the former secret. null: there was none.'),
+      .describe('End of the validity of the former secret. null: there was no former secret.'),
   })
   .describe('Settings for the webhook of the git host.');
 
@@ -50,7 +54,7 @@ export function webhookSecretRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['integrations'],
         summary: 'Create a webhook secret',
         description:
-          'Creates the secret that webhooks of the git host use for signatures. Only this response shows it. A former secret stays valid for 24 hours. To invalidate it at once, delete it first.',
+          'Creates the secret that webhooks of the git host use for signatures. Only this response shows the secret. A former secret stays valid for 24 hours. To invalidate the former secret at once, delete it first.',
         params,
         querystring: noQuery,
         body,
@@ -82,7 +86,8 @@ export function webhookSecretRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['integrations'],
         summary: 'Delete the webhook secret',
-        description: 'The integration then accepts no webhooks. Without a secret, nothing changes.',
+        description:
+          'The integration then accepts no webhooks. If the integration has no secret, nothing changes.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404) },

@@ -4,11 +4,11 @@ import type { RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 
 /**
- * Deployments that are built on push: which ones a push concerns, the known state of their branches, and when to poll
- * these.
+ * Reads and writes deployments that are built on push: the deployments that a push affects, the known state of their
+ * branches, and the time of the next poll.
  */
 
-/** A deployment that a push may concern. */
+/** A deployment that a push may affect. */
 export interface PushCandidate {
   readonly id: string;
   readonly repoUrl: string;
@@ -113,12 +113,12 @@ export interface DueBranch {
   readonly provider: GitProvider | null;
   /** The state when the branch became due. */
   readonly watch: BranchWatch | null;
-  /** End of the lease as the database formats it. Equal for all branches of one claim. */
+  /** End of the claim, in the format of the database. This time is equal for all branches of one claim. */
   readonly claimedUntil: string;
 }
 
 /**
- * All due branches, or only those after a push whose order was not clear.
+ * Selects all due branches, or only branches after a push whose order was uncertain.
  * @param soonOnly a parameter of the statement
  */
 const wanted = (soonOnly: string) => `(NOT ${soonOnly}::boolean OR d.branch_watch -> 'soon' = 'true'::jsonb)`;
@@ -126,14 +126,15 @@ const WANTED = wanted('$3');
 
 /**
  * Whether the branch of the deployment `d` is due for a poll.
- * @param soonOnly a parameter: only after a push whose order was not clear
+ * @param soonOnly a parameter: only branches after a push whose order was uncertain
  */
 export const pollDue = (soonOnly: string) =>
   `d.next_poll_at <= now() AND ${BUILT_ON_PUSH} AND ${wanted(soonOnly)}`;
 
 /**
- * Each due branch is claimed with the others of its repository, so that one request serves all. Locked rows are
- * skipped. next_poll_at is moved ahead by the lease, so another process polls the branch if this one dies.
+ * Each due branch is claimed together with the other branches of its repository, so that one request serves all. Locked
+ * rows are skipped. next_poll_at is set to the end of the claim, so that another process polls the branch if this
+ * process dies.
  */
 const CLAIM = `
 WITH due AS (
@@ -155,7 +156,7 @@ RETURNING d.id, d.tenant_id AS "tenantId", d.source_config ->> 'repo_url' AS "re
 
 /**
  * Claims the branches of up to `limit` due repositories, for `leaseSeconds`. Platform scope.
- * @param soonOnly only branches that are due because the order of a push was not clear
+ * @param soonOnly only branches that are due because the order of a push was uncertain
  */
 export function claimBranches(
   transaction: Transaction,
@@ -164,7 +165,7 @@ export function claimBranches(
   return transaction.query<DueBranch>(CLAIM, [limit, leaseSeconds, soonOnly]);
 }
 
-/** Sets the next poll of unchanged branches, unless a push set an earlier one meanwhile. Platform scope. */
+/** Sets the next poll of unchanged branches, unless a push has set an earlier poll in the meantime. Platform scope. */
 export async function scheduleNextPoll(
   transaction: Transaction,
   { ids, claimedUntil, inSeconds }: { ids: readonly string[]; claimedUntil: string; inSeconds: number },
@@ -177,14 +178,14 @@ export async function scheduleNextPoll(
 }
 
 /**
- * SQL of next_poll_at for a deployment with this source and source_config. NULL if it is not built on push, otherwise
- * the present value, or a time within a minute.
+ * SQL of next_poll_at for a deployment with this source and source_config. The value is NULL for a deployment that is
+ * not built on push, otherwise the current value, or a time within a minute.
  */
 export const nextPollSql = (source: string, sourceConfig: string, present = 'NULL::timestamptz') =>
   `CASE WHEN ${source} = 'git_host' AND ${sourceConfig} -> 'build_on_push' = 'true'::jsonb
     THEN coalesce(${present}, now() + random() * interval '1 minute') END`;
 
-/** Schedules deployments of a release that did not poll branches. Platform scope. */
+/** Schedules polls for deployments of an earlier release that did not poll branches. Platform scope. */
 export async function scheduleUnscheduled(transaction: Transaction): Promise<void> {
   await transaction.query(
     `UPDATE deployments d SET next_poll_at = ${nextPollSql('d.source', 'd.source_config')}

@@ -36,7 +36,7 @@ interface BuildRow {
   i_sealed: Buffer;
 }
 
-/** Locks a revision, so that its pieces are written one at a time. */
+/** Locks a revision, so that the pieces of its log are written one at a time. */
 const LOCK = `
 SELECT r.tenant_id, r.deployment_id, r.secrets_id, s.key_id, s.sealed, i.id AS i_id, i.provider AS i_provider,
   i.host_url AS i_host_url, i.key_id AS i_key_id, i.sealed AS i_sealed
@@ -47,7 +47,7 @@ FROM revisions r
 WHERE r.id = $1 AND d.listener_id = $2
 FOR NO KEY UPDATE OF r`;
 
-/** Counts only these rows. Those of ended attempts have no lines. */
+/** Counts only rows of the latest attempt. The end markers of attempts have no lines. */
 const KEPT = `
 SELECT coalesce(max(first_line + jsonb_array_length(lines)), 0) AS lines,
   coalesce(sum(octet_length(lines::text)), 0)::int AS bytes, max((lines -> 0 ->> 'attempt')::int) AS attempt,
@@ -92,7 +92,8 @@ function masked(box: SecretBox, row: BuildRow): (text: string) => string {
 }
 
 /**
- * Converts lines to their stored form. Repeated lines that are already stored are skipped first, so they cost nothing.
+ * Converts lines to their stored form. Repeated lines that are already stored are skipped first, so that they cost no
+ * time.
  */
 async function withoutSecrets(
   box: SecretBox,
@@ -108,7 +109,7 @@ async function withoutSecrets(
 /** A piece and the build that it belongs to. */
 export interface BuildLogPiece extends LogPiece {
   readonly revisionId: string;
-  /** The attempt has ended, and no line follows these. */
+  /** Whether the attempt has ended, so that no line follows. */
   readonly last: boolean;
 }
 
@@ -152,7 +153,7 @@ const ENDED = `SELECT 1 FROM build_logs WHERE revision_id = $1 AND lines = '[]'`
 
 export interface ReadLog {
   readonly lines: readonly BuildLogLine[];
-  /** The log has ended, and these lines are its last. */
+  /** Whether the log has ended with these lines. */
   readonly ended: boolean;
 }
 
@@ -163,7 +164,7 @@ export async function readBuildLog(
   revisionId: string,
   { offset, limit }: Page,
 ): Promise<ReadLog> {
-  // The end is read first, so a line that is added between the two reads cannot follow the end.
+  // The end is read first, so that a line that is added between the two reads cannot follow the end.
   const marked = (await reader.query(ENDED, [revisionId])).length > 0;
   const rows = await reader.query<{ first_line: number; lines: BuildLogLine[] }>(READ, [
     tenantId,
@@ -185,7 +186,7 @@ DELETE FROM build_logs WHERE revision_id IN (
 RETURNING revision_id`;
 
 /**
- * Removes the logs of all builds except the newest of each deployment. Platform scope.
+ * Removes the logs of all builds except the newest builds of each deployment. Platform scope.
  * @returns the number of removed rows
  */
 export async function pruneBuildLogs(transaction: Transaction): Promise<number> {

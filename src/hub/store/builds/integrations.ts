@@ -10,7 +10,7 @@ import { rejectSameName } from '../deployments/same-name.ts';
 import { redeliverTokens } from '../secrets/build-credentials.ts';
 import { integrationContext, type SecretBox } from '../secrets/secret-box.ts';
 
-/** Credentials for git hosts. Tokens are sealed; the key rotation finds them through sealed-tables.ts. */
+/** Credentials for git hosts. Tokens are encrypted. The key rotation finds the tokens through sealed-tables.ts. */
 
 const {
   sealed: _sealed,
@@ -25,7 +25,7 @@ type Row = typeof integrations.$inferSelect;
 
 /** An integration without its token and webhook secret. */
 export interface Integration extends Omit<Row, 'sealed' | 'keyId' | 'webhookSealed' | 'webhookKeyId'> {
-  /** The integration has a webhook secret. */
+  /** Whether the integration has a webhook secret. */
   readonly takesWebhooks: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface NewIntegration {
   readonly token: string;
 }
 
-/** The changes; absent fields stay unchanged. */
+/** The changes. Absent fields do not change. */
 export interface IntegrationChange {
   readonly name?: string | undefined;
   readonly token?: string | undefined;
@@ -46,7 +46,7 @@ export interface IntegrationChange {
 const own = (tenantId: string, id: string) =>
   and(eq(integrations.id, id), eq(integrations.tenantId, tenantId));
 
-/** Writes to the tenant's history. It never contains the token. */
+/** Writes an event to the tenant's history. The event never contains the token. */
 function tell(
   transaction: Transaction,
   tenantId: string,
@@ -74,7 +74,8 @@ export async function createIntegration(
     .insert(integrations)
     .values({ id, tenantId, name, provider, hostUrl, ...seal(box, id, tenantId, token) })
     .returning(COLUMNS);
-  if (created === undefined) throw new Error('failed to create an integration: no row came back');
+  if (created === undefined)
+    throw new Error('failed to create an integration: the statement returned no row');
   const message = `Integration ${name} was created.`;
   await tell(transaction, tenantId, actor, ['IntegrationCreated', message], {
     integration_id: id,
@@ -108,19 +109,19 @@ export function listIntegrations(
     .offset(offset);
 }
 
-/** An integration whose token is still sealed. */
+/** An integration whose token is still encrypted. */
 export interface SealedIntegration extends Pick<Integration, 'id' | 'tenantId' | 'provider' | 'hostUrl'> {
   readonly keyId: string;
   readonly sealed: Buffer;
 }
 
-/** The decrypted token. @throws SecretBoxError when it cannot be decrypted */
+/** The decrypted token. @throws SecretBoxError when the token cannot be decrypted */
 export function openToken(box: SecretBox, integration: SealedIntegration): string {
   return box.open(integration.sealed, integration.keyId, integrationContext(integration)).toString();
 }
 
 /**
- * An integration with its token; null: this tenant has no integration of this id.
+ * An integration with its token; null: the tenant has no integration with this id.
  * @throws SecretBoxError when the token cannot be decrypted
  */
 export async function openIntegration(
@@ -139,8 +140,8 @@ export async function openIntegration(
 }
 
 /**
- * Locks the integration that a deployment is about to name against deletion, until the transaction ends. null: this
- * tenant has no integration of this id.
+ * Locks an integration against deletion until the transaction ends, for a deployment that is about to refer to it.
+ * null: the tenant has no integration with this id.
  */
 export async function lockIntegration(
   transaction: Transaction,
@@ -157,7 +158,7 @@ export async function lockIntegration(
 
 /**
  * Changes an integration. Unfinished builds get a new token.
- * @throws UniqueViolation `integrations_name`; null when this tenant has no integration of this id
+ * @throws UniqueViolation `integrations_name`. null: the tenant has no integration with this id
  */
 export async function updateIntegration(
   transaction: Transaction,
@@ -170,8 +171,8 @@ export async function updateIntegration(
     .select(COLUMNS)
     .from(integrations)
     .where(own(tenantId, id))
-    // A new token needs the stronger lock, which waits for deployments that are about to name the integration. Their
-    // builds use the new token or are found below.
+    // A new token needs the stronger lock, which waits for deployments that are about to refer to the integration.
+    // Builds of these deployments use the new token or are found below.
     .for(change.token === undefined ? 'no key update' : 'update');
   if (before === undefined) return null;
   const renamed = change.name !== undefined && change.name !== before.name;
@@ -188,7 +189,7 @@ export async function updateIntegration(
     })
     .where(own(tenantId, id))
     .returning(COLUMNS);
-  if (after === undefined) throw new Error('failed to change an integration: no row came back');
+  if (after === undefined) throw new Error('failed to change an integration: the statement returned no row');
   if (change.token !== undefined) await redeliverTokens(transaction, tenantId, id);
   const message = `Integration ${after.name} was changed: ${changed.join(', ')}.`;
   await tell(transaction, tenantId, actor, ['IntegrationChanged', message], {
@@ -204,8 +205,9 @@ WHERE tenant_id = $1 AND source_config ->> 'integration_id' = $2
   AND (delete_requested_at IS NULL OR purge_after > clock_timestamp())`;
 
 /**
- * Deletes an integration unless a deployment names it that is not being deleted or can still be restored.
- * @returns the number of deployments that name it; 0: it was deleted. null: this tenant has no integration of this id
+ * Deletes an integration, unless a deployment refers to it that is not being deleted or can still be restored.
+ * @returns the number of deployments that refer to it; 0: the integration was deleted. null: the tenant has no
+ * integration with this id
  */
 export async function deleteIntegration(
   transaction: Transaction,
@@ -213,8 +215,8 @@ export async function deleteIntegration(
   id: string,
   actor: Actor,
 ): Promise<number | null> {
-  // The lock waits for transactions that hold the integration. The count is a separate statement, so it sees their
-  // deployments.
+  // The lock waits for transactions that have locked the integration. The count is a separate statement, so that it
+  // includes the deployments of these transactions.
   const [found] = await transaction.drizzle
     .select(COLUMNS)
     .from(integrations)

@@ -2,8 +2,8 @@ import { TERMINAL_STATUSES } from '../../../domain/revision/states.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 
 /**
- * Pending cleanups of the platform's registry. A row stays until its cleanup is done, so each cleanup runs at least
- * once across restarts. There is one row per deployment; the registry itself lists its images.
+ * Pending cleanups of the platform's registry. A row is kept until its cleanup is complete, so that each cleanup runs
+ * at least once, even after a restart. Each deployment has one row. The registry itself lists its images.
  */
 
 /** A repository to clean up. */
@@ -11,13 +11,16 @@ export interface RepositoryCleaning {
   readonly deploymentId: string;
   readonly tenantId: string;
   readonly appName: string;
-  /** All images are removed. */
+  /** Whether all images are removed. */
   readonly whole: boolean;
-  /** The number of attempts, including this one. */
+  /** The number of attempts, including the current attempt. */
   readonly attempts: number;
 }
 
-/** The deployment `d` of the ids $1 got another image, so an earlier one may be unused. */
+/**
+ * A cleanup for the deployments `d` with the ids $1, which got another image. An earlier image of these deployments may
+ * be unused.
+ */
 const ENQUEUE = `
 INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name)
 SELECT id, tenant_id, app_name FROM deployments WHERE id = ANY($1::uuid[]) ORDER BY id
@@ -42,8 +45,8 @@ FROM due WHERE c.deployment_id = due.deployment_id
 RETURNING c.deployment_id AS "deploymentId", c.tenant_id AS "tenantId", c.app_name AS "appName", c.whole, c.attempts`;
 
 /**
- * Claims up to `limit` due cleanups for `leaseSeconds`. If the process dies, another one claims them after the lease.
- * Platform scope.
+ * Claims up to `limit` due cleanups for `leaseSeconds`. If the process dies, another process claims the cleanups after
+ * this time. Platform scope.
  */
 export function claimCleanings(
   transaction: Transaction,
@@ -52,10 +55,10 @@ export function claimCleanings(
   return transaction.query<RepositoryCleaning>(CLAIM, [limit, leaseSeconds]);
 }
 
-/** Does nothing if a cleanup was requested again meanwhile, because more images may be unused now. */
+/** Has no effect if a cleanup was requested again in the meantime, because more images may be unused now. */
 const DONE = 'DELETE FROM repository_cleanings WHERE deployment_id = $1 AND attempts = $2 AND whole = $3';
 
-/** Records that nothing is left to remove. Platform scope. */
+/** Records that no images are left to remove. Platform scope. */
 export async function finishCleaning(transaction: Transaction, cleaning: RepositoryCleaning): Promise<void> {
   await transaction.query(DONE, [cleaning.deploymentId, cleaning.attempts, cleaning.whole]);
 }
@@ -64,7 +67,7 @@ const POSTPONE = `
 UPDATE repository_cleanings SET next_attempt_at = now() + make_interval(secs => $4::double precision)
 WHERE deployment_id = $1 AND attempts = $2 AND whole = $3`;
 
-/** Records a failure. The cleanup is due again after so many seconds. Platform scope. */
+/** Records a failure. The cleanup is due again after the given number of seconds. Platform scope. */
 export async function postponeCleaning(
   transaction: Transaction,
   { deploymentId, attempts, whole }: RepositoryCleaning,
@@ -79,8 +82,8 @@ export async function discardCleanings(transaction: Transaction): Promise<void> 
 }
 
 /**
- * The same conditions as for the secrets of revisions (hub/store/core/housekeeping.ts): a revision cannot be repeated
- * without its secrets.
+ * The conditions equal the conditions for the secrets of revisions (hub/store/core/housekeeping.ts), because a revision
+ * cannot be repeated without its secrets.
  */
 const NEEDED = `
 SELECT r.number, r.resolved_image AS image FROM revisions r JOIN deployments d ON d.id = r.deployment_id
@@ -88,8 +91,9 @@ WHERE d.id = $1 AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id 
   OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - $3)`;
 
 /**
- * The revisions of a deployment whose images are needed: those that may run, and the newest `kept`. Platform scope.
- * @returns their numbers, and the known images
+ * The revisions of a deployment whose images are needed: revisions that may run, and the newest `kept` revisions.
+ * Platform scope.
+ * @returns the numbers of these revisions, and the known images
  */
 export function neededImages(
   reader: Reader,

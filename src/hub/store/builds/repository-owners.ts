@@ -14,8 +14,8 @@ UNION ALL
 SELECT id, tenant_id, app_name FROM tombstones WHERE tenant_id = $1 AND id = $2 AND kept_workloads AND $3::boolean`;
 
 /**
- * The deployment that owns a repository; null: it is deleted, being deleted, or belongs to another tenant.
- * @param onlyPulls also finds deployments that left with their workloads, because their pods still pull images
+ * The deployment that owns a repository; null: the deployment is deleted, being deleted, or belongs to another tenant.
+ * @param onlyPulls also finds deployments that were deleted with keep_workloads, because their pods still pull images
  */
 export async function findRepositoryOwner(
   reader: Reader,

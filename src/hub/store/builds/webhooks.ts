@@ -10,11 +10,11 @@ export interface WebhookTarget {
   readonly tenantId: string;
   readonly integrationId: string;
   readonly provider: GitProvider;
-  /** Secrets that are valid now. Empty: the integration accepts no webhooks. */
+  /** Secrets that are currently valid. Empty: the integration accepts no webhooks. */
   readonly secrets: readonly string[];
 }
 
-/** The content of the sealed value. */
+/** The content of the encrypted value. */
 interface WebhookSecrets {
   readonly secret: string;
   /** The previous secret, while it is still accepted. */
@@ -83,9 +83,9 @@ async function write(
 }
 
 /**
- * Sets the webhook secret of an integration. The previous one is accepted until `formerUntil`.
- * @returns until when the previous secret is accepted; null: there was none, or it cannot be decrypted; undefined: this
- *   tenant has no integration of this id
+ * Sets the webhook secret of an integration. The previous secret is accepted until `formerUntil`.
+ * @returns the time until which the previous secret is accepted; null: no previous secret exists, or it cannot be
+ *   decrypted; undefined: the tenant has no integration with this id
  */
 export async function setWebhookSecret(
   transaction: Transaction,
@@ -106,8 +106,8 @@ export async function setWebhookSecret(
 }
 
 /**
- * Removes the secret, so no delivery is accepted from then on.
- * @returns false when this tenant has no such integration
+ * Removes the secret, so that no further delivery is accepted.
+ * @returns false when this tenant has no integration with this id
  */
 export async function removeWebhookSecret(
   transaction: Transaction,
@@ -129,9 +129,9 @@ SELECT $1::uuid, $2::uuid, key FROM unnest($3::text[]) AS key ORDER BY key
 ON CONFLICT DO NOTHING RETURNING delivery_id`;
 
 /**
- * Records a delivery in the transaction that applies it. Waits for another process that records the same one.
- * @param keys that identify the delivery
- * @returns false: it was accepted before, under one of the keys
+ * Records a delivery in the transaction that applies it. Waits for another process that records the same delivery.
+ * @param keys keys that identify the delivery
+ * @returns false: the delivery was accepted before, under one of the keys
  */
 export async function recordDelivery(
   transaction: Transaction,

@@ -1,23 +1,25 @@
 import { Turns } from '../../../domain/scheduling/turns.ts';
 import { StoreUnavailable } from './errors.ts';
 
-/** The maximum share of the connections for one tenant. In a pool of fewer than five, a tenant may use all. */
+/**
+ * The maximum share of the connections for one tenant. In a pool of fewer than five connections, a tenant may use all.
+ */
 const SHARE_OF_ONE_TENANT = 0.8;
 /**
- * The maximum for a busy tenant while another one is active. They also share the CPU of this process
+ * The maximum for a busy tenant while another tenant is active, because tenants also share the CPU of this process
  * (docs/decisions/0048).
  */
 const CONNECTIONS_BESIDE_ANOTHER = { atOnce: 1, everyMs: 10 };
 
 export interface ConnectionPlacesOptions {
-  /** Connections of the pool. */
+  /** Number of connections of the pool. */
   readonly poolSize: number;
   /** Maximum wait for a connection, in milliseconds. */
   readonly waitMs: number;
 }
 
 /**
- * Decides which tenant gets the next connection of the pool. The pool itself serves in the order of arrival: a tenant
+ * Decides which tenant gets the next connection of the pool. The pool itself serves in the order of arrival. A tenant
  * with a hundred requests would get all connections, and listeners and other tenants would wait for a hundred
  * transactions.
  */
@@ -41,8 +43,8 @@ export class ConnectionPlaces {
   }
 
   /**
-   * Waits until the tenant may take a connection. It returns the connection with `leave`. The result is a promise only
-   * when there is a wait, because each request calls this.
+   * Waits until the tenant may take a connection. The tenant returns the connection with `leave`. The result is a
+   * promise only if a wait is needed, because each request calls this.
    * @param group a tenant, or the platform
    * @throws StoreUnavailable when the wait is too long
    */

@@ -3,9 +3,9 @@ import type { NodePgDatabase } from './drizzle.ts';
 
 /** A connection of the pool, with its cached state. */
 export type PoolClient = pg.PoolClient & {
-  /** drizzle on this connection, created once. */
+  /** The drizzle instance of this connection, created once. */
   builder?: NodePgDatabase;
-  /** The session's `berth.tenant_id`. */
+  /** Value of `berth.tenant_id` in the session. */
   tenantId?: string | null;
 };
 
@@ -13,7 +13,7 @@ const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 const JSONB = 3802;
 
-/** The format of nearly all times in a session in UTC. */
+/** The format of nearly all times in a session with the time zone UTC. */
 const UTC_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00$/;
 const anyTime: (text: string) => Date = pg.types.getTypeParser(TIMESTAMPTZ, 'text');
 
@@ -22,7 +22,7 @@ export function parseTime(text: string): Date {
   return UTC_TIME.test(text) ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : anyTime(text);
 }
 
-/** pg's parsers, except for times and bigint. Our counters stay far below 2^53. */
+/** pg's parsers, except for times and bigint. Counters of Berth are far below 2^53. */
 export const typeParsers: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === INT8) return Number;
@@ -32,7 +32,7 @@ export const typeParsers: pg.CustomTypesConfig = {
 
 const asText = (text: string) => text;
 
-/** The same parsers, except that jsonb stays text. */
+/** The parsers of `query`, except that jsonb remains text. */
 export const jsonAsText: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === JSONB ? asText : typeParsers.getTypeParser(oid, format)),
 };
@@ -53,7 +53,7 @@ export function connectionConfig(url: string, statementTimeoutMs: number): pg.Cl
     connectionString: url,
     application_name: 'berth',
     statement_timeout: statementTimeoutMs,
-    // The server cancels first. This timeout is for a server or network that does not respond at all.
+    // The server cancels a statement first. This timeout is for a server or network that does not respond at all.
     query_timeout: statementTimeoutMs + 2_000,
     idle_in_transaction_session_timeout: statementTimeoutMs * 3,
     connectionTimeoutMillis: 5_000,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
-import { NOBODY } from '../../../domain/scheduling/turns.ts';
+import { NO_GROUP } from '../../../domain/scheduling/turns.ts';
 import { connectionConfig, describeTarget, jsonAsText, type PoolClient, typeParsers } from './connection.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
@@ -14,18 +14,19 @@ import { runPrepared } from './prepared-query.ts';
  * `query` with SQL text; the rest uses drizzle's typed builder.
  */
 export interface Reader {
-  /** The tenant whose rows row-level security exposes; `*`: all. */
+  /** The tenant whose rows row-level security shows; `*`: all tenants. */
   readonly tenantId: string;
   readonly drizzle: NodePgDatabase;
   /**
-   * Runs one statement, prepared once per connection. `text` must be one of a few constants; values go in parameters.
+   * Runs one statement, prepared once per connection. `text` must be one of a few constants. Values are passed as
+   * parameters.
    */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   /** Like `query`, but returns jsonb as text, for rows that are read repeatedly (`polled-json.ts`). */
   queryTexts<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** A Reader inside a transaction. Functions that write require it. */
+/** A Reader inside a transaction, which all functions that write require. */
 export interface Transaction extends Reader {
   readonly inTransaction: true;
 }
@@ -33,13 +34,14 @@ export interface Transaction extends Reader {
 export interface TransactionOptions {
   /**
    * false: COMMIT does not wait for the disk. A crash of PostgreSQL within about half a second can undo the whole
-   * transaction, but nothing that was committed before. A later commit that waits makes it durable too. Default: true.
+   * transaction, but no earlier transaction. A later commit that waits also makes this transaction durable. Default:
+   * true.
    */
   readonly durable?: boolean;
   /**
-   * true: the planner avoids sequential scans when an index finds the rows. For few rows of large tables, when the
-   * planner cannot know that they are few. Statements that such transactions share need it too, because a connection
-   * caches plans. Default: false.
+   * true: the planner avoids sequential scans when an index finds the rows. For queries of few rows of large tables,
+   * when the planner cannot know that the rows are few. Statements that are also used in such transactions need this
+   * setting in every transaction, because a connection caches plans. Default: false.
    */
   readonly byIndex?: boolean;
 }
@@ -48,18 +50,21 @@ export interface TransactionOptions {
 export interface Scope {
   /**
    * Runs `work` in one transaction, which is committed or rolled back as a whole. After a serialization failure or a
-   * deadlock it runs again (at most 5 times), so `work` must have no effect outside the database.
-   * @throws StoreError; StoreUnavailable when the connection broke. If it broke at COMMIT, the outcome is unknown
+   * deadlock, `work` runs again (at most 5 times), so `work` must have no effect outside the database.
+   * @throws StoreError; StoreUnavailable when the connection broke. If the connection broke at COMMIT, the outcome is
+   * unknown
    */
   transaction<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Runs `work`, which only reads. Each statement sees its own snapshot. It runs again if the connection is dead. */
+  /**
+   * Runs `work`, which only reads. Each statement sees its own snapshot. `work` runs again if the connection is dead.
+   */
   read<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
 }
 
 /** The pool of connections to PostgreSQL. */
 export interface Database {
   forTenant(tenantId: string): Scope;
-  /** For work across tenants: keys, listeners, housekeeping. */
+  /** Access for work across tenants: keys, listeners, housekeeping. */
   readonly platform: Scope;
   /** @throws StoreUnavailable when PostgreSQL does not respond, or is a standby */
   ping(): Promise<void>;
@@ -69,14 +74,14 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Connections of a pool. */
+/** Number of connections of a pool. */
 export interface PoolStats {
   /** Maximum number of connections. */
   readonly max: number;
-  /** Open connections, including idle ones. */
+  /** Open connections, including idle connections. */
   readonly total: number;
   readonly idle: number;
-  /** Callers that wait for a connection. */
+  /** Number of callers that wait for a connection. */
   readonly waiting: number;
 }
 
@@ -97,7 +102,9 @@ const RETRY_BASE_MS = 5;
 const MAX_STATEMENT_NAMES = 400;
 const PLATFORM = '*';
 
-/** By the type parsers, because a connection keeps them with the name of a statement. */
+/**
+ * Names of prepared statements by type parsers, because a connection keeps the parsers with the name of a statement.
+ */
 const statementNames = new Map([
   [typeParsers, new Map<string, string>()],
   [jsonAsText, new Map<string, string>()],
@@ -105,7 +112,8 @@ const statementNames = new Map([
 let namedStatements = 0;
 
 /**
- * Name of the prepared statement of a text. Beyond a limit, new texts are not prepared, so they do not fill the server.
+ * Name of the prepared statement of a text. Beyond a limit, new texts are not prepared, so that they do not fill the
+ * memory of the server.
  */
 function statementName(text: string, types: pg.CustomTypesConfig): string | undefined {
   const names = statementNames.get(types);
@@ -158,16 +166,16 @@ async function begin(
   { durable = true, byIndex = false }: TransactionOptions,
 ): Promise<void> {
   const waiting = durable ? '' : '; SET LOCAL synchronous_commit = off';
-  // Before PostgreSQL 18, a plan that must scan a table sequentially has such a high cost that it would be compiled
-  // (JIT).
+  // JIT is disabled, because before PostgreSQL 18, the high cost of a plan that must scan a table sequentially would
+  // cause a compilation.
   const planning = byIndex ? '; SET LOCAL enable_seqscan = off; SET LOCAL jit = off' : '';
-  // One round trip. tenantId is `*` or a UUID (checked in forTenant), so it is safe as a literal.
+  // One round trip for all settings. tenantId is `*` or a UUID (checked in forTenant), so it is safe as a literal.
   await client.query(`BEGIN; SET LOCAL berth.tenant_id = '${tenantId}'${waiting}${planning}`);
 }
 
 async function commit(client: PoolClient): Promise<void> {
   const { command } = await client.query('COMMIT');
-  // PostgreSQL answers COMMIT of a failed transaction with a silent rollback.
+  // PostgreSQL responds to COMMIT of a failed transaction with a silent rollback.
   if (command !== 'COMMIT') {
     throw new StoreError('failed to commit: a statement of the transaction had failed', { retryable: false });
   }
@@ -183,8 +191,8 @@ async function rollback(client: PoolClient): Promise<boolean> {
 }
 
 /**
- * The tenant of a session stays set between transactions, so consecutive reads for one tenant need no round trip for
- * it.
+ * The tenant of a session remains set between transactions, so that consecutive reads for one tenant need no additional
+ * round trip.
  */
 async function enter(client: PoolClient, tenantId: string): Promise<void> {
   client.tenantId = null;
@@ -192,14 +200,17 @@ async function enter(client: PoolClient, tenantId: string): Promise<void> {
   client.tenantId = tenantId;
 }
 
-/** @throws StoreUnavailable, which closes the connection, because its address may belong to another server now */
+/** @throws StoreUnavailable, which closes the connection, because its address may now belong to another server */
 async function checkPrimary(reader: Reader): Promise<void> {
   const [row] = await reader.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
   if (row?.standby === true)
-    throw new StoreUnavailable('it is a read-only standby; next: point DATABASE_URL to the primary', 'lost');
+    throw new StoreUnavailable(
+      'the server is a read-only standby; next: point DATABASE_URL to the primary',
+      'lost',
+    );
 }
 
-/** Why work may run again: a conflict with another transaction, or a dead connection. */
+/** The reason why work may run again: a conflict with another transaction, or a dead connection. */
 type Again = 'contention' | 'dead' | null;
 
 type Outcome<T> =
@@ -232,7 +243,7 @@ async function attemptTransaction<T>(
     const clean = connection === 'usable' && (await rollback(client));
     client.release(!clean);
     if (error instanceof StoreContention) return { done: false, error, again: 'contention' };
-    // A connection that was lost before BEGIN has done nothing.
+    // A connection that was lost before BEGIN has executed no statement, so work may run again.
     return { done: false, error, again: connection === 'lost' && !begun ? 'dead' : null };
   }
 }
@@ -256,8 +267,8 @@ async function attemptRead<T>(
 }
 
 /**
- * Opens the pool. Connections are opened on demand, so this does not fail while PostgreSQL is unavailable (see `ping`).
- * A connection that is lost while idle is logged and replaced.
+ * Opens the pool. Connections are opened on demand, so this call does not fail while PostgreSQL is unavailable (see
+ * `ping`). A connection that is lost while idle is logged and replaced.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { logger, poolSize, connectTimeoutMs = 5_000 } = options;
@@ -271,7 +282,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', (error) =>
     logger.warn({ target, err: error.message }, 'lost an idle database connection'),
   );
-  // The pool does not listen for errors of a connection in use. Without this handler, its loss would end the process.
+  // The pool does not listen for errors of a connection in use. Without this handler, the loss of a connection in use
+  // would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
 
   const notConnected = (error: Error): unknown => {
@@ -282,11 +294,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       translated.connection,
     );
   };
-  // Uses the callback form, because pg's own promise creates two more for a stack trace.
+  // The callback form is used, because pg's own promise creates two more promises for a stack trace.
   const connect = (): Promise<PoolClient> =>
     new Promise((resolve, reject) => {
       pool.connect((error, client) => {
-        if (client === undefined) reject(notConnected(error ?? new Error('there is no connection')));
+        if (client === undefined) reject(notConnected(error ?? new Error('no connection is available')));
         else resolve(client);
       });
     });
@@ -309,7 +321,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       const { again, error } = outcome;
       if (again === null) throw error;
       runs[again] += 1;
-      // After a restart of PostgreSQL, at most the idle connections of the pool can be dead.
+      // Maximum number of attempts. After a restart of PostgreSQL, at most the idle connections of the pool can be
+      // dead.
       if (runs[again] >= (again === 'dead' ? poolSize + 1 : MAX_ATTEMPTS)) throw error;
       logger.debug({ target, runs, err: String(error) }, 'retrying a transaction');
       if (again === 'contention') await sleep(Math.random() * RETRY_BASE_MS * 2 ** runs.contention);
@@ -323,14 +336,15 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
 
   let closing: Promise<void> | null = null;
-  const platform = scope(PLATFORM, NOBODY);
+  const platform = scope(PLATFORM, NO_GROUP);
   return {
     forTenant(tenantId) {
       if (!UUID_PATTERN.test(tenantId)) throw new TypeError('failed to set the tenant: its id is not a UUID');
       return scope(tenantId);
     },
     platform,
-    // Runs in a transaction: on a standby, each ping closes one connection instead of renewing all of the pool.
+    // The ping runs in a transaction, so that on a standby, each ping closes one connection instead of renewing all
+    // connections of the pool.
     ping: () => platform.transaction(checkPrimary),
     pool: () => ({ max: poolSize, total: pool.totalCount, idle: pool.idleCount, waiting: places.waiting }),
     close() {

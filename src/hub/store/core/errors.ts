@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { DrizzleQueryError } from './drizzle.ts';
 
-/** A call to the store failed. `retryable`: the same call can succeed later. Contains no values of rows. */
+/** A call to the store failed. `retryable`: the same call can succeed later. The error contains no values of rows. */
 export class StoreError extends Error {
   readonly retryable: boolean;
   /** PostgreSQL's SQLSTATE, if the server responded. */
@@ -16,7 +16,7 @@ export class StoreError extends Error {
 
 /** PostgreSQL is unreachable, shutting down, or too slow. A transaction in flight may or may not be committed. */
 export class StoreUnavailable extends StoreError {
-  /** The state of the connection: `lost` (another one may work at once), `stuck` (no response), `usable`. */
+  /** The state of the connection: `lost` (another connection may work at once), `stuck` (no response), `usable`. */
   readonly connection: 'lost' | 'stuck' | 'usable';
   constructor(cause: string, connection: 'lost' | 'stuck' | 'usable', sqlState?: string) {
     super(`failed to reach PostgreSQL: ${cause}`, { retryable: true, sqlState });
@@ -27,7 +27,7 @@ export class StoreUnavailable extends StoreError {
 /** Conflicts with other transactions exceeded the maximum number of attempts. */
 export class StoreContention extends StoreError {
   constructor(cause: string, sqlState: string) {
-    super(`failed to commit beside concurrent changes: ${cause}`, { retryable: true, sqlState });
+    super(`failed to commit because of concurrent changes: ${cause}`, { retryable: true, sqlState });
   }
 }
 
@@ -43,7 +43,7 @@ export class UniqueViolation extends StoreError {
   }
 }
 
-/** A row refers to one that does not exist, or a deleted row is still referenced. */
+/** A row refers to a row that does not exist, or a deleted row is still referenced. */
 export class ReferenceViolation extends StoreError {
   readonly constraint: string;
   constructor(constraint: string) {
@@ -55,24 +55,27 @@ export class ReferenceViolation extends StoreError {
   }
 }
 
-/** The row changed between read and write (another generation or status). The caller must read it again. */
+/** The row changed between read and write (another generation or status). The caller must read the row again. */
 export class StaleWrite extends StoreError {
   constructor(what: string) {
-    super(`failed to write ${what}: it was changed meanwhile`, { retryable: true });
+    super(`failed to write ${what}: it was changed by another request`, { retryable: true });
   }
 }
 
-/** The schema of the database does not match this program. A retry helps only after `berth migrate`. */
+/** The schema of the database does not match this program. A retry can succeed only after `berth migrate`. */
 export class NotMigrated extends StoreError {
   constructor(message: string) {
     super(message, { retryable: false });
   }
 }
 
-/** Another version of Berth created the database, with a different migration of the same name. No migration helps. */
+/**
+ * Another version of Berth created the database, with a different migration of the same name. No migration can fix
+ * this.
+ */
 export class ForeignMigration extends NotMigrated {}
 
-/** A sealed value was changed, belongs to another row, or its key is not configured. */
+/** An encrypted value was changed, belongs to another row, or its key is not configured. */
 export class SecretBoxError extends StoreError {
   constructor(message: string) {
     super(message, { retryable: false });
@@ -81,7 +84,7 @@ export class SecretBoxError extends StoreError {
 
 /** SQLSTATEs after which the whole transaction can be retried. */
 const CONTENTION = new Set(['40001', '40P01']);
-/** SQLSTATEs of aborted statements (timeout, lock, resources). The connection stays usable. */
+/** SQLSTATEs of aborted statements (timeout, lock, resources). The connection remains usable. */
 const GIVEN_UP = /^(53|57014$|55P03$)/;
 /**
  * SQLSTATEs of an ended or rejected session (28P01: the password is being changed), of prepared plans of an older
@@ -108,7 +111,7 @@ function fromServer(error: pg.DatabaseError): StoreError {
   return new StoreError(`failed to run a statement: ${error.message}`, { retryable: false, sqlState: code });
 }
 
-/** The code of a failed connection attempt, also when Node tried several addresses. */
+/** The code of a failed connection attempt, even if Node tried several addresses. */
 function systemCode(error: Error): string | null {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const code: unknown = first instanceof Error && 'code' in first ? first.code : null;

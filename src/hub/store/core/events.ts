@@ -25,6 +25,12 @@ export interface NewEvent {
 
 export type EventRecord = typeof events.$inferSelect;
 
+/** Events of earlier versions name the source of a failure `culprit`. */
+function withCurrentNames(event: EventRecord): EventRecord {
+  const { culprit, ...details } = event.details;
+  return culprit === undefined ? event : { ...event, details: { ...details, failure_source: culprit } };
+}
+
 /** An actor as the three columns of an event. */
 export function actorColumns(actor: Actor) {
   return {
@@ -39,7 +45,9 @@ INSERT INTO events (id, tenant_id, deployment_id, revision_id, listener_id, acto
 SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[], $9::text[],
   $10::text[], $11::jsonb[])`;
 
-/** Appends events in their order, with one prepared statement, because each hand-out and most reports have events. */
+/**
+ * Appends events in their order. One prepared statement is used, because each hand-out and most reports have events.
+ */
 export async function appendEvents(transaction: Transaction, added: readonly NewEvent[]): Promise<void> {
   if (added.length === 0) return;
   const actors = added.map(({ actor }) => actorColumns(actor));
@@ -59,32 +67,34 @@ export async function appendEvents(transaction: Transaction, added: readonly New
 }
 
 /** History of a tenant and its deployments, or of all tenants and the platform (`null`), newest first. */
-export function listTenantEvents(
+export async function listTenantEvents(
   reader: Reader,
   tenantId: string | null,
   { limit, offset }: Page,
 ): Promise<EventRecord[]> {
-  return reader.drizzle
+  const found = await reader.drizzle
     .select()
     .from(events)
     .where(tenantId === null ? undefined : eq(events.tenantId, tenantId))
     .orderBy(desc(events.id))
     .limit(limit)
     .offset(offset);
+  return found.map(withCurrentNames);
 }
 
-/** History of a deployment, newest first. Works for deleted deployments too. */
-export function listEvents(
+/** History of a deployment, newest first. Also works for deleted deployments. */
+export async function listEvents(
   reader: Reader,
   tenantId: string,
   deploymentId: string,
   { limit, offset }: Page,
 ): Promise<EventRecord[]> {
-  return reader.drizzle
+  const found = await reader.drizzle
     .select()
     .from(events)
     .where(and(eq(events.deploymentId, deploymentId), eq(events.tenantId, tenantId)))
     .orderBy(desc(events.id))
     .limit(limit)
     .offset(offset);
+  return found.map(withCurrentNames);
 }

@@ -9,19 +9,20 @@ import type { Scope, Transaction } from './database.ts';
 /** One part of the hourly housekeeping. */
 export interface Chore {
   readonly what: string;
-  /** Does a bounded portion. Platform scope. @returns the amount of work done; 0: nothing is left */
+  /** Processes a bounded portion. Platform scope. @returns the number of processed rows; 0: no rows are left */
   readonly portion: (transaction: Transaction) => Promise<number>;
 }
 
 /**
- * A revision (`r`) that a newer one has superseded before its listener first connected. No cluster has it. The first
- * report marks it SKIPPED.
+ * Selects a revision (`r`) that a newer revision has superseded before its listener first connected. No cluster has
+ * this revision. The first report sets the status of the revision to SKIPPED.
  */
 const NEVER_STARTS = `(r.status = 'QUEUED' AND ${NEVER_HANDED_OUT})`;
 
 /**
- * Secrets (`s`) of a deployment (`d`) that no revision needs: not one that may run, not the desired one (however many
- * builds have failed since), and none of the newest $1. A new set may belong to a change that is not committed yet.
+ * Selects secrets (`s`) of a deployment (`d`) that no revision needs. Secrets are needed by revisions that may run, by
+ * the desired revision (even if many later builds have failed), and by the newest $1 revisions. A new set may belong to
+ * a change that is not committed yet, so it is kept.
  */
 const PRUNABLE = `s.deployment_id = d.id AND s.id IS DISTINCT FROM d.secrets_id AND s.created_at < now() - interval '1 hour'
   AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id = s.id
@@ -36,19 +37,22 @@ WHERE d.id IN (SELECT deployment_id FROM revisions WHERE number > $1)
   AND EXISTS (SELECT 1 FROM secret_sets s WHERE ${PRUNABLE})
 ORDER BY d.id LIMIT $3 FOR NO KEY UPDATE OF d SKIP LOCKED`;
 
-/** A separate statement, so that it sees what was committed before the lock, such as a rollback to an old revision. */
+/**
+ * A separate statement is used, so that it sees changes that were committed before the lock, such as a rollback to an
+ * old revision.
+ */
 const PRUNE = `
 DELETE FROM secret_sets WHERE id IN (
   SELECT s.id FROM secret_sets s, deployments d WHERE d.id = ANY($3::uuid[]) AND ${PRUNABLE} LIMIT $4)`;
 
 const DEPLOYMENTS_AT_ONCE = 200;
-/** Deletes the secrets of these deployments. */
+/** Maximum number of secret sets that one statement deletes. */
 const SETS_AT_ONCE = 1_000;
 
 /**
- * Removes a portion of the secrets of revisions that have ended or will never start, that are older than the newest
- * `kept` of their deployment, and neither the latest nor the active one. Platform scope.
- * @returns the number of deployments that had such secrets; 0: none is left
+ * Removes a portion of the secrets of revisions that have ended or will never start. The newest `kept` revisions of a
+ * deployment, and the latest and the active revision, keep their secrets. Platform scope.
+ * @returns the number of deployments whose secrets were removed; 0: no secrets are left to remove
  */
 export async function pruneSecrets(transaction: Transaction, kept: number): Promise<number> {
   const rows = await transaction.query<{ id: string }>(LOCK_PRUNABLE, [
@@ -61,10 +65,13 @@ export async function pruneSecrets(transaction: Transaction, kept: number): Prom
   return rows.length;
 }
 
-/** Rows per statement. It stays far below the timeout of ten seconds, and no lock lasts long enough to be noticed. */
+/**
+ * Number of rows per statement. With this number, a statement takes far less than the timeout of ten seconds, and locks
+ * are short.
+ */
 const REMOVED_AT_ONCE = 500;
 
-/** Locked rows are skipped. The next portion or the next hour removes them. */
+/** Locked rows are skipped. The next portion or the next hour removes the skipped rows. */
 const removal = (what: string, table: string, expired: string): Chore => {
   const text = `
 DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
@@ -73,33 +80,34 @@ RETURNING 1`;
   return { what, portion: async (transaction) => (await transaction.query(text)).length };
 };
 
-/** Git hosts repeat deliveries for days. */
+/** Ids of deliveries are kept for some days, because git hosts repeat deliveries for days. */
 const OLD_ID = `t.received_at < now() - interval '7 days' AND t.delivery_id NOT LIKE 'sha256:%'`;
 /** A signature without a time could be replayed by anyone who obtained the body, so its hash is kept longer. */
 const OLD_HASH = `t.received_at < now() - interval '90 days' AND t.delivery_id LIKE 'sha256:%'`;
 
 /**
- * A tombstone with pending purge work is kept twice as long, since its listener may never return, and shorter if the
- * listener was deleted. A deployment that left with its workloads is kept until it is released, because it pulls
- * images.
+ * A tombstone with pending purge work is kept twice as long, because its listener may return late, but not if the
+ * listener was deleted. The tombstone of a deployment that was deleted with keep_workloads is kept until the deployment
+ * is released, because its pods pull images.
  */
 const OLD_TOMBSTONE = `t.purged_at < now() - interval '30 days' AND NOT t.kept_workloads
   AND NOT (t.due AND t.purged_at > now() - interval '60 days'
     AND EXISTS (SELECT 1 FROM listeners l WHERE l.id = t.listener_id AND l.lease_expires_at > now()))`;
 
-/** Rows that have expired. */
+/** The chores that remove expired rows. */
 export const EXPIRED: readonly Chore[] = [
-  removal('answers to repeated requests', 'idempotency_keys', 't.expires_at <= now()'),
+  removal('stored responses for Idempotency-Keys', 'idempotency_keys', 't.expires_at <= now()'),
   removal('deliveries of webhooks', 'webhook_deliveries', OLD_ID),
   removal('hashes of deliveries', 'webhook_deliveries', OLD_HASH),
   removal('tombstones', 'tombstones', OLD_TOMBSTONE),
-  removal('requests for logs whose readers have gone', 'log_requests', 't.expires_at < now()'),
+  removal('log requests of disconnected readers', 'log_requests', 't.expires_at < now()'),
 ];
 
 /** All chores. `keptSecrets`: the number of newest revisions of a deployment whose secrets are kept. */
 export const choresOf = (keptSecrets: number): readonly Chore[] => [
-  // First, because waiting builds need their credentials, and no one needs what the others remove.
-  { what: 'credentials of builds that wait', portion: renewBuildCredentials },
+  // This chore comes first, because waiting builds need their credentials, whereas the other chores remove data that is
+  // no longer needed.
+  { what: 'credentials of waiting builds', portion: renewBuildCredentials },
   ...EXPIRED,
   {
     what: 'secrets of old revisions',
@@ -109,8 +117,8 @@ export const choresOf = (keptSecrets: number): readonly Chore[] => [
 ];
 
 /**
- * Runs all chores in portions, each in its own transaction, so that no deployment waits for all of them. A failed chore
- * is logged and does not stop the others.
+ * Runs all chores in portions. Each portion has its own transaction, so that no deployment waits for all portions. A
+ * failed chore is logged and does not stop the other chores.
  */
 export async function housekeep(
   platform: Scope,
@@ -124,7 +132,7 @@ export async function housekeep(
     } catch (error) {
       logger.warn(
         { what, err: String(error) },
-        `failed to remove expired data (${what}); retrying in an hour`,
+        `failed to remove expired data (${what}); next: none, it is retried in an hour`,
       );
     }
   }

@@ -6,7 +6,7 @@ export interface IdempotentRequest {
   key: string;
   /** Method and path, such as `POST /v2/deployments`. */
   operation: string;
-  /** The body in a canonical form. Only a keyed hash of it is stored. */
+  /** The body in a canonical form. Only a keyed hash of the body is stored. */
   body: string;
 }
 
@@ -14,7 +14,7 @@ export interface IdempotentRequest {
 export interface IdempotentAnswer {
   statusCode: number;
   deploymentId: string;
-  /** The revision, if the response was one. */
+  /** The revision, if the response contained a revision. */
   revisionId?: string | null;
 }
 
@@ -39,8 +39,8 @@ WHERE tenant_id = $1 AND key = $2 AND operation = $3`;
 
 /**
  * Claims an Idempotency-Key for the response that this transaction will create. A commit stores the response for 24
- * hours; a rollback frees the key. A concurrent request with the same key waits here until the first one has ended.
- * Call it before anything else is written.
+ * hours. A rollback frees the key. A concurrent request with the same key waits until the first request has ended. Must
+ * be called before any other write.
  */
 export async function claimIdempotencyKey(
   transaction: Transaction,

@@ -7,11 +7,14 @@ import type { SealedSecrets } from './records.ts';
 /** Masks the values of stored secrets in texts. */
 
 const WITHHELD =
-  'withheld: the secrets of the deployment cannot be decrypted, so it is not known whether this holds one';
+  'withheld: the secrets of the deployment cannot be decrypted, so it is not known whether this text contains a secret';
 const WITHHELD_LONG =
-  'withheld: the secrets of the deployment are too many, or take too long to compare with this, so it is not known whether this holds one; next: keep fewer or shorter secrets';
+  'withheld: the deployment has too many secrets, or the comparison with this text takes too long, so it is not ' +
+  'known whether this text contains a secret; next: use fewer or shorter secrets';
 
-/** Returns the function that masks these secrets in a text. @param more further values, loaded with the sets */
+/**
+ * Returns the function that masks these secrets in a text. @param more additional values to mask, loaded with the sets
+ */
 export function masking(
   box: SecretBox,
   sets: readonly SealedSecrets[],
@@ -30,7 +33,7 @@ export function masking(
 /** Maximum time that masking blocks the event loop, in milliseconds. */
 const LONGEST_TURN_MS = 10;
 
-/** Maps the items and yields to the event loop in between, because tenants determine the amount of work. */
+/** Maps the items and yields to the event loop at intervals, because tenants determine the amount of work. */
 export async function inTurns<Item, Result>(
   items: Iterable<Item>,
   map: (item: Item) => Result,

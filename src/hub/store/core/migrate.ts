@@ -21,29 +21,35 @@ import { readDatabaseRole, unboundRole } from './row-security.ts';
 const FOLDER = fileURLToPath(new URL('../migrations', import.meta.url));
 const SCHEMA = 'berth_migrations';
 const TABLE = 'applied';
-/** The number of the advisory lock. It only has to differ from other programs: "berth" on a telephone's keys. */
+/**
+ * The number of the advisory lock, which must differ from the numbers of other programs. The digits are the word
+ * "berth" on the keys of a telephone.
+ */
 const ADVISORY_LOCK = 23_784;
 const MIN_SERVER_VERSION = 15;
 const TIMEOUT_MS = 10 * 60_000;
 
-/** How long migrations wait for table locks. Milliseconds. */
+/** How long migrations wait for table locks, in milliseconds. */
 export interface LockTimeouts {
-  /** For one lock. Other statements on the table queue behind it, and have ten seconds in total. */
+  /** Maximum wait for one lock. Other statements on the table queue behind this wait, and have ten seconds in total. */
   readonly lockMs: number;
   /** Minimum pause between two attempts, in which queued statements can run. */
   readonly pauseMs: number;
-  /** For all attempts. */
+  /** Maximum time of all attempts. */
   readonly totalMs: number;
 }
 
-/** In total less than the five minutes that Helm waits for the Job. A failed Job starts again. */
+/**
+ * Default timeouts. The total is less than the five minutes for which Helm waits for the Job. A failed Job starts
+ * again.
+ */
 const PATIENCE: LockTimeouts = { lockMs: 3_000, pauseMs: 5_000, totalMs: 4 * 60_000 };
 /** SQLSTATEs of a lock that was not acquired in time, or of a deadlock. */
 const HELD_UP = new Set(['55P03', '40P01']);
 
 interface Migration {
   readonly tag: string;
-  /** Milliseconds since 1970. drizzle orders and records migrations by it. */
+  /** Milliseconds since 1970. drizzle orders and records migrations by this time. */
   readonly when: number;
 }
 
@@ -72,7 +78,7 @@ async function checkServer(client: pg.Client): Promise<void> {
   }
 }
 
-/** Only logged, because an administrator may prepare a database for another role. */
+/** The problem is only logged, because an administrator may prepare a database for another role. */
 async function checkRole(client: pg.Client, target: string, logger: Logger): Promise<void> {
   const query = async <Row>(text: string) => (await client.query(text)).rows as Row[];
   const role = await readDatabaseRole({ query });
@@ -84,7 +90,7 @@ interface AppliedMigration {
   readonly hash: string;
 }
 
-/** The applied migrations, oldest first; null: none was ever applied. */
+/** The applied migrations, oldest first; null: no migration was ever applied. */
 async function readApplied(reader: Pick<Reader, 'query'>): Promise<AppliedMigration[] | null> {
   const [table] = await reader.query<{ found: string | null }>(
     `SELECT to_regclass('${SCHEMA}.${TABLE}')::text AS found`,
@@ -96,8 +102,8 @@ async function readApplied(reader: Pick<Reader, 'query'>): Promise<AppliedMigrat
 }
 
 /**
- * Fails for a database that an unreleased version migrated. It may lack what the released migration of the same name
- * creates.
+ * Fails for a database that an unreleased version migrated, because it may lack objects that the released migration of
+ * the same name creates.
  * @throws ForeignMigration
  */
 function checkUnchanged(applied: readonly AppliedMigration[]): void {
@@ -143,13 +149,15 @@ async function runPatiently(
       const waited = statementOf(thrown);
       if (performance.now() + pause > end) {
         throw new StoreContention(
-          `${target}: another session kept a lock that the migration needs (${waited}), and nothing was changed; next: end what holds it (of long transactions, pg_stat_activity has the xact_start: a pg_dump, a forgotten session), and migrate again`,
+          `${target}: another session kept a lock that the migration needs (${waited}), and nothing was changed; ` +
+            `next: end the session that holds the lock, such as a pg_dump or a forgotten session (pg_stat_activity ` +
+            `shows the xact_start of long transactions), and migrate again`,
           error.sqlState ?? '55P03',
         );
       }
       logger.warn(
         { target, statement: waited, attempt: failures + 1, pauseMs: Math.round(pause) },
-        'another session holds a lock that the migration needs; all of it is tried again after a pause',
+        'another session holds a lock that the migration needs; the whole migration is retried after a pause',
       );
       await sleep(pause);
     }
@@ -164,7 +172,7 @@ async function applyPending(
 ): Promise<string[]> {
   await checkServer(client);
   await checkRole(client, target, logger);
-  // Held until the connection closes. Other replicas wait here and then have nothing to do.
+  // The lock is held until the connection closes. Other replicas wait for the lock, and then have no migrations to run.
   await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
   const query = async <Row>(text: string) => (await client.query(text)).rows as Row[];
   const applied = (await readApplied({ query })) ?? [];
@@ -177,7 +185,7 @@ async function applyPending(
   }
   const tags = pending.map(({ tag }) => tag);
   logger.info({ target, migrations: tags }, `migrating the database: ${tags.join(', ')}`);
-  // Row-level security applies to migrations too, and they change rows of all tenants.
+  // Migrations change rows of all tenants, and row-level security also applies to them.
   await client.query(`SET berth.tenant_id = '*'`);
   await runPatiently(client, target, logger, patience);
   logger.info({ target, migrations: tags }, 'the database is migrated');
@@ -197,7 +205,7 @@ export async function migrate(
 ): Promise<string[]> {
   const target = describeTarget(url);
   const client = new pg.Client(connectionConfig(url, TIMEOUT_MS));
-  // The statement in flight reports the error. Without a handler it would end the process.
+  // The statement in flight reports the error. Without this handler, the error would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -206,7 +214,8 @@ export async function migrate(
     const error = translateError(thrown);
     if (!(error instanceof StoreUnavailable)) throw error;
     throw new StoreUnavailable(
-      `${target}: ${error.message.replace(/^failed to reach PostgreSQL: /, '')}; next: check that it runs and that DATABASE_URL is right`,
+      `${target}: ${error.message.replace(/^failed to reach PostgreSQL: /, '')}; next: check that PostgreSQL runs ` +
+        `and that DATABASE_URL is correct`,
       error.connection,
     );
   } finally {
@@ -215,8 +224,8 @@ export async function migrate(
 }
 
 /**
- * Fails unless the database has all migrations of this program. More migrations are accepted, because a newer replica
- * may have run.
+ * Fails unless the database has all migrations of this program. Additional migrations are accepted, because a newer
+ * replica may have run.
  * @throws NotMigrated with the next step; StoreUnavailable
  */
 export async function checkMigrated(database: Database): Promise<void> {
@@ -228,6 +237,6 @@ export async function checkMigrated(database: Database): Promise<void> {
   checkUnchanged(applied);
   const newest = applied.at(-1)?.when ?? Number.NEGATIVE_INFINITY;
   if (newest < wanted.when) {
-    throw new NotMigrated(`failed to use the database: it lacks the migration ${wanted.tag}; ${next}`);
+    throw new NotMigrated(`failed to use the database: the migration ${wanted.tag} was not applied; ${next}`);
   }
 }

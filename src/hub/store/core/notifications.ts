@@ -9,13 +9,13 @@ import { connectionConfig, describeTarget } from './connection.ts';
 export interface NotificationOptions {
   url: string;
   logger: Logger;
-  /** Called with listeners that may have work, each once, however many notifications arrived. */
+  /** Called with listeners that may have work. Each listener is included once, however many notifications arrived. */
   onWork(listenerIds: ReadonlySet<string>): void;
-  /** Called when the outbox may have messages from a source other than work. */
+  /** Called when the outbox may have messages that do not come from work. */
   onOutbox?(): void;
-  /** Called with revisions or log requests that have new log lines, each once. */
+  /** Called with revisions or log requests that have new log lines. Each revision or log request is included once. */
   onLogs?(ids: ReadonlySet<string>): void;
-  /** Called when notifications may have been missed, also once at the start. Everything must be polled then. */
+  /** Called when notifications may have been missed, and once at the start. The receiver must then poll. */
   onRescan(): void;
 }
 
@@ -46,19 +46,19 @@ function coalesce(deliver: (ids: ReadonlySet<string>) => void): (id: string) => 
   };
 }
 
-/** Ends when the connection is lost or does not answer a probe, or when `signal` aborts. */
+/** Ends when the connection is lost or does not respond to a probe, or when `signal` aborts. */
 async function untilLost(client: pg.Client, signal: AbortSignal): Promise<void> {
   const lost = new AbortController();
   const stop = () => lost.abort();
   client.once('error', stop);
   client.once('end', stop);
   signal.addEventListener('abort', stop, { once: true });
-  // It may have aborted while the connection was opened.
+  // The signal may have aborted while the connection was opened.
   if (signal.aborted) stop();
   try {
     while (!lost.signal.aborted) {
       await sleep(PROBE_INTERVAL_MS, undefined, { signal: lost.signal, ref: false });
-      // A connection that was cut silently looks idle. Only a response proves that it is alive.
+      // A connection that was cut silently looks idle. Only a response proves that the connection works.
       await client.query('SELECT 1');
     }
   } catch {
@@ -70,7 +70,7 @@ async function untilLost(client: pg.Client, signal: AbortSignal): Promise<void> 
 
 /**
  * Listens for notifications of work on a dedicated connection, and reconnects with backoff after each loss.
- * Notifications only save latency. Users must poll as well.
+ * Notifications only reduce latency. Callers must also poll.
  */
 export function listenForWork(options: NotificationOptions): Notifications {
   const { url, logger } = options;

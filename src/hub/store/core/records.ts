@@ -12,7 +12,7 @@ import type { DeploymentStatus, ListenerStatus, RevisionStatus } from '../../../
 import type { ComputeConfig } from '../schema/listeners.ts';
 import type { Actor } from './events.ts';
 
-/** Sealed secrets with their context. `openSecrets` of secret-box.ts decrypts them. */
+/** Encrypted secrets with their context. `openSecrets` of secret-box.ts decrypts the secrets. */
 export interface SealedSecrets {
   id: string;
   tenantId: string;
@@ -21,55 +21,56 @@ export interface SealedSecrets {
   sealed: Buffer;
 }
 
-/** A deployment with everything that its response shows. One query reads it, in lists too. */
+/** A deployment with all values of its response. One query reads all these values, also for lists. */
 export interface DeploymentRecord extends Deployment {
-  /** Derived when read (see status.ts). */
+  /** The status, derived when the record is read (see status.ts). */
   status: DeploymentStatus;
-  /** Of the latest revision; before the first one: as sent. */
+  /** The source_revision_config of the latest revision; before the first revision, the value as it was sent. */
   sourceRevisionConfig: SourceRevisionConfig;
-  /** Of the latest revision; before the first one: as sent. null: none. */
+  /** Secrets of the latest revision; before the first revision, the secrets as they were sent. null: no secrets. */
   secrets: SealedSecrets | null;
   deploymentType: DeploymentType | null;
   imageVersion: string | null;
   hasRunnableRevision: boolean;
-  /** The generation that the listener has applied in the cluster; 0: none. */
+  /** The generation that the listener has applied in the cluster; 0: no generation. */
   acknowledgedGeneration: number;
   deleteTracingProject: boolean;
-  /** As last reported: from the observation, or from a rejection before or after it. */
+  /** The last reported conditions, from the observation, or from a rejection before or after it. */
   conditions: Condition[];
   /**
-   * Capacity of the database's volume in Gi while it differs from the desired size; null: it does not, or is not known.
+   * Capacity of the database's volume in Gi while it differs from the desired size; null: it does not differ, or is not
+   * known.
    */
   volumeGi: number | null;
   /** Earlier sizes of the database's volume that are accepted again. */
   formerSizes: readonly FormerSize[];
   listener: {
     everSeen: boolean;
-    /** The listener holds a lease, its cluster responds, and it has reported its inventory. */
+    /** Whether the listener holds a lease, its cluster responds, and it has reported its inventory. */
     alive: boolean;
     lastSeenAt: Date | null;
     leased: boolean;
-    /** The listener reconnected and has not reported its inventory yet; absent: it has. */
+    /** Whether the listener has reconnected and has not reported its inventory yet; absent: it has reported it. */
     returning?: boolean;
     /**
-     * Why it does not observe the deployment's namespace. '': the namespace is not in its list; null or absent: it
-     * does.
+     * Why the listener does not observe the deployment's namespace. '': the namespace is not in its list; null or
+     * absent: the listener observes it.
      */
     unseen?: string | null;
-    /** Since when it is not alive. */
+    /** Time since which the listener is not alive. */
     lostAt: Date | null;
   };
 }
 
 /**
- * Secrets of a new revision: new values, or an existing set of the same deployment (unchanged in a PATCH, an older
- * revision's in a rollback; `id: null`: none).
+ * Secrets of a new revision: new values, or an existing set of the same deployment. A PATCH without new secrets keeps
+ * the set, and a rollback uses the set of an older revision. `id: null`: no secrets.
  */
 export type SecretsSource =
   | { readonly kind: 'values'; readonly secrets: readonly Secret[] }
   | { readonly kind: 'set'; readonly id: string | null };
 
-/** A revision to create. The store assigns its number. */
+/** A revision to create, whose number the store assigns. */
 export interface NewRevision {
   /** UUID v7. */
   id: string;
@@ -88,31 +89,31 @@ export interface NewDeployment {
   sourceConfig: SourceConfig;
   sourceRevisionConfig: SourceRevisionConfig;
   secrets: readonly Secret[];
-  /** contract/resource/names.ts appName(name, id). */
+  /** Result of appName(name, id) in contract/resource/names.ts. */
   appName: string;
   namespace: string;
   listenerId: string;
   imageVersion: string | null;
   /** null: internal_image without an image. */
   revision: NewRevision | null;
-  /** Its quota usage; absent: measured on demand. */
+  /** Quota usage of the deployment; absent: it is measured on demand. */
   usage?: QuotaUsage;
   actor: Actor;
 }
 
 /** The whole desired state after a change, merged by the caller. */
 export interface DesiredChange {
-  /** The generation that the change is based on. Another one now: StaleWrite. */
+  /** The generation that the change is based on. If the stored generation differs, the write fails with StaleWrite. */
   expectedGeneration: number;
   sourceConfig: SourceConfig;
   sourceRevisionConfig: SourceRevisionConfig;
   secrets: SecretsSource;
   imageVersion: string | null;
-  /** null: no new revision. */
+  /** null: the change creates no revision. */
   revision: NewRevision | null;
-  /** Its quota usage; absent: measured on demand. */
+  /** Quota usage of the deployment; absent: it is measured on demand. */
   usage?: QuotaUsage;
-  /** Earlier sizes of the database's volume, when its size changes; absent: unchanged. */
+  /** Earlier sizes of the database's volume, if its size changes; absent: they do not change. */
   formerSizes?: readonly FormerSize[] | undefined;
   actor: Actor;
   /** Type of the event; default Patched. */
@@ -132,17 +133,20 @@ export interface ListenerRecord {
   computeConfig: ComputeConfig;
   version: string | null;
   clusterVersion: string | null;
-  /** The cluster of the listener (domain/deployment/cluster-id.ts); null: the next one that takes the lease. */
+  /** The cluster of the listener (domain/deployment/cluster-id.ts); null: the next cluster that takes the lease. */
   clusterId: string | null;
   clusterReachable: boolean;
-  /** As reported with the lease (contract/render/render-config.ts); null: not reported yet. */
+  /**
+   * The rendering configuration that was reported with the lease (contract/render/render-config.ts); null: not reported
+   * yet.
+   */
   rendering: unknown;
   /** Ids of custom resources in the cluster that belong to no deployment. */
   unknownResources: string[];
   everSeen: boolean;
-  /** The listener holds a valid lease, and its cluster responds: the status is CONNECTED. */
+  /** Whether the status is CONNECTED, that is, the listener holds a valid lease and its cluster responds. */
   alive: boolean;
-  /** Derived from the lease when read. */
+  /** The status, derived from the lease when the record is read. */
   status: ListenerStatus;
   lastSeenAt: Date | null;
   createdAt: Date;

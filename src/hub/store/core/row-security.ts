@@ -1,6 +1,9 @@
 import type { Reader } from './database.ts';
 
-/** Row-level security applies to the owner of a table here (FORCE), but not to superusers or roles with BYPASSRLS. */
+/**
+ * Checks whether row-level security applies to a role. In Berth's tables, row-level security applies to the owner
+ * (FORCE), but not to superusers or roles with BYPASSRLS.
+ */
 
 export interface DatabaseRole {
   readonly name: string;
@@ -22,5 +25,8 @@ export async function readDatabaseRole(reader: Pick<Reader, 'query'>): Promise<D
 
 /** The error and the next step for a role that bypasses row-level security. */
 export function unboundRole({ name, unboundAs }: DatabaseRole): string {
-  return `the user ${name} of DATABASE_URL is ${unboundAs}: row-level security, the second bound between tenants, does not hold for it; next: give Berth an ordinary role that owns its database (README, Install)`;
+  return (
+    `the user ${name} of DATABASE_URL is ${unboundAs}, so row-level security, which separates tenants, does not ` +
+    `apply to it; next: use an ordinary role that owns the database (README, Install)`
+  );
 }

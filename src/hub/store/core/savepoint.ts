@@ -1,8 +1,8 @@
 import type { Transaction } from './database.ts';
 
 /**
- * Runs a part of a transaction that may fail without failing the rest. On failure its writes are rolled back, and the
- * error is thrown. It must not be nested.
+ * Runs a part of a transaction that may fail without failing the rest. After a failure, the writes of this part are
+ * rolled back, and the error is thrown. Calls must not be nested.
  */
 export async function inSavepoint<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
   await transaction.query('SAVEPOINT part');

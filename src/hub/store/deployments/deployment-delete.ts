@@ -6,23 +6,24 @@ import { reserveHosts } from './host-reservations.ts';
 import { HISTORY_STATUS } from './status.ts';
 
 /**
- * The first half of a deletion: the request. From then on the name is free. Within the grace period only pods are
- * removed from the cluster, so the deployment can be restored (deployment-restore.ts). When it ends, the purge is due.
- * deployment-remove.ts is the second half. Deployments that had the same name one after the other share a tracing
- * project. It is deleted with the record of the last of them, if a deletion requested that and nothing contradicted it
- * since. Therefore each deletion replaces what was requested for the others that are being deleted. A repeated request
- * can only add it. A new or restored deployment keeps the project until its own deletion.
+ * The first part of a deletion, which is the request. The name is then available. Within the grace period, only pods
+ * are removed from the cluster, so that the deployment can be restored (deployment-restore.ts). When the grace period
+ * ends, the purge is due. deployment-remove.ts is the second part. Successive deployments with the same name share a
+ * tracing project. The project is deleted with the record of the last of these deployments, if the last request asked
+ * for the deletion of the project. Therefore each deletion replaces the choice of the other deployments that are being
+ * deleted. A repeated request can only add the deletion of the project. A new or restored deployment keeps the project
+ * until its own deletion.
  */
 
 /**
- * The deletion can be reverted, or changed to keep the workloads. The condition uses the clock and not the begin of the
- * transaction, because the purge may be handed out while it waits for the row.
+ * Whether the deletion can be cancelled, or changed to keep the workloads. The condition uses the clock instead of the
+ * start of the transaction, because the purge may be handed out while the transaction waits for the row.
  */
 export const WITHIN_GRACE = 'delete_requested_at IS NOT NULL AND purge_after > clock_timestamp()';
 
 /**
- * Locks in the order of ids, as all code that locks several deployments does. The rows include deployments that are
- * being deleted and share a tracing project.
+ * The rows are locked in the order of their ids, as in all code that locks several deployments. The rows include
+ * deployments that are being deleted and share a tracing project.
  */
 const LOCK = `
 SELECT id, generation, delete_requested_at IS NOT NULL AS deleting FROM deployments
@@ -61,8 +62,8 @@ WHERE tenant_id = $1 AND delete_requested_at IS NOT NULL AND NOT delete_tracing_
 RETURNING id, name`;
 
 /**
- * Keeps the workloads of a deployment in its grace period, without waiting for anything. After the grace period the
- * purge may be in progress, so the request is rejected unless they are already kept.
+ * Keeps the workloads of a deployment in its grace period, at once. After the grace period, the purge may be in
+ * progress, so the request is rejected unless the workloads are already kept.
  */
 const KEEP = `
 WITH kept AS (
@@ -103,32 +104,37 @@ function recordRepeated(
 }
 
 export interface DeletionRequest {
-  /** Delete the tracing project too, when nothing else uses it. */
+  /** Whether to also delete the tracing project, when no other deployment uses it. */
   deleteTracingProject: boolean;
-  /** Grace period in seconds. Only pods are removed before its end, so the deployment can be restored. */
+  /**
+   * Grace period in seconds. Before the end of the grace period, only pods are removed, so that the deployment can be
+   * restored.
+   */
   graceSeconds?: number;
   /**
-   * Only the custom resource is removed from the cluster, at once. The workloads and their data stay there without
-   * Berth.
+   * Whether only the custom resource is removed from the cluster, at once. The workloads and their data remain in the
+   * cluster, and Berth no longer manages them.
    */
   keepWorkloads?: boolean;
   actor: Actor;
   /**
-   * Called with the generation of each existing deployment, while its row is locked. If it throws, nothing is deleted.
+   * Called with the generation of each existing deployment, while its row is locked. If the function throws, nothing is
+   * deleted.
    */
   check?: (generation: number) => void;
 }
 
 /**
- * `already`: it was requested before, and nothing changes except deleteTracingProject, when true; `too_late`: it was
- * requested before, and the workloads can no longer be kept; `missing`: this tenant has no deployment of this id.
+ * `already`: the deletion was requested before, and only deleteTracingProject changes, if it is true. `too_late`: the
+ * deletion was requested before, and the workloads can no longer be kept. `missing`: the tenant has no deployment with
+ * this id.
  */
 export type DeletionOutcome = 'requested' | 'already' | 'too_late' | 'missing';
 
 /**
- * Requests the deletion of deployments: of all, or of none on failure. The grace period of an earlier request is
- * unchanged.
- * @param deploymentIds without duplicates, also when compared without case
+ * Requests the deletion of deployments. If one request fails, no deployment is deleted. The grace period of an earlier
+ * request is unchanged.
+ * @param deploymentIds ids without duplicates, compared without case
  */
 export async function requestDeletions(
   transaction: Transaction,
@@ -186,7 +192,7 @@ export async function requestDeletions(
   return outcomes;
 }
 
-/** Like `requestDeletions`, for one deployment. */
+/** Requests the deletion of one deployment, like `requestDeletions`. */
 export async function requestDeletion(
   transaction: Transaction,
   tenantId: string,

@@ -18,16 +18,19 @@ const JOINED = 'JOIN listeners l ON l.id = d.listener_id LEFT JOIN secret_sets s
 const FIND = `SELECT ${DEPLOYMENT_COLUMNS} FROM deployments d ${JOINED} WHERE d.id = $2 AND d.tenant_id = $1`;
 const LOCK = 'SELECT id FROM deployments WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
 
-/** Caches the JSON of some thousand deployments: some tens of MiB, with everything that refers to the values. */
+/**
+ * Caches the parsed JSON of some thousand deployments. The cache takes some tens of MiB, including all objects that
+ * refer to the values.
+ */
 const REMEMBERED_CHARACTERS = 2 ** 20;
 
 const polled = new PolledJson(JSON_COLUMNS, REMEMBERED_CHARACTERS);
 
-/** Parses a row that is read repeatedly. JSON values may be shared with an earlier read, and are frozen then. */
+/** Parses a row that is read repeatedly. JSON values may be shared with an earlier read. Shared values are frozen. */
 export const polledRecord = (row: DeploymentTexts): DeploymentRecord =>
   toDeploymentRecord(polled.parse(row) as DeploymentRow);
 
-/** The deployment; null when this tenant has no deployment of this id. */
+/** The deployment; null when the tenant has no deployment with this id. */
 export async function findDeployment(
   reader: Reader,
   tenantId: string,
@@ -39,9 +42,9 @@ export async function findDeployment(
 
 /**
  * Like findDeployment, with the row locked until the transaction ends. All code that changes a deployment or its
- * revisions takes this lock first (several deployments in the order of their ids), so there are no deadlocks. A
- * separate statement reads the row. A statement that waited for a lock sees the current row, but joins other tables as
- * they were at its begin, and would miss new secrets.
+ * revisions takes this lock first, for several deployments in the order of their ids, so that no deadlocks occur. A
+ * separate statement reads the row. A statement that waited for a lock sees the current row, but joins other tables in
+ * their state at its start, and would miss new secrets.
  */
 export async function findDeploymentForUpdate(
   transaction: Transaction,
@@ -52,7 +55,7 @@ export async function findDeploymentForUpdate(
   return locked.length === 0 ? null : await findDeployment(transaction, tenantId, deploymentId);
 }
 
-/** Filters of the list. Absent ones do not filter. All must match. */
+/** Filters of the list. Absent filters have no effect. All filters must match. */
 export interface DeploymentFilter {
   /** The exact name, in any of its spellings. */
   name?: string;
@@ -60,14 +63,17 @@ export interface DeploymentFilter {
   nameContains?: string;
   status?: DeploymentStatus;
   remoteReconciled?: boolean;
-  /** Values of one key match any of them; values of several keys match one of each. */
+  /** A deployment matches if, for each key, it has one of the values of this key. */
   tagValueIds?: readonly string[];
   imageVersion?: string;
   deploymentType?: DeploymentType;
   deploymentIds?: readonly string[];
 }
 
-/** A deployment matches when it has one of the wanted values for each of their keys. An unknown value matches none. */
+/**
+ * A deployment matches if it has one of the requested values for each of their keys. An unknown value matches no
+ * deployment.
+ */
 const tagged = (parameter: string) => `d.id IN (
   SELECT t.deployment_id FROM deployment_tag_values t
   WHERE t.tenant_id = $1 AND t.tag_value_id = ANY(${parameter}::uuid[])
@@ -81,8 +87,8 @@ const spelled = (name: string) => `d.name = ANY(ARRAY(
   SELECT s.name FROM deployments s WHERE s.tenant_id = $1 AND ${hasName('s.name', name)}))`;
 
 /**
- * The SQL and parameters of the list. It selects a page of ids first and then their rows, so skipped rows are never
- * joined.
+ * The SQL and parameters of the list. The statement selects a page of ids first and then their rows, so that skipped
+ * rows are never joined.
  */
 function listStatement(tenantId: string, filter: DeploymentFilter, page: Page) {
   const values: unknown[] = [tenantId];
@@ -105,8 +111,8 @@ function listStatement(tenantId: string, filter: DeploymentFilter, page: Page) {
   if (filter.remoteReconciled !== undefined) {
     conditions.push(filter.remoteReconciled ? REMOTE_RECONCILED : `NOT ${REMOTE_RECONCILED}`);
   }
-  // The limit is a literal, because the planner must know how few rows are needed. There are too many different offsets
-  // for that.
+  // The limit is a literal, because the planner must know how few rows are needed. The offset is a parameter, because
+  // literals would result in too many different statements.
   values.push(page.offset);
   const text = `
     SELECT ${DEPLOYMENT_COLUMNS}

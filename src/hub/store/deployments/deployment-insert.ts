@@ -10,8 +10,8 @@ import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';
 import { claimHost } from './host-reservations.ts';
 
 /**
- * Everything that a POST writes, in one round trip: the tracing project (an existing one of the same name is reused),
- * the deployment, and what WRITE_TAIL writes. Foreign keys are checked at the end of the statement.
+ * All writes of a POST, in one round trip: the tracing project (an existing project of the same name is reused), the
+ * deployment, and the writes of WRITE_TAIL. Foreign keys are checked at the end of the statement.
  */
 const INSERT = `
 WITH project AS (
@@ -70,7 +70,9 @@ export async function insertDeployment(
     added.usage?.storageGi ?? null,
   ]);
   if (row === undefined)
-    throw new StoreError('failed to insert a deployment: no row came back', { retryable: false });
+    throw new StoreError('failed to insert a deployment: the statement returned no row', {
+      retryable: false,
+    });
   await claimHost(transaction, tenantId, added.id, routeHost(sourceConfig));
   return toDeploymentRecord(row);
 }

@@ -6,7 +6,7 @@ import { isPlain, isSpelling } from './same-name.ts';
 const OTHERS =
   'SELECT 1 FROM deployments WHERE tenant_id = $1 AND name <> $3 AND delete_requested_at IS NULL';
 
-// Each half reads an index. The second one holds only names that early versions stored.
+// Each half reads an index. The index of the second half contains only names that early versions stored.
 const FIND = `${OTHERS} AND name = $2
   UNION ALL
   ${OTHERS} AND NOT (${isPlain('name')}) AND ${isSpelling('name', '$2')}

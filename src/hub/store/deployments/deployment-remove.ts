@@ -8,7 +8,7 @@ import { requestDeletion } from './deployment-delete.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { freeKeptHosts, KEEP_HOSTS, KEPT_AGAIN } from './host-reservations.ts';
 
-/** The second half of a deletion: the record is removed, a tombstone stays. */
+/** The second part of a deletion, which removes the record and leaves a tombstone. */
 
 const REMOVE = `
 WITH d AS (
@@ -41,26 +41,30 @@ FROM d`;
 /** Why a record is removed. */
 interface Ending {
   readonly reason: 'Deleted' | 'Forgotten';
-  /** `%s` is the name. */
+  /** Message of the event. `%s` is the name of the deployment. */
   readonly message: string;
-  /** Objects may be left in the cluster. The tombstone is purge work for the listener, in case it returns. */
+  /**
+   * Whether objects may be left in the cluster. The tombstone is then purge work for the listener, in case it returns.
+   */
   readonly due: boolean;
-  /** Workloads may have run, and stay if that was requested. */
+  /** Whether workloads may have run. The workloads are kept if the request asked for it. */
   readonly ran: boolean;
 }
 
 const CLEAN: Ending = {
   reason: 'Deleted',
-  message: 'Nothing of %s is left in the cluster.',
+  message: 'No object of %s remains in the cluster.',
   due: false,
   ran: true,
 };
-/** Used instead of CLEAN for deployments that left with keep_workloads. */
+/** The end of deployments that were deleted with keep_workloads, used instead of CLEAN. */
 const LEFT =
-  '%s has left Berth: its workloads stay in the cluster. Hosts that are still routed there stay reserved until a deletion with force frees them.';
+  'Berth no longer manages %s. The workloads of the deployment remain in the cluster. Hosts that are still routed ' +
+  'there remain ' +
+  'reserved until a deletion with force frees them.';
 const NEVER_THERE: Ending = {
   reason: 'Deleted',
-  message: '%s is gone: it was never handed to its cluster.',
+  message: '%s is removed. No listener ever received this deployment.',
   due: false,
   ran: false,
 };
@@ -92,9 +96,10 @@ async function remove(
 }
 
 /**
- * Removes the record of a deployment whose cluster is clean, and leaves a tombstone and its events. Revisions and
- * secrets are removed with it. The tracing project is removed if that was requested and no other deployment uses it.
- * @returns false when there was no such record that was being deleted
+ * Removes the record of a deployment that has no more objects in its cluster, and leaves a tombstone and its events.
+ * Revisions and secrets are also removed. The tracing project is removed if this was requested and no other deployment
+ * uses it.
+ * @returns false when no deployment with this id was being deleted
  */
 export function removeRecord(
   transaction: Transaction,
@@ -105,7 +110,7 @@ export function removeRecord(
   return remove(transaction, tenantId, deploymentId, actor, CLEAN);
 }
 
-/** A hand-out in progress has locked the row. It is skipped. */
+/** A row that a hand-out in progress has locked is skipped. */
 const NEVER_STARTED = `
 SELECT d.id, d.tenant_id AS "tenantId" FROM deployments d
 WHERE d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true) AND d.acknowledged_generation = 0
@@ -113,10 +118,10 @@ WHERE d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), tru
 ORDER BY d.id LIMIT 50 FOR UPDATE SKIP LOCKED`;
 
 /**
- * Ends the deletions of deployments that were never handed out, after their grace period. A listener that never
- * connects cannot confirm that they are gone. If an object of one is found later, its tombstone becomes purge work.
- * Platform scope.
- * @returns the number of ended deletions
+ * Completes the deletions of deployments that were never handed out, after their grace period. A listener that never
+ * connects cannot confirm that the objects of a deployment were removed. If an object of a removed deployment is found
+ * later, the tombstone of the deployment becomes purge work. Platform scope.
+ * @returns the number of completed deletions
  */
 export async function removeNeverHandedOut(transaction: Transaction): Promise<number> {
   const rows = await transaction.query<{ id: string; tenantId: string }>(NEVER_STARTED);
@@ -127,9 +132,9 @@ export async function removeNeverHandedOut(transaction: Transaction): Promise<nu
 
 /**
  * Removes the record of a deployment without confirmation of its cluster, which may no longer exist. A running grace
- * period is skipped. The tombstone is purge work, so a listener that returns cleans up. For a deployment that left with
- * keep_workloads, only the kept hosts and images are released.
- * @returns false when this tenant has no deployment of this id
+ * period is skipped. The tombstone is purge work, so that a listener that returns removes the remaining objects. For a
+ * deployment that was deleted with keep_workloads, only the kept hosts and images are released.
+ * @returns false when the tenant has no deployment with this id
  */
 export async function forgetDeployment(
   transaction: Transaction,
@@ -143,7 +148,8 @@ export async function forgetDeployment(
 }
 
 /**
- * Its images are removed from the platform's registry, because nothing may pull them any more. Running workloads stay.
+ * The images of the deployment are removed from the platform's registry, because no cluster may pull them any more.
+ * Running workloads are not changed.
  */
 const FORGET_KEPT = `
 WITH t AS (
@@ -164,8 +170,9 @@ async function forgetKept(
   const left = await transaction.query(FORGET_KEPT, [tenantId, deploymentId]);
   const hosts = await freeKeptHosts(transaction, tenantId, deploymentId);
   if (left.length === 0 && hosts.length === 0) return false;
-  const freed = hosts.length === 0 ? '' : ` Hosts that others can use now: ${hosts.join(', ')}.`;
-  const message = `Its kept hosts and its images in the platform's registry are released.${freed}`;
+  const freed =
+    hosts.length === 0 ? '' : ` Hosts that are now available to other deployments: ${hosts.join(', ')}.`;
+  const message = `The kept hosts of the deployment and its images in the platform's registry are released.${freed}`;
   await appendEvents(transaction, [
     { tenantId, deploymentId, actor, reason: 'Forgotten', message, details: { freed_hosts: hosts } },
   ]);

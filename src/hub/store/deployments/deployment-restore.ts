@@ -20,19 +20,20 @@ WHERE id = $2 AND tenant_id = $1 AND ${WITHIN_GRACE}
 RETURNING name, route_host, (SELECT ${HISTORY_STATUS} FROM listeners l WHERE l.id = d.listener_id) AS told_status,
   pg_notify('${WORK_CHANNEL}', listener_id::text)`;
 
-/** Added to the event if another deployment has the host now. The restored deployment loses it. */
+/** Text for the event if another deployment now has the host, which the restored deployment loses. */
 const GIVE_UP_URL = `
 UPDATE deployments SET route_host = NULL, source_config = source_config || '{"custom_url": null}'
 WHERE id = $2 AND tenant_id = $1`;
 
 /**
- * A deployment that is giving up the host mostly finishes in a moment, so a restore waits for it. It does not wait this
- * close to the end of the grace period: a disconnected listener, perhaps of another tenant, must not cost the data.
+ * Time before the end of the grace period in which a restore does not wait for the host. A deployment that releases the
+ * host is usually finished within a moment, so a restore usually waits for that deployment. Near the end of the grace
+ * period, a disconnected listener, perhaps of another tenant, must not cause a loss of data.
  */
 const MAY_WAIT = `
 SELECT 1 FROM deployments WHERE id = $2 AND tenant_id = $1 AND purge_after > clock_timestamp() + interval '10 minutes'`;
 
-/** Constraints that show that another deployment has the host. */
+/** Constraints whose violation shows that another deployment has the host. */
 const HAS_HOST: ReadonlySet<string> = new Set(['deployments_route_host', 'kept_hosts_pkey']);
 
 interface Restored {
@@ -41,7 +42,7 @@ interface Restored {
   route_host: string | null;
 }
 
-/** Whether the deletion of a deployment can still be reverted. The caller has locked its row. */
+/** Whether the deletion of a deployment can still be cancelled. The caller has locked the row of the deployment. */
 export async function isRestorable(
   transaction: Transaction,
   tenantId: string,
@@ -55,10 +56,11 @@ export async function isRestorable(
 }
 
 /**
- * Restores a deployment within the grace period, with its previous desired state. The caller has locked its row. If
- * another deployment, perhaps of another tenant, has the host of its custom_url now, it is restored without it.
+ * Restores a deployment within the grace period, with its previous desired state. The caller has locked the row of the deployment. If
+ * another deployment, perhaps of another tenant, now has the host of the custom_url, the deployment is restored without
+ * custom_url.
  * @throws UniqueViolation `leaving_hosts_pkey`: another deployment is giving up the host, and there is time to wait
- * @returns null when the grace period is over or the deployment is not being deleted
+ * @returns null when the grace period has ended or the deployment is not being deleted
  * @throws UniqueViolation `deployments_name`: another deployment of the tenant has the name now
  */
 export async function restoreDeployment(
@@ -89,7 +91,9 @@ export async function restoreDeployment(
   }
   if (restored === null) return null;
   const without =
-    lostUrl === null ? '' : `, without its custom_url ${lostUrl}: another deployment has its host now`;
+    lostUrl === null
+      ? ''
+      : `, without its custom_url ${lostUrl}, because another deployment now has the host`;
   const message = `The deletion of ${restored.name} was cancelled${without}.`;
   const details = {
     from: 'AWAITING_DELETE',

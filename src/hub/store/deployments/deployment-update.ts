@@ -10,8 +10,8 @@ import { HISTORY_STATUS } from './status.ts';
 
 /**
  * One change of the desired state, in one round trip. The generation is compared and incremented first, so max(number)
- * + 1 is safe: every other new revision would have incremented it too. Older revisions are not changed, because the
- * cluster decides about them (docs/decisions/0001).
+ * + 1 is safe, because every other new revision would also have incremented it. Older revisions are not changed,
+ * because the cluster decides about them (docs/decisions/0001).
  */
 const UPDATE = `
 WITH former AS (
@@ -32,8 +32,8 @@ WITH former AS (
 ), ${WRITE_TAIL}`;
 
 /**
- * Writes the new desired state: increments the generation and creates the revision, if there is one.
- * @throws StaleWrite when the generation is no longer the expected one or the deployment is being deleted;
+ * Writes the new desired state. Increments the generation and creates the revision, if any.
+ * @throws StaleWrite when the generation is no longer the expected generation or the deployment is being deleted;
  *   UniqueViolation `deployments_route_host`, `leaving_hosts_pkey`, `kept_hosts_pkey`
  */
 export async function updateDesiredState(
@@ -71,7 +71,7 @@ export async function updateDesiredState(
   return toDeploymentRecord(row);
 }
 
-/** The caller has locked the row, or the write detects that its generation changed. */
+/** The caller has locked the row. If the caller has not locked the row, the write detects a changed generation. */
 async function formerHost(
   transaction: Transaction,
   tenantId: string,

@@ -6,12 +6,12 @@ import type { NewRevision, SealedSecrets } from '../core/records.ts';
 import { DEPLOYMENT_COLUMNS } from './deployment-row.ts';
 import { HISTORY_STATUS } from './status.ts';
 
-/** Shared by the statements that write a desired state: those of POST and of changes. */
+/** Code that the statements of POST and of changes share, which write a desired state. */
 
 /** Notification channel for new work. The payload is the listener's id. */
 export const WORK_CHANNEL = 'berth_work';
 
-/** Host of custom_url in lower case; null: it has no custom_url. */
+/** Host of custom_url in lower case; null: the deployment has no custom_url. */
 export function routeHost(sourceConfig: SourceConfig): string | null {
   return sourceConfig.custom_url !== null && URL.canParse(sourceConfig.custom_url)
     ? new URL(sourceConfig.custom_url).host
@@ -19,10 +19,10 @@ export function routeHost(sourceConfig: SourceConfig): string | null {
 }
 
 /**
- * The end of a statement whose CTE `d` has written the deployment's row, with its `former_status` (null: it is new). It
- * writes new secrets, the revision if there is one, the event and the notification for the listener, and returns the
- * record. $1 to $15 are `tailValues`; the parameters of the statement itself follow. The row is new or locked, so
- * max(number) + 1 is safe.
+ * The end of a statement whose CTE `d` has written the deployment's row, with its `former_status` (null: the deployment
+ * is new). This end writes new secrets, the revision, if any, the event and the notification for the listener, and
+ * returns the record. $1 to $15 are `tailValues`. The parameters of the statement itself follow. The row is new or
+ * locked, so max(number) + 1 is safe.
  */
 export const WRITE_TAIL = `
 added AS (
@@ -64,7 +64,7 @@ export interface WriteEvent {
 
 /**
  * Values of $1 to $15 of WRITE_TAIL.
- * @param secrets a new set; null: the row's secrets_id names an existing one, or none
+ * @param secrets a new set; null: secrets_id of the row names an existing set, or no set
  */
 export function tailValues(
   secrets: SealedSecrets | null,

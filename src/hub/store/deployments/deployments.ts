@@ -1,4 +1,4 @@
-/** Exports the store functions of deployments. Each part has its own file. */
+/** Exports the store functions of deployments. Each part has a separate file. */
 export {
   type DeletionOutcome,
   type DeletionRequest,

@@ -7,11 +7,11 @@ import { requeueWhere } from '../listeners/requeue-work.ts';
 
 /**
  * Finds environments (Secrets, one per revision) that are left over in the cluster. The listener may not list Secrets,
- * so the record tracks whether each may exist. Work items name an unneeded one until a listener confirms its removal.
- * After that, it causes no calls and no writes.
+ * so the record tracks whether each environment may exist. Work items name an environment that is no longer needed
+ * until a listener confirms its removal. After the confirmation, the environment causes no calls and no writes.
  */
 
-/** Filters by id as well: see HANDED_OUT in listener-work.ts. */
+/** Also filters by id; see HANDED_OUT in listener-work.ts. */
 const NOTE_GONE = `
 UPDATE revisions r SET environment_gone = true
 FROM jsonb_to_recordset($1::jsonb) AS gone(id uuid, number int)
@@ -35,7 +35,10 @@ export async function recordRemovedEnvironments(
 const WITH_LEFTOVERS = requeueWhere(`d.id = ANY($1::uuid[]) AND EXISTS (
   SELECT FROM revisions w, revisions r WHERE w.deployment_id = d.id AND w.id = ${DESIRED_REVISION} AND ${leavesEnvironment('w.number')})`);
 
-/** Each revision has incremented the generation, so with fewer generations no revision is old enough. */
+/**
+ * Whether a revision can be old enough. Each revision has incremented the generation, so with fewer generations, no
+ * revision is.
+ */
 const mayLeave = ({ facts }: FactsChange) => facts.generation > KEPT_REVISIONS;
 /** The active revision may also have changed to a revision that had ended before. */
 const isEnded = ({ moves, deployment, facts }: FactsChange) =>
@@ -43,7 +46,7 @@ const isEnded = ({ moves, deployment, facts }: FactsChange) =>
 
 /**
  * Requeues deployments whose revisions have ended and leave environments that no other work item would remove. An
- * active revision needs its environment while many newer ones are created.
+ * active revision needs its environment even while many newer revisions are created.
  */
 export async function requeueLeftovers(
   transaction: Transaction,

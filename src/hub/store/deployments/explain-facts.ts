@@ -1,8 +1,9 @@
 import type { ExplainFacts, RevisionName } from '../../../domain/conditions/explain-facts.ts';
-import type { Culprit, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
 import type { RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
+import { fromStored, type Stored } from '../core/stored-failure.ts';
 import { findListener } from '../listeners/listeners.ts';
 import { findDeployment } from './deployments.ts';
 import { findRevision } from './revisions.ts';
@@ -11,7 +12,7 @@ import { REVISION_STATUS } from './status.ts';
 /** All inputs of the explanation of a revision, from one snapshot. */
 
 /**
- * Several statements share a snapshot, so that a revision that changes meanwhile is not explained with a mixed state.
+ * Several statements share a snapshot, so that a revision that changes in between is not explained with a mixed state.
  */
 const ONE_SNAPSHOT = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY';
 
@@ -20,17 +21,17 @@ interface RelatedRow {
   number: number;
   status: RevisionStatus;
   created_at: Date;
-  culprit: Culprit | null;
-  /** Of the deployment. */
-  in_place_failure: ReportedFailure | null;
-  /** Of the deployment. */
-  symptoms: ReportedSymptom[] | null;
+  failure_source: FailureSource | null;
+  /** The in_place_failure of the deployment. */
+  in_place_failure: Stored<ReportedFailure> | null;
+  /** The symptoms of the deployment. */
+  symptoms: Stored<ReportedSymptom>[] | null;
   role: 'self' | 'active' | 'successor';
 }
 
 /**
- * The revision's culprit, the failure of the last change in place, the active revision, and the first newer one that
- * was not skipped.
+ * The source of the revision's failure, the failure of the last change in place, the active revision, and the first
+ * newer revision that was not skipped.
  */
 const RELATED = `
 WITH named AS (
@@ -42,7 +43,8 @@ WITH named AS (
    WHERE o.tenant_id = $1 AND o.deployment_id = $2 AND o.number > self.number AND o.status <> 'SKIPPED'
    ORDER BY o.number LIMIT 1)
 )
-SELECT r.id, r.number, ${REVISION_STATUS} AS status, r.created_at, r.culprit, d.in_place_failure, d.symptoms, named.role
+SELECT r.id, r.number, ${REVISION_STATUS} AS status, r.created_at, r.culprit AS failure_source, d.in_place_failure,
+  d.symptoms, named.role
 FROM named
   JOIN revisions r ON r.id = named.id
   JOIN deployments d ON d.id = r.deployment_id
@@ -59,7 +61,7 @@ function nameOf(rows: readonly RelatedRow[], role: RelatedRow['role']): Revision
 const LAST_EFFECTS = `SELECT details->'effects' AS effects FROM events
   WHERE tenant_id = $1 AND deployment_id = $2 AND reason = 'Patched' ORDER BY id DESC LIMIT 1`;
 
-/** What the last change of a deployment restarted besides its app, as its response stated. */
+/** The data services that the last change of a deployment restarted, with the reasons, as its response stated. */
 export async function readLastEffects(
   transaction: Transaction,
   tenantId: string,
@@ -70,7 +72,7 @@ export async function readLastEffects(
 }
 
 /**
- * The inputs for a revision; null when this tenant has no such deployment with this revision.
+ * The inputs for a revision; null when the tenant has no deployment with this id and revision.
  * @param transaction must be new, without earlier statements
  */
 export async function readExplainFacts(
@@ -89,11 +91,11 @@ export async function readExplainFacts(
   const { unseen, returning = false } = deployment.listener;
   const self = related.find(({ role }) => role === 'self');
   return {
-    revision: { ...revision, culprit: self?.culprit ?? null },
+    revision: { ...revision, failureSource: self?.failure_source ?? null },
     deployment: {
       ...deployment,
-      inPlaceFailure: self?.in_place_failure ?? null,
-      symptoms: self?.symptoms ?? [],
+      inPlaceFailure: self?.in_place_failure ? fromStored<ReportedFailure>(self.in_place_failure) : null,
+      symptoms: (self?.symptoms ?? []).map((symptom) => fromStored<ReportedSymptom>(symptom)),
       unwatched: unseen == null ? (returning ? 'returning' : null) : 'unseen',
       switchedOff: deployment.sourceConfig.resource_spec?.max_scale === 0,
     },

@@ -8,9 +8,9 @@ import { pollDue } from '../builds/branch-watch.ts';
 import type { Reader } from '../core/database.ts';
 import { DEPLOYMENT_STATUS } from './status.ts';
 
-/** Totals over all tenants, for metrics. Three statements read one table each. */
+/** Reads totals over all tenants, for metrics. Three statements read one table each. */
 
-/** Waiting items, and the seconds that the oldest has waited; 0: none waits. */
+/** Number of waiting items, and the seconds for which the oldest has waited; 0: no item waits. */
 export interface Waiting {
   readonly count: number;
   readonly oldestSeconds: number;
@@ -19,9 +19,12 @@ export interface Waiting {
 /** A listener of the platform. */
 export interface ListenerPulse {
   readonly id: string;
-  /** Seconds since its last call; null: never. */
+  /** Seconds since the last call of the listener; null: it never called. */
   readonly silentSeconds: number | null;
-  /** Seconds until its cluster counts as not observed. Negative: since then; null: it never held the lease. */
+  /**
+   * Seconds until the cluster counts as not observed. Negative: the cluster has not been observed for this number of
+   * seconds; null: the listener never held the lease.
+   */
   readonly leaseSeconds: number | null;
 }
 
@@ -41,25 +44,29 @@ export interface RolledCount {
   readonly failed: number;
 }
 
-/** Revisions of the last hour that reached a final status, the newest of each deployment. */
+/**
+ * Number of revisions of the last hour that reached a final status. Only the newest revision of each deployment counts.
+ */
 export interface Rolled {
   readonly deployments: RolledCount;
-  /** Tenants by result. A tenant with a failed revision counts as failed. */
+  /** Number of tenants by result. A tenant with a failed revision counts as failed. */
   readonly tenants: RolledCount;
 }
 
 export interface Fleet {
   readonly deployments: Readonly<Record<DeploymentStatus, number>>;
-  /** Generations that no listener has applied yet and that may be handed out now, by owner of the listener. */
+  /**
+   * Number of generations that no listener has applied yet and that may be handed out now, by owner of the listener.
+   */
   readonly due: Readonly<Record<ListenerOwner, Waiting>>;
-  /** Recent results of rollouts. Each deployment counts once, however often it tries. */
+  /** Recent results of rollouts. Each deployment counts once, even if it has several rollouts. */
   readonly rolled: Rolled;
-  /** Deployments whose cluster is not yet observed to run the desired generation. */
+  /** Number of deployments whose cluster is not yet observed to run the desired generation. */
   readonly unreconciled: number;
-  /** Branches that are due for a poll. */
+  /** Number of branches that are due for a poll. */
   readonly branches: Waiting;
   readonly listeners: readonly ListenerCount[];
-  /** At most MAX_LISTENERS, those first whose lease expires or expired first. */
+  /** At most MAX_LISTENERS listeners, in the order in which their leases expire or expired. */
   readonly pulses: readonly ListenerPulse[];
 }
 
@@ -71,7 +78,7 @@ const OWNER = `CASE WHEN l.tenant_id IS NULL THEN 'platform' ELSE 'tenant' END`;
 const age = (column: string, condition: string) =>
   `coalesce(extract(epoch FROM now() - min(${column}) FILTER (WHERE ${condition})), 0)::float8`;
 
-/** One pass over the table. It returns one row per status and owner. */
+/** One pass over the table, which returns one row per status and owner. */
 const DEPLOYMENTS = `
 SELECT ${DEPLOYMENT_STATUS} AS status, ${OWNER} AS owner, count(*)::int AS count,
   count(*) FILTER (WHERE ${DUE})::int AS due, ${age('d.next_attempt_at', DUE)} AS "dueSeconds",
@@ -149,7 +156,8 @@ const waiting = (rows: readonly StatusRow[], count: Measure, age: Measure): Wait
 
 /**
  * Reads the totals. Platform scope.
- * @param soonOnly branches are polled only after a push whose order was not clear, so others do not wait
+ * @param soonOnly whether branches are polled only after a push whose order was uncertain, so that other branches do
+ * not count
  */
 export async function readFleet(
   reader: Reader,

@@ -2,13 +2,14 @@ import type { RoutesReport } from '../../../domain/deployment/cluster-report.ts'
 import type { Transaction } from '../core/database.ts';
 
 /**
- * Hosts that deployments gave up while their cluster may still route them. Another deployment of any tenant gets such a
- * host when an operator that has seen the new generation observes no route with it, or when the record is removed. A
- * host that never left the hub is free at once. This is independent of acknowledgements and other progress: a volume
- * that cannot grow does not delay it. The hosts of a deployment that left with keep_workloads are still routed in the
- * cluster, but no longer observed. They stay reserved from other tenants until an admin frees them. The same tenant may
- * use them again, because the routes are its own. Each statement runs after the one that writes the deployment's
- * route_host, never within it. A transaction that waited there for the host then sees the reservations.
+ * Reserves hosts that deployments no longer use while their cluster may still route them. Another deployment of any
+ * tenant gets a reserved host when an operator that has seen the new generation observes no route with this host, or
+ * when the record is removed. A host that no cluster has received is available at once. The release of a host is
+ * independent of acknowledgements and other progress, so that a volume that cannot grow does not delay the release. The
+ * hosts of a deployment that was deleted with keep_workloads are still routed in the cluster, but no longer observed.
+ * Hosts with kept workloads remain reserved, except for the same tenant, until an admin frees them. The same tenant may
+ * use the hosts again, because this tenant owns the routes. Each statement runs after the statement that writes the
+ * deployment's route_host, never within it, so that a transaction that waited there for the host sees the reservations.
  */
 
 const HOLD = `
@@ -22,7 +23,7 @@ const TAKE_BACK = 'DELETE FROM leaving_hosts WHERE tenant_id = $1 AND deployment
 const TRY = `
 INSERT INTO leaving_hosts (host, tenant_id, deployment_id, generation) VALUES ($3, $1, $2, 0)`;
 
-/** If the same tenant has already kept the host, there is no second row. */
+/** If the same tenant has already kept the host, no second row is added. */
 const TRY_KEPT = `
 INSERT INTO kept_hosts (host, tenant_id, deployment_ids) SELECT $3, $1, ARRAY[$2::uuid]
 WHERE NOT EXISTS (SELECT 1 FROM kept_hosts WHERE host = $3 AND tenant_id = $1)`;
@@ -30,14 +31,14 @@ const UNDO_KEPT =
   'DELETE FROM kept_hosts WHERE tenant_id = $1 AND deployment_ids = ARRAY[$2::uuid] AND host = $3';
 
 /**
- * Keeps hosts that are not confirmed to be unrouted. It is part of the statement that removes the record, which deletes
- * the rows of leaving_hosts.
+ * Keeps hosts that are not confirmed to be unrouted. This SQL is part of the statement that removes the record, which
+ * deletes the rows of leaving_hosts.
  */
 export const KEEP_HOSTS = `
 INSERT INTO kept_hosts (host, tenant_id, deployment_ids)
 SELECT h.host, h.tenant_id, ARRAY[h.deployment_id] FROM leaving_hosts h JOIN d ON d.id = h.deployment_id`;
 
-/** Several deployments of one tenant may have had the same host in turn. */
+/** Several deployments of one tenant may have had the same host one after the other. */
 export const KEPT_AGAIN = `
 ON CONFLICT (host) DO UPDATE SET deployment_ids = kept_hosts.deployment_ids || EXCLUDED.deployment_ids`;
 
@@ -53,9 +54,10 @@ DELETE FROM leaving_hosts h USING ${OBSERVED}
 WHERE h.deployment_id = v.id AND v.generation >= h.generation AND NOT v.hosts ? h.host`;
 
 /**
- * For operators and listeners of an earlier version, which report only the URL. The host is free when the URL has
- * another host and the generation is known to be in the cluster. A deletion is acknowledged only at its end, but its
- * effect is observed. A report of a later version overrides this.
+ * For operators and listeners of an earlier version, which report only the URL. The host is available when the URL has
+ * another host and the generation is known to be in the cluster. A deletion is acknowledged only when it is complete,
+ * so the reported URL decides whether a host is available before the deletion is complete. A report of a later version
+ * overrides the result.
  */
 const NOTE_URL = `
 UPDATE leaving_hosts h SET clear = v.hosts IS NULL
@@ -67,8 +69,8 @@ WHERE d.id = h.deployment_id AND d.id = ANY($1::uuid[]) AND h.clear
   AND greatest(d.acknowledged_generation, d.observed_generation) >= h.generation`;
 
 /**
- * Reserves the hosts of deployments that are being deleted, or the host that one has given up.
- * @param host null: the present one of each
+ * Reserves the hosts of deployments that are being deleted, or the host that a deployment no longer uses.
+ * @param host null: the current host of each deployment
  */
 export async function reserveHosts(
   transaction: Transaction,
@@ -100,8 +102,9 @@ export async function claimHost(
 }
 
 /**
- * Frees the hosts that a deployment kept when it left with keep_workloads, unless another one has kept them too.
- * @returns the hosts that are free now
+ * Frees the hosts that a deployment kept when it was deleted with keep_workloads, unless another deployment has also
+ * kept them.
+ * @returns the hosts that are now available
  */
 export async function freeKeptHosts(
   transaction: Transaction,
@@ -116,9 +119,9 @@ export async function freeKeptHosts(
 /** The observed routes of a deployment. */
 export interface ObservedRoutes {
   readonly id: string;
-  /** The URL that it serves; null: none. */
+  /** The URL that the deployment serves; null: none. */
   readonly url: string | null;
-  /** null: not reported. */
+  /** null: the hosts were not reported. */
   readonly routes: RoutesReport | null;
 }
 

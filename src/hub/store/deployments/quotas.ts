@@ -5,15 +5,16 @@ import type { Transaction } from '../core/database.ts';
 import type { SealedSecrets } from '../core/records.ts';
 
 /**
- * The total quota usage of a tenant's deployments. The usage of each deployment is stored with it, so this is a sum.
+ * The total quota usage of a tenant's deployments. The usage of each deployment is stored with it, so the total is a
+ * sum.
  */
 
 const LOCK = 'SELECT quotas FROM tenants WHERE id = $1 AND ($2 OR quotas <> $3::jsonb) FOR NO KEY UPDATE';
 
 /**
- * The quotas in effect, with the tenant locked until the transaction ends, so that of two changes the second sees the
- * first. null, without a lock, when nothing is limited. Foreign keys to the tenant do not wait for this lock. The
- * holder must not lock an existing deployment afterwards: changes lock the deployment first, then the tenant.
+ * The effective quotas. The tenant is locked until the transaction ends, so that of two changes, the second sees the
+ * first. null, without a lock, when no quota has a limit. Foreign keys to the tenant do not wait for this lock. The
+ * caller must not lock an existing deployment afterwards, because changes lock the deployment first, then the tenant.
  */
 export async function lockQuotas(
   transaction: Transaction,
@@ -47,7 +48,7 @@ interface UnmeasuredRow {
   key_id: string | null;
   sealed: Buffer | null;
   deleting: boolean;
-  /** The counted volume, GiB; null: not measured. */
+  /** The counted volume in GiB; null: not measured. */
   stored: number | null;
 }
 
@@ -58,7 +59,10 @@ FROM deployments d LEFT JOIN secret_sets s ON s.id = d.secrets_id`;
 const UNMEASURED = `${SHARES} WHERE d.tenant_id = $1 AND d.id > $2 AND d.quota_cpu_m IS NULL
 ORDER BY d.id LIMIT $3`;
 
-/** Skips locked rows, because a transaction that changes such a deployment may wait for our tenant lock. */
+/**
+ * Locked rows are skipped, because a transaction that changes the deployment of a locked row may wait for the tenant
+ * lock of this transaction.
+ */
 const MEASURED = `
 WITH free AS (
   SELECT id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]) FOR NO KEY UPDATE SKIP LOCKED
@@ -81,7 +85,7 @@ function toUnmeasured(tenantId: string, row: UnmeasuredRow): Unmeasured {
   };
 }
 
-/** An existing volume counts, whatever size would be requested now. */
+/** An existing volume counts, independent of the size that would be requested now. */
 function shareOf(tenantId: string, row: UnmeasuredRow, measure: Measure): QuotaUsage {
   const usage = measure(toUnmeasured(tenantId, row));
   return { ...usage, storageGi: row.stored ?? usage.storageGi };
@@ -89,7 +93,7 @@ function shareOf(tenantId: string, row: UnmeasuredRow, measure: Measure): QuotaU
 
 const volumeAlone = ({ storageGi }: QuotaUsage): QuotaUsage => ({ cpuM: 0, memoryMb: 0, storageGi });
 
-/** Measures deployments of an older version and stores the results, except for those that are locked. */
+/** Measures deployments of an older version and stores the results, except for locked deployments. */
 async function measureAll(
   transaction: Transaction,
   tenantId: string,
@@ -118,8 +122,9 @@ async function measureAll(
 }
 
 /**
- * Sums of one deployment and of all others, and the deployments that are in no sum. Exact up to 2^53. A volume that is
- * larger than requested, such as after an expansion that was reverted too late, counts with its real size.
+ * The sums of one deployment and of all others, and the deployments that are not included in the sums. The sums are
+ * exact up to 2^53. A volume that is larger than requested, such as after an expansion that was reverted too late,
+ * counts with its actual size.
  */
 const SUM = `
 SELECT d.id = $2 AS own,
@@ -138,7 +143,7 @@ interface SumRow extends TenantUsage {
 
 const NOTHING: TenantUsage = { deployments: 0, beingDeleted: 0, cpuM: 0, memoryMb: 0, storageGi: 0 };
 
-/** @param counted a row of the sums; only its usage is used */
+/** @param counted a row of the sums, of which only the usage is read */
 function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
   const { deployments, beingDeleted, cpuM, memoryMb, storageGi } = counted;
   return more.reduce<TenantUsage>(
@@ -153,7 +158,7 @@ function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
   );
 }
 
-/** The usage of one deployment (null: none), and of all others of the tenant. */
+/** The usage of one deployment (null: no deployment), and of all other deployments of the tenant. */
 export interface SharedUsage {
   readonly own: TenantUsage;
   readonly others: TenantUsage;
@@ -162,8 +167,8 @@ export interface SharedUsage {
 const SHARE = `${SHARES} WHERE d.tenant_id = $1 AND d.id = $2`;
 
 /**
- * The volume that a deployment counts for as stored, in GiB. It stays until the deployment is gone. 0: it has none, or
- * there is no such deployment.
+ * The size of the volume that counts for a deployment, in GiB. This size counts until the deployment no longer exists.
+ * 0: the deployment has no volume, or does not exist.
  */
 export async function readVolumeGi(
   transaction: Transaction,
@@ -172,13 +177,13 @@ export async function readVolumeGi(
   measure: Measure,
 ): Promise<number> {
   const [row] = await transaction.query<UnmeasuredRow>(SHARE, [tenantId, deploymentId]);
-  // Measuring decrypts the secrets, so it is done only if nothing is stored.
+  // The measurement decrypts the secrets, so it is done only if no usage is stored.
   return row === undefined ? 0 : (row.stored ?? measure(toUnmeasured(tenantId, row)).storageGi);
 }
 
 /**
- * Reads the usage of a tenant. A deployment that is being deleted counts for its volume until that is removed.
- * @param measure for deployments of an older version, whose usage is not stored
+ * Reads the usage of a tenant. The volume of a deployment that is being deleted counts until the volume is removed.
+ * @param measure measures deployments of an older version, whose usage is not stored
  */
 export async function readUsage(
   transaction: Transaction,
@@ -188,7 +193,8 @@ export async function readUsage(
 ): Promise<SharedUsage> {
   let measured: ReadonlyMap<string, QuotaUsage> = new Map();
   for (;;) {
-    // One statement returns what is in the sums and what is not, so nothing counts twice or never.
+    // One statement returns both the sums and the deployments that are not included, so that each deployment counts
+    // exactly once.
     const rows = await transaction.query<SumRow>(SUM, [tenantId, deploymentId ?? NO_DEPLOYMENT]);
     if (rows.every(({ unmeasured }) => unmeasured.every((id) => measured.has(id)))) {
       const of = (wanted: boolean): TenantUsage => {

@@ -6,14 +6,15 @@ import type { Page, SealedSecrets } from '../core/records.ts';
 import { REVISION_STATUS } from './status.ts';
 
 /**
- * A revision with its sealed secrets (null: none). Its status is derived: UNKNOWN while its listener is not connected.
+ * A revision with its encrypted secrets (null: no secrets). The status is derived, and is UNKNOWN while the listener is
+ * not connected.
  */
 export interface RevisionRecord extends Revision {
   tenantId: string;
-  /** To create another revision with the same secrets. */
+  /** Id of the secrets, to create another revision with the same secrets. */
   secretsId: string | null;
   secrets: SealedSecrets | null;
-  /** The observed state of its build; null: there is no build, or none yet. */
+  /** The observed state of the build of the revision; null: no build exists, or no state was observed yet. */
   build: RevisionBuild | null;
 }
 
@@ -76,7 +77,7 @@ function toRecord(row: RevisionRow): RevisionRecord {
   };
 }
 
-/** One revision of a deployment; null when it has no revision of this id. */
+/** One revision of a deployment; null when the deployment has no revision with this id. */
 export async function findRevision(
   reader: Reader,
   tenantId: string,
@@ -92,9 +93,9 @@ export async function findRevision(
 }
 
 export interface RevisionFilter {
-  /** Any of these. */
+  /** Statuses, one of which must match. */
   statuses?: readonly RevisionStatus[];
-  /** True: the revision has a final status; false: it does not. */
+  /** true: only revisions with a final status; false: only revisions without. */
   remoteReconciled?: boolean;
 }
 

@@ -3,22 +3,24 @@ import type { Reader } from '../core/database.ts';
 import { sql } from '../core/drizzle.ts';
 import { UniqueViolation } from '../core/errors.ts';
 
-/** SQL of the normalized form of a stored name, without trimming of spaces, as normalizedName computes it. */
+/**
+ * SQL of the normalized form of a stored name. This form is the form of normalizedName, without the trimming of spaces.
+ */
 const composed = (column: string) =>
   `translate(normalize(${column}), '${SPACE_CHARACTERS}', '${' '.repeat(SPACE_CHARACTERS.length)}')`;
 
 /**
- * Trimmed ASCII is already normalized. The check avoids normalization of thousands of names, which is slow in
- * PostgreSQL.
+ * SQL: whether a stored name is trimmed ASCII, which is already normalized. The check avoids the normalization of
+ * thousands of names, which is slow in PostgreSQL.
  */
 export const isPlain = (column: string) =>
   `octet_length(${column}) = length(${column}) AND ${column} = btrim(${column})`;
 
-/** SQL: whether a stored name that is not plain equals this one. @param name SQL of the normalized name */
+/** SQL: whether a stored name that is not plain equals a given name. @param name SQL of the normalized name */
 export const isSpelling = (column: string, name: string) => `btrim(${composed(column)}) = ${name}`;
 
 /**
- * SQL: whether a stored name equals this one, in any spelling. Early versions stored names as they were sent.
+ * SQL: whether a stored name equals a given name, in any spelling. Early versions stored names as they were sent.
  * @param name SQL of the normalized name
  */
 export const hasName = (column: string, name: string) =>
@@ -38,7 +40,7 @@ export const isNameLike = (column: string, patterns: string) =>
   `(${column} LIKE ANY(${patterns})
     OR CASE WHEN ${isPlain(column)} THEN false ELSE ${composed(column)} LIKE ANY(${patterns}) END)`;
 
-/** hasName as a condition of drizzle. @param column with its table, as written in the statement */
+/** hasName as a condition of drizzle. @param column column, qualified with the table, as written in the statement */
 export const named = (column: string, name: string) =>
   sql`EXISTS (SELECT FROM (SELECT ${normalizedName(name)}::text AS name) AS wanted
     WHERE ${sql.raw(hasName(column, 'wanted.name'))})`;
@@ -52,7 +54,7 @@ const find = (table: string, column: string, scope: string | null) =>
   `SELECT id, ${column} AS name FROM ${table}
    WHERE ${hasName(column, '$1')}${scope === null ? '' : ` AND ${scope} = $2`} ORDER BY id`;
 
-/** By unique index: rows with the same normalized name. These tables are small for each owner. */
+/** Statements that find rows with the same normalized name, by unique index. The tables are small for each owner. */
 const FIND = {
   tenants_name: find('tenants', 'name', null),
   listeners_compute_id: find('listeners', 'compute_id', 'tenant_id'),
@@ -75,8 +77,8 @@ export function findSameName(
 
 /**
  * Rejects a name that another row has in another spelling. The unique index compares names literally.
- * @param ownId the row that gets the name; absent: a new one
- * @throws UniqueViolation of this index
+ * @param ownId the row that gets the name; absent: a new row
+ * @throws UniqueViolation of the index
  */
 export async function rejectSameName(
   reader: Reader,

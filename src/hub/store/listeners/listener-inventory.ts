@@ -6,32 +6,32 @@ import { appendEvents } from '../core/events.ts';
 import { recordInventoried } from './listener-loss.ts';
 import { MARK_DUE, SETTLED } from './requeue-work.ts';
 
-/** One custom resource as it is in the cluster. */
+/** One custom resource in its state in the cluster. */
 export interface InventoryEntry {
-  /** From the custom resource, so it can be any text. */
+  /** The value comes from the custom resource, so it can be any text. */
   deploymentId: string;
   name: string;
   namespace: string;
-  /** False: it was deleted. */
+  /** false: the resource was deleted. */
   present: boolean;
   generation: number;
   specHash: string;
-  /** It was last written by a client other than a listener. */
+  /** Whether the last writer was a client other than a listener. */
   edited: boolean;
 }
 
 export interface Inventory {
-  /** The inventory contains all resources. */
+  /** Whether the inventory contains all resources. */
   complete: boolean;
-  /** The inventory covers all of these namespaces and no others. null: the whole cluster. */
+  /** The namespaces that the inventory covers completely. null: the whole cluster. */
   namespaces: readonly string[] | null;
   entries: readonly InventoryEntry[];
 }
 
 export interface InventoryResult {
-  /** Deployments and tombstones that became work. */
+  /** Number of deployments and tombstones that became work. */
   due: number;
-  /** Ids that belong to no deployment and no tombstone of this listener, in this namespace. */
+  /** Ids that belong to no deployment and no tombstone of this listener in their namespace. */
   unknown: string[];
 }
 
@@ -45,14 +45,14 @@ SELECT d.id FROM deployments d JOIN ${ENTRY} ON ${SAME_PLACE('d')} WHERE d.liste
 UNION ALL
 SELECT t.id FROM tombstones t JOIN ${ENTRY} ON ${SAME_PLACE('t')} WHERE t.listener_id = $1`;
 
-/** In the grace period of its deletion, and reported as suspended. */
+/** Whether the deployment is in the grace period of its deletion, and was reported as suspended. */
 const SUSPENDED =
   'd.purge_after > now() AND d.next_attempt_at > now() AND d.attempts = 0 AND NOT d.handed_out';
 const RETURNING = 'd.id, d.tenant_id';
 
 /**
- * The listener applied a later generation than the record has, so the hub was restored from a backup. The record now
- * changes what the cluster runs, so its generation must be higher.
+ * For a listener that applied a later generation than the record has, because the hub was restored from a backup. The
+ * record now changes the workloads in the cluster, so its generation must be higher.
  */
 const CATCH_UP = `
 UPDATE deployments d SET generation = e.generation + 1, next_attempt_at = now(), attempts = 0
@@ -69,21 +69,21 @@ WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (${SETTLED} OR ${SUSPENDED})
   AND e.present AND e.spec_hash IS DISTINCT FROM d.spec_hash
 RETURNING ${RETURNING}`;
 
-/** The observation is no longer true. */
+/** The observation is no longer valid. */
 const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
   conditions = coalesce((SELECT jsonb_agg(c || jsonb_build_object('status', 'Unknown', 'reason', 'Reconciling',
-    'message', 'The custom resource is missing in the cluster; it is applied again.',
+    'message', 'The custom resource is missing in the cluster. The listener applies the resource again.',
     'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
     FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
 
 /**
- * SQL: the condition `c` was written by the hub itself. It explains why the item is not done and refers to no
- * generation of the resource.
+ * SQL: whether the hub itself wrote the condition `c`. A condition of the hub explains why the item is not done, and
+ * refers to no generation of the resource.
  */
 const IS_NOTE = `(c ->> 'type' = 'Ready' AND NOT c ? 'observedGeneration')`;
 /**
- * The same for existing work, which keeps its backoff and notes. It is written once. Deployments that are being removed
- * are excluded, because nothing earlier is shown of them.
+ * Removes outdated observations of existing work, which keeps its backoff and the conditions of the hub. A row is
+ * changed only once. Deployments that are being removed are excluded, because no earlier state of them is shown.
  */
 const MARK_UNSEEN = `data_ready = false, url = NULL,
   conditions = coalesce((SELECT jsonb_agg(CASE WHEN ${IS_NOTE} THEN c ELSE c || jsonb_build_object('status', 'Unknown',
@@ -123,9 +123,10 @@ WHERE t.listener_id = $1 AND ${SAME_PLACE('t')} AND e.present AND NOT t.due
 RETURNING t.id, t.tenant_id`;
 
 /**
- * Purges each deletion again with the first complete inventory a minute after its end, however late that comes. A POST
- * of a replaced or dead process may have been in flight until then, and an object without a custom resource is in no
- * inventory. At most ten per second are due, because one costs ten reads, and no user waits for it.
+ * Purges each deleted deployment again with the first complete inventory that arrives at least a minute after the end
+ * of the deletion. A POST of a replaced or dead process may still be in flight when a deletion ends, and an object
+ * without a custom resource is in no inventory. At most ten purges per second are due, because one costs ten reads, and
+ * no user waits for it.
  */
 const SECOND_PURGE = `
 WITH again AS (
@@ -142,11 +143,12 @@ const EVENTS: Readonly<Record<string, { reason: Reason; message: string }>> = {
   edited: {
     reason: 'ObjectCorrected',
     message:
-      'The custom resource differs from the desired state, or lacks its environment or the credentials of its build; it is applied again.',
+      'The custom resource differs from the desired state, or lacks its environment or the credentials of its build. ' +
+      'The listener applies the resource again.',
   },
   missing: {
     reason: 'ObjectRecreated',
-    message: 'The custom resource is missing in the cluster; it is applied again.',
+    message: 'The custom resource is missing in the cluster. The listener applies the resource again.',
   },
   unseen: { reason: 'Reconciling', message: 'The custom resource is missing in the cluster.' },
 };
@@ -181,8 +183,8 @@ async function tell(
 /** Maximum number of unknown ids that are stored per listener. */
 const MAX_UNKNOWN = 1000;
 /**
- * Maximum number of new ids with an event each. One more event counts the rest, because the operator of the listener
- * controls the ids.
+ * Maximum number of new ids with a separate event. One more event counts the remaining ids. The number is limited,
+ * because the owner of the cluster controls the ids.
  */
 const MAX_UNKNOWN_EVENTS = 20;
 
@@ -190,7 +192,7 @@ const UNKNOWN_BEFORE =
   'SELECT tenant_id, compute_id, unknown_resources AS ids FROM listeners WHERE id = $1 FOR NO KEY UPDATE';
 const NOTE_UNKNOWN = 'UPDATE listeners SET unknown_resources = $2::jsonb WHERE id = $1';
 
-/** Stores the unknown ids and records events for new ones. */
+/** Stores the unknown ids and records events for new ids. */
 async function noteUnknown(
   transaction: Transaction,
   listenerId: string,
@@ -214,25 +216,36 @@ async function noteUnknown(
     listenerId,
     actor: { kind: 'listener', id: listenerId, name } as const,
     reason: 'UnknownResource' as const,
-    message: `The cluster of listener ${name} holds ${what}`,
+    message: `The cluster of listener ${name} contains ${what}`,
     details,
   });
   const more = added.length - MAX_UNKNOWN_EVENTS;
   await appendEvents(transaction, [
     ...added.slice(0, MAX_UNKNOWN_EVENTS).map((id) =>
-      event(`a ManagedDeployment of the id ${id}, which the hub does not know; it is left alone.`, {
-        deployment_id: id,
-      }),
+      event(
+        `a ManagedDeployment with the id ${id}, which the hub does not know. Berth does not change this ` +
+          `resource.`,
+        {
+          deployment_id: id,
+        },
+      ),
     ),
     ...(more > 0
-      ? [event(`${more} more ManagedDeployments that the hub does not know; they are left alone.`, { more })]
+      ? [
+          event(
+            `${more} more ManagedDeployments that the hub does not know. Berth does not change these resources.`,
+            {
+              more,
+            },
+          ),
+        ]
       : []),
   ]);
 }
 
 /**
- * Compares the resources that a listener found in its cluster with the desired state, and marks differences as work: a
- * changed or missing custom resource, and one of a deleted deployment. The caller has checked the epoch.
+ * Compares the resources that a listener found in its cluster with the desired state, and marks differences as work:
+ * changed or missing custom resources, and custom resources of deleted deployments. The caller has checked the epoch.
  */
 export async function takeInventory(
   transaction: Transaction,
@@ -251,7 +264,7 @@ export async function takeInventory(
       edited,
     }),
   );
-  // Before any deployment is locked, because it locks them all, in their order.
+  // The statement locks all deployments of the listener, in their order, so it runs before any deployment is locked.
   if (complete) await recordInventoried(transaction, listenerId);
   const values = [listenerId, JSON.stringify(rows)];
   const known = new Set((await transaction.query<{ id: string }>(KNOWN, values)).map(({ id }) => id));
@@ -260,7 +273,7 @@ export async function takeInventory(
   const missing = complete
     ? await transaction.query<MarkedRow>(MISSING, [...values, namespaces])
     : await transaction.query<MarkedRow>(DELETED, values);
-  // After these, so their work is not marked twice.
+  // The statement runs after the previous statements, so that work is not marked twice.
   const unseen = complete
     ? await transaction.query<MarkedRow>(UNSEEN_MISSING, [...values, namespaces])
     : await transaction.query<MarkedRow>(UNSEEN_DELETED, values);

@@ -4,16 +4,16 @@ import type { LeaseTimes } from './listener-lease.ts';
 /** The stored lease of a listener. */
 export interface StoredLease {
   readonly epoch: number;
-  /** null: released, or never taken. */
+  /** The holder of the lease; null: the lease was released, or never taken. */
   readonly holder: string | null;
-  /** The holder has renewed the lease in time. */
+  /** Whether the holder has renewed the lease in time. */
   readonly held: boolean;
   readonly namespaces: readonly string[];
-  /** The namespaces of its deployments, without those of tenants. */
+  /** The namespaces of the deployments of the listener, without namespaces of tenants. */
   readonly used: readonly { readonly namespace: string; readonly deployments: number }[];
-  /** As reported; null: not reported yet. */
+  /** The reported configuration; null: not reported yet. */
   readonly rendering: unknown;
-  /** The cluster of the listener; null: the next one that takes the lease. */
+  /** The cluster of the listener; null: the next cluster that takes the lease. */
   readonly clusterId: string | null;
 }
 
@@ -27,7 +27,7 @@ SELECT lease_epoch::float8 AS epoch, lease_holder AS holder, compute_config -> '
   lease_holder IS NOT NULL AND coalesce(last_seen_at > now() - make_interval(secs => $2::float8), false) AS held
 FROM listeners WHERE id = $1`;
 
-/** Reads the lease without changing it; null when the scope contains no listener of this id. */
+/** Reads the lease without a change; null when the scope contains no listener with this id. */
 export async function readLease(
   reader: Reader,
   listenerId: string,

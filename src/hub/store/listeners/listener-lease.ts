@@ -4,10 +4,10 @@ import type { Reader, Transaction } from '../core/database.ts';
 import { StoreError } from '../core/errors.ts';
 import { recordReachability } from './listener-loss.ts';
 
-/** A call carries an outdated epoch: another process holds or held the lease. */
+/** A call has an outdated epoch, because another process holds or held the lease. */
 export class StaleEpoch extends StoreError {
   constructor(epoch: number, current: number) {
-    super(`failed to act as listener: epoch ${epoch} is not the current one, ${current}`, {
+    super(`failed to act as listener: epoch ${epoch} is not the current epoch ${current}`, {
       retryable: false,
     });
   }
@@ -20,7 +20,7 @@ export class LeaseHeld extends StoreError {
   }
 }
 
-/** The caller runs in another cluster than the listener's: two clusters use the same listener id. */
+/** The caller runs in another cluster than the listener, because two clusters use the same listener id. */
 export class AnotherCluster extends StoreError {
   constructor() {
     super('failed to take the lease: the listener belongs to another cluster', { retryable: false });
@@ -30,9 +30,12 @@ export class AnotherCluster extends StoreError {
 /** The data that a listener sends when it takes or renews its lease. */
 export interface LeaseClaim {
   holder: string;
-  /** null: begin a new epoch. */
+  /** The epoch to renew; null: begin a new epoch. */
   epoch: number | null;
-  /** Release the lease, so that a successor need not wait. Observations count until the lease would expire. */
+  /**
+   * Whether to release the lease, so that a successor need not wait. Observations count until the lease would have
+   * expired.
+   */
   release: boolean;
   clusterReachable: boolean;
   version: string;
@@ -42,7 +45,7 @@ export interface LeaseClaim {
   rendering: unknown;
   /** Namespaces that cannot be read, with reasons. */
   unreadable: Readonly<Record<string, string>>;
-  /** null: as registered. */
+  /** null: the registered namespaces. */
   namespaces: readonly string[] | null;
 }
 
@@ -51,7 +54,7 @@ interface LeaseRow {
   compute_id: string;
   lease_holder: string | null;
   lease_epoch: number;
-  /** The holder has renewed the lease in time. */
+  /** Whether the holder has renewed the lease in time. */
   held: boolean;
   loss_recorded: boolean;
   ever_seen: boolean;
@@ -65,15 +68,15 @@ FROM listeners WHERE id = $1 FOR NO KEY UPDATE`;
 const RELEASE = 'UPDATE listeners SET lease_holder = NULL, last_seen_at = now() WHERE id = $1';
 
 /**
- * A new holder after a gap in observation reports UNKNOWN until its first complete inventory (listener-inventory.ts),
- * which its reports precede.
+ * Whether deployments remain UNKNOWN until the first complete inventory (listener-inventory.ts), which follows the
+ * reports. After a gap in observation, deployments remain UNKNOWN for a new holder.
  */
 const AWAITS = `(l.awaits_inventory OR l.lease_epoch <> $3 AND l.ever_seen
   AND NOT ($8 AND l.cluster_reachable AND coalesce(l.lease_expires_at > now(), false)))`;
 
 /**
- * A new process does not know yet which namespaces it cannot read. Those of the previous one are kept until the next
- * renewal.
+ * A new process does not know yet which namespaces it cannot read. The namespaces that the previous process could not
+ * read are kept until the next renewal.
  */
 const HOLD = `
 UPDATE listeners l SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now() + make_interval(secs => $4::float8),
@@ -87,8 +90,8 @@ UPDATE listeners l SET lease_holder = $2, lease_epoch = $3, lease_expires_at = n
 WHERE id = $1 RETURNING awaits_inventory AS awaits`;
 
 /**
- * Makes items due again that were handed out and not reported. Rejected items keep their backoff; suspended ones wait
- * for the end of their grace period.
+ * Makes items due again that were handed out and not reported. Rejected items keep their backoff. Suspended deployments
+ * wait for the end of their grace period.
  */
 const HAND_OUT_AGAIN = `
 UPDATE deployments SET next_attempt_at = now()
@@ -96,7 +99,7 @@ WHERE listener_id = $1 AND generation > acknowledged_generation AND next_attempt
 const LEFTOVERS_AGAIN =
   'UPDATE tombstones SET next_attempt_at = now() WHERE listener_id = $1 AND due AND attempts > 0 AND next_attempt_at > now()';
 
-/** For a new holder, and for a holder that missed a response: items in progress are handed out again. */
+/** Hands out items in progress again, for a new holder, and for a holder that missed a response. */
 export async function handOutAgain(transaction: Transaction, listenerId: string): Promise<void> {
   await transaction.query(HAND_OUT_AGAIN, [listenerId]);
   await transaction.query(LEFTOVERS_AGAIN, [listenerId]);
@@ -104,7 +107,8 @@ export async function handOutAgain(transaction: Transaction, listenerId: string)
 
 /**
  * Moves deployments without a requested namespace to the listener's default namespace, if they were created before the
- * listener first reported its namespaces. They are not in the cluster, since without a lease there was no work.
+ * listener first reported its namespaces. Such deployments are not in the cluster, because without a lease, no work was
+ * handed out.
  */
 const PLACE_WAITING = `
 UPDATE deployments SET namespace = $2
@@ -125,18 +129,18 @@ function nextEpoch(row: LeaseRow, claim: LeaseClaim): number {
 
 /** Durations of one renewal. */
 export interface LeaseTimes {
-  /** How long the cluster counts as observed. Then its deployments become UNKNOWN. */
+  /** Time for which the cluster counts as observed. After this time, its deployments become UNKNOWN. */
   readonly observedSeconds: number;
   /**
-   * How long the holder has the lease exclusively. It is shorter, so a killed holder is replaced before deployments
-   * become UNKNOWN.
+   * Time for which only the holder can use the lease. This time is shorter than the lease, so that a killed holder is
+   * replaced before deployments become UNKNOWN.
    */
   readonly heldSeconds: number;
 }
 
 /**
  * Takes, renews or releases the lease of a listener.
- * @returns the epoch of the holder; null when the scope may not run a listener of this id
+ * @returns the epoch of the holder; null when the scope may not run a listener with this id
  * @throws AnotherCluster, LeaseHeld, StaleEpoch
  */
 export async function takeLease(
@@ -176,7 +180,7 @@ export async function takeLease(
 }
 
 /**
- * Fails unless `epoch` is the current one of the listener. No new epoch can begin until the transaction ends.
+ * Fails unless `epoch` is the current epoch of the listener. No new epoch can begin until the transaction ends.
  * @throws StaleEpoch
  */
 export async function checkEpoch(reader: Reader, listenerId: string, epoch: number): Promise<void> {
@@ -188,7 +192,7 @@ export async function checkEpoch(reader: Reader, listenerId: string, epoch: numb
 }
 
 /**
- * The owner of a listener: a tenant's id, or null for the platform. undefined: the scope contains no listener of this
+ * The owner of a listener: a tenant's id, or null for the platform. undefined: the scope contains no listener with this
  * id.
  */
 export async function listenerOwner(reader: Reader, listenerId: string): Promise<string | null | undefined> {

@@ -6,8 +6,8 @@ import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
 import { OBSERVED_STATUSES } from '../deployments/status.ts';
 
 /**
- * Locks in the order of ids, as all code that locks several deployments does, so concurrent status changes come before
- * or after.
+ * The rows are locked in the order of their ids, as in all code that locks several deployments. Concurrent changes of
+ * the status are then made before or after.
  */
 const LOCK = `
 SELECT id, tenant_id, recorded_status AS status, observed_at IS NOT NULL AS observed
@@ -16,14 +16,17 @@ FROM deployments WHERE listener_id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDA
 const LAST_STATUS = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment_id = r.deployment_id
   AND e.revision_id = r.id AND e.details ? 'to' ORDER BY e.id DESC LIMIT 1)`;
 
-/** At a return ($2), only deployments that are UNKNOWN in the history. The others had a hand-out or report since. */
+/**
+ * When a listener returns ($2), only deployments that are UNKNOWN in the history are selected. All other deployments
+ * had a hand-out or report after the loss.
+ */
 const ON_THEIR_WAY = `
 SELECT r.id, r.tenant_id, r.deployment_id, r.number, r.status
 FROM revisions r JOIN deployments d ON d.id = r.deployment_id
 WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN (${OBSERVED_STATUSES})
   AND (NOT $2 OR ${LAST_STATUS} = 'UNKNOWN') ORDER BY r.id`;
 
-/** One statement, whatever the number of deployments. */
+/** One statement writes all events, independent of the number of deployments. */
 const APPEND_EVENTS = `
 INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, actor_name, reason, message, details)
 SELECT id, tenant_id, deployment_id, revision_id, $2::text, $3::uuid, $4::text, $5::text, message, details
@@ -46,9 +49,9 @@ interface RevisionRow {
 }
 
 /**
- * Writes events for each deployment and each revision in progress that their cluster is no longer observed, or is
- * observed again. UNKNOWN is derived when read (status.ts), so their rows do not change. Called once per loss. The
- * caller has locked the listeners.
+ * Writes an event for each deployment and each revision in progress, which states that the cluster is no longer
+ * observed, or is observed again. UNKNOWN is derived when read (status.ts), so their rows do not change. Called once
+ * per loss. The caller has locked the listeners.
  */
 export async function recordObservation(
   transaction: Transaction,
@@ -68,7 +71,7 @@ export async function recordObservation(
       .filter(({ status, observed }) => observed && status !== 'AWAITING_DELETE')
       .map(({ id, tenant_id, status }) => {
         const details = moved(status);
-        const message = `Status is ${details.to}, it was ${details.from}: ${REASONS[reason]}`;
+        const message = `The status changed from ${details.from} to ${details.to}: ${REASONS[reason]}`;
         return { id: uuidv7(), tenant_id, deployment_id: id, revision_id: null, message, details };
       }),
     ...revisions.map(({ id, tenant_id, deployment_id, number, status }) => {
@@ -82,14 +85,14 @@ export async function recordObservation(
   await transaction.query(APPEND_EVENTS, [JSON.stringify(events), actorKind, actorId, actorName, reason]);
 }
 
-/** A listener, and whether the history has it as lost. */
+/** A listener, and whether it is lost according to the history. */
 interface ListenerHistory {
   tenant_id: string | null;
   compute_id: string;
   loss_recorded: boolean;
 }
 
-/** Writes an event when the observation of the cluster begins or ends, if the last event says otherwise. */
+/** Writes an event when the observation of the cluster begins or ends, if the last event states the opposite. */
 export async function recordReachability(
   transaction: Transaction,
   listenerId: string,
@@ -125,7 +128,7 @@ UPDATE listeners SET awaits_inventory = false, loss_recorded = NOT cluster_reach
   lost_at = CASE WHEN NOT cluster_reachable THEN lost_at END
 WHERE id = $1 RETURNING cluster_reachable AS reachable`;
 
-/** The listener has reported its whole inventory, so its cluster counts as observed from now on. */
+/** Called when the listener has reported its whole inventory. The cluster then counts as observed. */
 export async function recordInventoried(transaction: Transaction, listenerId: string): Promise<void> {
   const [row] = await transaction.query<ListenerHistory>(AWAITED, [listenerId]);
   if (row === undefined) return;
@@ -139,9 +142,9 @@ WHERE ever_seen AND NOT loss_recorded AND lease_expires_at <= now()
 RETURNING id, tenant_id, compute_id`;
 
 /**
- * Writes an event for each listener whose lease expired, once, and the status UNKNOWN of its deployments. Platform
- * scope. Call it every few seconds. The status UNKNOWN in reads does not depend on it, because it is computed from the
- * lease.
+ * Writes an event for each listener whose lease has expired, once, and the status UNKNOWN of its deployments. Platform
+ * scope. Called every few seconds. The status UNKNOWN in reads does not depend on this function, because reads compute
+ * the status from the lease.
  * @returns the number of lost listeners
  */
 export async function recordLostListeners(transaction: Transaction): Promise<number> {
@@ -153,7 +156,7 @@ export async function recordLostListeners(transaction: Transaction): Promise<num
       listenerId: id,
       actor: { kind: 'system' },
       reason: 'ListenerLost',
-      message: `The lease of listener ${name} ran out: its cluster cannot be observed.`,
+      message: `The lease of listener ${name} expired, so its cluster cannot be observed.`,
     })),
   );
   const ids = lost.map(({ id }) => id);

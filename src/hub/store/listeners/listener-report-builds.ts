@@ -6,7 +6,7 @@ import { WORK_CHANNEL } from '../deployments/deployment-write.ts';
 import type { FactsChange } from './listener-report-rows.ts';
 
 /**
- * Writes the reported progress and results of builds. The rows are locked. Each statement also filters by id: see
+ * Writes the reported progress and results of builds. The rows are locked. Each statement also filters by id; see
  * HANDED_OUT in listener-work.ts.
  */
 
@@ -41,7 +41,7 @@ function changedBuilds({ deployment, facts }: FactsChange): { id: string; build:
     .filter(({ id, build }) => canonicalJson(build) !== before.get(id));
 }
 
-/** Writes changes of builds, and notifies the listeners that have new work because of them. */
+/** Writes changes of builds, and notifies the listeners that have new work because of these changes. */
 export async function writeBuilds(transaction: Transaction, changes: readonly FactsChange[]): Promise<void> {
   const builds = changes.flatMap(changedBuilds);
   if (builds.length > 0) await transaction.query(BUILDS, [JSON.stringify(builds), idsOf(builds)]);

@@ -6,9 +6,9 @@ import type { Transaction } from '../core/database.ts';
 import { type Actor, appendEvents, type NewEvent } from '../core/events.ts';
 import type { ReportedDeployment } from './listener-report-rows.ts';
 
-/** Writes reported images to rows and history: the digest that a revision runs, or why none is known. */
+/** Writes reported images to rows and history: the digest that a revision runs, or why no digest is known. */
 
-/** A digest of the requested image. The observed digest counts, whatever was recorded before. */
+/** Writes a digest of the requested image. The observed digest replaces an earlier digest. */
 const RESOLVED = `
 UPDATE revisions r SET resolved_image = v.image
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, deployment_id uuid, image text)
@@ -44,7 +44,7 @@ interface Unresolved {
 
 const imageReady = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'ImageReady');
 
-/** Failed lookups whose condition differs from the recorded one. */
+/** Failed lookups whose condition differs from the recorded condition. */
 function unresolved({ deployment, reports }: TakenReports): Unresolved[] {
   const last = reports.findLast((report) => report.kind === 'observed');
   const { conditions, wantedRevisionId: revisionId } = deployment.facts;

@@ -10,9 +10,13 @@ import type {
 } from '../../../domain/deployment/cluster-report.ts';
 import { isTerminalStatus, REVISION_STATUSES, type RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
+import { fromStored, type Stored, toStored } from '../core/stored-failure.ts';
 import { DESIRED_REVISION } from './listener-work-rows.ts';
 
-/** The rows that reports concern. One query per table reads or writes them, whatever the number of reports. */
+/**
+ * Reads and writes the rows that reports affect. One query per table reads or writes all these rows, independent of the
+ * number of reports.
+ */
 
 export interface ReportedDeployment {
   id: string;
@@ -40,14 +44,14 @@ interface FactsRow {
   observed_off: boolean;
   data_ready: boolean;
   observed_at: Date | null;
-  in_place_failure: ReportedFailure | null;
-  symptoms: ReportedSymptom[] | null;
+  in_place_failure: Stored<ReportedFailure> | null;
+  symptoms: Stored<ReportedSymptom>[] | null;
   volume_gi: number | null;
 }
 
 /**
- * Locks in the order of ids, as all code that locks several deployments does. No other transaction can change them or
- * their revisions afterwards.
+ * The rows are locked in the order of their ids, as in all code that locks several deployments. With these locks, no
+ * other transaction can change the deployments or their revisions.
  */
 const LOCK = `
 SELECT id, tenant_id, app_name, namespace, delete_requested_at IS NOT NULL AS deleting,
@@ -69,7 +73,7 @@ interface RevisionRow {
   settled: boolean;
 }
 
-/** Only a failed build can leave nothing to run, so this is queried only if there are builds. */
+/** Only a failed build can result in no runnable revision, so this is queried only if reports contain builds. */
 const SETTLED = `(d.source = 'git_host' AND EXISTS (SELECT 1 FROM revisions o WHERE o.deployment_id = d.id
   AND o.status IN ('DEPLOYED', 'DEPLOY_FAILED', 'INTERRUPTED')))`;
 
@@ -83,7 +87,7 @@ ORDER BY r.deployment_id, r.number`;
 
 const NOT_TERMINAL = REVISION_STATUSES.filter((status) => !isTerminalStatus(status));
 
-/** Revision ids that reports name, if they are valid UUIDs. They come from the custom resource. */
+/** Revision ids in reports, if they are valid UUIDs. The ids come from the custom resource, so they can be any text. */
 function namedRevisions(reports: readonly ClusterReport[]): string[] {
   return reports
     .flatMap((report) => (report.kind === 'observed' ? [report.active, report.rollout, report.failed] : []))
@@ -106,8 +110,8 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[], listenerLost:
     hasRunnableRevision: row.has_runnable_revision,
     hasSettledRevision: revisions.some(({ settled }) => settled),
     active: active === undefined ? null : { id: active.id, number: active.number },
-    inPlaceFailure: row.in_place_failure,
-    symptoms: row.symptoms ?? [],
+    inPlaceFailure: row.in_place_failure && fromStored<ReportedFailure>(row.in_place_failure),
+    symptoms: (row.symptoms ?? []).map((symptom) => fromStored<ReportedSymptom>(symptom)),
     volumeGi: row.volume_gi,
     wantedRevisionId: revisions.find(({ wanted }) => wanted)?.id ?? null,
     conditions: row.conditions,
@@ -133,8 +137,8 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[], listenerLost:
 }
 
 /**
- * Locks and loads the deployments of this listener that the reports concern.
- * @param listenerLost an event recorded its loss, and none its return yet
+ * Locks and loads the deployments of this listener that the reports affect.
+ * @param listenerLost whether an event recorded the loss of the listener, but not its return yet
  */
 export async function loadFacts(
   transaction: Transaction,
@@ -146,7 +150,8 @@ export async function loadFacts(
   const rows = await transaction.query<FactsRow>(LOCK, [listenerId, ids]);
   if (rows.length === 0) return [];
   const found = rows.map(({ id }) => id);
-  // A separate statement, so that it sees what was committed while it waited for the lock.
+  // A separate statement is used, so that it sees changes that were committed while the transaction waited for the
+  // lock.
   const revisions = Map.groupBy(
     await transaction.query<RevisionRow>(REVISIONS, [found, NOT_TERMINAL, namedRevisions(reports)]),
     (revision) => revision.deployment_id,
@@ -165,7 +170,7 @@ export interface FactsChange {
   retryAfterMs: number | null;
 }
 
-/** Filters by id as well: see HANDED_OUT in listener-work.ts. */
+/** Also filters by id; see HANDED_OUT in listener-work.ts. */
 const WRITE = `
 UPDATE deployments d SET generation = v.generation, acknowledged_generation = v.acknowledged_generation, attempts = v.attempts,
   next_attempt_at = CASE WHEN v.retry_after_ms IS NULL THEN d.next_attempt_at
@@ -184,13 +189,15 @@ WHERE d.id = v.id AND d.id = ANY($2::uuid[])`;
 
 const MOVE = `
 UPDATE revisions r SET status = v.status, reason = v.reason, message = v.message, updated_at = now(),
-  culprit = CASE WHEN v.status IN ('DEPLOY_FAILED', 'BUILD_FAILED') THEN v.culprit ELSE r.culprit END,
+  culprit = CASE WHEN v.status IN ('DEPLOY_FAILED', 'BUILD_FAILED') THEN v.failure_source ELSE r.culprit END,
   started_at = CASE WHEN v.started THEN coalesce(r.started_at, now()) ELSE r.started_at END,
   deployed_at = CASE WHEN v.status = 'DEPLOYED' THEN now() ELSE r.deployed_at END
-FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, culprit jsonb, started boolean)
+FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, failure_source jsonb, started boolean)
 WHERE r.id = v.id AND r.id = ANY($2::uuid[])`;
 
-/** Writes the changes of reports. The rows are locked since `loadFacts`, so no condition is needed again. */
+/**
+ * Writes the changes of reports. The rows are locked since `loadFacts`, so the statements need no further conditions.
+ */
 export async function writeFacts(transaction: Transaction, changes: readonly FactsChange[]): Promise<void> {
   if (changes.length === 0) return;
   const rows = changes.map(({ deployment, facts, retryAfterMs }) => ({
@@ -207,8 +214,8 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
     observed_off: facts.observation?.off ?? false,
     data_ready: facts.observation?.dataReady ?? false,
     observed_at: facts.observation?.observedAt ?? null,
-    in_place_failure: facts.inPlaceFailure,
-    symptoms: (facts.symptoms ?? []).length === 0 ? null : facts.symptoms,
+    in_place_failure: facts.inPlaceFailure && toStored(facts.inPlaceFailure),
+    symptoms: (facts.symptoms ?? []).length === 0 ? null : facts.symptoms?.map(toStored),
     volume_gi: facts.volumeGi ?? null,
   }));
   await transaction.query(WRITE, [JSON.stringify(rows), rows.map(({ id }) => id)]);
@@ -218,12 +225,12 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
   const started = new Set(
     changes.flatMap(({ moves: made }) => made.flatMap(({ id, to }) => (to === 'DEPLOYING' ? [id] : []))),
   );
-  const moved = [...moves.values()].map(({ id, to, reason, message, culprit }) => ({
+  const moved = [...moves.values()].map(({ id, to, reason, message, failureSource }) => ({
     id,
     status: to,
     reason,
     message,
-    culprit: culprit ?? null,
+    failure_source: failureSource ?? null,
     started: started.has(id),
   }));
   await transaction.query(MOVE, [JSON.stringify(moved), moved.map(({ id }) => id)]);

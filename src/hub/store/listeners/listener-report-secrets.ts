@@ -13,8 +13,8 @@ SELECT DISTINCT s.id, s.tenant_id AS "tenantId", s.deployment_id AS "deploymentI
 FROM revisions r JOIN secret_sets s ON s.id = r.secrets_id WHERE r.id = ANY($1::uuid[])`;
 
 /**
- * Masks the secrets of every revision that the cluster may run: the desired and the active one, those in progress, and
- * those that the report names. Secrets are decrypted only for reports with a failure.
+ * Masks the secrets of every revision that the cluster may run: the desired revision, the active revision, revisions in
+ * progress, and revisions that the report names. Secrets are decrypted only for reports with a failure.
  */
 export async function withoutSecrets(
   transaction: Transaction,

@@ -19,7 +19,7 @@ import { type TakenReports, writeImages } from './listener-report-images.ts';
 import { loadFacts, type ReportedDeployment, writeFacts } from './listener-report-rows.ts';
 import { withoutSecrets } from './listener-report-secrets.ts';
 
-/** Reports of one call of a listener. */
+/** The reports of one call of a listener. */
 export interface ReportBatch {
   epoch: number;
   seq: number;
@@ -33,7 +33,7 @@ export interface BatchResult {
   ignored: { deploymentId: string; why: string }[];
   /** Revisions that changed status, for the log. */
   moved: MovedRevision[];
-  /** What reached a final status, for metrics. */
+  /** Rollouts, builds and deployments that reached a final status, for metrics. */
   progress: ProgressMeasure[];
 }
 
@@ -48,12 +48,15 @@ const COMPARE_AND_SET = `
 UPDATE listeners SET report_seq = $3, last_seen_at = now()
 WHERE id = $1 AND lease_epoch = $2 AND report_seq < $3 RETURNING loss_recorded`;
 const CURRENT = 'SELECT lease_epoch, report_seq FROM listeners WHERE id = $1';
-/** Restarts the minute until the second purge, unless this was the second. */
+/** Sets the time of the second purge to one minute later, unless this was the second purge. */
 const END_TOMBSTONES = `
 UPDATE tombstones SET due = false, attempts = 0,
   look_again_at = CASE WHEN look_again_at IS NOT NULL THEN now() + interval '1 minute' END
 WHERE listener_id = $1 AND id = ANY($2::uuid[])`;
-/** The namespace may be gone, or inaccessible to the listener for good. Backoff: 2 minutes, 4, 8 …, at most 4 hours. */
+/**
+ * The purge was rejected. The namespace may be gone, or the listener may have lost access permanently. Backoff: 2
+ * minutes, 4, 8 …, at most 4 hours.
+ */
 const PUT_OFF_TOMBSTONES = `
 UPDATE tombstones SET attempts = attempts + 1,
   next_attempt_at = now() + interval '1 minute' * 2 ^ least(greatest(attempts, 1), 8)
@@ -64,11 +67,11 @@ interface Change extends TakenReports {
   deployment: ReportedDeployment;
   facts: DeploymentFacts;
   outcomes: ReportOutcome[];
-  /** The last observation in these reports; null: they have none. */
+  /** The last observation in these reports; null: the reports have no observation. */
   seen: ObservedRoutes | null;
 }
 
-/** A report of a generation that does not exist proves nothing about those that do. */
+/** A report of a generation that does not exist proves nothing about existing generations. */
 function seenRoutes(
   { id, facts }: ReportedDeployment,
   { url, routes = null }: ObservedReport,
@@ -107,7 +110,7 @@ function eventsOf({ deployment, outcomes }: Change, actor: Actor): NewEvent[] {
 const idsOf = (reports: readonly ClusterReport[], wanted: ClusterReport['kind']) =>
   reports.filter(({ kind }) => kind === wanted).map(({ deploymentId }) => deploymentId);
 
-/** Applies reports to tombstones that are work. @returns those whose purge was rejected */
+/** Applies reports to tombstones that are work. @returns the tombstones whose purge was rejected */
 async function writeTombstones(
   transaction: Transaction,
   listenerId: string,
@@ -130,7 +133,7 @@ function ignoredOf(
   const unknown = batch.reports
     .filter(({ kind, deploymentId }) => kind !== 'purged' && !changes.has(deploymentId))
     .filter(({ kind, deploymentId }) => kind !== 'refused' || !putOff.has(deploymentId))
-    .map(({ deploymentId }) => ({ deploymentId, why: 'there is no such deployment' }));
+    .map(({ deploymentId }) => ({ deploymentId, why: 'the deployment does not exist' }));
   const refused = [...changes.values()].flatMap(({ deployment, outcomes }) =>
     outcomes.flatMap(({ ignored }) =>
       ignored === null ? [] : [{ deploymentId: deployment.id, why: ignored }],
@@ -200,8 +203,8 @@ function summaryOf(changes: readonly Change[], now: Date): Pick<BatchResult, 'mo
 
 /**
  * Accepts a batch of reports in one transaction: compare-and-set on (epoch, seq), then all of their changes. A seq that
- * was accepted before (its response was lost) changes nothing. Values of the deployments' secrets are masked.
- * @returns null when the scope contains no listener of this id
+ * was accepted before, whose response was lost, changes nothing. Values of the deployments' secrets are masked.
+ * @returns null when the scope contains no listener with this id
  * @throws StaleEpoch
  */
 export async function takeReports(

@@ -9,37 +9,43 @@ import { DEPLOYMENT_COLUMNS, type DeploymentRow, toDeploymentRecord } from '../d
 
 /** Reads the complete content of due work items from the store. */
 
-/** Apply the desired state of a deployment. */
+/** A work item to apply the desired state of a deployment. */
 export interface DueApply {
   kind: 'apply';
   deployment: Deployment;
-  /** How often it was handed out since it was last applied. */
+  /** Number of times that the item was handed out since it was last applied. */
   attempts: number;
-  /** Version of the item. It is incremented when the item is requeued without a new desired state. */
+  /** Version of the item, which is incremented when the item is requeued without a new desired state. */
   version: number;
   /** The revision to run; null: no revision can run. */
   revision: Revision | null;
   secrets: SealedSecrets | null;
-  /** The revision to build; null: none. */
+  /** The revision to build; null: no revision. */
   build: DueBuild | null;
-  /** The active revision, if it is another one. */
+  /** The active revision, if it differs from the desired revision. */
   active: { id: string; number: number; secrets: SealedSecrets | null } | null;
   tracingProject: string;
   /** The tenant's own quotas, which replace those of the policy. */
   tenantQuotas: Partial<TenantQuotas>;
-  /** Environments to remove: of revisions before the last ten, neither desired nor active, that may still exist. */
+  /**
+   * Environments to remove, which may still exist. These environments belong to revisions before the last ten that are
+   * neither desired nor active.
+   */
   staleRevisions: number[];
 }
 
-/** The newest revision that is not built yet and that no newer one supersedes. */
+/** The newest revision that is not built yet and that no newer revision supersedes. */
 export interface DueBuild {
   revision: Revision;
   secrets: SealedSecrets | null;
-  /** The integration that reads its repository; null: none. */
+  /** The integration for the repository of the revision; null: no integration. */
   integration: SealedIntegration | null;
 }
 
-/** Remove a deployment from its cluster: it is being deleted, or objects of it were found after its deletion. */
+/**
+ * A work item to remove a deployment from its cluster, because it is being deleted, or because its objects were found
+ * after its deletion.
+ */
 export interface DuePurge {
   kind: 'purge';
   deploymentId: string;
@@ -47,9 +53,9 @@ export interface DuePurge {
   generation: number;
   appName: string;
   namespace: string;
-  /** All revisions that have an environment. */
+  /** Numbers of all revisions that have an environment. */
   revisions: number[];
-  /** Remove only the custom resource. */
+  /** Whether to remove only the custom resource. */
   keepWorkloads: boolean;
 }
 
@@ -57,12 +63,16 @@ export type DueWork = DueApply | DuePurge;
 
 /** Number of the newest revisions whose environments are kept. */
 export const KEPT_REVISIONS = 10;
-/** Each costs the listener one or two calls. The rest of a longer burst follows with the next item. */
+/**
+ * Maximum number of environments that an item removes. Each environment costs the listener one or two calls. Further
+ * environments follow with the next item.
+ */
 const STALE_AT_ONCE = 500;
 
 /**
- * The revision that the cluster should run (alias `d`): the newest one with an image. While the first revision is being
- * built, it is that one, so that its data services start meanwhile. If there are only failed builds: none.
+ * The revision that the cluster should run (alias `d`), which is the newest revision with an image. While the first
+ * revision is being built, the result is this revision, so that its data services start during the build. If only
+ * failed builds exist, no revision should run.
  */
 export const DESIRED_REVISION = `coalesce(
   (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status NOT IN
@@ -70,13 +80,14 @@ export const DESIRED_REVISION = `coalesce(
   (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status IN
     ('CREATING', 'AWAITING_BUILD', 'BUILDING') ORDER BY r.number DESC LIMIT 1))`;
 
-/** The revision that the cluster should build (aliases `d`, and `w` of the desired one). */
+/** The revision that the cluster should build (aliases `d`, and `w` of the desired revision). */
 const BUILD_REVISION = `(SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND d.source = 'git_host'
   AND d.delete_requested_at IS NULL AND r.status IN ('AWAITING_BUILD', 'BUILDING')
   AND r.number >= coalesce(w.number, 0) ORDER BY r.number DESC LIMIT 1)`;
 
 /**
- * The environment of a revision (alias `r`) of a deployment (alias `d`) is no longer needed and may still exist.
+ * Whether the environment of a revision (alias `r`) of a deployment (alias `d`) is no longer needed and may still
+ * exist.
  * @param wanted SQL of the desired revision's number
  */
 export const leavesEnvironment = (wanted: string) =>
@@ -84,8 +95,8 @@ export const leavesEnvironment = (wanted: string) =>
    AND r.number <= ${wanted} - ${KEPT_REVISIONS} AND r.id IS DISTINCT FROM d.active_revision_id`;
 
 /**
- * Numbers of the revisions whose environments a purge of a deployment (alias `d`) removes. Each costs a call. Removed
- * ones are included as far as a backup of the cluster may have restored them.
+ * Numbers of the revisions whose environments a purge of a deployment (alias `d`) removes. Each environment costs a
+ * call. Removed environments are included if a backup of the cluster may have restored them.
  */
 export const PURGED_ENVIRONMENTS = `SELECT r.number FROM revisions r
   WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL AND (NOT r.environment_gone
@@ -93,14 +104,14 @@ export const PURGED_ENVIRONMENTS = `SELECT r.number FROM revisions r
   ORDER BY r.number`;
 
 /**
- * The deployment is being deleted and its grace period is over (alias `d`). Until then it is handed out unchanged,
- * suspended.
+ * Whether the deployment (alias `d`) is being deleted and its grace period has ended. During the grace period, the
+ * deployment is handed out unchanged and suspended.
  */
 const PURGING = '(d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true))';
 
 /**
- * OFFSET 0: under row security, an index lookup works only for a value that is already computed, not for the result of
- * a subquery.
+ * OFFSET 0 is needed because with row-level security, an index lookup works only for a value that is already computed,
+ * not for the result of a subquery.
  */
 const LOAD = `
 SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, d.work_version, ${PURGING} AS purging, d.keep_workloads, p.name AS tracing_project, t.quotas AS tenant_quotas,

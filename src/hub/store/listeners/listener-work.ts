@@ -5,10 +5,10 @@ import { appendEvents, type NewEvent } from '../core/events.ts';
 import { type DuePurge, type DueWork, loadWork } from './listener-work-rows.ts';
 
 /**
- * Finds and hands out due work of a listener. There is a dirty marker and no queue: an item is due while generation >
- * acknowledged_generation and next_attempt_at has passed. Nothing is lost, however notifications and commits
- * interleave. A deletion is never acknowledged: in its grace period its item suspends the deployment, and afterwards it
- * is a purge.
+ * Finds and hands out due work of a listener. The state is a dirty marker instead of a queue. An item is due while
+ * generation > acknowledged_generation and next_attempt_at has passed. Therefore no work is lost, however notifications
+ * and commits interleave. A deletion is never acknowledged. The item of a deletion suspends the deployment during the
+ * grace period, and is a purge after the grace period.
  */
 
 /** The caller's result for a due item. */
@@ -18,27 +18,30 @@ export type HandOut<Item> =
       item: Item;
       /** Hash of the custom resource's spec; null: a purge. */
       specHash: string | null;
-      /** The revision should start (it is not suspended). */
+      /** Whether the revision should start (it is not suspended). */
       starts: boolean;
     }
-  /** The response is full. The item stays due. */
+  /** The response is full. The item remains due. */
   | { kind: 'later' }
   /** The item cannot be rendered now and is due again later. The history records the reason once. */
   | ({ kind: 'failed' } & WorkBlocked);
 
-/** Seconds after which an item without a report is handed out again. `next_attempt_at` is set to that time. */
+/** Seconds after which an item without a report is handed out again. `next_attempt_at` is set to this time. */
 const REDELIVER_SECONDS = 60;
 /**
- * Leftovers of deleted deployments come last. If any wait, one of this many places is reserved for them, of every four
- * one.
+ * Leftovers of deleted deployments come last. If leftovers wait, one of this number of places of a response is reserved
+ * for leftovers, at least one of four.
  */
 const LEFTOVERS_PLACE = 8;
-/** Maximum number of counted items at the listener. If there are more, they wait for something and do not occupy it. */
+/**
+ * Maximum number of counted items at the listener. Further items wait for another operation in the cluster and do not
+ * occupy the listener.
+ */
 const MAX_COUNTED = 12;
 /**
- * Round robin between tenants: the first item of each, then the second of each … Items that the listener already has
- * count as the first. A small response thus serves tenants with the fewest items, not those that have waited longest
- * with thousands.
+ * Round robin between tenants: the first item of each tenant, then the second of each, and so on. Items that the
+ * listener already has count as the first. A small response therefore serves the tenants with the fewest items, not
+ * tenants with thousands of items that have waited longest.
  */
 const DUE = `
 WITH due AS (
@@ -61,12 +64,13 @@ FROM due JOIN locked USING (id) ORDER BY turn, next_attempt_at, id`;
 
 interface DueRow {
   id: string;
-  /** A leftover is due, too. */
+  /** Whether a leftover is also due. */
   leftovers: boolean;
 }
 
 /**
- * Filters the written rows by id too. The planner assumes a hundred rows for a recordset, and would scan whole tables.
+ * The statement also filters the written rows by id. Without this filter, the planner would assume a hundred rows for a
+ * recordset, and scan whole tables.
  */
 const HANDED_OUT = `
 WITH given AS (
@@ -119,7 +123,7 @@ async function noteHandedOut(
   await transaction.query(HANDED_OUT, [JSON.stringify(given), listenerId, ids, revisionIds]);
 }
 
-/** Recorded at the first attempt after a change, because the item is retried every minute. */
+/** The reason is recorded only at the first attempt after a change, because the item is retried every minute. */
 function failureEvents(work: DueWork, result: HandOut<unknown>): NewEvent[] {
   if (result.kind !== 'failed' || work.kind !== 'apply' || work.attempts > 0) return [];
   const { id: deploymentId, tenantId } = work.deployment;
@@ -131,12 +135,12 @@ function failureEvents(work: DueWork, result: HandOut<unknown>): NewEvent[] {
       revisionId: work.revision?.id ?? null,
       actor: { kind: 'system' },
       reason: result.reason,
-      message: `${revision}was not handed to the listener: ${result.message} It is retried.`,
+      message: `${revision}was not handed to the listener: ${result.message} Berth retries this.`,
     },
   ];
 }
 
-/** Also in round robin. */
+/** Selects leftovers, also round robin between tenants. */
 const DUE_TOMBSTONES = `
 WITH waiting AS (
   SELECT id, next_attempt_at, row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at, id) AS turn
@@ -198,7 +202,7 @@ export async function takeWork<Item>(
   }
   await noteHandedOut(transaction, listenerId, given);
   await appendEvents(transaction, failures);
-  // Leftovers are queried only if some are due. Each statement delays a waiting change.
+  // Leftovers are queried only if a leftover is due, because each statement delays a waiting change.
   if (due[0]?.leftovers === false) return items;
   for (const purge of await leftovers(transaction, listenerId, limit - given.length)) {
     const result = handOut(purge);
@@ -214,8 +218,8 @@ SELECT l.lease_epoch, extract(epoch FROM least(
 FROM listeners l WHERE l.id = $1`;
 
 /**
- * Time until the next item is due, in milliseconds (≤ 0: now; null: nothing waits), and the current epoch. It is cheap
- * and writes nothing. null when the scope contains no listener of this id.
+ * Time until the next item is due, in milliseconds (≤ 0: now; null: no item waits), and the current epoch. The query is
+ * cheap and writes nothing. null when the scope contains no listener with this id.
  */
 export async function checkForWork(
   reader: Reader,

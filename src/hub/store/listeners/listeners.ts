@@ -29,16 +29,16 @@ const STATUS = sql<ListenerStatus>`CASE WHEN NOT ${listeners.everSeen} THEN 'NEV
 const COLUMNS = {
   ...shown,
   status: STATUS,
-  // The missing inventory of a reconnected listener shows only in the status of its deployments (status.ts
-  // LISTENER_ALIVE).
+  // A missing inventory of a reconnected listener affects only the status of its deployments (LISTENER_ALIVE in
+  // status.ts).
   alive: sql<boolean>`(${listeners.clusterReachable} AND coalesce(${listeners.leaseExpiresAt} > now(), false))`,
 };
 
-/** A tenant sees its own listeners and the platform's. */
+/** The listeners that a tenant can read: its own listeners and those of the platform. */
 const visible = (tenantId: string) => or(eq(listeners.tenantId, tenantId), isNull(listeners.tenantId));
 
 export interface NewListener {
-  /** null: a listener of the platform. It needs the platform's scope. */
+  /** null: a listener of the platform, which needs the platform's scope. */
   tenantId: string | null;
   computeType: 'k8s';
   computeId: string;
@@ -73,12 +73,12 @@ export async function createListener(
     .insert(listeners)
     .values({ id: uuidv7(), ...added })
     .returning(COLUMNS);
-  if (listener === undefined) throw new Error('failed to create a listener: no row came back');
+  if (listener === undefined) throw new Error('failed to create a listener: the statement returned no row');
   await tell(transaction, listener, actor, ['ListenerCreated', 'registered']);
   return listener;
 }
 
-/** A listener that this tenant may use: its own, or the platform's. */
+/** A listener that the tenant may use: its own, or that of the platform. */
 export async function findListener(
   reader: Reader,
   tenantId: string,
@@ -91,12 +91,12 @@ export async function findListener(
   return listener ?? null;
 }
 
-/** Filters of the list; absent: all. */
+/** Filters of the list; absent: all listeners. */
 export interface ListenerFilter {
   /** The exact name, in any of its spellings. */
   readonly computeId?: string | undefined;
   readonly computeType?: string | undefined;
-  /** Matches any of these. */
+  /** Statuses, one of which must match. */
   readonly statuses?: readonly ListenerStatus[] | undefined;
 }
 
@@ -126,15 +126,18 @@ export function listListeners(
 /** The properties of a listener that a new deployment needs. */
 export type ServingListener = Pick<ListenerRecord, 'id' | 'computeConfig' | 'rendering'>;
 
-/** Constant texts. Every POST runs one, and building the text took longer than PostgreSQL's response. */
+/**
+ * Constant texts. The texts of the statements are constants, because every POST runs one, and the construction of the
+ * text took longer than PostgreSQL's response.
+ */
 const SERVING = 'SELECT id, compute_config AS "computeConfig", rendering FROM listeners WHERE id = $2';
 const SERVING_VISIBLE = `${SERVING} AND (tenant_id = $1 OR tenant_id IS NULL)`;
-// KEY SHARE does not block renewals of the lease. A tenant can neither lock nor change the platform's listener.
+// KEY SHARE does not block renewals of the lease. A tenant can neither lock nor change a listener of the platform.
 const SERVING_OWN = `${SERVING} AND tenant_id = $1 FOR KEY SHARE`;
 
 /**
- * The listener of a new deployment: the named one, or the platform's. null: this tenant may use no such listener. A
- * listener of the tenant is locked against change and deletion until the transaction ends.
+ * The listener of a new deployment, which is the requested listener or that of the platform. null: the tenant may not
+ * use the listener. A listener of the tenant is locked against change and deletion until the transaction ends.
  */
 export async function chooseListener(
   reader: Reader,
@@ -154,11 +157,11 @@ const own = (tenantId: string | null, id: string) =>
     tenantId === null ? isNull(listeners.tenantId) : eq(listeners.tenantId, tenantId),
   );
 
-/** The changes; absent fields stay unchanged. */
+/** The changes. Absent fields do not change. */
 export interface ListenerChange {
   readonly computeId?: string | undefined;
   readonly computeConfig?: ComputeConfig | undefined;
-  /** null: forget the cluster of the listener. */
+  /** null: remove the cluster of the listener. */
   readonly clusterId?: null | undefined;
 }
 
@@ -167,7 +170,7 @@ export class NamespacesInUse extends StoreError {
   /** Number of deployments per namespace. */
   readonly namespaces: readonly { readonly namespace: string; readonly deployments: number }[];
   constructor(namespaces: NamespacesInUse['namespaces']) {
-    super('failed to change a listener: deployments are in namespaces that it would lose', {
+    super('failed to change a listener: it would lose namespaces that contain deployments', {
       retryable: false,
     });
     this.namespaces = namespaces;
@@ -179,8 +182,8 @@ SELECT namespace, count(*)::int AS deployments FROM deployments
 WHERE listener_id = $1 AND namespace <> ALL($2::text[]) GROUP BY namespace ORDER BY namespace`;
 
 /**
- * An empty list allows every namespace. Deployments that are being deleted count, because their namespace still has to
- * be cleaned.
+ * An empty list allows every namespace. Deployments that are being deleted count, because their objects must still be
+ * removed from the namespace.
  */
 async function checkNamespaces(transaction: Transaction, id: string, listed: readonly string[]) {
   if (listed.length === 0) return;
@@ -189,9 +192,9 @@ async function checkNamespaces(transaction: Transaction, id: string, listed: rea
 }
 
 /**
- * Changes a listener of a tenant; null when it has no listener of this id.
- * @param tenantId null: the platform's; needs the platform's scope
- * @param options.keepNamespaces reject a list that lacks a namespace with deployments
+ * Changes a listener of a tenant; null when the tenant has no listener with this id.
+ * @param tenantId null: a listener of the platform, which needs the platform's scope
+ * @param options.keepNamespaces whether to reject a list that lacks a namespace with deployments
  * @throws NamespacesInUse; UniqueViolation `listeners_compute_id`
  */
 export async function updateListener(
@@ -201,7 +204,8 @@ export async function updateListener(
   change: ListenerChange,
   { actor = SYSTEM, keepNamespaces = true }: { actor?: Actor; keepNamespaces?: boolean } = {},
 ): Promise<ListenerRecord | null> {
-  // Waits for deployments that are being placed with the old list (chooseListener). The count then includes them.
+  // The lock waits for deployments that are being placed with the old list (chooseListener), so that the count includes
+  // them.
   const [before] = await transaction.drizzle
     .select(COLUMNS)
     .from(listeners)
@@ -235,15 +239,15 @@ export async function updateListener(
     .set({ computeId, computeConfig, clusterId, updatedAt: sql`now()` })
     .where(own(tenantId, id))
     .returning(COLUMNS);
-  if (listener === undefined) throw new Error('failed to change a listener: no row came back');
+  if (listener === undefined) throw new Error('failed to change a listener: the statement returned no row');
   const what = `changed: ${changed.join(', ')}`;
   await tell(transaction, listener, actor, ['ListenerChanged', what], { changed });
   return listener;
 }
 
 /**
- * Deletes a listener of a tenant; false when it has no listener of this id.
- * @throws ReferenceViolation while it has a deployment, including one that is being deleted
+ * Deletes a listener of a tenant; false when the tenant has no listener with this id.
+ * @throws ReferenceViolation while the listener has a deployment, including one that is being deleted
  */
 export async function deleteListener(
   transaction: Transaction,

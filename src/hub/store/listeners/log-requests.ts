@@ -6,7 +6,7 @@ import { StaleEpoch } from './listener-lease.ts';
 
 /**
  * Transfers workload logs from a listener to a reader, which may be connected to another replica of the API. Stores the
- * readers, and the chunks that were not read yet. They are removed with the reader.
+ * readers, and the chunks that were not read yet. The chunks are removed with the reader.
  */
 
 /** A request to read logs. */
@@ -21,17 +21,17 @@ export interface NewLogRequest {
   readonly httpRequestId: string;
 }
 
-/** A reader without a renewal for this time is gone. Its process may have been killed. */
+/** Time without a renewal after which a reader is gone, for example because its process was killed. */
 const EXPIRY = "interval '15 seconds'";
 const RENEWED_BELOW = "interval '10 seconds'";
 
 const TIDY = 'DELETE FROM log_requests WHERE expires_at < now()';
-/** Serializes count and insert for each listener. */
+/** A lock that serializes count and insert for each listener. */
 const LOCK = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
 const COUNT = `
 SELECT tenant_id, count(*)::int AS readers FROM log_requests WHERE listener_id = $1 AND expires_at > now()
 GROUP BY tenant_id ORDER BY readers DESC, tenant_id`;
-/** The newest request of the tenant. Followers are removed before readers that finish in a moment. */
+/** Selects the newest request of the tenant. Followers are removed before other readers, which finish in a moment. */
 const GIVE_WAY = `
 DELETE FROM log_requests WHERE id = (
   SELECT id FROM log_requests WHERE listener_id = $1 AND tenant_id = $2 AND expires_at > now()
@@ -43,11 +43,11 @@ VALUES ($1, $2, $3, $4, $5::jsonb, $6, $6::text IS NOT NULL, $7, now() + ${EXPIR
 RETURNING pg_notify('${LOG_CHANNEL}', listener_id::text)`;
 
 /**
- * Adds a reader and wakes the listener. If all places are taken, the tenant with the most readers loses one to a tenant
- * that has fewer, with this one. No tenants can exclude the others. Platform scope, because all readers of a listener
- * count.
- * @param most maximum readers of one listener: of one tenant, and of all
- * @returns whether there was a place
+ * Adds a reader and wakes the listener. If all places are taken, the tenant with the most readers loses a place to a
+ * tenant that has fewer readers, including the new reader. Therefore no tenant can exclude other tenants. Platform
+ * scope, because all readers of a listener count.
+ * @param most maximum number of readers of one listener, per tenant and of all tenants
+ * @returns whether a place was available
  */
 export async function openLogRequest(
   transaction: Transaction,
@@ -108,7 +108,7 @@ SELECT taken.id, taken.deployment_id, d.namespace, taken.query, taken.http_reque
 FROM taken JOIN deployments d ON d.id = taken.deployment_id`;
 
 /**
- * Hands out requests that no listener has yet. A request that needs a feature which the listener did not name keeps
+ * Hands out requests that no listener has yet. A request that needs a feature that the listener did not name keeps
  * waiting.
  */
 export function takeLogRequests(
@@ -121,7 +121,7 @@ export function takeLogRequests(
 
 const STILL_NEEDS = 'SELECT 1 FROM log_requests WHERE id = $1 AND needs IS NOT NULL';
 
-/** Whether the request waits for a listener with a required feature, and none has named it yet. */
+/** Whether the request waits for a listener with a required feature, because no listener has named this feature yet. */
 export async function awaitsFeature(reader: Reader, requestId: string): Promise<boolean> {
   return (await reader.query(STILL_NEEDS, [requestId])).length > 0;
 }
@@ -142,11 +142,11 @@ const NOTIFY = `SELECT pg_notify('${LOG_CHANNEL}', $1)`;
 export interface StoredChunk {
   readonly seq: number;
   readonly body: string;
-  /** No chunk follows. */
+  /** Whether no chunk follows. */
   readonly last: boolean;
 }
 
-/** Stores a chunk for its reader. `gone`: there is no reader. `full`: it is too slow. */
+/** Stores a chunk for its reader. `gone`: the reader is gone. `full`: the reader is too slow. */
 export async function addLogChunk(
   transaction: Transaction,
   listenerId: string,
@@ -187,7 +187,7 @@ const SECRETS = `
 SELECT DISTINCT s.id, s.tenant_id AS "tenantId", s.deployment_id AS "deploymentId", s.key_id AS "keyId", s.sealed
 FROM secret_sets s WHERE s.tenant_id = $1 AND s.deployment_id = $2`;
 
-/** All stored secrets of a deployment. Pods of any revision can print theirs. */
+/** All stored secrets of a deployment, because pods of any revision can print their secrets. */
 export function allSecrets(reader: Reader, tenantId: string, deploymentId: string): Promise<SealedSecrets[]> {
   return reader.query<SealedSecrets>(SECRETS, [tenantId, deploymentId]);
 }

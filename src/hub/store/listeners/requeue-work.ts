@@ -1,34 +1,35 @@
 import { WORK_CHANNEL } from '../deployments/deployment-write.ts';
 
 /**
- * Requeues work items without a new desired state: their content has changed (credentials, leftover environments), or
- * the cluster differs from it. The generation stays, so no pod is replaced. `work_version` is incremented so that a
- * late acknowledgement of the previous item does not acknowledge this one.
+ * Requeues work items without a new desired state, because their content has changed (credentials, leftover
+ * environments), or because the cluster differs from it. The generation does not change, so no pod is replaced.
+ * `work_version` is incremented so that a late acknowledgement of the previous item does not acknowledge this item.
  */
 
-/** SQL: the desired state is acknowledged (alias `d`), so the deployment is not work already. */
+/** SQL: whether the desired state is acknowledged (alias `d`), so that the deployment is not yet work. */
 export const SETTLED = 'd.delete_requested_at IS NULL AND d.acknowledged_generation >= d.generation';
 
 /**
- * SQL: no cluster got the deployment (alias `d`), and none has reported it. After a restore the record may know less
- * than a cluster.
+ * SQL: whether no cluster has received or reported the deployment (alias `d`). The report counts because after a
+ * restore, the record may be older than the cluster.
  */
 export const NEVER_HANDED_OUT = '(d.spec_hash IS NULL AND NOT d.handed_out AND d.observed_at IS NULL)';
 
 const NEXT_VERSION =
   'acknowledged_generation = least(d.acknowledged_generation, d.generation - 1), work_version = d.work_version + 1';
-/** SQL: requeues the item of a deployment (alias `d`), due at once. */
+/** SQL that requeues the item of a deployment (alias `d`), which is due at once. */
 export const MARK_DUE = `${NEXT_VERSION}, next_attempt_at = now(), attempts = 0`;
 
 /**
- * The item is done or with a listener. Any other item is due or waits for its next attempt, and will be rendered then.
+ * SQL: whether the item is done or a listener has it. Any other item is due or waits for its next attempt, and will be
+ * rendered then.
  */
 const IS_MADE = `(${SETTLED} OR (d.handed_out AND d.next_attempt_at > now()))`;
 
 /**
- * SQL that requeues the items of the deployments (alias `d`) that match `which`. Rows are locked in the common order of
- * deployment locks. Returns the number of items per listener that became due.
- * @param most maximum number of items; default: all
+ * SQL that requeues the items of the deployments (alias `d`) that match `which`. Rows are locked in the order of their
+ * ids, as in all code that locks several deployments. Returns the number of items per listener that became due.
+ * @param most maximum number of items; default: all items
  */
 export const requeueWhere = (which: string, most?: number) => `
 WITH chosen AS (

@@ -1,4 +1,4 @@
 import { customType } from '../core/drizzle.ts';
 
-/** A column of bytes. drizzle has no such type. */
+/** A column of bytes, for which drizzle has no type. */
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });

@@ -1,7 +1,7 @@
 import type { BranchWatch } from '../../../domain/builds/branch-watch.ts';
 import type { RevisionBuild } from '../../../domain/builds/build.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
-import type { Culprit, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
+import type { FailureSource, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import type { DeploymentType, Source } from '../../../domain/deployment/source.ts';
@@ -20,6 +20,7 @@ import {
   uniqueIndex,
   uuid,
 } from '../core/drizzle.ts';
+import type { Stored } from '../core/stored-failure.ts';
 import { bytea } from './bytea.ts';
 import { listeners } from './listeners.ts';
 import { tenants } from './tenancy.ts';
@@ -27,7 +28,10 @@ import { tenants } from './tenancy.ts';
 const time = (name: string) => timestamp(name, { withTimezone: true });
 const amount = (name: string) => bigint(name, { mode: 'number' });
 
-/** The tracing project of a deployment. It is created with the deployment under the same name, and may outlive it. */
+/**
+ * The tracing project of a deployment. The project is created with the deployment under the same name, and may outlive
+ * the deployment.
+ */
 export const tracingProjects = pgTable(
   'tracing_projects',
   {
@@ -37,9 +41,9 @@ export const tracingProjects = pgTable(
       .references(() => tenants.id),
     name: text().notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
-    /** The tracing backend's id, from its response; null: not sent yet, or the response had none. */
+    /** The tracing backend's id, from its response; null: the project was not sent yet, or the response had no id. */
     backendId: text('backend_id'),
-    /** When the tracing backend last acknowledged it; null: never, or no backend is configured. */
+    /** When the tracing backend last acknowledged the project; null: never, or no backend is configured. */
     backendSyncedAt: time('backend_synced_at'),
   },
   (table) => [
@@ -51,8 +55,8 @@ export const tracingProjects = pgTable(
 
 /**
  * The desired state of each deployment, and the last observation. secrets_id, latest_revision_id and active_revision_id
- * are not foreign keys: their rows are written in the same statement and deleted with the deployment by cascade.
- * Foreign keys would cost an index each.
+ * are not foreign keys, because their rows are written in the same statement and deleted with the deployment by
+ * cascade. Each foreign key would cost an index.
  */
 export const deployments = pgTable(
   'deployments',
@@ -63,15 +67,15 @@ export const deployments = pgTable(
       .references(() => tenants.id),
     name: text().notNull(),
     source: text().$type<Source>().notNull(),
-    /** From source_config, as a column for the list's filter. */
+    /** The value in source_config, as a column for the filter of the list. */
     deploymentType: text('deployment_type').$type<DeploymentType>(),
     /** As sent. Unset fields are null. */
     sourceConfig: jsonb('source_config').$type<SourceConfig>().notNull(),
-    /** Of the latest revision; before the first one: as sent. */
+    /** The source_revision_config of the latest revision; before the first revision, the value as it was sent. */
     sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
-    /** Of the latest revision; before the first one: as sent. null: no secrets. */
+    /** Secrets of the latest revision; before the first revision, the secrets as they were sent. null: no secrets. */
     secretsId: uuid('secrets_id'),
-    /** Host of source_config.custom_url in lower case. Unique across all tenants. */
+    /** Host of source_config.custom_url in lower case, unique across all tenants. */
     routeHost: text('route_host'),
     /** Tag of the latest revision's image. */
     imageVersion: text('image_version'),
@@ -84,26 +88,32 @@ export const deployments = pgTable(
     tracingProjectId: uuid('tracing_project_id')
       .notNull()
       .references(() => tracingProjects.id),
-    /** Incremented by each change of the desired state, including the deletion. */
+    /** The generation, which each change of the desired state increments, including the deletion. */
     generation: integer().notNull().default(1),
     latestRevisionId: uuid('latest_revision_id'),
     activeRevisionId: uuid('active_revision_id'),
-    /** A revision exists that can run or may run later, so there are not only failed builds. */
+    /** Whether a revision exists that can run or may run later, that is, not only failed builds. */
     hasRunnableRevision: boolean('has_runnable_revision').notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
-    /** Last change of the desired state or the active revision. Other observations do not change it. */
+    /**
+     * Time of the last change of the desired state or the active revision. Other observations do not change this time.
+     */
     updatedAt: time('updated_at').notNull().defaultNow(),
     deleteRequestedAt: time('delete_requested_at'),
     deleteTracingProject: boolean('delete_tracing_project').notNull().default(false),
-    /** The deletion removes only the custom resource from the cluster. The workloads stay without Berth. */
+    /**
+     * Whether the deletion removes only the custom resource from the cluster. The workloads remain, and Berth no longer
+     * manages them.
+     */
     keepWorkloads: boolean('keep_workloads').notNull().default(false),
     /**
-     * Its quota usage (domain/policy/quota-usage.ts); null: not measured yet (hub/store/deployments/quotas.ts does it).
+     * Quota usage of the deployment (domain/policy/quota-usage.ts); null: not measured yet (see
+     * hub/store/deployments/quotas.ts).
      */
     quotaCpuM: amount('quota_cpu_m'),
     quotaMemoryMb: amount('quota_memory_mb'),
     quotaStorageGi: amount('quota_storage_gi'),
-    /** End of the grace period. Until then only pods are removed, and the deployment can be restored. */
+    /** End of the grace period. Until then, only pods are removed, and the deployment can be restored. */
     purgeAfter: time('purge_after'),
 
     /** Work for the listener is due while generation > acknowledged_generation and next_attempt_at has passed. */
@@ -111,16 +121,19 @@ export const deployments = pgTable(
     nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
     attempts: integer().notNull().default(0),
     /**
-     * The item was given to the current holder of the lease. If it is neither acknowledged nor rejected, a successor
-     * gets it at once.
+     * Whether the item was handed to the current holder of the lease. If the item is neither acknowledged nor rejected,
+     * the next holder of the lease gets the item at once.
      */
     handedOut: boolean('handed_out').notNull().default(false),
-    /** Incremented when the item is requeued without a new desired state (hub/store/listeners/requeue-work.ts). */
+    /**
+     * Version of the item, which is incremented when the item is requeued without a new desired state
+     * (hub/store/listeners/requeue-work.ts).
+     */
     workVersion: integer('work_version').notNull().default(0),
     /** Hash of the custom resource's spec that was last handed out, to compare with the inventory. */
     specHash: text('spec_hash'),
 
-    /** The hub's generation that the operator had seen; null: nothing observed yet. */
+    /** The hub's generation that the operator observed last; null: no generation was observed yet. */
     observedGeneration: integer('observed_generation'),
     conditions: jsonb().$type<Condition[]>().notNull().default([]),
     url: text(),
@@ -128,20 +141,21 @@ export const deployments = pgTable(
     dataReady: boolean('data_ready').notNull().default(false),
     observedAt: time('observed_at'),
     /**
-     * The last change in place failed and was rolled back, while its revision stays DEPLOYED; null: it did not fail.
+     * The failure of the last change in place, which was rolled back while its revision remains DEPLOYED; null: it did
+     * not fail.
      */
-    inPlaceFailure: jsonb('in_place_failure').$type<ReportedFailure>(),
-    /** The last observed problem of running pods outside of rollouts; null: none. */
-    symptoms: jsonb().$type<ReportedSymptom[]>(),
+    inPlaceFailure: jsonb('in_place_failure').$type<Stored<ReportedFailure>>(),
+    /** The last observed problem of running pods outside of rollouts; null: no problem. */
+    symptoms: jsonb().$type<Stored<ReportedSymptom>[]>(),
     /**
-     * The last observed request of the database's volume claim, in Gi, rounded up; null: it has no claim, or it was not
-     * reported.
+     * The last observed request of the database's volume claim, in Gi, rounded up; null: the database has no claim, or
+     * the request was not reported.
      */
     volumeGi: integer('volume_gi'),
     /** Earlier sizes of the database's volume that are accepted again (domain/resource-spec/former-sizes.ts). */
     formerSizes: jsonb('former_sizes').$type<FormerSize[]>().notNull().default([]),
 
-    /** When its branch is polled for a commit that no webhook reported; null: it is not built on push. */
+    /** When the branch is polled for a commit that no webhook reported; null: the deployment is not built on push. */
     nextPollAt: time('next_poll_at'),
     /** The known state of the tracked branch; null: not known yet. */
     branchWatch: jsonb('branch_watch').$type<BranchWatch>(),
@@ -165,7 +179,8 @@ export const deployments = pgTable(
       .where(sql`${table.routeHost} IS NOT NULL AND ${table.deleteRequestedAt} IS NULL`),
     index('deployments_newest').on(table.tenantId, table.id),
     index('deployments_by_name').on(table.tenantId, table.name),
-    // Names that early versions stored as they were sent. Most installations have none.
+    // An index of names that early versions stored as they were sent. Most installations have no names that are not
+    // normalized.
     index('deployments_other_spellings')
       .on(table.tenantId)
       .where(
@@ -184,7 +199,7 @@ export const deployments = pgTable(
     index('deployments_on_their_way_out').on(table.id).where(sql`${table.deleteRequestedAt} IS NOT NULL`),
     index('deployments_by_tracing_project').on(table.tracingProjectId),
     index('deployments_polled').on(table.nextPollAt).where(sql`${table.nextPollAt} IS NOT NULL`),
-    // Finds the deployments that a push to a repository concerns.
+    // An index to find the deployments that a push to a repository affects.
     index('deployments_by_repository')
       .on(table.tenantId, sql`(${table.sourceConfig} ->> 'integration_id')`)
       .where(sql`${table.source} = 'git_host' AND ${table.deleteRequestedAt} IS NULL`),
@@ -202,22 +217,25 @@ export const revisions = pgTable(
     deploymentId: uuid('deployment_id')
       .notNull()
       .references(() => deployments.id, { onDelete: 'cascade' }),
-    /** 1, 2, 3 … within the deployment, without gaps. */
+    /** Sequence number within the deployment without gaps: 1, 2, 3 … */
     number: integer().notNull(),
     status: text().$type<RevisionStatus>().notNull(),
     reason: text(),
     message: text(),
-    /** The cause of its failure, as the operator reported it; null: it did not fail, or the cause is not known. */
-    culprit: jsonb().$type<Culprit>(),
+    /**
+     * The cause of the failure of the revision, as the operator reported it; null: the revision did not fail, or the
+     * cause is not known.
+     */
+    failureSource: jsonb('culprit').$type<FailureSource>(),
     sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
     secretsId: uuid('secrets_id'),
-    /** The Secret with its environment was removed from the cluster; false: it may exist. */
+    /** Whether the Secret with the environment was removed from the cluster; false: it may exist. */
     environmentGone: boolean('environment_gone').notNull().default(false),
     /** Digest-pinned image, if it was resolved or built. */
     resolvedImage: text('resolved_image'),
-    /** The last observed state of its build; null: nothing was built. */
+    /** The last observed state of the build; null: no build was observed. */
     build: jsonb().$type<RevisionBuild>(),
-    /** When its rollout was first observed; null: never. */
+    /** When the rollout of the revision was first observed; null: never. */
     startedAt: time('started_at'),
     createdAt: time('created_at').notNull().defaultNow(),
     updatedAt: time('updated_at').notNull().defaultNow(),
@@ -231,7 +249,7 @@ export const revisions = pgTable(
   ],
 );
 
-/** Sealed secrets of revisions (hub/store/secrets/secret-box.ts). Revisions with the same secrets share a row. */
+/** Encrypted secrets of revisions (hub/store/secrets/secret-box.ts). Revisions with the same secrets share a row. */
 export const secretSets = pgTable(
   'secret_sets',
   {
@@ -242,7 +260,7 @@ export const secretSets = pgTable(
     deploymentId: uuid('deployment_id')
       .notNull()
       .references(() => deployments.id, { onDelete: 'cascade' }),
-    /** The id of the key that sealed it. */
+    /** The id of the key that encrypted the value. */
     keyId: text('key_id').notNull(),
     sealed: bytea().notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
@@ -253,11 +271,14 @@ export const secretSets = pgTable(
   ],
 );
 
-/** The rest of a deployment whose cluster is clean. Kept for 30 days, so that leftover objects are recognized. */
+/**
+ * A tombstone of a deployment that has no more objects in its cluster. The row is kept for 30 days, so that leftover
+ * objects are recognized.
+ */
 export const tombstones = pgTable(
   'tombstones',
   {
-    /** The deployment's id. */
+    /** The id of the deployment. */
     id: uuid().primaryKey(),
     tenantId: uuid('tenant_id').notNull(),
     listenerId: uuid('listener_id').notNull(),
@@ -266,22 +287,30 @@ export const tombstones = pgTable(
     namespace: text().notNull(),
     /** The generation of the deployment when it was removed. */
     generation: integer().notNull(),
-    /** Numbers of its revisions that had an environment, because the listener may not list Secrets. */
+    /**
+     * Numbers of the revisions that had an environment. The numbers are stored because the listener may not list
+     * Secrets.
+     */
     envRevisions: integer('env_revisions').array().notNull().default([]),
-    /** It left with its workloads. If an object of it is found, only the custom resource is purged. */
+    /**
+     * Whether the deployment was deleted with keep_workloads. If one of its objects is found, only the custom resource
+     * is purged.
+     */
     keepWorkloads: boolean('keep_workloads').notNull().default(false),
-    /** Its workloads still use its hosts and images; false: these were released. */
+    /**
+     * Whether the workloads still use the hosts and images of the deployment; false: hosts and images were released.
+     */
     keptWorkloads: boolean('kept_workloads').notNull().default(false),
     purgedAt: time('purged_at').notNull().defaultNow(),
     /**
-     * True: purge work, because the cluster may contain objects of it. It was forgotten, an object was found, or the
-     * second purge is due.
+     * Whether the tombstone is purge work, because the cluster may contain objects of the deployment. The record was
+     * removed with force, an object was found, or the second purge is due.
      */
     due: boolean().notNull().default(false),
     nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
-    /** 0: not handed out yet. Incremented with each rejection. */
+    /** Number of attempts, incremented with each rejection; 0: not handed out yet. */
     attempts: integer().notNull().default(0),
-    /** When the second purge is due; null: it is done (listener-inventory.ts). */
+    /** When the second purge is due; null: the second purge is done (listener-inventory.ts). */
     lookAgainAt: time('look_again_at').default(sql`now() + interval '1 minute'`),
   },
   (table) => [
@@ -294,7 +323,7 @@ export const tombstones = pgTable(
 );
 
 /**
- * Hosts that deployments gave up, until their routes are observed to be gone
+ * Hosts that deployments no longer use, until their routes are observed to be gone
  * (hub/store/deployments/host-reservations.ts).
  */
 export const leavingHosts = pgTable(
@@ -310,15 +339,16 @@ export const leavingHosts = pgTable(
       .references(() => deployments.id, { onDelete: 'cascade' }),
     /** The first generation without the host. */
     generation: integer().notNull(),
-    /** Since it was given up, the route was observed to lead elsewhere or to be gone. */
+    /** Whether a later observation showed that the route uses another host or is gone. */
     clear: boolean().notNull().default(false),
   },
   (table) => [index('leaving_hosts_by_deployment').on(table.deploymentId)],
 );
 
 /**
- * Hosts of deployments that left Berth with keep_workloads. Their routes are in the cluster and are no longer observed
- * (hub/store/deployments/host-reservations.ts). No foreign keys, because they outlive deployment and tenant.
+ * Hosts of deployments that were deleted with keep_workloads. The routes of these hosts are in the cluster and are no
+ * longer observed (hub/store/deployments/host-reservations.ts). The table has no foreign keys, because the rows outlive
+ * deployment and tenant.
  */
 export const keptHosts = pgTable(
   'kept_hosts',
@@ -326,7 +356,7 @@ export const keptHosts = pgTable(
     /** In the form of route_host. */
     host: text().primaryKey(),
     tenantId: uuid('tenant_id').notNull(),
-    /** The deployments that kept it. */
+    /** The deployments that kept the host. */
     deploymentIds: uuid('deployment_ids').array().notNull(),
     keptAt: time('kept_at').notNull().defaultNow(),
   },
@@ -334,8 +364,8 @@ export const keptHosts = pgTable(
 );
 
 /**
- * Repositories of the platform's registry that may contain unused images (hub/store/builds/repository-cleanups.ts). No
- * foreign keys, because images of a deleted deployment or tenant are removed afterwards.
+ * Repositories of the platform's registry that may contain unused images (hub/store/builds/repository-cleanups.ts). The
+ * table has no foreign keys, because images of a deployment or tenant are removed after its deletion.
  */
 export const repositoryCleanings = pgTable(
   'repository_cleanings',
@@ -343,11 +373,11 @@ export const repositoryCleanings = pgTable(
     deploymentId: uuid('deployment_id').primaryKey(),
     tenantId: uuid('tenant_id').notNull(),
     appName: text('app_name').notNull(),
-    /** The deployment is deleted and nothing runs its images, so all are removed. */
+    /** Whether all images are removed, because the deployment is deleted and no pod runs its images. */
     whole: boolean().notNull().default(false),
-    /** During an attempt: when another process may take over. */
+    /** During an attempt, the time at which another process may take over. */
     nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
-    /** Incremented when an attempt begins. */
+    /** Number of attempts, incremented when an attempt begins. */
     attempts: integer().notNull().default(0),
   },
   (table) => [index('repository_cleanings_due').on(table.nextAttemptAt)],

@@ -3,16 +3,16 @@ import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } fro
 import { tenants } from './tenancy.ts';
 
 /**
- * Append-only history: the author of each change, and the reason of each change of status. Never a secret. Outlives the
- * deployment.
+ * Append-only history, with the author of each change, and the reason of each change of status. The history never
+ * contains a secret, and outlives the deployment.
  */
 export const events = pgTable(
   'events',
   {
     id: uuid().primaryKey(),
     /**
-     * null: an event of the platform, such as the loss of its listener. No foreign key, so that the deletion of a
-     * tenant stays recorded.
+     * null: an event of the platform, such as the loss of its listener. The column has no foreign key, so that the
+     * deletion of a tenant remains recorded.
      */
     tenantId: uuid('tenant_id'),
     deploymentId: uuid('deployment_id'),
@@ -40,13 +40,13 @@ export const idempotencyKeys = pgTable(
       .notNull()
       .references(() => tenants.id, { onDelete: 'cascade' }),
     key: text().notNull(),
-    /** Method and path. */
+    /** Method and path of the request. */
     operation: text().notNull(),
     /** Keyed hash of the body (secret-box.ts), because the body contains secrets. */
     fingerprint: text().notNull(),
     statusCode: integer('status_code').notNull(),
     deploymentId: uuid('deployment_id').notNull(),
-    /** The revision that was created, if the response is one. */
+    /** The created revision, if the response contains a revision. */
     revisionId: uuid('revision_id'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
@@ -57,22 +57,25 @@ export const idempotencyKeys = pgTable(
   ],
 );
 
-/** Messages to external systems. Each is sent at least once, and those of one subject in order (outbox.ts). */
+/**
+ * Messages to external systems. Each message is sent at least once, and the messages of one subject are sent in order
+ * (outbox.ts).
+ */
 export const outbox = pgTable(
   'outbox',
   {
     id: uuid().primaryKey(),
-    /** No foreign key, because external systems must be notified after the deletion of a tenant. */
+    /** The column has no foreign key, because external systems must be notified after the deletion of a tenant. */
     tenantId: uuid('tenant_id').notNull(),
     kind: text().$type<OutboxKind>().notNull(),
     /** The subject of the message, such as the tracing project's id. */
     subjectId: uuid('subject_id').notNull(),
     payload: jsonb().$type<Record<string, unknown>>().notNull(),
-    /** Incremented when an attempt begins. */
+    /** Number of attempts, incremented when an attempt begins. */
     attempts: integer().notNull().default(0),
-    /** During an attempt: when another process may take over. */
+    /** During an attempt, the time at which another process may take over. */
     nextAttemptAt: timestamp('next_attempt_at', { withTimezone: true }).notNull().defaultNow(),
-    /** Why the last attempt failed. Never contains the body of a response. */
+    /** Why the last attempt failed. The text never contains the body of a response. */
     lastError: text('last_error'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   },

@@ -6,7 +6,7 @@ export const listeners = pgTable(
   'listeners',
   {
     id: uuid().primaryKey(),
-    /** null: a listener of the platform, usable by every tenant. */
+    /** null: a listener of the platform, which every tenant can use. */
     tenantId: uuid('tenant_id').references(() => tenants.id),
     computeType: text('compute_type').notNull().default('k8s'),
     /** The owner's name of the cluster. */
@@ -16,7 +16,7 @@ export const listeners = pgTable(
     version: text(),
     clusterVersion: text('cluster_version'),
     /**
-     * The cluster of the listener, from its first lease (domain/deployment/cluster-id.ts); null: the next one that
+     * The cluster of the listener, from its first lease (domain/deployment/cluster-id.ts); null: the next cluster that
      * takes the lease.
      */
     clusterId: text('cluster_id'),
@@ -29,20 +29,23 @@ export const listeners = pgTable(
     /** The operator's rendering configuration, as reported with the lease (contract/render/render-config.ts). */
     rendering: jsonb().$type<unknown>(),
     leaseHolder: text('lease_holder'),
-    /** Counts lease holders. A call with an older epoch is rejected. */
+    /** Counter of lease holders. A call with an older epoch is rejected. */
     leaseEpoch: bigint('lease_epoch', { mode: 'number' }).notNull().default(0),
-    /** Until when the cluster counts as observed. */
+    /** Time until which the cluster counts as observed. */
     leaseExpiresAt: timestamp('lease_expires_at', { withTimezone: true }),
     /** Highest report sequence that was accepted in the epoch. */
     reportSeq: bigint('report_seq', { mode: 'number' }).notNull().default(0),
     lastSeenAt: timestamp('last_seen_at', { withTimezone: true }),
-    /** A listener has held the lease at least once. */
+    /** Whether a listener has held the lease at least once. */
     everSeen: boolean('ever_seen').notNull().default(false),
-    /** An event records the loss of the lease. False again when it returns. */
+    /** Whether an event has recorded the loss of the lease. The value becomes false when the listener returns. */
     lossRecorded: boolean('loss_recorded').notNull().default(false),
-    /** The listener reconnected and has not sent a complete inventory yet, so the cluster is not observed. */
+    /**
+     * Whether the listener has reconnected and has not sent a complete inventory yet, so that the cluster is not
+     * observed.
+     */
     awaitsInventory: boolean('awaits_inventory').notNull().default(false),
-    /** Since when its cluster is not observed, according to the events; null: it is observed. */
+    /** Time since which the cluster is not observed, according to the events; null: the cluster is observed. */
     lostAt: timestamp('lost_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
@@ -53,8 +56,8 @@ export const listeners = pgTable(
   ],
 );
 
-/** The names are those of the HTTP contract. */
+/** The HTTP contract uses the same names. */
 export interface ComputeConfig {
-  /** Namespaces that the listener may use. The first is the default. Empty: any. */
+  /** Namespaces that the listener may use. The first namespace is the default. Empty: any. */
   k8s_namespaces: string[];
 }

@@ -23,7 +23,7 @@ const tenant = () =>
     .references(() => tenants.id);
 
 /**
- * Lines of builds, in pieces as they arrived. A piece begins where the previous one ends, which identifies repeated
+ * Lines of builds, in pieces as they arrived. A piece begins where the previous piece ends, which identifies repeated
  * pieces.
  */
 export const buildLogs = pgTable(
@@ -33,15 +33,15 @@ export const buildLogs = pgTable(
     revisionId: uuid('revision_id')
       .notNull()
       .references(() => revisions.id, { onDelete: 'cascade' }),
-    /** Number of its first line within the build, from 0. */
+    /** Number of the first line of the piece within the build, counted from 0. */
     firstLine: integer('first_line').notNull(),
-    /** Empty: the attempt has ended, and its log with it. */
+    /** Lines of the piece. Empty: the attempt and its log have ended. */
     lines: jsonb().$type<readonly BuildLogLine[]>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.revisionId, table.firstLine] })],
 );
 
-/** Accepted webhook deliveries, so that a repeated one has no effect. Kept for some days. */
+/** Accepted webhook deliveries, so that a repeated delivery has no effect. The rows are kept for some days. */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {
@@ -56,7 +56,7 @@ export const webhookDeliveries = pgTable(
   (table) => [
     primaryKey({ columns: [table.integrationId, table.deliveryId] }),
     index('webhook_deliveries_by_age').on(table.receivedAt),
-    // Rows that expire sooner than the hashes.
+    // An index of rows that expire sooner than the hashes.
     index('webhook_deliveries_of_ids')
       .on(table.receivedAt)
       .where(sql`${table.deliveryId} NOT LIKE 'sha256:%'`),
@@ -76,22 +76,22 @@ export const logRequests = pgTable(
       .notNull()
       .references(() => listeners.id, { onDelete: 'cascade' }),
     query: jsonb().$type<LogQuery>().notNull(),
-    /** The listener has the request. True from the beginning if it needs a feature: see `needs`. */
+    /** Whether the listener has the request. true from the beginning if the request needs a feature; see `needs`. */
     taken: boolean().notNull().default(false),
     /**
-     * The feature that the listener must support, until the request is handed out; null: none. Older hubs hand out
-     * requests that are not taken to any listener, so these count as taken.
+     * The feature that the listener must support, until the request is handed out; null: no feature. Requests that need
+     * a feature count as taken, because older hubs hand out requests that are not taken to any listener.
      */
     needs: text().$type<LogAbility>(),
     /** X-Request-Id of the reader's request. */
     httpRequestId: text('http_request_id'),
-    /** The reader renews it while it is connected. After it, no reader waits for the lines. */
+    /** Expiry time, which the reader renews while it is connected. After this time, no reader waits for the lines. */
     expiresAt: time('expires_at').notNull(),
   },
   (table) => [
     index('log_requests_by_listener').on(table.listenerId),
     index('log_requests_by_expiry').on(table.expiresAt),
-    // Deleted with its deployment.
+    // A request is deleted with its deployment.
     index('log_requests_by_deployment').on(table.deploymentId),
   ],
 );
@@ -108,7 +108,7 @@ export const logChunks = pgTable(
     seq: integer().notNull(),
     /** JSON of the lines. */
     body: text().notNull(),
-    /** No chunk follows. */
+    /** Whether no chunk follows. */
     last: boolean().notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.requestId, table.seq] })],

@@ -31,7 +31,10 @@ export const tagValues = pgTable(
   (table) => [uniqueIndex('tag_values_value').on(table.tagKeyId, table.value)],
 );
 
-/** The tag values of deployments. The key is repeated here, so that the list's filter reads one index. */
+/**
+ * The tag values of deployments. The key is repeated in this table, so that the filter of the list reads only one
+ * index.
+ */
 export const deploymentTagValues = pgTable(
   'deployment_tag_values',
   {

@@ -7,12 +7,12 @@ import { bytea } from './bytea.ts';
 export const tenants = pgTable('tenants', {
   id: uuid().primaryKey(),
   name: text().notNull().unique('tenants_name'),
-  /** The maximum usage of this tenant. It replaces single entries of the policy's tenant_quotas. */
+  /** The maximum usage of this tenant, which replaces single entries of tenant_quotas of the policy. */
   quotas: jsonb().$type<Partial<TenantQuotas>>().notNull().default({}),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
 });
 
-/** API keys. The key itself is shown once and never stored. */
+/** API keys. API keys. The key itself is shown once and never stored. */
 export const apiKeys = pgTable('api_keys', {
   id: uuid().primaryKey(),
   /** null: a key of the platform, which belongs to no tenant. */
@@ -20,14 +20,14 @@ export const apiKeys = pgTable('api_keys', {
   name: text().notNull(),
   /** First characters of the key, to identify keys in lists. */
   prefix: text().notNull(),
-  /** SHA-256 of the key, hexadecimal. The key has 256 random bits, so a slow hash would add nothing. */
+  /** SHA-256 of the key, hexadecimal. The key has 256 random bits, so a slow hash would not increase security. */
   hash: text().notNull().unique('api_keys_hash'),
   scopes: text().array().notNull(),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   /** When the key expires; null: never. */
   expiresAt: timestamp('expires_at', { withTimezone: true }),
   revokedAt: timestamp('revoked_at', { withTimezone: true }),
-  /** Approximate: written at most once an hour. */
+  /** Approximate time of the last use, written at most once an hour. */
   lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
 });
 
@@ -41,12 +41,12 @@ export const integrations = pgTable(
       .references(() => tenants.id),
     name: text().notNull(),
     provider: text().$type<GitProvider>().notNull(),
-    /** https URL of the git host. The token is used for this host alone. */
+    /** https URL of the git host. The token is used only for this host. */
     hostUrl: text('host_url').notNull(),
-    /** The key that sealed the credentials (hub/store/secrets/secret-box.ts). */
+    /** The key that encrypted the credentials (hub/store/secrets/secret-box.ts). */
     keyId: text('key_id').notNull(),
     sealed: bytea().notNull(),
-    /** The sealed secret that signs its webhooks; null: it accepts none. */
+    /** The encrypted secret that signs webhooks of the integration; null: it accepts no webhooks. */
     webhookKeyId: text('webhook_key_id'),
     webhookSealed: bytea('webhook_sealed'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),

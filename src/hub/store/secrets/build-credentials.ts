@@ -2,8 +2,8 @@ import type { Transaction } from '../core/database.ts';
 import { requeueWhere, SETTLED } from '../listeners/requeue-work.ts';
 
 /**
- * The credentials of unfinished builds. A listener writes them with the work item, so an item is requeued when its
- * credentials have changed or will expire soon.
+ * Renews the credentials of unfinished builds. A listener writes the credentials with the work item, so an item is
+ * requeued when its credentials have changed or will expire soon.
  */
 
 const IS_BUILT = `d.source = 'git_host' AND EXISTS (
@@ -11,16 +11,16 @@ const IS_BUILT = `d.source = 'git_host' AND EXISTS (
 
 const READS_WITH = `d.source = 'git_host' AND d.tenant_id = $1 AND d.source_config ->> 'integration_id' = $2`;
 /**
- * Also locks deployments whose builds a change in progress may start, such as a restore, in any state. The next
- * statement sees it.
+ * Also locks deployments in any state whose builds a change in progress may start, such as a restore, so that the next
+ * statement sees this change.
  */
 const HOLD = `SELECT d.id FROM deployments d WHERE ${READS_WITH} ORDER BY d.id FOR NO KEY UPDATE`;
 const OF_INTEGRATION = requeueWhere(`${READS_WITH} AND ${IS_BUILT}`);
 
 const RENEWED_AT_ONCE = 200;
 /**
- * Half of the lifetime of push credentials (hub/api/builds/build-secret.ts). A hand-out sets next_attempt_at a minute
- * ahead.
+ * SQL: whether half of the lifetime of the push credentials (hub/api/builds/build-secret.ts) has elapsed. A hand-out
+ * sets next_attempt_at to a minute later.
  */
 const AGEING = requeueWhere(
   `${SETTLED} AND ${IS_BUILT} AND d.next_attempt_at < now() - interval '12 hours'`,
@@ -28,7 +28,8 @@ const AGEING = requeueWhere(
 );
 
 /**
- * Requeues the builds that use this integration, so that they get its new token. The caller has locked it FOR UPDATE.
+ * Requeues the builds that use this integration, so that they get its new token. The caller has locked the integration
+ * FOR UPDATE.
  */
 export async function redeliverTokens(
   transaction: Transaction,
@@ -40,8 +41,8 @@ export async function redeliverTokens(
 }
 
 /**
- * Requeues builds that have waited for half a day, so that they get new credentials. A bounded number at a time.
- * Platform scope.
+ * Requeues builds that have waited for half a day, so that they get new credentials. Each call requeues a bounded
+ * number of builds. Platform scope.
  * @returns the number of requeued builds
  */
 export async function renewBuildCredentials(transaction: Transaction): Promise<number> {

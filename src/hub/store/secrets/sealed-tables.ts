@@ -3,28 +3,28 @@ import { SecretBoxError } from '../core/errors.ts';
 import { integrationContext, type SecretBox, secretsContext, webhookContext } from './secret-box.ts';
 
 /**
- * Lists the tables and columns with sealed values, for the key rotation and the check at startup. All functions run in
- * the platform's scope.
+ * Lists the tables and columns with encrypted values, for the key rotation and the check at startup. All functions run
+ * in the platform's scope.
  */
 
-/** A row with its sealed value, and the context of that value. */
+/** A row with its encrypted value, and the context of this value. */
 interface SealedRow {
   id: string;
   tenantId: string;
-  /** null: not bound to a deployment. */
+  /** null: the value is not bound to a deployment. */
   deploymentId: string | null;
   keyId: string;
   sealed: Buffer;
 }
 
 interface SealedTable {
-  /** Name of the table, with the column if there is more than one. */
+  /** Name of the table, with the column if the table has several encrypted columns. */
   readonly name: string;
   readonly table: string;
-  /** Its columns with the key and the value. Null in them: nothing is sealed. */
+  /** The columns with the key id and the encrypted value. Null: the row has no encrypted value. */
   readonly keyId: string;
   readonly sealed: string;
-  /** SQL of the deployment's id. */
+  /** SQL of the id of the deployment. */
   readonly deploymentId: string;
   readonly context: (row: SealedRow) => string;
 }
@@ -56,19 +56,19 @@ const TABLES: readonly SealedTable[] = [
   },
 ];
 
-/** Names of the tables (and columns) with sealed values. */
+/** Names of the tables (and columns) with encrypted values. */
 export const SEALED_TABLES = TABLES.map(({ name }) => name);
 
 function tableOf(name: string): SealedTable {
   const table = TABLES.find((each) => each.name === name);
-  if (table === undefined) throw new Error(`failed to find sealed values: no table ${name}`);
+  if (table === undefined) throw new Error(`failed to find encrypted values: no table ${name}`);
   return table;
 }
 
 const columns = (table: SealedTable) =>
   `id, tenant_id AS "tenantId", ${table.deploymentId} AS "deploymentId", ${table.keyId} AS "keyId", ${table.sealed} AS sealed`;
 
-/** The plaintext; null when it cannot be decrypted. */
+/** The plaintext; null when the value cannot be decrypted. */
 function opened(box: SecretBox, table: SealedTable, row: SealedRow): Buffer | null {
   try {
     return box.open(row.sealed, row.keyId, table.context(row));
@@ -80,17 +80,17 @@ function opened(box: SecretBox, table: SealedTable, row: SealedRow): Buffer | nu
 
 /** The result of a batch. */
 export interface ResealedBatch {
-  /** Rows that are sealed with the primary key now. */
+  /** Number of rows that were encrypted again with the primary key. */
   readonly resealed: number;
-  /** Ids of rows that could not be decrypted and stay unchanged. */
+  /** Ids of rows that could not be decrypted and were not changed. */
   readonly unreadable: readonly string[];
-  /** Where the next batch begins; null: this was the last one. */
+  /** Start of the next batch; null: this was the last batch. */
   readonly next: string | null;
 }
 
 /**
- * Reseals up to `limit` values of a table with the primary key. Locked rows are skipped, so no transaction waits for a
- * rotation. A later pass finds them.
+ * Encrypts up to `limit` values of a table again with the primary key. Locked rows are skipped, so that no transaction
+ * waits for a rotation. A later pass finds the skipped rows.
  * @param after the `next` of the previous batch; null: from the beginning
  */
 export async function resealBatch(
@@ -125,7 +125,7 @@ export async function resealBatch(
   };
 }
 
-/** How many values of a table a key has sealed. */
+/** The number of values of a table that a key has encrypted. */
 export interface KeyUse {
   readonly table: string;
   readonly keyId: string;
@@ -138,16 +138,16 @@ const USES = TABLES.map(
      WHERE ${keyId} IS NOT NULL GROUP BY ${keyId}`,
 ).join(' UNION ALL ');
 
-/** Counts the keys in use. Reads the key of every row. */
+/** Counts the values per key. Reads the key id of every row. */
 export function keyUses(reader: Reader): Promise<KeyUse[]> {
   return reader.query<KeyUse>(`SELECT * FROM (${USES}) AS uses ORDER BY "table", "keyId"`);
 }
 
-/** Stored responses for Idempotency-Keys whose hash was made with another key than the primary one. */
+/** Stored responses for Idempotency-Keys whose hash was created with another key than the primary key. */
 export interface KeyedAnswers {
   readonly keyId: string;
   readonly rows: number;
-  /** When the last of them expires. */
+  /** Time at which the last of these responses expires. */
   readonly until: Date;
 }
 
@@ -155,7 +155,10 @@ const ANSWERS = `
 SELECT split_part(fingerprint, ':', 1) AS "keyId", count(*)::int AS rows, max(expires_at) AS until
 FROM idempotency_keys WHERE expires_at > now() GROUP BY 1 HAVING split_part(fingerprint, ':', 1) <> $1 ORDER BY 1`;
 
-/** They cannot be hashed again, because the bodies are not stored. They expire within a day. */
+/**
+ * Counts the stored responses of other keys. Stored responses cannot be hashed again, because the bodies are not
+ * stored. Stored responses expire within a day.
+ */
 export function answersOfOtherKeys(reader: Reader, box: SecretBox): Promise<KeyedAnswers[]> {
   return reader.query<KeyedAnswers>(ANSWERS, [box.primaryKeyId]);
 }
@@ -164,16 +167,16 @@ export function answersOfOtherKeys(reader: Reader, box: SecretBox): Promise<Keye
 export interface UnusableKey {
   readonly table: string;
   readonly keyId: string;
-  /** `missing`: not configured; `wrong`: configured, with other bytes than those that sealed. */
+  /**
+   * `missing`: the key is not configured. `wrong`: the key is configured with different bytes than at the encryption.
+   */
   readonly problem: 'missing' | 'wrong';
 }
 
 /** Number of sampled rows, so that one corrupted row does not look like a wrong key. */
 const SAMPLE_ROWS = 5;
 
-/**
- * Finds the few keys of many rows by jumping from key to key in the index, with the newest rows of each as a sample.
- */
+/** Finds the few keys of many rows with one index lookup per key, and uses the newest rows of each key as a sample. */
 const sampleOf = (table: SealedTable) => `
 WITH RECURSIVE used(key_id) AS (
   (SELECT min(${table.keyId}) FROM ${table.table})
@@ -191,7 +194,7 @@ async function unusableOf(reader: Reader, box: SecretBox, table: SealedTable): P
   });
 }
 
-/** Keys that rows need and that this process does not have. Fast for any number of rows. */
+/** Keys that rows need and that this process does not have. The query is fast for any number of rows. */
 export async function unusableKeys(reader: Reader, box: SecretBox): Promise<UnusableKey[]> {
   const found: UnusableKey[] = [];
   for (const table of TABLES) found.push(...(await unusableOf(reader, box, table)));

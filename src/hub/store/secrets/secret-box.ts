@@ -13,24 +13,27 @@ import type { Secret } from '../../../domain/deployment/deployment.ts';
 import { SecretBoxError } from '../core/errors.ts';
 import type { SealedSecrets } from '../core/records.ts';
 
-/** A key of 32 bytes with the id that sealed values name. */
+/** A key of 32 bytes, with the id that encrypted values refer to. */
 export interface EncryptionKey {
   readonly id: string;
   readonly key: Buffer;
 }
 
-/** Seals with the primary key, opens with any of the keys. */
+/** Encrypts with the primary key, and decrypts with any of the keys. */
 export interface SecretBox {
   readonly primaryKeyId: string;
-  /** Ids of all keys that it decrypts with. */
+  /** Ids of all keys that can be used to decrypt. */
   readonly keyIds: ReadonlySet<string>;
-  /** @param context the owner of the value; `open` needs the same */
+  /** @param context the owner of the value. `open` needs the same context */
   seal(plaintext: Buffer, context: string): { keyId: string; sealed: Buffer };
   /** @throws SecretBoxError when the value was changed, the context differs, or the key is not configured */
   open(sealed: Buffer, keyId: string, context: string): Buffer;
-  /** Keyed hash of a text that may contain secrets. Compare it only with `matches`. */
+  /** Keyed hash of a text that may contain secrets. The hash must be compared only with `matches`. */
   fingerprint(text: string): string;
-  /** Whether `fingerprint` was made from this text. False also when its key is no longer configured. */
+  /**
+   * Whether `fingerprint` was created from this text. Also false when the key of the fingerprint is no longer
+   * configured.
+   */
   matches(text: string, fingerprint: string): boolean;
 }
 
@@ -40,14 +43,14 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * AES-256-GCM; sealed = nonce (12 bytes) + tag (16 bytes) + ciphertext. The key id is authenticated as well. GCM is a
- * stream cipher: `update` returns the whole text, `final` creates or checks the tag.
- * @param options.keys all keys that sealed values may name
- * @param options.primary id of the key that seals
+ * AES-256-GCM. The encrypted value is nonce (12 bytes) + tag (16 bytes) + ciphertext. The key id is also authenticated.
+ * GCM is a stream cipher, so `update` returns the whole text, and `final` creates or checks the tag.
+ * @param options.keys all keys that encrypted values may refer to
+ * @param options.primary id of the key that encrypts
  */
 export function createSecretBox(options: { keys: readonly EncryptionKey[]; primary: string }): SecretBox {
-  // Created once, because converting a Buffer to a key at each use takes longer than decryption (npm run bench --
-  // api-list).
+  // Key objects are created once, because the conversion of a Buffer to a key at each use takes longer than the
+  // decryption (npm run bench -- api-list).
   const keys = new Map(options.keys.map(({ id, key }) => [id, createSecretKey(key)]));
   for (const [id, key] of keys) {
     if (key.symmetricKeySize !== KEY_BYTES)
@@ -86,7 +89,7 @@ export function createSecretBox(options: { keys: readonly EncryptionKey[]; prima
     open(sealed, keyId, context) {
       const key = find(keyId);
       if (sealed.length < NONCE_BYTES + TAG_BYTES)
-        throw new SecretBoxError('failed to open a sealed value: cut short');
+        throw new SecretBoxError('failed to decrypt a value: the stored value is too short');
       const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
       });
@@ -94,11 +97,13 @@ export function createSecretBox(options: { keys: readonly EncryptionKey[]; prima
       decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
       try {
         const plaintext = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
-        // The plaintext is returned only after this check.
+        // `final` checks the tag. The plaintext is returned only after this check.
         decipher.final();
         return plaintext;
       } catch {
-        throw new SecretBoxError('failed to open a sealed value: it was changed or belongs to another row');
+        throw new SecretBoxError(
+          'failed to decrypt a value: the stored value was changed or belongs to another row',
+        );
       }
     },
     fingerprint(text) {
@@ -113,21 +118,21 @@ export function createSecretBox(options: { keys: readonly EncryptionKey[]; prima
   };
 }
 
-/** The context of the sealed secrets of a revision. */
+/** The context of the encrypted secrets of a revision. */
 export const secretsContext = (set: SecretsIdentity) =>
   `secrets ${set.tenantId} ${set.deploymentId} ${set.id}`;
 
-/** The context of the sealed credentials of an integration. */
+/** The context of the encrypted credentials of an integration. */
 export const integrationContext = (integration: { id: string; tenantId: string }) =>
   `integration ${integration.tenantId} ${integration.id}`;
 
-/** The context of the sealed secret of an integration's webhooks. */
+/** The context of the encrypted secret of an integration's webhooks. */
 export const webhookContext = (integration: { id: string; tenantId: string }) =>
   `webhook ${integration.tenantId} ${integration.id}`;
 
 type SecretsIdentity = Pick<SealedSecrets, 'id' | 'tenantId' | 'deploymentId'>;
 
-/** Seals the secrets of a deployment under a new id; null when there are none. */
+/** Encrypts the secrets of a deployment under a new id; null when the deployment has no secrets. */
 export function sealSecrets(
   box: SecretBox,
   tenantId: string,

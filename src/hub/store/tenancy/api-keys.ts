@@ -10,7 +10,7 @@ import { ensureTenant, type Tenant } from './tenants.ts';
 
 export { SCOPES, type Scope };
 
-/** A key without the key itself. */
+/** The stored data of an API key, without the key itself. */
 export interface ApiKey {
   id: string;
   /** null: a key of the platform, which belongs to no tenant. */
@@ -22,7 +22,7 @@ export interface ApiKey {
   /** When the key expires; null: never. */
   expiresAt: Date | null;
   revokedAt: Date | null;
-  /** Accurate to the hour. */
+  /** Time of the last use, accurate to the hour. */
   lastUsedAt: Date | null;
 }
 
@@ -31,7 +31,7 @@ export const CONFIGURED_KEY_NAMES = { bootstrap: 'bootstrap', listener: 'platfor
 
 const KEY_BYTES = 32;
 const PREFIX_LENGTH = 12;
-/** 32 bytes are 43 characters of base64url. */
+/** The form of a generated key. 32 bytes are 43 characters of base64url. */
 const GENERATED = /^berth_[A-Za-z0-9_-]{43}$/;
 
 const COLUMNS = {
@@ -51,12 +51,12 @@ export function generateApiKey(): string {
   return `berth_${randomBytes(KEY_BYTES).toString('base64url')}`;
 }
 
-/** Whether a text has the form of a key from `generateApiKey`. Any other text need not be looked up. */
+/** Whether a text has the form of a key from `generateApiKey`. Other texts need no lookup. */
 export function isGeneratedKey(key: string): boolean {
   return GENERATED.test(key);
 }
 
-/** SHA-256, hexadecimal: the stored form of a key. */
+/** The stored form of a key, which is its SHA-256 in hexadecimal. */
 export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
@@ -65,15 +65,15 @@ export interface NewApiKey {
   tenantId: string | null;
   name: string;
   scopes: readonly Scope[];
-  /** Absent or null: it never expires. */
+  /** Absent or null: the key never expires. */
   expiresAt?: Date | null;
-  /** The author, for the history; absent: the configuration, without an event. */
+  /** The author, for the history; absent: the key comes from the configuration, and no event is written. */
   actor?: Actor;
 }
 
 /**
- * Stores a key. The caller shows it once and forgets it.
- * @throws UniqueViolation `api_keys_hash`; ReferenceViolation when there is no such tenant
+ * Stores a key. The caller shows the key once and does not store it.
+ * @throws UniqueViolation `api_keys_hash`; ReferenceViolation when the tenant does not exist
  */
 export async function createApiKey(
   transaction: Transaction,
@@ -92,7 +92,7 @@ export async function createApiKey(
       hash: hashApiKey(key),
     })
     .returning(COLUMNS);
-  if (apiKey === undefined) throw new Error('failed to create an API key: no row came back');
+  if (apiKey === undefined) throw new Error('failed to create an API key: the statement returned no row');
   if (actor !== undefined) {
     const details = { api_key_id: apiKey.id, scopes, expires_at: expiresAt?.toISOString() ?? null };
     const message = `API key ${name} was created.`;
@@ -101,7 +101,7 @@ export async function createApiKey(
   return { key, apiKey };
 }
 
-/** Enough characters to distinguish keys, at most a quarter of a short one. */
+/** The prefix has enough characters to distinguish keys, but at most a quarter of a short key. */
 const prefixOf = (key: string) => key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length / 4)));
 
 const FIND_BY_HASH = `
@@ -110,20 +110,20 @@ SELECT id, tenant_id AS "tenantId", name, prefix, scopes, created_at AS "created
 FROM api_keys WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
 
 /**
- * The key of this hash, unless it was revoked or has expired. Run it in the platform's scope, because the tenant is not
- * known yet.
+ * The key with this hash, unless it was revoked or has expired. Must run in the platform's scope, because the tenant is
+ * not known yet.
  */
 export async function findApiKeyByHash(reader: Reader, hash: string): Promise<ApiKey | null> {
   const [apiKey] = await reader.query<ApiKey>(FIND_BY_HASH, [hash]);
   return apiKey ?? null;
 }
 
-/** Keys whose prefix is not that of a generated key, or whose name is set by the configuration. */
+/** Selects keys whose prefix is not the prefix of a generated key, or whose name the configuration sets. */
 const OF_OTHER_FORM = `
 SELECT hash FROM api_keys WHERE revoked_at IS NULL
   AND (prefix NOT LIKE 'berth\\_%' OR name = ANY($1::text[]))`;
 
-/** Hashes of the keys that a configuration has ever set. They may have any form. Platform scope. */
+/** Hashes of all keys that a configuration has ever set. Configured keys may have any form. Platform scope. */
 export async function findKeysOfOtherForm(reader: Reader): Promise<ReadonlySet<string>> {
   const names = Object.values(CONFIGURED_KEY_NAMES);
   const rows = await reader.query<{ hash: string }>(OF_OTHER_FORM, [names]);
@@ -143,7 +143,7 @@ export async function touchApiKey(transaction: Transaction, id: string): Promise
     );
 }
 
-/** Keys of a tenant, of the platform, or all (`null`), newest first, including revoked ones. */
+/** Keys of a tenant, of the platform, or all keys (`null`), newest first, including revoked keys. */
 export function listApiKeys(
   reader: Reader,
   owner: string | 'platform' | null,
@@ -159,7 +159,7 @@ export function listApiKeys(
     .offset(page.offset);
 }
 
-/** A key of this tenant or of the platform, or of any (`null`); null when there is no key of this id. */
+/** A key of the tenant or of the platform, or of any tenant (`null`); null when no key has this id. */
 export async function findApiKey(
   reader: Reader,
   tenantId: string | null,
@@ -175,7 +175,7 @@ export async function findApiKey(
 }
 
 /**
- * Revokes a key of a tenant, or of any (`null`); false when there is no key of this id. Revoking it again has no
+ * Revokes a key of a tenant, or of any tenant (`null`); false when no key has this id. A repeated revocation has no
  * effect.
  * @param actor the author, for the history; absent: no event
  */
@@ -206,7 +206,7 @@ export async function revokeApiKey(
 
 /**
  * Creates the first tenant and a key with all scopes, unless they exist. Several replicas can call it at once. A
- * revoked bootstrap key stays revoked.
+ * bootstrap key that was revoked remains revoked.
  */
 export async function ensureBootstrap(
   transaction: Transaction,

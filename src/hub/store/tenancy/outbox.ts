@@ -3,8 +3,8 @@ import type { Reader, Transaction } from '../core/database.ts';
 import type { OutboxKind } from '../schema/history.ts';
 
 /**
- * Messages to the tracing backend. A project whose `backend_synced_at` is null is pending. It is committed with the
- * project and costs nothing when no backend is configured. A process with a backend converts pending projects to
+ * Messages to the tracing backend. A project whose `backend_synced_at` is null is pending. This state is committed with
+ * the project and costs nothing when no backend is configured. A process with a backend converts pending projects to
  * messages (`enqueueProjects`), including those from before the backend was configured. Deletions are written in the
  * transaction that deletes the project (tracing-projects.ts), if the backend may know it.
  */
@@ -12,7 +12,7 @@ import type { OutboxKind } from '../schema/history.ts';
 /** Notification channel for new messages. */
 export const OUTBOX_CHANNEL = 'berth_outbox';
 
-/** A claimed message that is to be sent now. */
+/** A claimed message that must be sent now. */
 export interface OutboxMessage {
   readonly id: string;
   readonly tenantId: string;
@@ -23,21 +23,24 @@ export interface OutboxMessage {
   readonly payload: {
     readonly name: string;
     readonly backend_id?: string | null;
-    /** An attempt got no response, so the backend may still process it. */
+    /** Whether an attempt got no response, so that the backend may still process it. */
     readonly unanswered?: boolean;
   };
-  /** Number of attempts, including this one. It shows whether the claim is still valid. */
+  /** Number of attempts, including the current attempt. The number shows whether the claim is still valid. */
   readonly attempts: number;
 }
 
 /** Pending messages. */
 export interface OutboxBacklog {
   readonly pending: number;
-  /** Age of the oldest message, in seconds; 0: none waits. */
+  /** Age of the oldest message, in seconds; 0: no message waits. */
   readonly oldestSeconds: number;
 }
 
-/** Held for the transaction, so that only one process creates messages, and each project gets one. */
+/**
+ * A lock for the duration of the transaction, so that only one process creates messages, and each project gets one
+ * message.
+ */
 const ENQUEUE_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended('berth_outbox', 0)) AS mine";
 
 /** The lock on the project delays its deletion, which then sees the message. */
@@ -62,15 +65,16 @@ export async function enqueueProjects(transaction: Transaction, limit: number): 
 }
 
 /**
- * Serializes claims. Each reads what the previous one committed, in a separate statement. Otherwise two claims could
- * take the two messages of one project at once. The lock is held for the claim, not for the calls.
+ * A lock that serializes claims. Each claim reads the changes of the previous claim, in a separate statement. In one
+ * statement, two claims could take the two messages of one project at the same time. The lock is held for the claim,
+ * not for the calls.
  */
 const CLAIM_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('berth_outbox_claim', 0))";
 
 /**
  * One message of a project is in flight at a time. A deletion replaces a creation that still waits, and is sent alone.
  * (An attempt clears last_error when it begins and sets it when it fails, which distinguishes messages in flight from
- * waiting ones.) Ids and times do not define the order, because they come from several clocks.
+ * waiting messages.) Ids and times do not define the order, because they come from several clocks.
  */
 const CLAIM = `
 WITH due AS (
@@ -88,7 +92,8 @@ RETURNING o.id, o.tenant_id AS "tenantId", (SELECT name FROM tenants t WHERE t.i
   o.kind, o.subject_id AS "subjectId", o.payload, o.attempts`;
 
 /**
- * Claims up to `limit` due messages for `leaseSeconds`. If the process dies, others send them again. Platform scope.
+ * Claims up to `limit` due messages for `leaseSeconds`. If the process dies, other processes send the messages again.
+ * Platform scope.
  */
 export async function claimMessages(
   transaction: Transaction,
@@ -98,7 +103,7 @@ export async function claimMessages(
   return transaction.query<OutboxMessage>(CLAIM, [limit, leaseSeconds]);
 }
 
-/** For an event about a project: the deployment that uses it, if there is one. */
+/** The deployment that uses a project, if any, for an event about the project. */
 const USER_OF_PROJECT = `(SELECT d.id FROM deployments d
   WHERE d.tracing_project_id = $1::uuid AND d.delete_requested_at IS NULL ORDER BY d.id DESC LIMIT 1)`;
 
@@ -120,7 +125,10 @@ UPDATE tracing_projects SET backend_synced_at = now(), backend_id = $2 WHERE id 
 
 const IS_KNOWN = 'SELECT 1 FROM tracing_projects WHERE id = $1';
 
-/** A waiting message is still to be sent. One in flight may arrive before the creation that it removes. */
+/**
+ * A waiting deletion must still be sent. A deletion in flight may arrive before the creation that it removes, so it is
+ * sent again.
+ */
 const DELETE_LATE = `
 INSERT INTO outbox (id, tenant_id, kind, subject_id, payload)
 SELECT gen_random_uuid(), $2::uuid, 'tracing_project.deleted', $1::uuid, $3::jsonb
@@ -154,7 +162,7 @@ async function recordCreated(
   }
 }
 
-/** Seconds after which a backend has processed a message without a response, or never will. */
+/** Seconds after which a backend has either processed a message without a response, or will never process it. */
 const LATE_SECONDS = 60;
 
 const DELETED = `
@@ -168,10 +176,10 @@ WITH created AS (
 DELETE FROM outbox WHERE id = $2 AND NOT EXISTS (SELECT 1 FROM created WHERE unanswered)`;
 
 /**
- * Records that the backend accepted the message, also for an attempt that was given up as lost. A project that was
- * deleted meanwhile is deleted at the backend again, because the creation may have arrived after the deletion. If the
- * creation had no response, the deletion stays and is sent again after LATE_SECONDS.
- * @param backendId the backend's own id of the project, if its response had one
+ * Records that the backend accepted the message, also for an attempt that was considered lost. A project that was
+ * deleted in the meantime is deleted at the backend again, because the creation may have arrived after the deletion. If
+ * the creation had no response, the deletion is kept and sent again after LATE_SECONDS.
+ * @param backendId the backend's own id of the project, if its response contained an id
  */
 export async function recordSent(
   transaction: Transaction,
@@ -193,8 +201,8 @@ UPDATE outbox SET last_error = $3, next_attempt_at = now() + make_interval(secs 
 WHERE id = $1 AND attempts = $2 RETURNING id`;
 
 /**
- * Records a failure. The message stays and is due again after `retrySeconds`. The first failure creates an event. Does
- * nothing if another process has claimed the message meanwhile.
+ * Records a failure. The message is kept and is due again after `retrySeconds`. The first failure creates an event. Has
+ * no effect if another process has claimed the message in the meantime.
  */
 export async function recordFailed(
   transaction: Transaction,
@@ -222,7 +230,7 @@ const RELEASE = `
 UPDATE outbox SET next_attempt_at = now(), attempts = attempts - 1, payload = payload || $3::jsonb
 WHERE id = $1 AND attempts = $2`;
 
-/** Releases a claim without a result, as if it had not been made. */
+/** Releases a claim without a result, so that the attempt does not count. */
 export async function releaseMessage(transaction: Transaction, message: OutboxMessage): Promise<void> {
   await transaction.query(RELEASE, [message.id, message.attempts, UNANSWERED]);
 }
@@ -234,8 +242,8 @@ WITH known AS (
 SELECT (SELECT count(*)::int FROM known) AS count FROM hint`;
 
 /**
- * Marks all projects as unknown to the backend, so they are sent again. Platform scope.
- * @returns the number of projects that it knew
+ * Marks all projects as unknown to the backend, so that they are sent again. Platform scope.
+ * @returns the number of projects that the backend knew
  */
 export async function resyncProjects(transaction: Transaction): Promise<number> {
   const [row] = await transaction.query<{ count: number }>(RESYNC);
@@ -246,7 +254,7 @@ const BACKLOG = `
 SELECT count(*)::int AS pending,
   coalesce(extract(epoch FROM now() - min(created_at)), 0)::float AS "oldestSeconds" FROM outbox`;
 
-/** Pending messages of all tenants. Platform scope. */
+/** The pending messages of all tenants. Platform scope. */
 export async function readBacklog(reader: Reader): Promise<OutboxBacklog> {
   const [row] = await reader.query<OutboxBacklog>(BACKLOG);
   return row ?? { pending: 0, oldestSeconds: 0 };

@@ -14,7 +14,7 @@ export type TagValue = typeof tagValues.$inferSelect;
 /** The default actor: the program itself. */
 const SYSTEM: Actor = { kind: 'system' };
 
-/** Writes to the tenant's history. */
+/** Writes an event to the tenant's history. */
 function tell(
   transaction: Transaction,
   tenantId: string,
@@ -37,7 +37,7 @@ export async function createTagKey(
     .insert(tagKeys)
     .values({ id: uuidv7(), tenantId, key })
     .returning();
-  if (created === undefined) throw new Error('failed to create a tag key: no row came back');
+  if (created === undefined) throw new Error('failed to create a tag key: the statement returned no row');
   const message = `Tag key ${key} was created.`;
   await tell(transaction, tenantId, actor, ['TagCreated', message], { tag_key_id: created.id });
   return created;
@@ -62,7 +62,7 @@ export function listTagKeys(reader: Reader, tenantId: string, { limit, offset }:
 }
 
 /**
- * Renames a key; null when this tenant has no key of this id. Deployments refer to it by id.
+ * Renames a key; null when the tenant has no key with this id. Deployments refer to the key by its id.
  * @throws UniqueViolation `tag_keys_key`
  */
 export async function renameTagKey(
@@ -86,7 +86,7 @@ export async function renameTagKey(
   return renamed;
 }
 
-/** Deletes a key with its values, also from deployments; false when this tenant has no key of this id. */
+/** Deletes a key with its values, also from deployments; false when the tenant has no key with this id. */
 export async function deleteTagKey(
   transaction: Transaction,
   tenantId: string,
@@ -100,7 +100,7 @@ export async function deleteTagKey(
   return true;
 }
 
-/** Creates a value of a key; null when this tenant has no such key. @throws UniqueViolation `tag_values_value` */
+/** Creates a value of a key; null when the tenant does not have the key. @throws UniqueViolation `tag_values_value` */
 export async function createTagValue(
   transaction: Transaction,
   tenantId: string,
@@ -108,7 +108,7 @@ export async function createTagValue(
   value: string,
   actor: Actor = SYSTEM,
 ): Promise<TagValue | null> {
-  // Locked, so that it is not deleted between the read and the insert.
+  // The key is locked, so that it is not deleted between the read and the insert.
   const [key] = await transaction.drizzle
     .select()
     .from(tagKeys)
@@ -120,7 +120,7 @@ export async function createTagValue(
     .insert(tagValues)
     .values({ id: uuidv7(), tenantId, tagKeyId, value })
     .returning();
-  if (created === undefined) throw new Error('failed to create a tag value: no row came back');
+  if (created === undefined) throw new Error('failed to create a tag value: the statement returned no row');
   const message = `Tag value ${key.key}=${value} was created.`;
   const ids = { tag_key_id: tagKeyId, tag_value_id: created.id };
   await tell(transaction, tenantId, actor, ['TagCreated', message], ids);
@@ -131,7 +131,8 @@ const ownValue = (tenantId: string, tagKeyId: string, id: string) =>
   and(eq(tagValues.id, id), eq(tagValues.tagKeyId, tagKeyId), eq(tagValues.tenantId, tenantId));
 
 /**
- * Renames a value; null when this tenant has no value of this id under this key. Deployments refer to it by id.
+ * Renames a value; null when the tenant has no value with this id for this key. Deployments refer to the value by its
+ * id.
  * @throws UniqueViolation `tag_values_value`
  */
 export async function renameTagValue(
@@ -170,7 +171,7 @@ export function listTagValues(
     .offset(offset);
 }
 
-/** Deletes a value, also from deployments; false when this tenant has no value of this id under this key. */
+/** Deletes a value, also from deployments; false when the tenant has no value with this id for this key. */
 export async function deleteTagValue(
   transaction: Transaction,
   tenantId: string,
@@ -214,14 +215,14 @@ RETURNING tag_value_id`;
 /** The author of the assignment, and its precondition. */
 export interface TagAssignment {
   readonly actor: Actor;
-  /** Called with the deployment's generation, while its row is locked. If it throws, nothing changes. */
+  /** Called with the deployment's generation, while its row is locked. If the function throws, nothing changes. */
   readonly check?: (generation: number) => void;
 }
 
 /**
- * Sets exactly these tag values on a deployment, with an event if they differ from the present ones.
- * @returns all its values, oldest first; `deleting` when it is being deleted, null when this tenant has no such
- *   deployment: nothing changes
+ * Sets exactly the given tag values on a deployment, with an event if they differ from the current values.
+ * @returns all values of the deployment, oldest first. `deleting`: the deployment is being deleted, and nothing
+ *   changes. null: the tenant does not have the deployment
  * @throws ReferenceViolation when a value does not belong to this tenant
  */
 export async function setDeploymentTagValues(
@@ -257,7 +258,7 @@ export async function setDeploymentTagValues(
         deploymentId,
         actor,
         reason: 'Patched',
-        message: 'Changed: tag values.',
+        message: 'The tag values were changed.',
         details: { changed: ['tag_value_ids'], tag_value_ids: tags },
       },
     ]);

@@ -2,7 +2,7 @@ import type { CountedThing } from '../../../domain/core/tenant-counts.ts';
 import type { KnownRoom } from '../../../domain/scheduling/known-room.ts';
 import type { Transaction } from '../core/database.ts';
 
-/** Foreign keys to the tenant do not wait for this lock. */
+/** Locks the tenant. Foreign keys to the tenant do not wait for this lock. */
 const LOCK = 'SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
 
 const count = (table: CountedThing) =>
@@ -18,8 +18,8 @@ const COUNTS: Readonly<Record<CountedThing, string>> = {
 };
 
 /**
- * Whether a tenant has `most` of these already. The tenant is locked until the transaction ends, so that of two
- * concurrent creations the second sees the first.
+ * Whether a tenant already has `most` of these objects. The tenant is locked until the transaction ends, so that of two
+ * concurrent creations, the second sees the first.
  */
 export async function hasReachedLimit(
   transaction: Transaction,
@@ -31,7 +31,7 @@ export async function hasReachedLimit(
   return (await remainingCount(transaction, tenantId, thing, most)) <= 0;
 }
 
-/** The remaining number; 0 also when there are more than `most`. */
+/** The remaining number of objects; also 0 when more than `most` exist. */
 async function remainingCount(
   transaction: Transaction,
   tenantId: string,
@@ -46,8 +46,8 @@ const NAMED = 'SELECT 1 FROM tracing_projects WHERE tenant_id = $1 AND name = $2
 
 /**
  * Whether a deployment of this name would exceed the number of tracing projects. Nothing is locked, so concurrent
- * creations can exceed it slightly if no quota serializes them.
- * @param known tenants whose projects need no count, which is updated; absent: each call counts. With 18,000 projects
+ * creations can exceed the number slightly if no quota serializes them.
+ * @param known tenants whose projects need no count, which is updated; absent: each call counts. With 18,000 projects,
  *   the count was a third of PostgreSQL's work for a creation.
  */
 export async function exceedsProjectLimit(

@@ -3,15 +3,18 @@ import { type Actor, appendEvents } from '../core/events.ts';
 import { CONFIGURED_KEY_NAMES } from './api-keys.ts';
 import { deleteTracingProject } from './tracing-projects.ts';
 
-/** Objects that block the deletion of a tenant. Each must be deleted first, by its own call. */
+/** Objects that block the deletion of a tenant. A separate call must delete each of these objects before the tenant. */
 export interface TenantObstacles {
-  /** Includes deployments that are being deleted, because their cluster is not clean yet. */
+  /**
+   * Number of deployments, including deployments that are being deleted, because their objects are still in the
+   * cluster.
+   */
   readonly deployments: number;
-  /** The tenant's own. */
+  /** Number of listeners of the tenant. */
   readonly listeners: number;
   /**
-   * Deployments that left with keep_workloads and were not released since. Their hosts and images are reserved for the
-   * tenant.
+   * Number of deployments that were deleted with keep_workloads and not released since then. Hosts and images of these
+   * deployments are reserved for the tenant.
    */
   readonly kept: number;
 }
@@ -24,26 +27,27 @@ SELECT (SELECT count(*)::int FROM deployments WHERE tenant_id = $1) AS deploymen
   (SELECT count(*)::int FROM tombstones WHERE tenant_id = $1 AND kept_workloads) AS kept`;
 
 /**
- * Objects without a meaning of their own. The rest is deleted by cascade: API keys, stored responses for
- * Idempotency-Keys.
+ * Objects that are deleted with the tenant. API keys and stored responses for Idempotency-Keys are deleted by cascade.
  */
 const OWNED = ['integrations', 'deployment_tag_values', 'tag_values', 'tag_keys'];
 
-/** Remembers revoked keys of the settings. Otherwise the next process would create them again. */
+/** Stores revoked keys of the settings. Without this record, the next process would create the keys again. */
 const KEEP_REVOKED =
   'UPDATE api_keys SET tenant_id = NULL WHERE tenant_id = $1 AND name = $2 AND revoked_at IS NOT NULL';
 
 /**
  * Deletes a tenant with its API keys, tags, integrations and tracing projects, and notifies the tracing backend of
- * these. Its history stays, and objects of its deployments are still recognized in clusters. Platform scope.
- * @returns null when it was deleted, `missing` when no tenant has this id, or what blocks it: then nothing changes
+ * these. The history is kept, and objects of the deployments of the tenant are still recognized in clusters. Platform
+ * scope.
+ * @returns null when the tenant was deleted, `missing` when no tenant has this id, or the objects that block the
+ * deletion, if nothing was changed
  */
 export async function deleteTenant(
   transaction: Transaction,
   id: string,
   actor: Actor,
 ): Promise<TenantObstacles | 'missing' | null> {
-  // Every object that refers to the tenant is created under a lock that conflicts with this one.
+  // Every object that refers to the tenant is created under a lock that conflicts with this lock.
   const [tenant] = await transaction.query<{ name: string }>(LOCK, [id]);
   if (tenant === undefined) return 'missing';
   const [obstacles] = await transaction.query<TenantObstacles>(OBSTACLES, [id]);

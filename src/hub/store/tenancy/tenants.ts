@@ -11,7 +11,7 @@ import { findSameName, named, namedLike, rejectSameName } from '../deployments/s
 export type Tenant = typeof tenants.$inferSelect;
 
 /**
- * @param more its own quotas, and the author for the history (absent: no event)
+ * @param more the quotas of the tenant, and the author for the history (absent: no event)
  * @throws UniqueViolation `tenants_name`
  */
 export async function createTenant(
@@ -24,7 +24,7 @@ export async function createTenant(
     .insert(tenants)
     .values({ id: uuidv7(), name, quotas })
     .returning();
-  if (tenant === undefined) throw new Error('failed to create a tenant: no row came back');
+  if (tenant === undefined) throw new Error('failed to create a tenant: the statement returned no row');
   if (actor !== undefined) {
     const message = `Tenant ${name} was created.`;
     const details = { name, quotas };
@@ -35,7 +35,7 @@ export async function createTenant(
   return tenant;
 }
 
-/** The tenant of this name in any of its spellings. It is created if it does not exist. */
+/** The tenant with this name in any of its spellings. The tenant is created if it does not exist. */
 export async function ensureTenant(transaction: Transaction, name: string): Promise<Tenant> {
   const known = await findTenantByName(transaction, name);
   if (known !== null) return known;
@@ -44,7 +44,7 @@ export async function ensureTenant(transaction: Transaction, name: string): Prom
     .values({ id: uuidv7(), name: normalizedName(name) })
     .onConflictDoUpdate({ target: tenants.name, set: { name: normalizedName(name) } })
     .returning();
-  if (tenant === undefined) throw new Error('failed to ensure a tenant: no row came back');
+  if (tenant === undefined) throw new Error('failed to ensure a tenant: the statement returned no row');
   return tenant;
 }
 
@@ -53,7 +53,7 @@ export async function findTenant(reader: Reader, id: string): Promise<Tenant | n
   return tenant ?? null;
 }
 
-/** The tenant of this name in any of its spellings. An exact match has precedence. */
+/** The tenant of this name in any of its spellings. An exact match takes precedence. */
 export async function findTenantByName(reader: Reader, name: string): Promise<Tenant | null> {
   const same = await findSameName(reader, 'tenants_name', null, name);
   const found = same.find((tenant) => tenant.name === name) ?? same[0];
@@ -87,7 +87,7 @@ export function listTenants(
     .offset(offset);
 }
 
-/** The changes; absent fields stay unchanged. */
+/** The changes. Absent fields do not change. */
 export interface TenantChange {
   name?: string | undefined;
   /** All quotas of the tenant after the change. */
@@ -101,7 +101,7 @@ const sameQuotas = (left: Partial<TenantQuotas>, right: Partial<TenantQuotas>) =
 
 /**
  * Changes a tenant. A change without an effect creates no event.
- * @returns null when there is no tenant of this id
+ * @returns null when no tenant has this id
  * @throws UniqueViolation `tenants_name`
  */
 export async function updateTenant(
@@ -125,7 +125,7 @@ export async function updateTenant(
     .set({ name, quotas })
     .where(eq(tenants.id, id))
     .returning();
-  if (after === undefined) throw new Error('failed to update a tenant: no row came back');
+  if (after === undefined) throw new Error('failed to update a tenant: the statement returned no row');
   const message = `Changed: ${changed.join(', ')}.`;
   const details = { changed, before: pick(before, changed), after: pick(after, changed) };
   await appendEvents(transaction, [{ tenantId: id, actor, reason: 'TenantChanged', message, details }]);

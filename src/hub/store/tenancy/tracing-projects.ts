@@ -9,8 +9,8 @@ import { OUTBOX_CHANNEL } from './outbox.ts';
 export type TracingProject = typeof tracingProjects.$inferSelect;
 
 /**
- * The tenant's tracing project of this name. It is created if it does not exist. (A POST does this within its own
- * statement.)
+ * The tenant's tracing project with this name. The project is created if it does not exist. (A POST of a deployment
+ * creates the project within the statement of the POST.)
  */
 export async function ensureTracingProject(
   transaction: Transaction,
@@ -22,7 +22,8 @@ export async function ensureTracingProject(
     .values({ id: uuidv7(), tenantId, name })
     .onConflictDoUpdate({ target: [tracingProjects.tenantId, tracingProjects.name], set: { name } })
     .returning();
-  if (project === undefined) throw new Error('failed to ensure a tracing project: no row came back');
+  if (project === undefined)
+    throw new Error('failed to ensure a tracing project: the statement returned no row');
   return project;
 }
 
@@ -53,7 +54,7 @@ export function listTracingProjects(
     .offset(offset);
 }
 
-/** A separate statement: the next one then sees what was committed while this one waited. */
+/** The lock is a separate statement, so that the next statement sees changes that were committed during the wait. */
 const LOCK = 'SELECT 1 FROM tracing_projects WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
 
 /** The tracing backend is notified only of projects that it may know. */
@@ -100,8 +101,8 @@ async function remove(
 }
 
 /**
- * Deletes a tracing project, with its event and the message to the tracing backend; false when this tenant has no
- * project of this id.
+ * Deletes a tracing project, with its event and the message to the tracing backend; false when the tenant has no
+ * project with this id.
  * @throws ReferenceViolation while a deployment uses it
  */
 export function deleteTracingProject(
@@ -113,7 +114,10 @@ export function deleteTracingProject(
   return remove(transaction, DELETE, { tenantId, id, actor });
 }
 
-/** Like `deleteTracingProject`, but does nothing and returns false while a deployment uses it. */
+/**
+ * Deletes a tracing project like `deleteTracingProject`, but has no effect and returns false while a deployment uses
+ * it.
+ */
 export function deleteUnusedTracingProject(
   transaction: Transaction,
   tenantId: string,

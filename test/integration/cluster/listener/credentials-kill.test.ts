@@ -89,7 +89,7 @@ test('creates the Secret of the database from its copy when the operator is kill
   await waitFor('the copy', async () => (await dataOf('half-db-copy')) !== undefined, { timeoutMs: 60_000 });
   // Rejected and reported: the operator has done the first step, but not the second.
   await world.until('half', 'refused', ({ conditions = [] }) =>
-    conditions.some(({ message }) => message.includes('refuses to create Secret')),
+    conditions.some(({ message }) => message.includes('rejects the call to create Secret')),
   );
   const before = await dataOf('half-db-copy');
   await kill(first);

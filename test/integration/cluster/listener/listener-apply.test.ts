@@ -172,7 +172,7 @@ describe('a custom resource that another account changes', () => {
       );
       return rows.length > 0 ? rows : undefined;
     });
-    expect(events[0]?.message).toContain('that Berth did not make');
+    expect(events[0]?.message).toContain('that Berth did not create');
     expect((await fixture.mdep(added.appName))?.spec.revision.image).toBe('mine');
     await kubectlAsAdmin(['delete', 'mdep', '-n', fixture.namespace, added.appName]);
     await fixture.until(

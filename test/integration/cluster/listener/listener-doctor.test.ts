@@ -508,7 +508,7 @@ describe('the lease', () => {
     expect(await found('lease')).toMatchObject({
       outcome: 'warning',
       message: expect.stringContaining(`pod-1 holds it (epoch ${epoch})`),
-      next: expect.stringContaining('a listener id of its own'),
+      next: expect.stringContaining('use a separate listener id for each cluster'),
     });
     expect(await lease({ epoch })).toMatchObject({ epoch });
     await lease({ epoch, release: true });
@@ -564,7 +564,7 @@ describe('the command', () => {
     const { code, output } = await run([], good);
     expect(code, output).toBe(0);
     expect(output).toMatch(/^ok +settings +complete, for listener /m);
-    expect(output).toMatch(/^Nothing failed, \d warnings?\.$/m);
+    expect(output).toMatch(/^No check failed, \d warnings?\.$/m);
     expect(output).not.toContain(keys.listener);
   });
 

@@ -179,7 +179,7 @@ describe('a deployment', () => {
     expect(refused.body.detail).toMatchObject([
       {
         loc: ['body', 'source_config', 'listener_config', 'cluster_namespace'],
-        msg: `is not among the namespaces of the listener: ${FIRST}, ${SECOND}`,
+        msg: `must be one of the namespaces of the listener: ${FIRST}, ${SECOND}`,
       },
     ]);
     expect(await count()).toBe(before);
@@ -317,7 +317,7 @@ describe('a stale epoch', () => {
         async () => (await logOf()).includes('intruder holds it'),
         { timeoutMs: 30_000 },
       );
-      expect(await logOf()).toContain('lost the lease; no longer acting');
+      expect(await logOf()).toContain('lost the lease; this process no longer acts');
       expect(process.isRunning()).toBe(true);
       expect(images(await remote.objectsOf('mdep', id))).not.toContain('web:3.0.0');
       expect(await leaseState()).toMatchObject({ holder: 'intruder', epoch: intruder.epoch, held: true });

@@ -98,7 +98,7 @@ describe('a data service', () => {
     );
     expect(says(lost, 'DatabaseReady')).toBe('False DatabaseUnavailable');
     expect(found(lost, 'DatabaseReady')?.message).toBe(
-      `the database was ready and is not any more: pod ${pod.name}, container database: CrashLoopBackOff: exit code 137 (OOMKilled)`,
+      `the database was ready and is no longer ready: pod ${pod.name}, container database: CrashLoopBackOff: exit code 137 (OOMKilled)`,
     );
     expect(says(lost, 'Ready')).toMatch(/^False (CrashLoop|DatabaseUnavailable)$/);
     expect(says(lost, 'Serving')).toBe('True Available');
@@ -128,7 +128,7 @@ describe('a data service', () => {
       'AWAITING_DATABASE → READY DatabaseAvailable',
     ]);
     const reported = await kubectl('describe', 'mdep', app);
-    expect(reported).toMatch(/Warning\s+DatabaseUnavailable\s.*the database was ready and is not any more/);
+    expect(reported).toMatch(/Warning\s+DatabaseUnavailable\s.*the database was ready and is no longer ready/);
   });
 
   test.concurrent('causes the same with its own name when the cache is unready', async () => {

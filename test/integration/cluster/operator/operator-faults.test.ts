@@ -205,7 +205,7 @@ describe('a rejected action', () => {
         { client, config, lease, namespaces: [world.namespace], identity: 'nobody', logger },
         new AbortController().signal,
       ),
-    ).rejects.toThrow(/may not get manageddeployments\.berth\.dev.*kubectl apply what was rendered/);
+    ).rejects.toThrow(/may not get manageddeployments\.berth\.dev.*kubectl apply with the manifests that were rendered/);
     await client.close();
   });
 });

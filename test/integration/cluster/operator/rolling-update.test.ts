@@ -3,8 +3,11 @@
  * database and one cluster, in every mixture that a rolling update goes through.
  */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kubectl as kubectlOf } from '../../../cluster/kubectl.ts';
 import { type OrdinaryDatabase, ordinaryDatabase } from '../../../cluster/ordinary-database.ts';
@@ -36,6 +39,8 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
   let apiKey: string;
   const running = new Map<string, BerthProcess>();
   const ids: string[] = [];
+  /** A deployment with failed revisions, and the revision that each combination of versions reported. */
+  const failing = { id: '', byOld: '', byNewListener: '', byNew: '' };
 
   const start = async (version: Version, role: Role): Promise<BerthProcess> => {
     const hub = running.get('new api') ?? running.get('old api');
@@ -89,6 +94,36 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     const { latest_revision_id } = await call(version, 'PATCH', `/v2/deployments/${id}`, body);
     expect((await ready(seenBy, id)).active_revision_id).toBe(latest_revision_id);
   };
+
+  /** Rolls out a revision that fails, through the API of one version. */
+  const fail = async (version: Version, id: string, tag: string): Promise<string> => {
+    const body = { source_revision_config: { image_uri: `registry.example/shop/web:${tag}` } };
+    const { latest_revision_id } = await call(version, 'PATCH', `/v2/deployments/${id}`, body);
+    const path = `/v2/deployments/${id}/revisions/${latest_revision_id}`;
+    await waitFor(
+      `${path} to fail`,
+      async () => (await call(version, 'GET', path)).status === 'DEPLOY_FAILED',
+      { timeoutMs: 60_000 },
+    );
+    return latest_revision_id ?? '';
+  };
+  /** An explanation of the old version lacks `effects`. Responses to `fetch` must conform to the current OpenAPI document. */
+  const readFromOld = async (path: string): Promise<unknown> => {
+    const url = new URL(path, running.get('old api')?.url);
+    const [response] = (await once(get(url, { headers: { 'x-api-key': apiKey } }), 'response')) as [
+      IncomingMessage,
+    ];
+    expect(response.statusCode).toBe(200);
+    return await json(response);
+  };
+  /** The source of a failure, as the API of this version explains it. */
+  const sourceOf = async (version: Version, id: string, revisionId: string): Promise<unknown> => {
+    const path = `/v2/deployments/${id}/revisions/${revisionId}/explain`;
+    const explained: unknown = version === 'new' ? await call('new', 'GET', path) : await readFromOld(path);
+    const { causes } = explained as { causes: { level: string; object: unknown }[] };
+    return causes.find(({ level }) => level === 'object')?.object;
+  };
+  const SOURCE = { component: 'api', kind: 'Pod', container: 'app' };
 
   /** What would be another if anything had restarted: pod templates, and the pods themselves. */
   const workloads = async (): Promise<Record<string, unknown>> => {
@@ -155,6 +190,19 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     await create('old', 'second');
   });
 
+  it('reports the source of a failure to the old API, by the old listener and by the new one', async () => {
+    failing.id = (await call('old', 'POST', '/v2/deployments', smallDeployment('failing'))).id;
+    await ready('old', failing.id);
+    failing.byOld = await fail('old', failing.id, 'fail-invalid-image');
+    expect(await sourceOf('old', failing.id, failing.byOld)).toMatchObject(SOURCE);
+    await stop('old', 'listener');
+    await start('new', 'listener');
+    failing.byNewListener = await fail('old', failing.id, 'fail-invalid-image.2');
+    expect(await sourceOf('old', failing.id, failing.byNewListener)).toMatchObject(SOURCE);
+    await stop('new', 'listener');
+    await start('old', 'listener');
+  });
+
   it('serves both APIs on one database, with the old listener and operator', async () => {
     const before = await workloads();
     await start('new', 'api');
@@ -182,6 +230,7 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     expect(
       preview.deployments.map(({ namespace, revision, problem }) => [namespace, revision, problem]),
     ).toEqual([
+      [APPS, 1, undefined],
       [APPS, 3, undefined],
       [APPS, 2, undefined],
       [APPS, 1, undefined],
@@ -204,6 +253,18 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     expect(untouched.length).toBeGreaterThan(6);
     for (const name of untouched) expect([name, after[name]]).toEqual([name, before[name]]);
     await revise('old', first, '4.0.0', 'new');
+  });
+
+  it('explains failures of both versions in both APIs, and names their source in the history', async () => {
+    failing.byNew = await fail('new', failing.id, 'fail-invalid-image.3');
+    for (const revisionId of [failing.byOld, failing.byNewListener, failing.byNew]) {
+      expect(await sourceOf('old', failing.id, revisionId)).toMatchObject(SOURCE);
+      expect(await sourceOf('new', failing.id, revisionId)).toMatchObject(SOURCE);
+    }
+    const history: unknown = await call('new', 'GET', `/v2/deployments/${failing.id}/events?limit=100`);
+    const { resources } = history as { resources: { details: { to?: string; failure_source?: object } }[] };
+    const failures = resources.filter(({ details }) => details.to === 'DEPLOY_FAILED');
+    expect(failures.map(({ details }) => details.failure_source)).toMatchObject([SOURCE, SOURCE, SOURCE]);
   });
 
   it('runs the new version alone, and rolls back to the old one on the new database and CRD', async () => {

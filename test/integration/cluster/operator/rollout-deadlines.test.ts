@@ -40,7 +40,7 @@ interface Case {
   next: [image: string, components: object];
   reported: RegExp;
   reason: string;
-  culprit: object;
+  failureSource: object;
   /** Pods that may not be replaced by others of the new revision. */
   kept: Record<string, number>;
 }
@@ -51,7 +51,7 @@ const CASES: Record<string, Case> = {
     next: ['registry.test/app:fail-never-ready', two],
     reported: /api: .*pod \S+: ContainersNotReady/,
     reason: 'ReadinessFailed',
-    culprit: { component: 'api', kind: 'Pod', container: 'app', container_kind: 'app' },
+    failureSource: { component: 'api', kind: 'Pod', container: 'app', container_kind: 'app' },
     kept: { api: 2 },
   },
   'registry-down': {
@@ -59,7 +59,7 @@ const CASES: Record<string, Case> = {
     next: ['registry.test/app:fail-registry-down', two],
     reported: /container app: ImagePullBackOff: .*503/,
     reason: 'ImagePullFailed',
-    culprit: { component: 'api', kind: 'Pod', container: 'app' },
+    failureSource: { component: 'api', kind: 'Pod', container: 'app' },
     kept: { api: 2 },
   },
   unschedulable: {
@@ -68,7 +68,7 @@ const CASES: Record<string, Case> = {
     next: ['registry.test/app:2', four({ memory: '4Ti' })],
     reported: /queue: .*Unschedulable: .*Insufficient memory/,
     reason: 'Unschedulable',
-    culprit: { component: 'queue', kind: 'Pod' },
+    failureSource: { component: 'queue', kind: 'Pod' },
     kept: { queue: 2 },
   },
   'quota-exceeded': {
@@ -76,7 +76,7 @@ const CASES: Record<string, Case> = {
     next: ['registry.test/app:2', two],
     reported: /api: .*exceeded quota/,
     reason: 'QuotaExceeded',
-    culprit: { component: 'api', kind: 'Deployment', object: 'quota-exceeded-api' },
+    failureSource: { component: 'api', kind: 'Deployment', object: 'quota-exceeded-api' },
     kept: { api: 2 },
   },
 };
@@ -197,7 +197,7 @@ describe('a rollout at its deadline', () => {
 
   test.concurrent.each(Object.entries(CASES))(
     'reports the reason early, fails, and restores the active revision, which keeps serving (%s)',
-    async (name, { next: [image, components], reported, reason, culprit, kept }) => {
+    async (name, { next: [image, components], reported, reason, failureSource, kept }) => {
       const shop = app(name);
       await shop.ready();
       const workloads = await shop.workloads();
@@ -214,9 +214,9 @@ describe('a rollout at its deadline', () => {
         status.conditions?.find(({ type }) => type === 'Progressing')?.lastTransitionTime ?? '';
       // Condition times have no fractions.
       expect(Date.parse(failedAt) + 1000 - startedAt).toBeGreaterThanOrEqual(DEADLINE_SECONDS * 1000);
-      expect(status.failedRevision).toMatchObject({ id: 'r2', reason, culprit });
+      expect(status.failedRevision).toMatchObject({ id: 'r2', reason, failureSource });
       expect(status.failedRevision?.message).toMatch(reported);
-      expect(status.failedRevision?.message).toContain(`not done within ${DEADLINE_SECONDS} s`);
+      expect(status.failedRevision?.message).toContain(`not complete within ${DEADLINE_SECONDS} s`);
       expect(status.activeRevision).toMatchObject({ id: 'r1', templates: `${name}-1` });
       expect(condition(status, 'Serving')).toBe('True Available');
       expect(await shop.workloads()).toEqual(workloads);

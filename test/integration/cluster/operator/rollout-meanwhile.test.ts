@@ -99,7 +99,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     expect(turned.failedChange).toMatchObject({
       id: 'r1',
       reason: 'InvalidImageName',
-      culprit: { component: 'api', container: 'log', container_kind: 'sidecar' },
+      failureSource: { component: 'api', container: 'log', container_kind: 'sidecar' },
     });
     expect(turned).toMatchObject({
       failedRevision: { id: 'r2' },
@@ -111,7 +111,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     // A rollback creates a new revision. It has the current source_config, and its failure source is reported.
     await shop.apply(appSpec(3, GOOD, labelled('b', { sidecars: [sidecar] })));
     const again = await shop.until('failed again', ({ failedRevision }) => failedRevision?.id === 'r3');
-    expect(again.failedRevision?.culprit).toMatchObject({ container: 'log' });
+    expect(again.failedRevision?.failureSource).toMatchObject({ container: 'log' });
     await shop.rolledBack();
     await shop.apply(appSpec(4, GOOD, labelled('b')));
     const ready = await shop.ready();
@@ -189,7 +189,7 @@ describe.concurrent('a revision that waits for a database of its own', () => {
     await kubectlAsAdmin(['delete', 'deployment', 'waits-api', '-n', full]);
     await until('its Deployment', async () => (await replicas(shop, 'api')) === 3);
     const over = await shop.until('over', ({ failedRevision }) => failedRevision?.id === 'r2');
-    expect(over.failedRevision?.message).toMatch(/^the database is not ready yet: .*not done within 30 s/);
+    expect(over.failedRevision?.message).toMatch(/^the database is not ready yet: .*not complete within 30 s/);
     const after = await shop.rolledBack();
     expect([after.status, after.activeRevision?.id, condition(after, 'Serving')]).toEqual([
       'READY',
@@ -219,7 +219,7 @@ describe.concurrent('the deadline', () => {
       { timeoutMs: 90_000, intervalMs: 2_500 },
     );
     expect(changes).toBeGreaterThan(3);
-    expect(status.failedRevision?.message).toMatch(/not done within 30 s/);
+    expect(status.failedRevision?.message).toMatch(/not complete within 30 s/);
     expect(Date.now() - began).toBeGreaterThanOrEqual(DEADLINE_SECONDS * 1000);
   });
 });

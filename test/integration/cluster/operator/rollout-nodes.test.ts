@@ -137,7 +137,7 @@ test('names the NotReady node of a database, keeps serving, and returns to READY
   );
   expect(condition(lost, 'DatabaseReady')).toBe('False DatabaseUnavailable');
   expect(lost.conditions?.find(({ type }) => type === 'DatabaseReady')?.message).toBe(
-    `the database was ready and is not any more: pod homeless-db-0: NodeNotReady: node ${node} is not ready`,
+    `the database was ready and is no longer ready: pod homeless-db-0: NodeNotReady: node ${node} is not ready`,
   );
   await patchNode(node, 'True');
   // Its kubelet says it again.

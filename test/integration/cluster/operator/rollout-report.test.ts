@@ -20,7 +20,7 @@ interface Revision {
 interface Event {
   revision_id: string | null;
   reason: string;
-  details: { from?: string; to?: string; culprit?: object };
+  details: { from?: string; to?: string; failure_source?: object };
 }
 
 const revisionsOf = async (id: string) =>
@@ -61,7 +61,7 @@ it('reports DEPLOY_FAILED with its source for a revision that crashes, and keeps
   const condition = (type: string) => now.conditions.find((found) => found.type === type);
   expect(condition('Ready')).toMatchObject({ status: 'False', reason: 'CrashLoop' });
   expect(condition('Serving')).toMatchObject({ status: 'True', reason: 'Available' });
-  const culprit = {
+  const failureSource = {
     component: 'api',
     kind: 'Pod',
     container: 'app',
@@ -71,13 +71,19 @@ it('reports DEPLOY_FAILED with its source for a revision that crashes, and keeps
   };
   const reported = (await eventsOf(id)).filter(({ details }) => details.to === 'DEPLOY_FAILED');
   expect(reported).toMatchObject([
-    { revision_id: revision.id, reason: 'CrashLoop', details: { from: 'DEPLOYING', culprit } },
+    {
+      revision_id: revision.id,
+      reason: 'CrashLoop',
+      details: { from: 'DEPLOYING', failure_source: failureSource },
+    },
   ]);
   const database = new pg.Client({ connectionString: berth.databaseUrl });
   await database.connect();
-  const { rows } = await database.query('SELECT culprit FROM revisions WHERE id = $1', [revision.id]);
+  const { rows } = await database.query('SELECT culprit AS failure_source FROM revisions WHERE id = $1', [
+    revision.id,
+  ]);
   await database.end();
-  expect(rows).toMatchObject([{ culprit }]);
+  expect(rows).toMatchObject([{ failure_source: failureSource }]);
   // The next one comes up as if nothing had been.
   await patched(id, { source_revision_config: { image_uri: 'registry.example/web:3' } });
   await berth.ready(id);
@@ -162,7 +168,7 @@ it('applies source_config to the active revision after a failed one, and reports
   expect(
     events.find(
       ({ revision_id, reason }) => revision_id === before.active_revision_id && reason === 'InvalidImageName',
-    )?.details.culprit,
+    )?.details.failure_source,
   ).toMatchObject({ container: 'log' });
   expect(await memory()).toContain('3000Mi');
   const now = (await berth.call('GET', `/v2/deployments/${id}`)).body;

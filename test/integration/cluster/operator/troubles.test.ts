@@ -84,7 +84,7 @@ describe.concurrent('the operator', () => {
     const smaller = await patch(made.id, sized({ db_storage_gi: 4 }));
     expect([smaller.status, JSON.stringify(smaller.body)]).toEqual([
       400,
-      expect.stringContaining('must not shrink: it is 5, 4 was asked for'),
+      expect.stringContaining('must not be less than 5, because a volume cannot shrink, but 4 was requested'),
     ]);
     expect((await patch(made.id, sized({ db_storage_gi: 5 }))).status).toBe(200);
     await berth.ready(made.id);

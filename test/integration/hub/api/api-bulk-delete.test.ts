@@ -57,9 +57,9 @@ describe('DELETE /v2/deployments', () => {
     const answer = await remove([foreign, own, none]);
     expect(answer.status).toBe(207);
     expect(answer.body.resources).toEqual([
-      { deployment_id: foreign, status: 404, detail: 'There is no such deployment.' },
+      { deployment_id: foreign, status: 404, detail: 'The deployment does not exist.' },
       { deployment_id: own, status: 204, detail: null },
-      { deployment_id: none, status: 404, detail: 'There is no such deployment.' },
+      { deployment_id: none, status: 404, detail: 'The deployment does not exist.' },
     ]);
     const kept = await stranger.call<Deployment>('GET', `/v2/deployments/${foreign}`);
     expect(kept.body.status).not.toBe('AWAITING_DELETE');
@@ -211,7 +211,7 @@ describe('the host of a deployment that was deleted with keep_workloads', () => 
     const { made, source_config, host } = await left();
     expect(await lastEvent(made.id)).toMatchObject({
       reason: 'Deleted',
-      message: expect.stringContaining('has left Berth'),
+      message: expect.stringContaining('Berth no longer manages'),
       details: { kept_hosts: [host] },
     });
     const stranger = await api.tenant();
@@ -219,7 +219,7 @@ describe('the host of a deployment that was deleted with keep_workloads', () => 
     const patch = () => stranger.call('PATCH', `/v2/deployments/${other.id}`, { source_config });
     expect(await patch()).toMatchObject({
       status: 409,
-      body: { detail: expect.stringMatching(/custom_url.*taken out of Berth.*The platform can free it/) },
+      body: { detail: expect.stringMatching(/custom_url.*workloads of another tenant that Berth no longer manages.*The administrator of the platform can free the host/) },
     });
     expect((await stranger.call('DELETE', `/v2/deployments/${made.id}?force=true`)).status).toBe(404);
     expect((await patch()).status).toBe(409);

@@ -263,7 +263,7 @@ describe('listing and tagging', () => {
     };
     expect((await tag([red])).status).toBe(200);
     expect(await changes()).toMatchObject([
-      { message: 'Changed: tag values.', actor: { kind: 'api_key' }, details: { tag_value_ids: [red] } },
+      { message: 'The tag values were changed.', actor: { kind: 'api_key' }, details: { tag_value_ids: [red] } },
     ]);
     // The same again is no change.
     expect((await tag([red, red])).status).toBe(200);

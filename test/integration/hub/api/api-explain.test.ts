@@ -199,7 +199,7 @@ test('explain names the failure source of a failed revision, and the successor o
       failed_revision: failure,
     }),
   );
-  const culprit = {
+  const failureSource = {
     component: 'api',
     kind: 'Pod',
     object: 'shop-api-1',
@@ -210,12 +210,12 @@ test('explain names the failure source of a failed revision, and the successor o
   };
   await api.store.sql('UPDATE revisions SET culprit = $2::jsonb WHERE id = $1', [
     failed.id,
-    JSON.stringify(culprit),
+    JSON.stringify(failureSource),
   ]);
 
   const explained = await explain(deployment, failed.id);
   expect(explained).toMatchObject({ status: 'DEPLOY_FAILED', serves: 'no', remedy: { reason: 'CrashLoop' } });
-  expect(explained.causes.at(-1)).toMatchObject({ level: 'object', object: culprit });
+  expect(explained.causes.at(-1)).toMatchObject({ level: 'object', object: failureSource });
   expect(explained.causes.at(-1)?.message).toContain('exit 1: no such table');
   expect(explained.summary).toContain('Revision 1 is active.');
 
@@ -231,14 +231,20 @@ test('explain names the masked failure source of an in-place change until the ne
   const { report, deployment, observed, applied } = await served({ secrets });
   const active = { id: deployment.latest_revision_id, number: 1 };
   await report(applied(1), observed({ conditions: ready, active_revision: active }));
-  const culprit = { component: 'api', kind: 'Pod', object: 'shop-api-1', container: 'log', exit_code: 7 };
+  const failureSource = {
+    component: 'api',
+    kind: 'Pod',
+    object: 'shop-api-1',
+    container: 'log',
+    exit_code: 7,
+  };
   const failing = observed({
     conditions: [...ready, condition('Ready', 'False', 'CrashLoop')],
     active_revision: active,
     in_place_failure: {
       reason: 'CrashLoop',
       message: 'api: canary-in-place',
-      culprit: { ...culprit, detail: 'said canary-in-place' },
+      failure_source: { ...failureSource, detail: 'said canary-in-place' },
     },
   });
   await report(failing);
@@ -247,7 +253,7 @@ test('explain names the masked failure source of an in-place change until the ne
   expect(explained).toMatchObject({ status: 'DEPLOYED', serves: 'yes', remedy: { reason: 'CrashLoop' } });
   expect(explained.causes.at(-1)).toMatchObject({
     level: 'object',
-    object: { ...culprit, detail: 'said ***' },
+    object: { ...failureSource, detail: 'said ***' },
     reason: 'CrashLoop',
     current: true,
   });
@@ -259,13 +265,69 @@ test('explain names the masked failure source of an in-place change until the ne
   expect(await events()).toEqual([
     {
       message: 'A change of revision 1 failed: api: ***',
-      details: { culprit: { ...culprit, detail: 'said ***' } },
+      details: { failure_source: { ...failureSource, detail: 'said ***' } },
     },
   ]);
 
   await report(observed({ conditions: ready, active_revision: active, rollout_revision: active }));
   expect((await explain(deployment)).causes.filter(({ level }) => level === 'object')).toEqual([]);
   expect(await events()).toHaveLength(1);
+});
+
+test('reports and rows of the previous version, with `culprit`, name the source of the failure', async () => {
+  const { report, deployment, observed, applied } = await served();
+  const active = { id: deployment.latest_revision_id ?? '', number: 1 };
+  const culprit = { component: 'api', kind: 'Pod', object: 'shop-api-1', container: 'log', exit_code: 7 };
+  const failure = { reason: 'CrashLoop', message: 'api: m', culprit };
+  const symptom = {
+    ...failure,
+    component: 'queue',
+    culprit: { ...culprit, component: 'queue' },
+    since: 'then',
+  };
+  const failing = {
+    conditions: ready,
+    active_revision: active,
+    in_place_failure: failure,
+    symptoms: [symptom],
+  };
+  await report(applied(1), observed(failing));
+  const sources = async (id = active.id) =>
+    (await explain(deployment, id)).causes
+      .filter(({ level }) => level === 'object')
+      .map(({ object }) => object);
+  expect(await sources()).toEqual([culprit, symptom.culprit]);
+
+  // The rows have the form of the previous version, which may still serve on the same database.
+  const stored = await api.store.sql('SELECT in_place_failure, symptoms FROM deployments WHERE id = $1', [
+    deployment.id,
+  ]);
+  expect(stored).toEqual([{ in_place_failure: failure, symptoms: [symptom] }]);
+  const history = async () => {
+    const path = `/v2/deployments/${deployment.id}/events?limit=100`;
+    const { body } = await client.call<{ resources: { reason: string; details: object }[] }>('GET', path);
+    return body.resources.filter(({ reason }) => reason === 'CrashLoop').map(({ details }) => details);
+  };
+  const first = [{ component: 'queue', failure_source: symptom.culprit }, { failure_source: culprit }];
+  expect(await history()).toEqual(expect.arrayContaining(first));
+  expect(await history()).toHaveLength(2);
+
+  // The listener of this version reports the same failures under both names: nothing has changed.
+  const { culprit: _, ...plain } = failure;
+  const both = (source: object) => ({ failure_source: source, culprit: source });
+  const again = { ...symptom, ...both(symptom.culprit) };
+  await report(observed({ ...failing, in_place_failure: { ...plain, ...both(culprit) }, symptoms: [again] }));
+  expect(await sources()).toEqual([culprit, symptom.culprit]);
+  expect(await history()).toHaveLength(2);
+
+  const patched = await client.call<Deployment>('PATCH', `/v2/deployments/${deployment.id}`, {
+    source_revision_config: { image_uri: 'registry.example.com/shop/web:2' },
+  });
+  const failed = { id: patched.body.latest_revision_id ?? '', number: 2, ...failure };
+  const next = { conditions: ready, active_revision: active, observed_spec_generation: 2 };
+  await report(applied(2), observed({ ...next, failed_revision: failed }));
+  expect(await explain(deployment, failed.id)).toMatchObject({ status: 'DEPLOY_FAILED' });
+  expect(await sources(failed.id)).toEqual([culprit]);
 });
 
 test('explain gives the reason when the cluster rejects a deployment, and when it is off or being deleted', async () => {

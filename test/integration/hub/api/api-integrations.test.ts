@@ -437,9 +437,16 @@ describe('the client of git hosts', () => {
   });
 
   test('rejects a private address, whether it is given directly or resolved from a name', async () => {
-    const gitHost = createGitHost({ allowPrivate: false, ca: git.ca });
+    const gitHost = createGitHost({ allowPrivate: false, closedNetworks: ['52.0.0.0/16'], ca: git.ca });
     const before = git.requests.length;
-    for (const host of [`127.0.0.1:${git.port}`, `localhost:${git.port}`, '[::1]', '10.0.0.1', '[fe80::1]']) {
+    for (const host of [
+      `127.0.0.1:${git.port}`,
+      `localhost:${git.port}`,
+      '[::1]',
+      '10.0.0.1',
+      '[fe80::1]',
+      '52.0.1.2',
+    ]) {
       await expect(gitHost.listRepositories(at(`https://${host}`), page), host).rejects.toMatchObject({
         failure: 'private_address',
       });

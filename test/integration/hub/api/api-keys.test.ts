@@ -251,9 +251,9 @@ describe('berth keys create', () => {
     );
     expect(event?.actor_name).toBe('berth keys create');
     expect(await run('--platform', '--name', 'l', '--expires', '2099-01-01T00:00:00Z')).toContain(
-      'It expires at 2099-01-01T00:00:00.000Z.',
+      'The key expires at 2099-01-01T00:00:00.000Z.',
     );
-    expect(await run('--platform', '--name', 'l')).toContain('It does not expire.');
+    expect(await run('--platform', '--name', 'l')).toContain('The key does not expire.');
   });
 
   test.each([

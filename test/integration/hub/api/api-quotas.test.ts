@@ -59,7 +59,7 @@ describe('a POST', () => {
     expect((await post(client, { cpu: 2 })).body.detail).toEqual([
       {
         loc: ['body', 'source_config', 'resource_spec', 'cpu'],
-        msg: 'the tenant would use 6 of 4 cores: 2.5 by other deployments, 3.5 by this one (api 2, database 1, cache 0.5)',
+        msg: 'the tenant would use 6 of 4 cores: 2.5 by other deployments, 3.5 by this deployment (api 2, database 1, cache 0.5)',
         type: 'quota_cpu',
       },
     ]);
@@ -127,7 +127,7 @@ describe('a PATCH', () => {
     expect((await patch(client, id, { cpu: 3.5 })).status).toBe(200);
     const refused = await patch(client, id, { max_scale: 2 });
     expect(refused.body.detail[0]).toMatchObject({
-      msg: 'the tenant would use 8.5 of 5 cores: 0 by other deployments, 8.5 by this one (api 2 × 3.5, database 1, cache 0.5)',
+      msg: 'the tenant would use 8.5 of 5 cores: 0 by other deployments, 8.5 by this deployment (api 2 × 3.5, database 1, cache 0.5)',
     });
     expect((await patch(client, id, { max_scale: 2 }, '?dry_run=true')).status).toBe(400);
     expect((await usage(client)).usage.cpu).toBe(5);
@@ -218,7 +218,7 @@ describe('a deployment that is being deleted', () => {
       await client.call('DELETE', `/v2/deployments/${id}`);
     }
     expect((await post(client, ONE)).body.detail).toMatchObject([
-      { type: 'quota_deployments', msg: expect.stringContaining('still being deleted') },
+      { type: 'quota_deployments', msg: expect.stringContaining('including deployments that are being deleted') },
     ]);
   });
 

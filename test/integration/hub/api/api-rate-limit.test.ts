@@ -120,7 +120,7 @@ describe('the limit of failed authentications from an address', () => {
       const refused = await attempt(api, '192.0.2.1', key);
       expect(refused).toMatchObject({
         status: 429,
-        body: { detail: 'Too many requests without a valid API key. Try again later.' },
+        body: { detail: 'Too many requests without a valid API key were made from this address. Try again later.' },
       });
       expect(Number(refused.retryAfter)).toBeGreaterThan(0);
     }

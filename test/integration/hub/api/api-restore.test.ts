@@ -373,7 +373,7 @@ describe('a deletion in a cluster', () => {
       'the resource to say so',
       async () =>
         JSON.stringify((await labelled(id, 'mdep')).items).includes(
-          '; paused: what runs is not stopped before',
+          '; paused: running pods are not stopped before the pause ends',
         ),
       { timeoutMs: 60_000 },
     );

@@ -192,7 +192,7 @@ describe('a failed poll', () => {
     // Every 3000 seconds, doubled up to an hour.
     expect(waits.map((seconds) => Math.round(seconds / 100))).toEqual([36, 36, 36, 36]);
     expect(await failures(id)).toEqual([
-      'BranchUnreadable: The branch main could not be polled: the git host cannot be reached or answers with an error.',
+      'BranchUnreadable: The branch main could not be polled: the git host cannot be reached or responds with an error.',
     ]);
     git.token = 'another';
     await poll(id);
@@ -203,14 +203,14 @@ describe('a failed poll', () => {
       'BranchUnreadable',
       'BranchUnreadable',
     ]);
-    expect((await failures(id))[1]).toContain('refuses the token');
+    expect((await failures(id))[1]).toContain('rejects the token');
     expect((await stateOf(id)).watch).toMatchObject({ failures: 0, told: null });
     const rows = await api.store.sql<{ text: string }>('SELECT e::text AS text FROM events e');
     expect(JSON.stringify([rows, api.store.logger.lines])).not.toContain(TOKEN);
   });
 
   test.each([
-    ['a branch that is not there', 'none', 'the repository has no such branch'],
+    ['a branch that is not there', 'none', 'the branch does not exist in the repository'],
     ['a repository that is not there', null, 'no such repository'],
   ])('is recorded at the second attempt for %s', async (_what, ref, words) => {
     const repository = `shop/${uniqueName()}`;

@@ -115,35 +115,50 @@ describe('reports', () => {
   it('of a later listener are accepted without fields that this hub does not know', async () => {
     const record = await insert(hub.store, tenantId, 'later');
     const later = { later: { anything: [1] } };
-    const culprit = { component: 'api', ...later };
-    const failed = { ...refOf(record), reason: 'CrashLoop', message: 'm', culprit, ...later };
+    const failureSource = { component: 'api', ...later };
+    const failed = {
+      ...refOf(record),
+      reason: 'CrashLoop',
+      message: 'm',
+      failure_source: failureSource,
+      ...later,
+    };
     const conditions = ready.map((condition) => ({ ...condition, ...later }));
     const routes = { generation: record.generation, hosts: [], ...later };
     const report = observed(record, { failed_revision: failed, conditions, routes, ...later });
     expect((await listener.report([report])).status).toBe(200);
     expect(
-      await hub.store.sql('SELECT status, culprit FROM revisions WHERE deployment_id = $1', [record.id]),
-    ).toEqual([{ status: 'DEPLOY_FAILED', culprit: { component: 'api' } }]);
+      await hub.store.sql(
+        'SELECT status, culprit AS failure_source FROM revisions WHERE deployment_id = $1',
+        [record.id],
+      ),
+    ).toEqual([{ status: 'DEPLOY_FAILED', failure_source: { component: 'api' } }]);
   });
 
   it('are accepted without characters that PostgreSQL rejects', async () => {
     const record = await insert(hub.store, tenantId, 'nul');
-    const culprit = { component: 'api', exit_code: 1, detail: 'said \u0000\ud800' };
-    const failed = { ...refOf(record), reason: 'CrashLoop', message: 'exit\u0000 1 \ud800', culprit };
+    const failureSource = { component: 'api', exit_code: 1, detail: 'said \u0000\ud800' };
+    const failed = {
+      ...refOf(record),
+      reason: 'CrashLoop',
+      message: 'exit\u0000 1 \ud800',
+      failure_source: failureSource,
+    };
     const conditions = [{ ...ready[0], message: '\u0000' }];
     expect((await listener.report([observed(record, { failed_revision: failed, conditions })])).status).toBe(
       200,
     );
     expect(
-      await hub.store.sql('SELECT status, reason, message, culprit FROM revisions WHERE deployment_id = $1', [
-        record.id,
-      ]),
+      await hub.store.sql(
+        'SELECT status, reason, message, culprit AS failure_source FROM revisions WHERE deployment_id = $1',
+        [record.id],
+      ),
     ).toEqual([
       {
         status: 'DEPLOY_FAILED',
         reason: 'CrashLoop',
         message: 'exit 1 \ufffd',
-        culprit: { ...culprit, detail: 'said \ufffd' },
+        failure_source: { ...failureSource, detail: 'said \ufffd' },
       },
     ]);
   });
@@ -155,8 +170,13 @@ describe('reports', () => {
     ];
     const record = await insert(hub.store, tenantId, 'prints', { secrets });
     const told = 'said API hunter22-of-the-shop, fast';
-    const culprit = { component: 'api', exit_code: 1, detail: told };
-    const failure = { ...refOf(record), reason: 'CrashLoop', message: `exit 1: ${told}`, culprit };
+    const failureSource = { component: 'api', exit_code: 1, detail: told };
+    const failure = {
+      ...refOf(record),
+      reason: 'CrashLoop',
+      message: `exit 1: ${told}`,
+      failure_source: failureSource,
+    };
     const failed = { conditions: [{ ...ready[0], message: told }], failed_revision: failure };
     expect((await listener.report([observed(record, failed)])).status).toBe(200);
     const refusal = {
@@ -181,15 +201,20 @@ describe('reports', () => {
     const secrets = [{ name: 'API_KEY', value: 'hunter22-of-the-shop' }];
     const record = await insert(hub.store, tenantId, 'unreadable', { secrets });
     await hub.store.sql("UPDATE secret_sets SET key_id = 'lost' WHERE deployment_id = $1", [record.id]);
-    const culprit = { component: 'api', detail: 'said hunter22-of-the-shop' };
-    const failure = { ...refOf(record), reason: 'CrashLoop', message: 'exit 1', culprit };
+    const failureSource = { component: 'api', detail: 'said hunter22-of-the-shop' };
+    const failure = {
+      ...refOf(record),
+      reason: 'CrashLoop',
+      message: 'exit 1',
+      failure_source: failureSource,
+    };
     expect((await listener.report([observed(record, { failed_revision: failure })])).status).toBe(200);
-    const [revision] = await hub.store.sql<{ status: string; culprit: { detail: string } }>(
-      'SELECT status, culprit FROM revisions WHERE deployment_id = $1',
+    const [revision] = await hub.store.sql<{ status: string; failure_source: { detail: string } }>(
+      'SELECT status, culprit AS failure_source FROM revisions WHERE deployment_id = $1',
       [record.id],
     );
-    expect(revision).toMatchObject({ status: 'DEPLOY_FAILED', culprit: { component: 'api' } });
-    expect(revision?.culprit.detail).toMatch(/^withheld: /);
+    expect(revision).toMatchObject({ status: 'DEPLOY_FAILED', failure_source: { component: 'api' } });
+    expect(revision?.failure_source.detail).toMatch(/^withheld: /);
   });
 
   it('of a refusal postpone the item with backoff, and fail the revision when the refusal is permanent', async () => {

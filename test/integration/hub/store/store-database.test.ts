@@ -265,7 +265,7 @@ describe('an outage of PostgreSQL', () => {
       await own.server.stopServer('fast');
       writeFileSync(signal, '');
       await own.server.startServer();
-      await expect(own.database.ping()).rejects.toThrow('it is a read-only standby');
+      await expect(own.database.ping()).rejects.toThrow('the server is a read-only standby');
       expect(own.database.pool()).toMatchObject({ total: 0 });
       await own.server.stopServer('fast');
       rmSync(signal);

@@ -174,7 +174,7 @@ test('a record that was never handed out is removed after its grace period witho
   const [last] = await scope.read((reader) => listEvents(reader, tenantId, asked, page));
   expect(last).toMatchObject({
     reason: 'Deleted',
-    message: 'asked is gone: it was never handed to its cluster.',
+    message: 'asked is removed. No listener ever received this deployment.',
     details: { from: 'AWAITING_DELETE', to: null },
   });
 

@@ -1,7 +1,12 @@
 /** History as it is read is what was appended, whatever it says. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
-import { appendEvents, listTenantEvents, type NewEvent } from '../../../../src/hub/store/core/events.ts';
+import {
+  appendEvents,
+  listEvents,
+  listTenantEvents,
+  type NewEvent,
+} from '../../../../src/hub/store/core/events.ts';
 import { newTenant, type StoreFixture, startStore } from '../../harness/store.ts';
 
 let store: StoreFixture;
@@ -42,6 +47,32 @@ test('events that are appended together keep their order, their references and e
     { ...nothing, ...second, actorKind: 'listener', actorId: listenerId, details: {} },
     { ...nothing, ...third, actorKind: 'system', actorName: 'tracing', details: {} },
   ]);
+});
+
+test('read the source of a failure in events of earlier versions under its new name', async () => {
+  const { tenantId, scope } = await newTenant(store);
+  const source = { component: 'api', exit_code: 7 };
+  const deploymentId = uuidv7();
+  const event = {
+    tenantId,
+    deploymentId,
+    actor: { kind: 'system' },
+    reason: 'CrashLoop',
+    message: '',
+  } as const;
+  const stored = [{ culprit: source, to: 'DEPLOY_FAILED' }, { failure_source: source }];
+  await scope.transaction((transaction) =>
+    appendEvents(
+      transaction,
+      stored.map((details) => ({ ...event, details })),
+    ),
+  );
+  const page = { limit: 10, offset: 0 };
+  const read = await scope.read((reader) => listTenantEvents(reader, tenantId, page));
+  const ofDeployment = await scope.read((reader) => listEvents(reader, tenantId, deploymentId, page));
+  const expected = [{ failure_source: source }, { failure_source: source, to: 'DEPLOY_FAILED' }];
+  expect(read.map(({ details }) => details)).toEqual(expected);
+  expect(ofDeployment).toEqual(read);
 });
 
 test('an event for another tenant is rejected, and one without a tenant is accepted only from the platform', async () => {

@@ -73,7 +73,7 @@ test('an empty and an outdated database are reported with the next step', async 
     ),
   );
   expect(String(await failure())).toContain(
-    `it lacks the migration ${tags.at(-1)}; next: run \`berth migrate\``,
+    `the migration ${tags.at(-1)} was not applied; next: run \`berth migrate\``,
   );
 });
 
@@ -148,7 +148,7 @@ test('a migration waits for the lock of another session without blocking readers
   await client.query('COMMIT');
   expect(await migrating).toEqual(missing);
   expect(logger.lines.find(({ level }) => level === 'warn')).toMatchObject({
-    message: 'another session holds a lock that the migration needs; all of it is tried again after a pause',
+    message: 'another session holds a lock that the migration needs; the whole migration is retried after a pause',
     fields: { statement: expect.stringContaining('ALTER TABLE "listeners"'), attempt: 1 },
   });
 });
@@ -158,7 +158,7 @@ test('a migration fails with the next step and without a change when a lock is n
   const patience = { lockMs: 50, pauseMs: 20, totalMs: 100 };
   const error = await migrate(url, recordingLogger(), patience).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(StoreContention);
-  expect(String(error)).toMatch(/ALTER TABLE "listeners".*; next: end what holds it .*pg_stat_activity/);
+  expect(String(error)).toMatch(/ALTER TABLE "listeners".*; next: end the session that holds the lock.*pg_stat_activity/);
   await read();
   await client.query('COMMIT');
   expect(await migrate(url, recordingLogger())).toEqual(missing);
@@ -169,6 +169,6 @@ test('a migration reports an unreachable PostgreSQL as retryable, with the next 
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(StoreUnavailable);
-  expect(String(error)).toMatch(/127\.0\.0\.1:1\/berth: .*ECONNREFUSED.*; next: check that it runs/);
+  expect(String(error)).toMatch(/127\.0\.0\.1:1\/berth: .*ECONNREFUSED.*; next: check that PostgreSQL runs/);
   expect(String(error)).not.toContain('hunter2');
 });

@@ -61,7 +61,7 @@ test.each(['canary\n5521', 'canary 5521', 'canary\u20ac5521', 'canary5521\r'])(
     ]) {
       const { code, text } = await command(['deployments', 'list'], env);
       expect(code).toBe(2);
-      expect(text).toMatch(/BERTH_(API_KEY|TENANT_ID) contains other than visible ASCII/);
+      expect(text).toMatch(/BERTH_(API_KEY|TENANT_ID) contains characters that are not visible ASCII/);
       expect(text).not.toContain('canary');
       expect(text).not.toContain('5521');
     }
@@ -197,7 +197,7 @@ test('does not follow a redirect with the key, and does not retry it', async () 
     response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
   });
   const client = createClient({ url, apiKey: 'key', tenantId: null });
-  await expect(client.GET('/v2/deployments', {})).rejects.toThrow('it redirects to another address');
+  await expect(client.GET('/v2/deployments', {})).rejects.toThrow('the server redirects to another address');
   expect(requests).toBe(1);
 });
 

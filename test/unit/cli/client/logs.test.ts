@@ -39,7 +39,7 @@ describe('following a log', () => {
   test('continues after a response that was cut off or asks for another request, and ends at the end of the log', async () => {
     const answers = [
       [{ text: 'a' }, { text: 'b' }],
-      [{ text: 'c' }, { end: 'The time is up: ask again.' }],
+      [{ text: 'c' }, { end: 'The time limit is reached: ask again.' }],
       [{ text: 'd' }, { end: 'complete' }],
     ];
     const asked: number[] = [];

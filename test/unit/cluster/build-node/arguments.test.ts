@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { commandOf, environmentOf, expanded, placed } from '../../../../src/cluster/build-node/arguments.ts';
+import { commandOf, environmentOf, expand, withRealPaths } from '../../../cluster/build-node/arguments.ts';
 
-const places = new Map([
+const real = new Map([
   ['/workspace', '/real/work'],
   ['/workspace/cache', '/real/cache'],
   ['/tmp', '/real/tmp'],
 ]);
 
-describe('the replacement of mount paths', () => {
+describe('withRealPaths', () => {
   it.each([
     ['/workspace', '/real/work'],
     ['/workspace/a b', '/real/work/a b'],
@@ -19,45 +19,45 @@ describe('the replacement of mount paths', () => {
     ['https://git.example/tmp/app', 'https://git.example/tmp/app'],
     ['--install-command=cp x /tmp/y', '--install-command=cp x /tmp/y'],
   ])('turns %s into %s', (text, expected) => {
-    expect(placed(text, places)).toBe(expected);
+    expect(withRealPaths(text, real)).toBe(expected);
   });
 });
 
 describe('variables', () => {
-  it('are expanded as in Kubernetes', () => {
+  it('are expanded like in Kubernetes', () => {
     const known = { NAME: 'value' };
-    expect(expanded('$(NAME) $$(NAME) $NAME $(OTHER) $$$$ $(toString)', known)).toBe(
+    expect(expand('$(NAME) $$(NAME) $NAME $(OTHER) $$$$ $(toString)', known)).toBe(
       'value $(NAME) $NAME $(OTHER) $$ $(toString)',
     );
   });
 
-  it('may refer to earlier variables only', () => {
+  it('can refer to earlier variables only', () => {
     const env = [
       { name: 'A', value: 'a' },
       { name: 'B', value: '$(A)-$(C)' },
       { name: 'C', value: '/tmp/c' },
       { name: 'D' },
     ];
-    expect(environmentOf(env, places)).toEqual({ A: 'a', B: 'a-$(C)', C: '/real/tmp/c', D: '' });
+    expect(environmentOf(env, real)).toEqual({ A: 'a', B: 'a-$(C)', C: '/real/tmp/c', D: '' });
   });
 });
 
-it('a container without a command runs the command of its image', () => {
-  const own = ['node', 'main.ts'];
-  expect(commandOf({ args: ['build-step', '$(A)'] }, own, { A: '/tmp' }, places)).toEqual([
+it('runs Berth in a container without a command', () => {
+  const berth = ['node', 'main.ts'];
+  expect(commandOf({ args: ['build-step', '$(A)'] }, berth, { A: '/tmp' }, real)).toEqual([
     'node',
     'main.ts',
     'build-step',
     '/real/tmp',
   ]);
-  expect(commandOf({ command: ['buildctl'], args: ['build'] }, own, {}, places)).toEqual([
+  expect(commandOf({ command: ['buildctl'], args: ['build'] }, berth, {}, real)).toEqual([
     'buildctl',
     'build',
   ]);
 });
 
-it('commandOf replaces no mount path in an option that a tenant wrote', () => {
-  const written = [
+it('changes no text of tenants, even if it contains mount paths', () => {
+  const ofTenants = [
     '--install-command=/tmp/install && PATH=/tmp:/workspace make DIR=/tmp,/workspace',
     '--build-command=/workspace/build',
     '--ref=/tmp',
@@ -65,13 +65,13 @@ it('commandOf replaces no mount path in an option that a tenant wrote', () => {
     '--repo-url=https://git.example:/tmp/x',
     '--output=type=image,name=/tmp',
   ];
-  const own = [
+  const ofBerth = [
     '--workspace=/workspace',
     '--credentials=/tmp/git',
     '--metadata-file=/workspace/metadata.json',
   ];
-  expect(commandOf({ args: [...written, ...own] }, [], {}, places)).toEqual([
-    ...written,
+  expect(commandOf({ args: [...ofTenants, ...ofBerth] }, [], {}, real)).toEqual([
+    ...ofTenants,
     '--workspace=/real/work',
     '--credentials=/real/tmp/git',
     '--metadata-file=/real/work/metadata.json',

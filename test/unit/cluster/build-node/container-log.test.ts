@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ContainerLog, type LogQuery } from '../../../../src/cluster/build-node/container-log.ts';
-import { logQuery } from '../../../../src/cluster/build-node/log-server.ts';
+import { ContainerLog, type LogQuery } from '../../../cluster/build-node/container-log.ts';
+import { logQuery } from '../../../cluster/build-node/log-server.ts';
 
 let folder: string;
 let log: ContainerLog;
@@ -19,17 +19,17 @@ async function read(query: LogQuery, signal = new AbortController().signal): Pro
   return text;
 }
 
-it('a container log keeps lines whole when they arrive in parts', async () => {
+it('stores complete lines, even if they arrive in parts', async () => {
   log.write('one\ntw');
   log.write('o\n\nthr');
   expect(await read({})).toBe('one\ntwo\n\n');
   log.write('ee');
   log.end();
   expect(await read({})).toBe('one\ntwo\n\nthree\n');
-  expect(log.lastWords()).toBe('one\ntwo\n\nthree');
+  expect(log.lastLines()).toBe('one\ntwo\n\nthree');
 });
 
-it('a container log returns the tail, the lines since a time, the timestamps and the bytes that a query requests', async () => {
+it('returns the last lines, lines since a time, lines with their times, and a number of bytes', async () => {
   log.write('one\ntwo\nthree\n');
   expect(await read({ tail: 2 })).toBe('two\nthree\n');
   expect(await read({ tail: 0 })).toBe('');
@@ -39,7 +39,7 @@ it('a container log returns the tail, the lines since a time, the timestamps and
   expect(await read({ limitBytes: 6 })).toBe('one\ntw');
 });
 
-it('a reader that follows gets lines until the log ends or the reader stops', async () => {
+it('follows until the end of the container, or until the client disconnects', async () => {
   log.write('one\n');
   const followed = read({ follow: true });
   const closed = new AbortController();
@@ -52,18 +52,18 @@ it('a reader that follows gets lines until the log ends or the reader stops', as
   expect(await followed).toBe('one\ntwo\nthree\n');
 });
 
-it('a container log drops lines beyond its maximum size, and still returns the last ones', async () => {
+it('stops at its maximum size, and still has the last lines of the container', async () => {
   const line = 'x'.repeat(16_000);
   for (let count = 0; count < 700; count += 1) log.write(`${line}\n`);
   log.write('the end\n');
   log.end();
   const text = await read({});
   expect(text.length).toBeLessThan(11 * 1024 * 1024);
-  expect(text).toMatch(/… what comes after 10485760 bytes is not kept\n$/);
-  expect(log.lastWords()).toMatch(/the end$/);
+  expect(text).toMatch(/… output after 10485760 bytes is not kept\n$/);
+  expect(log.lastLines()).toMatch(/the end$/);
 });
 
-it('the log server reads query parameters as a kubelet does', () => {
+it('parses query parameters like a kubelet', () => {
   const query = (text: string) => logQuery(new URLSearchParams(text), 100_000);
   expect(query('follow=true&tailLines=5&timestamps=true&limitBytes=9')).toMatchObject({
     follow: true,

@@ -113,7 +113,7 @@ describe('the parser of the configuration', () => {
     ['language: cobol\nversion: "1"\nentrypoint: a', 'language:'],
     ['language: node\nversion: 3.10\nentrypoint: a', 'version: must be a version in quotes'],
     ['language: node\nversion: latest\nentrypoint: a', 'version: must be a version such as'],
-    ['language: node\nversion: "24"', 'entrypoint: give either'],
+    ['language: node\nversion: "24"', 'entrypoint: set either entrypoint (a file) or command'],
     ['language: node\nversion: "24"\nentrypoint: ../a', 'entrypoint: must be a path below'],
     ['language: node\nversion: "24"\nentrypoint: a\nports: 1', 'ports'],
     ['language: node\nlanguage: python', 'unique'],

@@ -184,17 +184,22 @@ describe('the source step', () => {
       'Dockerfile',
       'berth.yaml',
     ]);
-    expect(lines.join('\n')).toContain('install_command and build_command have no effect with it');
+    expect(lines.join('\n')).toContain('install_command and build_command have no effect with a Dockerfile');
   });
 });
 
 describe('the checks of the source step', () => {
   it.each([
     ['a missing branch', { ref: 'nope' }, 'RefNotFound', 'no branch, tag or commit nope'],
-    ['a short commit', { ref: 'abc1234' }, 'RefNotFound', 'give the whole id'],
+    ['a short commit', { ref: 'abc1234' }, 'RefNotFound', 'set the full id of 40 digits'],
     ['a missing commit', { commit: 'a'.repeat(40) }, 'RefNotFound', 'a'.repeat(40)],
     ['a missing repository', { repository: 'team/nope' }, 'GitHostRefused', 'status 404'],
-    ['a missing configuration', { configPath: 'x.yaml' }, 'BuildConfigInvalid', 'there is berth.yaml'],
+    [
+      'a missing configuration',
+      { configPath: 'x.yaml' },
+      'BuildConfigInvalid',
+      'similar files exist: berth.yaml',
+    ],
     [
       'a configuration below a file',
       { configPath: 'berth.yaml/x.yaml' },
@@ -205,7 +210,7 @@ describe('the checks of the source step', () => {
     ['a file URL', { repoUrl: 'file:///etc' }, 'GitHostRefused', 'must be an https URL'],
     ['a remote helper', { repoUrl: 'ext::sh -c id' }, 'GitHostRefused', 'must be an https URL'],
     ['a private address', { allowPrivate: false }, 'GitHostRefused', 'private address'],
-    ['a repository beyond the fetch limit', { bytes: 10 }, 'BuildTooLarge', 'a build'],
+    ['a repository beyond the fetch limit', { bytes: 10 }, 'BuildTooLarge', 'limit for builds'],
   ])('reject %s', async (_what, options, reason, message) => {
     const error = await failure(options);
     expect(error.message).toContain(message);
@@ -243,7 +248,7 @@ describe('the checks of the source step', () => {
       await host.git(repository, 'update-ref', 'refs/heads/main', made);
       const error = await failure({ repository });
       expect(error.reason).toBe('BuildTooLarge');
-      expect(error.message).toContain('a build takes at most 200000 files');
+      expect(error.message).toContain('the limit for builds is 200000 files');
     },
   );
 
@@ -252,7 +257,7 @@ describe('the checks of the source step', () => {
     const error = await failure({ repository: 'team/typo' });
     expect(error.reason).toBe('BuildConfigInvalid');
     expect(error.message).toBe(
-      'berth.yaml is invalid: entrypoint: there is no file server.js in the repository; there is Server.js',
+      'berth.yaml is invalid: entrypoint: there is no file server.js in the repository; similar files exist: Server.js',
     );
     // An entrypoint that the build must create is checked after the build.
     await host.commitFiles('team/typo', { 'berth.yaml': `${CONFIG}build: npm run build\n` });
@@ -273,7 +278,7 @@ describe('the checks of the source step', () => {
     const away = await host.commitFiles('team/forced', { 'server.js': '// away\n' });
     await host.git('team/forced', 'update-ref', 'refs/heads/main', before);
     const error = await failure({ repository: 'team/forced', ref: 'main', commit: away });
-    expect(error.message).toContain('it was removed by a force push, or pushed to another branch');
+    expect(error.message).toContain('a force push removed it, or it is on another branch');
   });
 
   it('reject a wrong token', async () => {
@@ -288,7 +293,9 @@ describe('the checks of the source step', () => {
       repoUrl: `https://localhost:${host.port}/team/app.git`,
       allowPrivate: false,
     });
-    expect(error.message).toBe('localhost is at a private address, which this installation does not call');
+    expect(error.message).toBe(
+      'localhost has a private address, and this installation does not call private addresses',
+    );
   });
 
   it('reject a configuration or Dockerfile that is a link to a file outside the repository', async () => {
@@ -331,7 +338,7 @@ describe('the checks of the source step', () => {
     try {
       const error = await failure({ timeoutMs: 300 });
       expect(error.reason).toBe('GitHostUnavailable');
-      expect(error.message).toContain('no answer in time');
+      expect(error.message).toContain('no response within the time limit');
     } finally {
       host.hang = false;
     }

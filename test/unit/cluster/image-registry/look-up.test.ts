@@ -51,7 +51,7 @@ const lookUp = (
   lookUpImage(
     `${host}/${more.image ?? 'team/app:1'}`,
     more.credentials ?? [],
-    { timeoutMs: 5_000, privateHosts: 'any', insecureHosts: [host], ...more.options },
+    { timeoutMs: 5_000, privateHosts: 'any', closedNetworks: [], insecureHosts: [host], ...more.options },
     new AbortController().signal,
   );
 
@@ -387,7 +387,7 @@ describe('a failed lookup', () => {
     const asked = lookUp(host, { options: { timeoutMs: 50 } });
     await expect(asked).rejects.toMatchObject({
       kind: 'unavailable',
-      message: `${host} did not answer within 0.05 s`,
+      message: `${host} did not respond within 0.05 s`,
     });
   });
 
@@ -479,6 +479,11 @@ describe('a lookup', () => {
     await expect(lookUp(byName, { options })).rejects.toMatchObject({ kind: 'forbidden' });
     expect(seen).toEqual([]);
     expect(await lookUp(host, { options: { privateHosts: [host] } })).toMatchObject({ kind: 'found' });
+  });
+
+  test('calls no registry in a closed network that is not listed', async () => {
+    const closed = { privateHosts: [], closedNetworks: ['52.0.0.0/16'], insecureHosts: [] };
+    await expect(lookUp('52.0.1.2:5000', { options: closed })).rejects.toMatchObject({ kind: 'forbidden' });
   });
 
   test('calls a registry over http only when it is listed', async () => {

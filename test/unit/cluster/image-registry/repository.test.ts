@@ -33,7 +33,7 @@ const status =
 
 const imagesOf = (repository: string) =>
   taggedImages(
-    { repository, insecure: true, token: () => 'token' },
+    { repository, insecure: true, token: async () => 'token' },
     () => true,
     new AbortController().signal,
   );

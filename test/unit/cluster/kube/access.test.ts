@@ -84,7 +84,7 @@ describe('the loader of kubeconfigs', () => {
   });
 
   test.each<[string, object, object, object, string]>([
-    ['a missing current context', { server }, {}, { 'current-context': '' }, 'names no current-context'],
+    ['a missing current context', { server }, {}, { 'current-context': '' }, 'it has no current-context'],
     ['an unknown context', { server }, {}, { 'current-context': 'x' }, 'no context named x'],
     ['an unknown user', { server }, {}, { users: null }, 'no user named u'],
     ['a missing server address', {}, {}, {}, 'has no server address'],

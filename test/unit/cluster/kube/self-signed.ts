@@ -3,7 +3,7 @@ import {
   type Certificate,
   issue,
   selfSigned as selfSignedFor,
-} from '../../../../src/cluster/build-node/certificate.ts';
+} from '../../../cluster/build-node/certificate.ts';
 
 export type { Certificate };
 

@@ -270,7 +270,7 @@ describe('the report', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^FAILED {3}listener key +not known$/));
     expect(lines).toContainEqual(expect.stringMatching(/^ +next: make one$/));
     expect(lines.at(-1)).toMatch(/^1 failed, 1 warning, \d+ not checked\.$/);
-    expect(asText([ok('settings', 'complete')])).toMatch(/Nothing failed, 0 warnings\.$/);
+    expect(asText([ok('settings', 'complete')])).toMatch(/No check failed, 0 warnings\.$/);
   });
 
   it('is machine-readable as JSON', () => {

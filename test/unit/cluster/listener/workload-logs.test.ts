@@ -134,7 +134,7 @@ describe('containers beyond the limit of logs', () => {
     expect(read.slice(0, 13)).toEqual(running);
     expect(left).toEqual(ended.slice(37));
     expect(skippedSentence(left)).toBe(
-      ' The logs of 15 more containers were not read, of the pods ended37, ended38, ended39, ended40, ended41 and others: ask for one component.',
+      ' The logs of 15 more containers were not read. Pods of these containers: ended37, ended38, ended39, ended40, ended41 and others. Request one component.',
     );
     expect(skippedSentence([])).toBe('');
   });
@@ -171,8 +171,8 @@ describe('containers beyond the limit of logs', () => {
     await expect.poll(() => the.polls, { timeout: 20_000 }).toBeGreaterThan(polls + 5);
     const told = the.chunks.flatMap((chunk) => chunk.lines);
     expect(told.map(({ pod: name, text }) => `${name}: ${text}`)).toEqual([
-      'runs50: Not followed by Berth: the logs of 50 other containers are. Ask for one component.',
-      'runs51: Not followed by Berth: the logs of 50 other containers are. Ask for one component.',
+      'runs50: Berth does not follow this log, because it follows the logs of 50 other containers. Request one component.',
+      'runs51: Berth does not follow this log, because it follows the logs of 50 other containers. Request one component.',
     ]);
     the.ending.abort();
     await reading;
@@ -181,7 +181,9 @@ describe('containers beyond the limit of logs', () => {
   test('are reported at the end when they were skipped', async () => {
     const the = world(() => pods('runs', 52, { running: {} }), {});
     await the.read(request());
-    expect(the.chunks.at(-1)?.end).toContain('2 more containers were not read, of the pods runs50, runs51:');
+    expect(the.chunks.at(-1)?.end).toContain(
+      '2 more containers were not read. Pods of these containers: runs50, runs51.',
+    );
   });
 });
 

@@ -87,7 +87,9 @@ describe('an object that the cluster rejects', () => {
     expect(first).not.toContain('create PersistentVolumeClaim/web-db');
     expect(JSON.stringify([world.status, world.events])).not.toContain('hunter2');
     expect(world.condition('Ready')).toBe('False Refused');
-    expect(message(world, 'Ready')).toContain('the cluster refuses to create Secret web-db (forbidden)');
+    expect(message(world, 'Ready')).toContain(
+      'the cluster rejects the call to create Secret web-db (forbidden)',
+    );
   });
 
   test('is reported without the message of the server when it is a Secret whose owner cannot be set', async () => {
@@ -96,7 +98,9 @@ describe('an object that the cluster rejects', () => {
     world.change({ ...MINIMAL, database: { volumePolicy: 'Delete' } });
     await world.reconcileOnce();
     expect(JSON.stringify([world.status, world.events])).not.toContain('hunter2');
-    expect(message(world, 'Ready')).toContain('the cluster refuses to patch Secret web-db (forbidden)');
+    expect(message(world, 'Ready')).toContain(
+      'the cluster rejects the call to patch Secret web-db (forbidden)',
+    );
   });
 
   test('is named in Ready when it is a sentinel, also without a database', async () => {
@@ -153,7 +157,11 @@ test('reports a temporary problem as a warning while the rollout continues', asy
     'False ImagePullFailed',
   ]);
   expect(world.events.filter(({ reason }) => reason === 'ImagePullFailed')).toEqual([
-    { type: 'Warning', reason: 'ImagePullFailed', message: expect.stringMatching(/^api: .* it may pass/) },
+    {
+      type: 'Warning',
+      reason: 'ImagePullFailed',
+      message: expect.stringMatching(/^api: .* the problem may be temporary/),
+    },
   ]);
 });
 

@@ -27,7 +27,7 @@ test('names the resources that share an identity, and keeps the one whose uid it
   const evil = of('evil', { deploymentId: 'uid-of-web' });
   expect(identityChanges(evil, [web, evil], [])).toEqual([
     expect.stringMatching(
-      /^shares its identity with web: web keeps it, .* stopped with the reason Conflict$/,
+      /^shares its identity with web: web keeps the identity, .* stopped with the reason Conflict$/,
     ),
   ]);
   expect(identityChanges(web, [web, evil], [kept('uid-of-web')])).toEqual([]);
@@ -41,7 +41,9 @@ test('names the resource for which Berth has created objects', () => {
   };
   made.metadata.labels = { ...made.metadata.labels, [LABELS.instance]: 'web' };
   const [evil] = all;
-  expect(identityChanges(evil, [...all], [made])).toEqual([expect.stringContaining(': web keeps it')]);
+  expect(identityChanges(evil, [...all], [made])).toEqual([
+    expect.stringContaining(': web keeps the identity'),
+  ]);
 });
 
 test('reports retained data and objects that an earlier resource has left', () => {

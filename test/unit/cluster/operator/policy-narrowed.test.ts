@@ -122,7 +122,9 @@ describe('a narrower policy', () => {
     expect(world.condition('Serving')).toBe('True Available');
     expect(message(world, 'Ready')).toContain('spec.podTemplate.sidecars[0].securityContext.privileged');
     expect(message(world, 'Ready')).toContain('BERTH_POLICY');
-    expect(message(world, 'Ready')).toContain('change it, or have the policy widened, then redeploy');
+    expect(message(world, 'Ready')).toContain(
+      'change the value, or ask the administrator of the platform to extend the policy, then redeploy',
+    );
     judgedBy(world, WIDE);
     world.change(privileged('web:2', 3, helper('other')));
     await world.converge();

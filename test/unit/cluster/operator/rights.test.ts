@@ -144,7 +144,7 @@ describe('preflight', () => {
     const denied = ({ verb, resource, namespace }: Right & { namespace?: string }) =>
       verb === 'watch' && resource === 'pods' && namespace === 'team-b';
     await expect(runPreflight({ denied }, ['team-a', 'team-b'])).rejects.toThrow(
-      'may not watch pods in team-b. Give it',
+      'may not watch pods in team-b. Grant these rights: run helm upgrade',
     );
     expect(await runPreflight({ denied }, ['team-a'])).toContain('Pod');
     await expect(runPreflight({ denied: () => true })).rejects.toThrow(/and \d+ more/);

@@ -33,8 +33,8 @@ describe('a revision that fails', () => {
       serving: 'web-1',
       reason: 'InvalidImageName',
       message:
-        'queue: pod web-queue-0, container app: InvalidImageName; it is not tried again: redeploy makes a new revision of the same content',
-      culprit: {
+        'queue: pod web-queue-0, container app: InvalidImageName; it is not retried: redeploy creates a new revision with the same content',
+      failureSource: {
         component: 'queue',
         kind: 'Pod',
         object: 'web-queue-0',
@@ -192,7 +192,7 @@ describe('a revision that fails', () => {
     expect(world.status.failedRevision).toMatchObject({
       number: 2,
       reason: 'AdmissionRefused',
-      culprit: { component: 'api', kind: 'Deployment', object: 'web-api' },
+      failureSource: { component: 'api', kind: 'Deployment', object: 'web-api' },
     });
     expect(world.status.failedRevision?.message).toMatch(/^api: .*Duplicate value/);
     expect(world.images('api')).toEqual(['web:1']);
@@ -357,7 +357,7 @@ describe('a component without a symptom, in the middle of its rollout', () => {
     expect(await world.reconcileOnce()).toEqual(['apply Deployment/web-queue']);
     world.restart();
     expect(await steps(world, 3)).not.toContain('apply Deployment/web-api');
-    expect(message(world, 'Progressing')).toMatch(/revision 1 is being brought back/);
+    expect(message(world, 'Progressing')).toMatch(/revision 1 is being restored/);
     world.cluster.stuck.clear();
     world.cluster.settle();
     expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
@@ -423,7 +423,7 @@ describe('a failure', () => {
     await world.reconcileOnce();
     const failed = world.status.failedRevision;
     expect(failed?.message.length).toBeLessThan(1_200);
-    expect(failed?.culprit?.detail?.length).toBeLessThan(1_200);
+    expect(failed?.failureSource?.detail?.length).toBeLessThan(1_200);
     expect(failed?.message).toMatch(/redeploy/);
   });
 });

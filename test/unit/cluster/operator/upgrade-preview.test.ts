@@ -48,7 +48,7 @@ describe('the preview of an upgrade', () => {
     expect(refused('Console.example.com')).toEqual([
       {
         field: 'spec.routing.url',
-        why: 'the policy (custom_url.refused_hosts) refuses the host console.example.com',
+        why: 'the policy (custom_url.refused_hosts) does not allow the host console.example.com',
         until: 'field changes',
       },
     ]);

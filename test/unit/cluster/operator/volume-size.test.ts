@@ -75,7 +75,7 @@ describe('an unfinished expansion', () => {
     wanting(world, '5Gi');
     await steps(world, 3);
     expect([requested(world), world.condition('Ready')]).toEqual(['10Gi', 'True Converged']);
-    expect(message(world, 'DatabaseReady')).toMatch(/has the 5Gi that are wanted.*still asks for 10Gi/);
+    expect(message(world, 'DatabaseReady')).toMatch(/has the requested 5Gi.*still requests 10Gi/);
     expect(world.status.volume).toEqual({ requested: '10Gi', capacity: '5Gi' });
     expect(await world.reconcileOnce()).toEqual([]);
     wanting(world, '7Gi');
@@ -96,7 +96,7 @@ describe('an unfinished expansion', () => {
     world.cluster.capacity = undefined;
     await world.converge();
     expect([requested(world), world.condition('Ready')]).toEqual(['20Gi', 'True Converged']);
-    expect(message(world, 'DatabaseReady')).toContain('has 20Gi, more than the 5Gi that are wanted');
+    expect(message(world, 'DatabaseReady')).toContain('has 20Gi, more than the requested 5Gi');
     expect(world.status.volume).toEqual({ requested: '20Gi', capacity: '20Gi', former: '5Gi' });
   });
 
@@ -200,7 +200,9 @@ describe('a volume that the storage system has rounded up', () => {
     wanting(world, '5Gi');
     await steps(world, 2);
     expect([requested(world), world.condition('Ready')]).toEqual(['20Gi', 'True Converged']);
-    expect(message(world, 'DatabaseReady')).toMatch(/has 8Gi, more than the 5Gi.*still asks for 20Gi/);
+    expect(message(world, 'DatabaseReady')).toMatch(
+      /has 8Gi, more than the requested 5Gi.*still requests 20Gi/,
+    );
     wanting(world, '20Gi');
     await steps(world, 2);
     world.cluster.capacity = '20Gi';

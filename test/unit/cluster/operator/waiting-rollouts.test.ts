@@ -46,7 +46,9 @@ describe('a temporary problem', () => {
         'AWAITING_DATABASE',
       ]);
     }
-    expect(message(world, 'DatabaseReady')).toMatch(/^the database was ready and is not any more: pod \S+/);
+    expect(message(world, 'DatabaseReady')).toMatch(
+      /^the database was ready and is no longer ready: pod \S+/,
+    );
     expect(world.condition('Serving')).toBe('True Available');
     world.change(spec('web:2', 2));
     await steps(world, 4);
@@ -119,7 +121,7 @@ describe('a Deployment that was paused with kubectl rollout pause', () => {
     pause(world);
     expect(await world.reconcileOnce()).toContain('apply Deployment/web-api');
     expect(world.events.filter(({ reason }) => reason === 'ObjectCorrected').at(-1)?.message).toMatch(
-      /Deployment web-api was corrected: spec\.paused is true, not false \(to hold it: the annotation berth\.dev\/paused\)/,
+      /Deployment web-api was corrected: spec\.paused is true, not false \(to pause the deployment, set the annotation berth\.dev\/paused\)/,
     );
   });
 

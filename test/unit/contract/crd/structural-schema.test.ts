@@ -75,7 +75,7 @@ describe('toStructuralSchema', () => {
     ['alternatives of several types', z.union([z.string(), z.int()])],
     ['a tuple', z.tuple([z.string()])],
   ])('rejects %s, which a structural schema cannot express', (_name, schema) => {
-    expect(() => toStructuralSchema(schema)).toThrow('failed to make a structural schema');
+    expect(() => toStructuralSchema(schema)).toThrow('failed to create a structural schema');
   });
 });
 

@@ -128,7 +128,7 @@ describe('a build that fails', () => {
     expect(ways(outcome)).toEqual([[1, 'BUILDING', 'BUILD_FAILED', 'BuildFailed']]);
     expect(outcome.moves[0]).toMatchObject({
       message: 'exit 1: no such file',
-      culprit: { container: 'image' },
+      failureSource: { container: 'image' },
     });
     expect(outcome.facts.hasRunnableRevision).toBe(false);
     expect(outcome.events.at(-1)).toMatchObject({

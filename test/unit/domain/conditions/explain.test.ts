@@ -27,7 +27,7 @@ function facts(changes: Parts = {}): ExplainFacts {
     status: 'DEPLOYED',
     reason: 'RolloutComplete',
     message: 'every component runs it.',
-    culprit: null,
+    failureSource: null,
     createdAt: at(100),
     updatedAt: at(150),
     ...changes.revision,
@@ -97,14 +97,14 @@ test('explains an in-place change that was rolled back by its root cause, and no
 });
 
 test('ends with the object that made an in-place change fail, only for the active revision', () => {
-  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log', exit_code: 7 };
-  const inPlaceFailure = { reason: 'CrashLoop', message: 'api: pod web-1: exit code 7', culprit };
+  const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log', exit_code: 7 };
+  const inPlaceFailure = { reason: 'CrashLoop', message: 'api: pod web-1: exit code 7', failureSource };
   const conditions = [condition('Ready', 'False', 'CrashLoop', 'api: it crashes'), serving('True')];
   const explained = explain(facts({ deployment: { conditions, inPlaceFailure } }));
   expect(explained.causes.at(-1)).toEqual({
     level: 'object',
     condition: null,
-    object: culprit,
+    object: failureSource,
     reason: 'CrashLoop',
     message: 'A change of revision 3 failed: api: Pod web-1: container log: exit 7',
     at: new Date(conditions[0]?.lastTransitionTime ?? ''),
@@ -114,10 +114,10 @@ test('ends with the object that made an in-place change fail, only for the activ
   expect(explained.summary).toContain('However: A change of revision 3 failed: api: Pod web-1');
 
   const unseen = explain(facts({ deployment: { conditions, inPlaceFailure }, listener: { status: 'LOST' } }));
-  expect(unseen.causes.at(-1)).toMatchObject({ object: culprit, current: false });
+  expect(unseen.causes.at(-1)).toMatchObject({ object: failureSource, current: false });
   expect(unseen.remedy?.reason).toBe('ListenerLost');
 
-  const { culprit: _, ...unnamed } = inPlaceFailure;
+  const { failureSource: _, ...unnamed } = inPlaceFailure;
   const told = explain(facts({ deployment: { conditions, inPlaceFailure: unnamed } })).causes.at(-1);
   expect(told).toMatchObject({ object: null, message: expect.stringContaining('pod web-1: exit code 7') });
 
@@ -205,7 +205,7 @@ describe('a deployed revision', () => {
 });
 
 describe('a failed revision', () => {
-  const culprit = {
+  const failureSource = {
     component: 'api',
     kind: 'Pod',
     object: 'shop-api-x',
@@ -218,7 +218,7 @@ describe('a failed revision', () => {
     status: 'DEPLOY_FAILED',
     reason: 'CrashLoop',
     message: 'api: a container keeps failing',
-    culprit,
+    failureSource,
   } as const;
 
   test('is traced down to the container that failed', () => {
@@ -228,7 +228,7 @@ describe('a failed revision', () => {
       ['object', 'CrashLoop', at(150)],
     ]);
     expect(explained.causes[1]).toMatchObject({
-      object: culprit,
+      object: failureSource,
       message: 'api: Pod shop-api-x: container migrate (init): exit 1: no such table',
     });
     expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'CrashLoop' });
@@ -239,14 +239,14 @@ describe('a failed revision', () => {
 
   test('names the limit of a sidecar that had too little memory', () => {
     const oom = { component: 'api', container: 'log', container_kind: 'sidecar', exit_code: 137 } as const;
-    const revision = { ...failed, reason: 'CrashLoop', culprit: { ...oom, detail: 'OOMKilled' } };
+    const revision = { ...failed, reason: 'CrashLoop', failureSource: { ...oom, detail: 'OOMKilled' } };
     const remedy = explain(facts({ revision, active: null })).remedy?.text;
     expect(remedy).toContain('source_config.resource_spec.sidecars[…].resources.limits.memory');
     expect(remedy).not.toContain('memory_limit_mb');
   });
 
   test('has a remedy without a known failure source', () => {
-    const explained = explain(facts({ revision: { ...failed, culprit: null }, active: null }));
+    const explained = explain(facts({ revision: { ...failed, failureSource: null }, active: null }));
     expect(explained.causes).toHaveLength(1);
     expect(explained.remedy).toMatchObject({ reason: 'CrashLoop' });
     expect(explained.summary).toContain('No revision is active.');
@@ -472,7 +472,7 @@ describe('a revision in progress', () => {
       ).causes[1];
     const end = at(90_000);
     expect(deletionCause(end)?.message).toContain(`can be restored until ${end.toISOString()} (POST`);
-    expect(deletionCause(at(950))?.message).toContain('cannot be cancelled any more');
+    expect(deletionCause(at(950))?.message).toContain('can no longer be cancelled');
   });
 
   test('names the deletion of its deployment as a cause, and does not claim to serve', () => {
@@ -549,12 +549,12 @@ describe('a connected listener that does not observe the deployment', () => {
 });
 
 describe('symptoms of running pods', () => {
-  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
+  const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
   const symptom = (reason: string, more: object = {}) => ({
     component: 'api',
     reason,
     message: `api: pod web-1, container app: ${reason}`,
-    culprit,
+    failureSource,
     since: '2026-01-01T10:05:00Z',
     ...more,
   });
@@ -577,7 +577,7 @@ describe('symptoms of running pods', () => {
     ['ImagePullFailed', /image_pull_secrets/],
     ['ContainerConfigInvalid', /Secret, ConfigMap or key/],
     ['CrashLoop', /exit code/],
-    ['Unschedulable', /room/],
+    ['Unschedulable', /capacity/],
     ['QuotaExceeded', /quota/],
     ['AdmissionRefused', /rule of the cluster/],
     ['MountFailed', /PersistentVolumeClaim/],
@@ -588,7 +588,7 @@ describe('symptoms of running pods', () => {
     const explained = troubled(symptom(reason));
     expect(explained.causes.at(-1)).toMatchObject({
       level: 'object',
-      object: culprit,
+      object: failureSource,
       reason,
       current: true,
     });
@@ -613,8 +613,8 @@ describe('symptoms of running pods', () => {
       ['sidecar', 'sidecars'],
       ['init', 'init_containers'],
     ] as const) {
-      const named = { ...culprit, container: 'log', container_kind: kind };
-      const remedy = troubled(symptom('CrashLoop', { message, culprit: named })).remedy?.text;
+      const named = { ...failureSource, container: 'log', container_kind: kind };
+      const remedy = troubled(symptom('CrashLoop', { message, failureSource: named })).remedy?.text;
       expect(remedy).toContain(`${list}[…].resources.limits.memory`);
       expect(remedy).not.toContain('memory_limit_mb');
     }

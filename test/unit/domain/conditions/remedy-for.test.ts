@@ -40,7 +40,7 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
   [
     'Unschedulable',
     `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had volume node affinity conflict.; named by ${CLAIM}`,
-    /certain nodes only.*volumes\[1\].*less CPU|less CPU.*certain nodes/,
+    /volumes\[1\].*only from certain nodes.*less CPU|less CPU.*certain nodes/,
   ],
   [
     'Unschedulable',
@@ -96,7 +96,7 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
     /does not exist under this name, or is private/,
   ],
   ['ImagePullFailed', 'unexpected status from HEAD request: 401 Unauthorized', /other credentials/],
-  ['ImagePullFailed', 'failed to resolve reference "r/a:1": r/a:1: not found', /no such image/],
+  ['ImagePullFailed', 'failed to resolve reference "r/a:1": r/a:1: not found', /does not have the image/],
   ['ImagePullFailed', 'toomanyrequests: You have reached your pull rate limit', /limit is reached/],
   ['ImagePullFailed', 'dial tcp: lookup registry.test: no such host', /does not respond/],
   ['ImagePullFailed', 'unexpected status: 503 Service Unavailable', /does not respond/],
@@ -167,19 +167,19 @@ describe('the remedy of a cause', () => {
   const MEMORY = 'resources.limits.memory';
   test.each([
     [
-      'a sidecar by the culprit',
+      'a sidecar by the failure source',
       { container: 'log', containerKind: 'sidecar' },
       'x',
       `sidecars[…].${MEMORY}`,
     ],
     [
-      'an init container by the culprit',
+      'an init container by the failure source',
       { container: 'm', containerKind: 'init' },
       'x',
       `init_containers[…].${MEMORY}`,
     ],
     [
-      'the app by the culprit',
+      'the app by the failure source',
       { container: 'app', containerKind: 'app', component: 'queue' },
       'x',
       'queue_memory_limit_mb',
@@ -245,7 +245,7 @@ describe('the remedy of a cause', () => {
         'ImagePullFailed',
         'failed to resolve reference "r.test/denied/429:1": r.test/denied/429:1: not found',
       ),
-    ).toMatch(/no such image/));
+    ).toMatch(/does not have the image/));
 
   test('contains no placeholder', () => {
     for (const [reason, message] of ROWS)

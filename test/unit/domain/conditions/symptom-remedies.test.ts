@@ -11,7 +11,7 @@ test.each([
   [
     'Unschedulable',
     '0/3 nodes are available: 3 Insufficient cpu',
-    /^Ask the administrator of the cluster for more room/,
+    /^Ask the administrator of the cluster for more capacity/,
   ],
   [
     'Unschedulable',
@@ -25,7 +25,7 @@ test.each([
   ],
   ['ImagePullFailed', 'rpc error: manifest unknown', /no longer has this image/],
   ['ImagePullFailed', 'failed to authorize: 401 Unauthorized', /rejects the credentials/],
-  ['ImagePullFailed', 'dial tcp: lookup registry.example: no such host', /do not reach the registry/],
+  ['ImagePullFailed', 'dial tcp: lookup registry.example: no such host', /cannot reach the registry/],
   ['ImagePullFailed', 'Back-off pulling image "web:1"', /^Check that the image still exists/],
 ])('follows the cause when %s has the message "%s"', (reason, message, expected) => {
   expect(remedy(reason, message)).toMatch(expected);

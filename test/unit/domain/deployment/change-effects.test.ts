@@ -39,7 +39,7 @@ test.each<[string, ResourceSpec, ResourceSpec]>([
 test('reports a restart when the sizes of a data service of the platform change', () => {
   expect(effects({}, { db_cpu: 2, cache_cpu: 1, db_max_connections: 300 })).toEqual([
     'The database restarts: db_max_connections changes from 100 to 300; db_cpu changes from 1 to 2; db_cpu_limit changes from 2 to 4.',
-    'The cache restarts and loses what it holds: cache_cpu changes from 0.5 to 1; cache_cpu_limit changes from 1 to 2.',
+    'The cache restarts and loses its content: cache_cpu changes from 0.5 to 1; cache_cpu_limit changes from 1 to 2.',
   ]);
   const theirs = { database: true, cache: true };
   expect(effects({}, { db_cpu: 2, cache_cpu: 1, max_scale: 60 }, theirs)).toEqual([]);
@@ -79,25 +79,25 @@ describe('a policy that changed after the deployment was stored', () => {
       'a higher minimum of connections',
       [{}, {}],
       [{ annotations: { a: 'b' } }, least(500)],
-      'db_max_connections changes from 100 to 500, which follows from database.min_connections in the policy of the platform, not from what was sent (to choose the number, set db_max_connections)',
+      'db_max_connections changes from 100 to 500, which follows from database.min_connections in the policy of the platform, not from the request (to choose the number, set db_max_connections)',
     ],
     [
       'no minimum of connections any more',
       [{}, least(500)],
       [{ annotations: { a: 'b' } }, {}],
-      'db_max_connections changes from 500 to 100, which follows from database.min_connections in the policy of the platform, not from what was sent (to choose the number, set db_max_connections)',
+      'db_max_connections changes from 500 to 100, which follows from database.min_connections in the policy of the platform, not from the request (to choose the number, set db_max_connections)',
     ],
     [
       'a lower cap',
       [{}, least(500)],
       [{ annotations: { a: 'b' } }, { ...least(500), caps: { db_connections: 300 } }],
-      'db_max_connections changes from 500 to 300, which follows from caps.db_connections in the policy of the platform, not from what was sent (to choose the number, set db_max_connections)',
+      'db_max_connections changes from 500 to 300, which follows from caps.db_connections in the policy of the platform, not from the request (to choose the number, set db_max_connections)',
     ],
     [
       'a higher minimum together with a larger scale',
       [{}, {}],
       [{ max_scale: 60 }, least(9000)],
-      'db_max_connections changes from 100 to 9000, which follows from the scales and from database.min_connections in the policy of the platform (to choose the number, set db_max_connections to what the largest scale needs)',
+      'db_max_connections changes from 100 to 9000, which follows from the scales and from database.min_connections in the policy of the platform (to choose the number, set db_max_connections to the number that the largest scale needs)',
     ],
     [
       'a cap below the default limits',

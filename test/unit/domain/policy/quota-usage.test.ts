@@ -127,7 +127,7 @@ describe('the check of quotas', () => {
     expect(ask({ others, demand, quotas: { ...UNLIMITED, cpu: 10 } })).toEqual([
       {
         loc: ['source_config', 'resource_spec', 'cpu'],
-        msg: 'the tenant would use 11.5 of 10 cores: 8 by other deployments, 3.5 by this one (api 4 × 0.5, database 1, cache 0.5)',
+        msg: 'the tenant would use 11.5 of 10 cores: 8 by other deployments, 3.5 by this deployment (api 4 × 0.5, database 1, cache 0.5)',
         type: 'quota_cpu',
       },
     ]);

@@ -192,7 +192,7 @@ const failed = {
   number: 1,
   reason: 'CrashLoop',
   message: 'api: hunter22',
-  culprit: { component: 'api', object: 'web-hunter22', detail: 'said hunter22' },
+  failureSource: { component: 'api', object: 'web-hunter22', detail: 'said hunter22' },
 };
 const refused: ClusterReport = {
   kind: 'refused',
@@ -215,12 +215,12 @@ test('skips a report that is ready and has no failure', () => {
 test('masks messages and details of a report, and keeps the names of objects', () => {
   const clean = (text: string) => masked(text, 'hunter22');
   expect(withTexts(refused, clean)).toMatchObject({ message: 'no ***' });
-  const { message, culprit } = failed;
-  const symptoms = [{ component: 'api', reason: 'CrashLoop', since: '', message, culprit }];
+  const { message, failureSource } = failed;
+  const symptoms = [{ component: 'api', reason: 'CrashLoop', since: '', message, failureSource }];
   const failing = report({ conditions: [ready('False')], failed, inPlaceFailure: failed, symptoms });
   const withoutIt = {
     message: 'api: ***',
-    culprit: { component: 'api', object: 'web-hunter22', detail: 'said ***' },
+    failureSource: { component: 'api', object: 'web-hunter22', detail: 'said ***' },
   };
   expect(withTexts(failing, clean)).toMatchObject({
     conditions: [{ message: '***' }],

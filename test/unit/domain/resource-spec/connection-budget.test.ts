@@ -58,7 +58,7 @@ describe('connectionShortage', () => {
       ['executor', 1],
     ]);
     expect(connectionShortage(components, 20)).toBe(
-      '20 connections are too few: api ceil(1.25 × 10) = 13, executor ceil(1.25 × 1) = 2, together 15 pods with at least 1 connection each; with 10 kept free that takes at least 26',
+      '20 connections are too few: api ceil(1.25 × 10) = 13, executor ceil(1.25 × 1) = 2, together 15 pods with at least 1 connection each; with 10 reserved connections, at least 26 are needed',
     );
   });
 });

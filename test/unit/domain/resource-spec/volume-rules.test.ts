@@ -48,19 +48,29 @@ describe('specChangeIssues', () => {
       'below the capacity',
       4,
       { capacityGi: 5 },
-      'it is 5, 4 was asked for; the capacity of the volume is 5 Gi',
+      'must not be less than 5, because a volume cannot shrink, but 4 was requested; the capacity of the volume is 5 Gi',
     ],
     ['a volume that does not exist', 1, { capacityGi: 0 }, null],
-    ['no capacity is known', 39, {}, 'it is 40, 39 was asked for'],
+    [
+      'no capacity is known',
+      39,
+      {},
+      'must not be less than 40, because a volume cannot shrink, but 39 was requested',
+    ],
     ['an earlier listener reports none of an expansion', 1, { expanding: true }, null],
-    ['the capacity counts where it is reported', 4, { expanding: true, capacityGi: 5 }, 'it is 5'],
+    [
+      'the capacity counts where it is reported',
+      4,
+      { expanding: true, capacityGi: 5 },
+      'must not be less than 5,',
+    ],
     ['kept while the database is the tenant’s own', 5, { keptGi: 40, capacityGi: 5 }, null],
     ['less than is kept', 4, { keptGi: 40, capacityGi: 5 }, 'capacity of the volume is 5 Gi'],
     [
       'larger than was asked for',
       39,
       { capacityGi: 60 },
-      'it is 40, 39 was asked for; the capacity of the volume is 60 Gi',
+      'must not be less than 40, because a volume cannot shrink, but 39 was requested; the capacity of the volume is 60 Gi',
     ],
   ])('decides about a size during an unfinished expansion: %s', (_, wanted, known, message) => {
     const issues = specChangeIssues({ db_storage_gi: 40 }, { db_storage_gi: wanted }, 'dev', known);
@@ -155,7 +165,7 @@ describe('a size that was in effect before', () => {
     const { msg } =
       specChangeIssues({ db_storage_gi: 20 }, { db_storage_gi: 7 }, 'dev', volume.known())[0] ?? {};
     expect(msg).toBe(
-      'must not shrink: it is 8, 7 was asked for; the capacity of the volume is 8 Gi; 5, as before, is accepted too',
+      'must not be less than 8, because a volume cannot shrink, but 7 was requested; the capacity of the volume is 8 Gi; the former size 5 is also accepted',
     );
     volume.patch(5).report(8).patch(20).report(8).patch(30).report(8);
     expect([5, 6].map((size) => volume.accepts(size))).toEqual([true, false]);

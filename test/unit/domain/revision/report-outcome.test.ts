@@ -166,8 +166,8 @@ describe('an observed report', () => {
 });
 
 describe('an observed in-place change that failed', () => {
-  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log' };
-  const failure = { reason: 'CrashLoop', message: 'api: pod web-1: exit 7', culprit };
+  const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log' };
+  const failure = { reason: 'CrashLoop', message: 'api: pod web-1: exit 7', failureSource };
   const before = () => facts(['DEPLOYED'], { active: ref(1) });
 
   it('is stored, causes one event, and moves no revision', () => {
@@ -179,7 +179,7 @@ describe('an observed in-place change that failed', () => {
       revisionId: 'r1',
       reason: 'CrashLoop',
       message: 'A change of revision 1 failed: api: pod web-1: exit 7',
-      details: { culprit },
+      details: { failure_source: failureSource },
     });
     // As PostgreSQL gives it back: with its keys in another order.
     const { reason, ...rest } = failure;
@@ -296,7 +296,7 @@ describe('an observed report with symptoms of running pods', () => {
     component,
     reason,
     message: `${component}: pod x: ${reason}`,
-    culprit: { component, object: 'x' },
+    failureSource: { component, object: 'x' },
     since,
     ...more,
   });
@@ -329,7 +329,7 @@ describe('an observed report with symptoms of running pods', () => {
     );
     expect(events.find((row) => row.reason === reason)?.details).toEqual({
       component: 'api',
-      culprit: { component: 'api', object: 'x' },
+      failure_source: { component: 'api', object: 'x' },
     });
     // Another pod, a restart and a pause between two restarts are the same.
     const again = symptom('api', reason, { message: 'api: pod y', quiet: true });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NOBODY, Turns, type TurnsOptions } from '../../../../src/domain/scheduling/turns.ts';
+import { NO_GROUP, Turns, type TurnsOptions } from '../../../../src/domain/scheduling/turns.ts';
 import { FakeClock } from '../../cluster/kube/support.ts';
 
 /** Turns whose time stands still; `begun`: names in the order in which they got a place. */
@@ -146,12 +146,12 @@ describe('a busy group', () => {
 
   test('has no share when its calls belong to no tenant, and does not limit other groups then', () => {
     const { clock, begun, takeAll, leave } = setUp({ ...options, maxOfGroup: 3 });
-    takeAll(NOBODY, '123');
+    takeAll(NO_GROUP, '123');
     takeAll('crowd', 'abc');
     clock.advance(1000);
-    leave(NOBODY, 2);
+    leave(NO_GROUP, 2);
     leave('crowd', 2);
-    takeAll(NOBODY, '45');
+    takeAll(NO_GROUP, '45');
     takeAll('crowd', 'de');
     expect(begun.join('')).toBe('123abc45d');
   });
@@ -181,7 +181,7 @@ test('gives no place to a caller that gave up, and takes none from another calle
   });
 });
 
-const GROUPS = ['a', 'b', 'c', NOBODY];
+const GROUPS = ['a', 'b', 'c', NO_GROUP];
 
 /** The callers that have a place and the callers that wait. */
 class Callers {

@@ -56,6 +56,6 @@ test('marks responses that wait, and does not count a failure of a cluster as a 
   expect(lines).toContain(count('/poll', '2xx', true));
   expect(lines).toContain(count('/lost', 'cluster', false));
   expect(lines).toContain(count('/broken', '5xx', false));
-  expect(errors).toEqual(['failed to answer a request']);
+  expect(errors).toEqual(['failed to respond to a request']);
   await app.close();
 });

@@ -94,7 +94,7 @@ describe('every boolean parameter', () => {
     for (const { title, send } of ofType('boolean')) {
       for (const word of ['yes', 'on', '', 'null', 'None', '1.0', ' true', '2'])
         expect(send(word).message, `${title} ${word}`).toBe(BOOLEAN);
-      expect(send(['true', 'false']).message, title).toBe('must be given once');
+      expect(send(['true', 'false']).message, title).toBe('must be set only once');
     }
   });
 });
@@ -113,7 +113,7 @@ describe('every integer parameter', () => {
     for (const { title, send } of ofType('integer')) {
       for (const word of ['5.5', '5.', '.0', '1e2', '0x5', 'five', '', 'NaN', 'Infinity', '1,000', '５'])
         expect(send(word).message, `${title} ${word}`).toBe('must be a whole number, such as 5');
-      expect(send(['1', '2']).message, title).toBe('must be given once');
+      expect(send(['1', '2']).message, title).toBe('must be set only once');
       expect(send('-1.0').message, title).toMatch(/^must be at least \d$/);
       expect(send('99999999999999999999').message, title).toMatch(/^must be at most \d+$/);
     }

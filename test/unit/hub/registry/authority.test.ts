@@ -1,10 +1,10 @@
-import { createPublicKey, verify } from 'node:crypto';
 import fc from 'fast-check';
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { grantedAccess } from '../../../../src/hub/registry/access-token.ts';
 import { createRegistryAuthority } from '../../../../src/hub/registry/authority.ts';
 import { registryConfig } from '../../../../src/hub/registry/registry-config.ts';
-import { generateSigningKey, parseSigningKeys } from '../../../../src/hub/registry/signing-key.ts';
+import { generateSigningKey, keySet, parseSigningKeys } from '../../../../src/hub/registry/signing-key.ts';
 
 const keys = parseSigningKeys(generateSigningKey());
 const authority = createRegistryAuthority('https://registry.example.com:5000/apps/', keys);
@@ -57,15 +57,16 @@ describe('the granted access', () => {
 });
 
 describe('the authority', () => {
-  it('signs tokens that the key set verifies, for its registry and a short time', () => {
+  it('signs tokens that the key set proves, for its registry and a short time', async () => {
     const statement = { kind: 'pull', deploymentId: 'd1', tenantId: 't1', expiresAt: null } as const;
     const scopes = [`repository:${PATH}:pull,push`];
-    const { token, expiresIn } = authority.accessToken(statement, OWNER, scopes, NOW);
-    const [header = '', payload = '', signature = ''] = token.split('.');
-    const decoded = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());
-    expect(decoded(header)).toEqual({ typ: 'JWT', alg: 'ES256', kid: keys[0].jwk.kid });
+    const { token, expiresIn } = await authority.accessToken(statement, OWNER, scopes, NOW);
+    expect(decodeProtectedHeader(token)).toEqual({ typ: 'JWT', alg: 'ES256', kid: keys[0].jwk.kid });
     const start = Math.floor(NOW.getTime() / 1000);
-    expect(decoded(payload)).toEqual({
+    const expected = { issuer: 'berth', audience: 'registry.example.com:5000', algorithms: ['ES256'] };
+    const at = (time: Date) => ({ ...expected, currentDate: time });
+    const verified = await jwtVerify(token, createLocalJWKSet(keySet(keys)), at(NOW));
+    expect(verified.payload).toEqual({
       iss: 'berth',
       aud: 'registry.example.com:5000',
       sub: 'pull:d1',
@@ -75,13 +76,29 @@ describe('the authority', () => {
       jti: expect.any(String),
       access: [{ type: 'repository', name: PATH, actions: ['pull'] }],
     });
-    const publicKey = createPublicKey({ key: { ...keys[0].jwk }, format: 'jwk' });
-    const proof = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const;
-    expect(
-      verify('sha256', Buffer.from(`${header}.${payload}`), proof, Buffer.from(signature, 'base64url')),
-    ).toBe(true);
+    const expired = at(new Date((start + expiresIn) * 1000));
+    await expect(jwtVerify(token, createLocalJWKSet(keySet(keys)), expired)).rejects.toMatchObject({
+      code: 'ERR_JWT_EXPIRED',
+    });
     // It is no credential, nor is a credential a token.
     expect(authority.read(token, NOW)).toBeNull();
+  });
+
+  it('signs with the first key, and tokens of an unknown key are not verified', async () => {
+    const next = parseSigningKeys(generateSigningKey());
+    const rotating = createRegistryAuthority('registry.example.com', [...next, ...keys]);
+    const token = await rotating.cleaningToken(OWNER, new Date());
+    expect(decodeProtectedHeader(token).kid).toBe(next[0].jwk.kid);
+    await expect(jwtVerify(token, createLocalJWKSet(keySet(keys)))).rejects.toMatchObject({
+      code: 'ERR_JWKS_NO_MATCHING_KEY',
+    });
+    const relabelled = createRegistryAuthority('registry.example.com', [
+      { ...next[0], jwk: { ...next[0].jwk, kid: keys[0].jwk.kid } },
+    ]);
+    const forged = await relabelled.cleaningToken(OWNER, new Date());
+    await expect(jwtVerify(forged, createLocalJWKSet(keySet(keys)))).rejects.toMatchObject({
+      code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
+    });
   });
 
   it('writes credentials in the form of a Docker configuration, by the host of the registry', () => {

@@ -18,22 +18,26 @@ describe('the configured authority of the registry', () => {
   });
 
   it.each([
-    ['a key without a registry', {}, /BERTH_REGISTRY is not set/],
+    ['a key without a registry', {}, /BERTH_REGISTRY_SIGNING_KEY needs BERTH_REGISTRY, which is not set/],
     [
       'a text that is not a key',
       { BERTH_REGISTRY: 'r.example', BERTH_REGISTRY_SIGNING_KEY: 'x' },
-      /BERTH_REGISTRY_SIGNING_KEY holds no/,
+      /BERTH_REGISTRY_SIGNING_KEY contains no/,
     ],
     [
       'a registry that no image can be under',
       { BERTH_REGISTRY: 'r.example/Apps' },
-      /BERTH_REGISTRY: images cannot/,
+      /BERTH_REGISTRY: image names cannot begin with/,
     ],
-    ['a registry of spaces', { BERTH_REGISTRY: 'r example' }, /BERTH_REGISTRY: images cannot/],
+    [
+      'a registry of spaces',
+      { BERTH_REGISTRY: 'r example' },
+      /BERTH_REGISTRY: image names cannot begin with/,
+    ],
     [
       'a path that is too long',
       { BERTH_REGISTRY: `r.example/${'a'.repeat(200)}` },
-      /BERTH_REGISTRY: images cannot/,
+      /BERTH_REGISTRY: image names cannot begin with/,
     ],
   ])('rejects %s', (_what, settings, message) => {
     const start = () => authorityOf({ BERTH_REGISTRY_SIGNING_KEY: KEY, ...settings });

@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -32,6 +33,29 @@ describe('a credential', () => {
         expect(readCredential([other], text, NOW)).toBeNull();
       }),
     );
+  });
+
+  it('keeps its format, because pull Secrets in clusters contain it', () => {
+    // The key of RFC 7515, appendix A.3. Version 0.1.0 wrote the credential.
+    const jwk = {
+      kty: 'EC',
+      crv: 'P-256',
+      x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+      y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+      d: 'jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI',
+    };
+    const pem = createPrivateKey({ key: jwk, format: 'jwk' }).export({ format: 'pem', type: 'pkcs8' });
+    const stored =
+      'berth-registry.WyJwdWxsIiwiMDE5YWMwZGUtMDAwMC03MDAwLTgwMDAtMDAwMDAwMDAwMDAxIiwiMDE5YWMwZGUtMDAwMC03MDAwLTgwMDAtMDAwMDAwMDAwMDAyIixudWxsXQ.g3LC6SzzabIKlYM06ZtMYmeKlK-aCK_PkpCj0YNuKpk';
+    const statement = {
+      kind: 'pull',
+      deploymentId: '019ac0de-0000-7000-8000-000000000001',
+      tenantId: '019ac0de-0000-7000-8000-000000000002',
+      expiresAt: null,
+    } as const;
+    const [former] = parseSigningKeys(pem.toString());
+    expect(readCredential([former], stored, NOW)).toEqual(statement);
+    expect(writeCredential(former, statement)).toBe(stored);
   });
 
   it('is invalid when any character is changed, removed or added', () => {

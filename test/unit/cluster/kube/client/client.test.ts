@@ -120,7 +120,7 @@ describe('the client on a failure', () => {
     await expect(client.get(RESOURCES.ConfigMap, at, { timeoutMs: 30 })).rejects.toMatchObject({
       kind: 'timeout',
       retryable: true,
-      message: 'failed to get ConfigMap ns/a: no answer within 30 ms',
+      message: 'failed to get ConfigMap ns/a: no response within 30 ms',
     });
   });
 

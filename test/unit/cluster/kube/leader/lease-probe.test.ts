@@ -29,7 +29,7 @@ it('a cluster responds when it reports that the Lease does not exist', async () 
 it('a cluster counts as unresponsive while it cannot read its Leases, and its address is not reported', async () => {
   const { clock, state, probe } = setUp();
   state.fails = true;
-  expect(await probe()).toBe('the cluster does not answer');
+  expect(await probe()).toBe('the cluster does not respond');
   state.fails = false;
   clock.advance(5_000);
   expect(await probe()).toBeNull();

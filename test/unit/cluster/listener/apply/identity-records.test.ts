@@ -84,7 +84,7 @@ describe('the identity record of a name', () => {
   it('does not replace a Secret that Berth did not create', async () => {
     cluster.put({ apiVersion: 'v1', kind: 'Secret', metadata: { name: SECRET, namespace: NAMESPACE } });
     const put = parts().identities.put(applyWork(), 'claimed', () => {}, signal);
-    await expect(put).rejects.toThrow('exists that Berth did not make');
+    await expect(put).rejects.toThrow('exists that Berth did not create');
     expect(stateOf()).toBeUndefined();
   });
 

@@ -26,6 +26,8 @@ function resource(more: { spec?: object; status?: Resource['status']; metadata?:
   };
 }
 const revision = { id: 'r2', number: 2, templates: 't' };
+/** The source of a failure in a report. Hubs of the previous version read `culprit`. */
+const sent = (source: object) => ({ failure_source: source, culprit: source });
 
 describe('the credentials of a build', () => {
   const build = {
@@ -167,14 +169,14 @@ describe('the report of a status', () => {
   });
 
   it('contains the source of a failure', () => {
-    const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
+    const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
     const failedRevision = {
       id: 'r2',
       number: 2,
       reason: 'CrashLoop',
       message: 'why',
       templates: 't',
-      culprit,
+      failureSource,
     };
     const report = observedReport(resource({ status: { ...status, failedRevision } }));
     expect(report?.failed_revision).toEqual({
@@ -182,17 +184,21 @@ describe('the report of a status', () => {
       number: 2,
       reason: 'CrashLoop',
       message: 'why',
-      culprit,
+      ...sent(failureSource),
     });
+    const { failureSource: culprit, ...earlier } = failedRevision;
+    const stored = { ...status, failedRevision: { ...earlier, culprit } };
+    expect(observedReport(resource({ status: stored }))).toEqual(report);
   });
 
   it('does not count a failed change in place as a failure of the running revision, and contains its source', () => {
-    const failure = { reason: 'CrashLoop', message: 'why', culprit: { kind: 'Pod', object: 'web-1' } };
+    const failure = { reason: 'CrashLoop', message: 'why', failureSource: { kind: 'Pod', object: 'web-1' } };
     const failedRevision = { id: 'r1', number: 1, templates: 't2', ...failure };
     const activeRevision = { id: 'r1', number: 1, templates: 't' };
     const report = observedReport(resource({ status: { ...status, activeRevision, failedRevision } }));
     expect([report?.active_revision, report?.failed_revision]).toEqual([{ id: 'r1', number: 1 }, null]);
-    expect(report?.in_place_failure).toEqual(failure);
+    const { failureSource, ...rest } = failure;
+    expect(report?.in_place_failure).toEqual({ ...rest, ...sent(failureSource) });
     // An older hub does not know the field.
     expect(observedReport(resource({ status: { ...status, activeRevision } }))).not.toHaveProperty(
       'in_place_failure',
@@ -200,7 +206,9 @@ describe('the report of a status', () => {
   });
 
   it('lists symptoms of running pods, and marks the quiet ones', () => {
-    const symptom = { component: 'api', reason: 'CrashLoop', message: 'm', culprit: { object: 'p' } };
+    const source = { object: 'p' };
+    const plain = { component: 'api', reason: 'CrashLoop', message: 'm' };
+    const symptom = { ...plain, failureSource: source };
     const since = '2026-01-01T00:00:00Z';
     const symptoms = [
       { ...symptom, since },
@@ -208,8 +216,8 @@ describe('the report of a status', () => {
     ];
     const report = observedReport(resource({ status: { ...status, symptoms } }));
     expect(report?.symptoms).toEqual([
-      { ...symptom, since },
-      { ...symptom, component: 'queue', since, quiet: true },
+      { ...plain, ...sent(source), since },
+      { ...plain, component: 'queue', ...sent(source), since, quiet: true },
     ]);
     if (report === null) throw new Error('there is no report');
     expect(reportSchema.safeParse({ ...report, deployment_id: ID }).success).toBe(true);

@@ -327,6 +327,20 @@ describe('the sender', () => {
   });
 });
 
+it('a hub of the previous version receives the source of a failure under the name that it knows', () => {
+  const failed = { id: 'r1', number: 1, reason: 'CrashLoop', message: 'm', culprit: { object: 'pod' } };
+  const report = {
+    ...observed,
+    failed_revision: { ...failed, failure_source: failed.culprit },
+    in_place_failure: { reason: 'CrashLoop', message: 'm', failure_source: { container: 'app' } },
+  };
+  expect(asBefore(report)).toEqual({
+    ...observed,
+    failed_revision: failed,
+    in_place_failure: { reason: 'CrashLoop', message: 'm' },
+  });
+});
+
 it('a hub of the previous version receives the blocker of a purge as a retryable refusal', () => {
   const blocked: Report = {
     kind: 'refused',

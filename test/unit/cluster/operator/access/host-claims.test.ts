@@ -77,7 +77,7 @@ describe('a host that two custom resources request', () => {
     const shop = world();
     neighbour(shop, `https://${HOST}/elsewhere`, EARLIER);
     await expectRefused(shop);
-    expect(message(shop, 'RouteReady')).toBe(`the host ${HOST} is another deployment's`);
+    expect(message(shop, 'RouteReady')).toBe(`the host ${HOST} belongs to another deployment`);
     expect(shop.events).toContainEqual(expect.objectContaining({ type: 'Warning', reason: 'RouteRefused' }));
     expect(JSON.stringify([shop.status, shop.events])).not.toMatch(/neighbour|other\//);
   });
@@ -205,7 +205,7 @@ describe('the hosts that the policy rejects', () => {
     const shop = refusing(world(url), [pattern]);
     await expectRefused(shop);
     expect(message(shop, 'RouteReady')).toBe(
-      `the policy (custom_url.refused_hosts) refuses the host ${HOST}`,
+      `the policy (custom_url.refused_hosts) does not allow the host ${HOST}`,
     );
   });
 
@@ -236,6 +236,6 @@ describe('the hosts that the policy rejects', () => {
       return hostRefusal(observed as unknown as Observed, cluster.view, platform);
     };
     expect(refusalOf(named(`https://${name}.apps.example.com`))).toBeNull();
-    expect(refusalOf(named('https://console.apps.example.com'))).toMatch(/refuses the host/);
+    expect(refusalOf(named('https://console.apps.example.com'))).toMatch(/does not allow the host/);
   });
 });

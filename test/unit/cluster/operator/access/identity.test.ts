@@ -188,7 +188,7 @@ describe('the objects that a deployment left', () => {
     const before = structuredClone(world.objects());
     world.create(HUB, spec(ID));
     await world.work();
-    expect(world.ready(HUB)).toMatch(/^Conflict: the deployment .* left Berth/);
+    expect(world.ready(HUB)).toMatch(/^Conflict: the deployment .* is no longer managed by Berth/);
     expect(world.objects()).toEqual(before);
   });
 

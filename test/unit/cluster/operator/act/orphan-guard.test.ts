@@ -102,7 +102,7 @@ describe('a POST that is executed after its deployment was deleted', () => {
       world.cluster.remove(RESOURCE_ID);
       world.mayAct = false;
     });
-    await expect(world.reconcileOnce()).rejects.toThrow('no longer leads');
+    await expect(world.reconcileOnce()).rejects.toThrow('no longer the leader');
     expect(ownersOf(world, 'PersistentVolumeClaim/web-db')).toBeUndefined();
   });
 

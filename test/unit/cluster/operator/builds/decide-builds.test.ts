@@ -108,7 +108,7 @@ describe('a build of a deployment', () => {
 
   test('replaces the build of an older revision, and starts when that is gone', () => {
     expect(decide({ resources: [fresh], jobs: [job], pods: [podWith(job, { source: runs })] })).toEqual([
-      `delete ${job.metadata.name}: a newer revision is to be built`,
+      `delete ${job.metadata.name}: a newer revision is requested`,
     ]);
     const leaving = podWith(job, { source: runs }, {}, 5);
     expect(decide({ resources: [fresh], pods: [leaving] })).toEqual([]);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { lostStatus } from '../../../../../src/cluster/build-node/pod-status.ts';
 import { judgeBuild } from '../../../../../src/cluster/operator/builds/judge-build.ts';
 import type { ObservedJob } from '../../../../../src/cluster/operator/builds/observed-build.ts';
 import type { ObservedPod, ObservedResource } from '../../../../../src/cluster/operator/observed.ts';
 import type { BuildStatus } from '../../../../../src/contract/resource/build.ts';
 import { buildName, formerBuildName } from '../../../../../src/contract/resource/names.ts';
 import { buildJob } from '../../../../../src/workloads/objects/build-job.ts';
+import { lostStatus } from '../../../../cluster/build-node/pod-status.ts';
 import {
   buildOf,
   COMMIT,
@@ -173,15 +173,15 @@ describe('a build with a temporary failure', () => {
   });
 
   const LOST_PODS: [string, Parameters<typeof podWith>[1], object][] = [
-    ['BuilderStopped', { source: ended(0), image: ended(137) }, { reason: 'BuilderStopped', message: 'm' }],
-    ['BuilderError', { source: ended(0) }, { reason: 'BuilderError', message: 'Error: ENOSPC' }],
-    ['UnsupportedPod', {}, { reason: 'UnsupportedPod', message: 'no volumes' }],
+    ['Terminated', { source: ended(0), image: ended(137) }, { reason: 'Terminated', message: 'm' }],
+    ['NodeLost', { source: ended(0) }, { reason: 'NodeLost', message: 'Error: ENOSPC' }],
+    ['UnexpectedAdmissionError', {}, { reason: 'UnexpectedAdmissionError', message: 'no volumes' }],
     ['ContainerStatusUnknown', { image: ended(137, 'not located', 'ContainerStatusUnknown') }, {}],
     ['Unknown', { source: ended(0), image: ended(255, '', 'Unknown') }, {}],
     ['StartError', { source: ended(128, 'no space left on device', 'StartError') }, {}],
     ['without a reason', { source: ended(0) }, {}],
   ];
-  test.each(LOST_PODS)('is retried when the builder or node is lost (%s)', (named, states, status) => {
+  test.each(LOST_PODS)('if the node or the pod is lost: %s', (named, states, status) => {
     const over = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded'] });
     const judged = judge(shop, [over], [podWith(over, states, { phase: 'Failed', ...status })]);
     expect(judged).toMatchObject({
@@ -191,16 +191,16 @@ describe('a build with a temporary failure', () => {
     expect(judged.status.message).toContain(named);
   });
 
-  test('is retried when the local builder was killed and reports that in the pod', () => {
+  test('if the build node was killed and reports that in the pod', () => {
     const pod = podWith(job, { source: ended(0), image: { running: {} } });
-    const restarted = { reason: 'BuilderRestarted', message: 'what it ran before is lost' };
+    const restarted = { reason: 'NodeLost', message: 'the node was restarted' };
     const status = lostStatus(pod as unknown as Parameters<typeof lostStatus>[0], restarted, 'now');
     for (const over of [job, jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded'] })]) {
       expect(judge(shop, [over], [podWith(over, {}, status)]).status).toMatchObject({
         phase: 'Waiting',
         attempt: 2,
         reason: 'BuildLost',
-        message: expect.stringContaining('BuilderRestarted: what it ran before is lost') as string,
+        message: expect.stringContaining('NodeLost: the node was restarted') as string,
       });
     }
   });
@@ -288,7 +288,7 @@ describe('a build that does not start', () => {
       status: { phase: 'Running', reason: 'BuildLost' },
       recheckAt: seconds(180).getTime(),
     });
-    expect(judged.status.message).toContain(`does the Secret ${buildOf(shop).secretName} exist`);
+    expect(judged.status.message).toContain(`check that the Secret ${buildOf(shop).secretName} exists`);
     expect(waited(45, waits('secret "x" not found'), conditions()).status.message).toMatch(
       /not ready: secret "x" not found$/,
     );
@@ -296,7 +296,7 @@ describe('a build that does not start', () => {
 
   test.each([
     ['its volumes are missing', waits(), conditions('False')],
-    ['the local builder reports a missing Secret', waits('secret "x" not found'), conditions()],
+    ['the build node reports it', waits('secret "x" not found'), conditions()],
   ])('is lost after 180 s and retried when %s', (_, states, status) => {
     expect(waited(179, states, status).start).toBeNull();
     expect(waited(180, states, status)).toMatchObject({
@@ -308,7 +308,7 @@ describe('a build that does not start', () => {
   test('continues to wait if an image is being pulled or no missing volume is reported', () => {
     expect(waited(1000, waits(), conditions('True')).status).toMatchObject({
       phase: 'Running',
-      message: 'it has not begun within 45 s: the image of its first step is being pulled',
+      message: 'it has not started within 45 s: the image of its first step is being pulled',
     });
     expect(waited(1000, waits(), conditions('True')).status).not.toHaveProperty('reason');
     expect(waited(1000, waits(), conditions()).status.phase).toBe('Running');
@@ -316,7 +316,7 @@ describe('a build that does not start', () => {
 
   test('reports that its Job has no pod', () => {
     expect(judge(shop, [job], [], seconds(45)).status.message).toBe(
-      `it has not begun within 45 s: its Job ${job.metadata.name} has no pod`,
+      `it has not started within 45 s: its Job ${job.metadata.name} has no pod`,
     );
   });
 

@@ -233,7 +233,7 @@ describe('a pending lookup', () => {
     world.change({ revision: { id: 'r3', number: 3, image: 'web:3' }, ...two });
     expect(await world.reconcileOnce()).toEqual(['status ManagedDeployment/web']);
     expect(world.condition('Progressing')).toBe('False RolloutFailed');
-    expect(message(world, 'Progressing')).toContain('revision 1 is being brought back: api');
+    expect(message(world, 'Progressing')).toContain('revision 1 is being restored: api');
     world.cluster.stuck.clear();
     await world.converge();
     expect(world.condition('Progressing')).toBe('False RolledBack');

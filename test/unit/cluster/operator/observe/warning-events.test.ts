@@ -34,7 +34,7 @@ describe('warning events', () => {
     await steps(world, 2);
     expect(world.status.failedRevision).toMatchObject({
       reason: 'MountFailed',
-      culprit: { object: 'web-api-0' },
+      failureSource: { object: 'web-api-0' },
     });
   });
 

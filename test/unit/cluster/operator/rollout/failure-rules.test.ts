@@ -13,8 +13,8 @@ const DEADLINE = 600;
 
 function symptom(reason: string, more: Partial<Symptom> = {}): Symptom {
   const message = `api: pod web-1, container app: ${reason}`;
-  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app' };
-  return { component: 'api', reason, message, text: '', restarts: 0, culprit, ...more };
+  const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app' };
+  return { component: 'api', reason, message, text: '', restarts: 0, failureSource, ...more };
 }
 
 function judgedAfter(seconds: number, ...symptoms: Symptom[]) {
@@ -34,13 +34,13 @@ const TABLE: [string, Symptom, string, number][] = [
   ['the third crash', symptom('CrashLoopBackOff', { ...TIMES, restarts: 3 }), 'CrashLoop', 0],
   [
     'the second crash',
-    symptom('CrashLoopBackOff', { ...TIMES, restarts: 2, culprit: { component: 'api', exit_code: 1 } }),
+    symptom('CrashLoopBackOff', { ...TIMES, restarts: 2, failureSource: { component: 'api', exit_code: 1 } }),
     'CrashLoop',
     DEADLINE,
   ],
   [
     'a crash that is not in back-off yet',
-    symptom('Error', { restarts: 5, culprit: { component: 'api', exit_code: 1 } }),
+    symptom('Error', { restarts: 5, failureSource: { component: 'api', exit_code: 1 } }),
     'CrashLoop',
     DEADLINE,
   ],
@@ -165,13 +165,13 @@ describe('a rollout with one symptom', () => {
   test.each(TABLE)('fails after the time of the rule for %s', (_, seen, reason, seconds) => {
     if (seconds > 0) {
       const before = judgedAfter(seconds - 0.001, seen);
-      const { message, culprit } = seen;
-      const trouble = VAGUE.has(seen.reason) ? null : { reason, message, culprit };
+      const { message, failureSource } = seen;
+      const trouble = VAGUE.has(seen.reason) ? null : { reason, message, failureSource };
       expect(before).toEqual({ failure: null, trouble, recheckAt: START + seconds * 1000 });
     }
     const { failure } = judgedAfter(seconds, seen);
-    expect(failure).toMatchObject({ reason, culprit: seen.culprit });
-    const late = seconds === DEADLINE ? '; not done within 600 s' : '';
+    expect(failure).toMatchObject({ reason, failureSource: seen.failureSource });
+    const late = seconds === DEADLINE ? '; not complete within 600 s' : '';
     expect(failure?.message).toBe(`${seen.message}${late}`);
   });
 });
@@ -181,15 +181,18 @@ describe('a rollout', () => {
     expect(judgedAfter(DEADLINE - 1)).toEqual({ failure: null, trouble: null, recheckAt: START + 600_000 });
     expect(judgedAfter(DEADLINE).failure).toEqual({
       reason: 'RolloutDeadlineExceeded',
-      message: 'api: 0 of 1 pods are available; not done within 600 s',
-      culprit: { component: 'api' },
+      message: 'api: 0 of 1 pods are available; not complete within 600 s',
+      failureSource: { component: 'api' },
     });
   });
 
   test('fails for the first symptom that cannot recover', () => {
-    const hopeless = symptom('InvalidImageName', { component: 'queue', culprit: { component: 'queue' } });
+    const hopeless = symptom('InvalidImageName', {
+      component: 'queue',
+      failureSource: { component: 'queue' },
+    });
     const seen = [symptom('Unschedulable'), symptom('ImagePullBackOff', TIMES), hopeless];
-    expect(judgedAfter(0, ...seen).failure).toMatchObject({ culprit: { component: 'queue' } });
+    expect(judgedAfter(0, ...seen).failure).toMatchObject({ failureSource: { component: 'queue' } });
     expect(judgedAfter(0, ...seen.slice(0, 2)).recheckAt).toBe(START + 70_000);
   });
 
@@ -205,7 +208,7 @@ describe('a rollout', () => {
 
   test('does not exceed its deadline when a rule allows more time', () => {
     const late = symptom('ImagePullBackOff', { scheduledAt: START + 590_000 });
-    expect(judgedAfter(DEADLINE, late).failure?.message).toMatch(/not done within/);
+    expect(judgedAfter(DEADLINE, late).failure?.message).toMatch(/not complete within/);
   });
 });
 

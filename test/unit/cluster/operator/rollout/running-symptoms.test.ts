@@ -303,7 +303,7 @@ describe.each(COMPONENTS)('the status of %s outside a rollout', (component) => {
           {
             component,
             reason,
-            culprit: {
+            failureSource: {
               component,
               object: `web-${component}-new`,
               ...(exitCode === undefined ? {} : { exit_code: exitCode }),
@@ -599,7 +599,7 @@ describe('a container that fails repeatedly', () => {
     expect(scene.world.status.symptoms).toBeUndefined();
     await show(scene, 'up', 3);
     expect(scene.world.status.symptoms).toMatchObject([
-      { reason: 'CrashLoop', culprit: { container: 'log', container_kind: 'sidecar', exit_code: 1 } },
+      { reason: 'CrashLoop', failureSource: { container: 'log', container_kind: 'sidecar', exit_code: 1 } },
     ]);
     expect(scene.world.condition('Ready')).toBe('True Converged');
   });
@@ -678,7 +678,7 @@ describe('a database that was ready', () => {
       'True Available',
     ]);
     expect(world.status.symptoms).toMatchObject([
-      { component: 'database', reason: 'CrashLoop', culprit: { object: 'web-db-0', exit_code: 137 } },
+      { component: 'database', reason: 'CrashLoop', failureSource: { object: 'web-db-0', exit_code: 137 } },
     ]);
     expect(symptomEvents(world, 'CrashLoop')).toHaveLength(1);
     await steps(world, 3);
@@ -701,7 +701,7 @@ describe('a database that was ready', () => {
     await reconcileTimes(world);
     expect(world.condition('Ready')).toBe('False NodeLost');
     expect(message(world, 'Ready')).toContain(
-      'node node-1 is not ready; the pod is being deleted, and ends when the node is back or is removed',
+      'node node-1 is not ready; the pod is being deleted; it ends when the node is ready again or is removed',
     );
   });
 });

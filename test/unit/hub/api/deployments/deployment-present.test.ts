@@ -63,7 +63,7 @@ describe('conditions', () => {
       message: expect.stringContaining(`can be restored until ${at(9).toISOString()}`),
     });
     expect(ready({ deleteRequestedAt: at(7), purgeAfter: at(7) })?.message).toBe(
-      `deletion was requested at ${at(7).toISOString()}: it is removed with all of its data`,
+      `deletion was requested at ${at(7).toISOString()}: the deployment is removed with all of its data`,
     );
     const lost = { everSeen: true, alive: false, lastSeenAt: at(9), leased: false, lostAt: null };
     const conditions = shownConditions(record({ listener: lost }));
@@ -152,7 +152,7 @@ test.each([
       ['Ready', 'Unknown', 'NamespaceNotAllowed'],
     ]);
     expect(conditions[0]?.message).toContain(words);
-    expect(conditions[0]?.message).toContain('It was True');
+    expect(conditions[0]?.message).toContain('The condition was True');
   },
 );
 

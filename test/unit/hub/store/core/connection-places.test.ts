@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { NOBODY } from '../../../../../src/domain/scheduling/turns.ts';
+import { NO_GROUP } from '../../../../../src/domain/scheduling/turns.ts';
 import { ConnectionPlaces } from '../../../../../src/hub/store/core/connection-places.ts';
 import { StoreUnavailable } from '../../../../../src/hub/store/core/errors.ts';
 
@@ -26,9 +26,9 @@ test('gives one tenant at most eight of ten places, and keeps two for other tena
   const { enter, countOf } = setUp(10);
   enter('crowd', 100);
   enter('other');
-  enter(NOBODY);
+  enter(NO_GROUP);
   await vi.advanceTimersByTimeAsync(0);
-  expect([countOf('crowd'), countOf('other'), countOf(NOBODY)]).toEqual([8, 1, 1]);
+  expect([countOf('crowd'), countOf('other'), countOf(NO_GROUP)]).toEqual([8, 1, 1]);
 });
 
 test('gives a busy tenant one connection while another is active, and more when each is slow', async () => {

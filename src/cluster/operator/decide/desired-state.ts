@@ -1,0 +1,46 @@
+import type { RenderConfig } from '../../../contract/render/render-config.ts';
+import type { Component } from '../../../domain/resource-spec/components.ts';
+import type { DesiredObject } from '../../../workloads/desired-object.ts';
+import { desiredObjects } from '../../../workloads/desired-objects.ts';
+import { componentsThatYield } from '../access/exclusive-volumes.ts';
+import { allowedImages, refusedServices, withoutRefusedServices } from '../access/service-spec-policy.ts';
+import { isRouteKind } from '../kinds.ts';
+import { chooseDataImages, type DataImages } from '../observe/data-images.ts';
+import type { Observed } from '../observed.ts';
+import { withPinnedTemplates } from '../rollout/pinned-service-templates.ts';
+import { selectTarget } from '../rollout/select-target.ts';
+import type { Target } from '../rollout/target.ts';
+import { holdsPodCounts, scaledFor } from './scales.ts';
+import { keepServicesInUse } from './services-in-use.ts';
+
+/** The state that the cluster should have now. */
+export interface DesiredState {
+  readonly target: Target;
+  readonly objects: readonly DesiredObject[];
+  readonly dataImages: DataImages;
+  /** Whether the number of pods stays below the spec until other pods have ended; see `holdsPodCounts`. */
+  readonly isHeld: boolean;
+  /** Components whose old pod ends before the new pod starts; see exclusive-volumes.ts. */
+  readonly yielding: ReadonlySet<Component>;
+}
+
+/** The target and the objects for it. Objects that the policy or the cluster does not allow are omitted. */
+export function desiredState(observed: Observed, config: RenderConfig, now: Date): DesiredState {
+  const target = selectTarget(observed, config, now);
+  const isHeld = holdsPodCounts(observed, target);
+  const wanted = keepServicesInUse(scaledFor(observed, target, isHeld), observed, target);
+  const dataImages = allowedImages(chooseDataImages(observed, wanted, config), observed);
+  const yielding = componentsThatYield(observed, target);
+  const rendered = desiredObjects(wanted, config, {
+    yielding,
+    templates: target.templates,
+    databaseImage: dataImages.database,
+    cacheImage: dataImages.cache,
+  });
+  const allowed = withoutRefusedServices(rendered, observed).filter(
+    ({ object: { kind } }) =>
+      !observed.missingKinds?.has(kind) && !(observed.hostRefused !== undefined && isRouteKind(kind)),
+  );
+  const objects = withPinnedTemplates(allowed, wanted, observed, dataImages, refusedServices(observed));
+  return { target, objects, dataImages, isHeld, yielding };
+}
