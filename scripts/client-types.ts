@@ -120,7 +120,7 @@ export function isGeneratorInstalled(): boolean {
 
 function installGenerator(): void {
   console.error('Installing the packages of scripts/openapi (npm ci) …');
-  const args = ['ci', '--prefix', fileURLToPath(PACKAGE), '--ignore-scripts', '--no-audit', '--no-fund'];
+  const args = ['ci', '--prefix', fileURLToPath(PACKAGE), '--ignore-scripts', '--loglevel=error'];
   const { status, error } = spawnSync('npm', args, { stdio: ['ignore', 2, 2] });
   if (status !== 0)
     throw new Error(
@@ -142,7 +142,12 @@ export function clientTypes(document: OpenApiDocument): string {
 if (import.meta.main) {
   if (process.argv.includes('--help')) console.log(HELP);
   else {
-    if (!isGeneratorInstalled()) installGenerator();
-    writeFileSync(FILE, clientTypes((await openApiDocument()) as OpenApiDocument));
+    try {
+      if (!isGeneratorInstalled()) installGenerator();
+      writeFileSync(FILE, clientTypes((await openApiDocument()) as OpenApiDocument));
+    } catch (error) {
+      console.error(error instanceof Error ? error.message : String(error));
+      process.exitCode = 1;
+    }
   }
 }

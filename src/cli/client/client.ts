@@ -108,7 +108,7 @@ function checkRequest(url: string, headers: Record<string, string>): void {
 }
 
 /**
- * Creates a client. It sends nothing before the first call.
+ * Creates a client. The client sends nothing before the first call.
  * @throws ApiProblem when no request can have this URL, key and tenant
  */
 export function createClient({ url, apiKey, tenantId, stopped }: ClientOptions): Client {

@@ -32,13 +32,16 @@ function noAnswer(error: unknown): NoAnswer {
     return { message: `no response within ${TIMEOUT_MS / 1000} seconds`, again: true };
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
   if (message === 'unexpected redirect')
-    return { message: 'it redirects to another address, and the key is not sent there', again: false };
+    return {
+      message: 'the server redirects to another address, and the key is not sent there',
+      again: false,
+    };
   if (typeof code !== 'string' || code.startsWith('UND_ERR_INVALID'))
     return { message: 'the request cannot be sent', again: false };
   return { message: typeof message === 'string' && message !== '' ? message : code, again: true };
 }
 
-/** The timeout covers the start of the response. If the response is not a stream, it covers all of it. */
+/** The timeout covers the start of a stream, and the whole of any other response. */
 async function sendOnce(request: Request, isStream: boolean): Promise<Response | NoAnswer> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), TIMEOUT_MS);
@@ -59,7 +62,7 @@ function isIdempotent({ method, headers }: Request): boolean {
 }
 
 /**
- * Sends a request with retries, if it is idempotent or was not executed. A stream may take longer than the timeout.
+ * Sends a request. Retries the request if it is idempotent or was not executed. A stream may take longer than the timeout.
  * @throws ApiProblem when there is no response
  */
 export async function sendPatiently(request: Request, { isStream = false } = {}): Promise<Response> {

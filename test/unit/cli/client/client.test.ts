@@ -197,7 +197,7 @@ test('does not follow a redirect with the key, and does not retry it', async () 
     response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
   });
   const client = createClient({ url, apiKey: 'key', tenantId: null });
-  await expect(client.GET('/v2/deployments', {})).rejects.toThrow('it redirects to another address');
+  await expect(client.GET('/v2/deployments', {})).rejects.toThrow('the server redirects to another address');
   expect(requests).toBe(1);
 });
 
