@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { buildsOf } from './builds.ts';
-import { parseEncryptionKeys } from './encryption-keys.ts';
+import { ConfigError } from './config-error.ts';
 import { imagesOf, isRegistryInsecure } from './image-settings.ts';
 import { platformHostsOf } from './platform-hosts.ts';
 import { parseRate, rateOfKeys } from './rates.ts';
@@ -141,4 +141,31 @@ export function listenerKubeconfigSetting(environment: NodeJS.ProcessEnv = proce
 export function clientSettings(environment: NodeJS.ProcessEnv = process.env) {
   const { BERTH_URL: url, BERTH_API_KEY: apiKey, BERTH_TENANT_ID: tenantId } = environment;
   return { url, apiKey, tenantId };
+}
+
+/**
+ * The keys for secrets at rest. The first key encrypts.
+ * @throws ConfigError when a key is malformed or an id is given twice
+ */
+function parseEncryptionKeys(text: string | undefined): { id: string; key: Buffer }[] {
+  const keys = (text ?? '')
+    .split(',')
+    .filter((part) => part.trim() !== '')
+    .map((part) => {
+      const [id = '', encoded = ''] = part.trim().split(/:(.*)/s);
+      const key = Buffer.from(encoded, 'base64');
+      if (!/^[A-Za-z0-9_-]{1,32}$/.test(id) || key.length !== 32) {
+        throw new ConfigError([
+          'BERTH_ENCRYPTION_KEYS: each key is id:base64 of 32 bytes; create one with: echo "k1:$(openssl rand -base64 32)"',
+        ]);
+      }
+      return { id, key };
+    });
+  const twice = keys.find(({ id }, index) => keys.findIndex((other) => other.id === id) !== index);
+  if (twice !== undefined) {
+    throw new ConfigError([
+      `BERTH_ENCRYPTION_KEYS: the id ${twice.id} is given twice; each key needs a different id`,
+    ]);
+  }
+  return keys;
 }

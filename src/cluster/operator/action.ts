@@ -36,8 +36,8 @@ export type Action = ActionBase &
     /**
      * Server-side apply. `replicas`: repeated in the apply because this field manager is the only owner of the field.
      * `drift`: the desired object was applied before and has been edited since. `resume`: reverts a manual
-     * `kubectl rollout pause`. `added`: fields to remove first. `probe`: hash of the change that the cluster makes to the
-     * object; a dry run checks first whether it still makes this change.
+     * `kubectl rollout pause`. `added`: fields to remove first. `foreign`: fields of other managers, which are removed only
+     * if the API server rejects the desired object with them. `probe`: hash of the change that the cluster makes to the object; a dry run checks first whether it still makes this change.
      */
     | {
         readonly kind: 'apply';
@@ -47,6 +47,7 @@ export type Action = ActionBase &
         readonly resume?: boolean;
         readonly replicas?: number;
         readonly added?: readonly Removal[];
+        readonly foreign?: readonly Removal[];
         readonly probe?: string;
       }
     /**

@@ -26,18 +26,18 @@ export function hasKeys(item: unknown, keys: ManagedFields): boolean {
 /** Whether an empty object stands for all fields below it. */
 export const isWhole = (fields: ManagedFields): boolean => Object.keys(fields).length === 0;
 
-/** The fields of the managers that `isIncluded` accepts, without fields of the status. */
-export function fieldsOfManagers(
-  entries: readonly ManagedFieldsEntry[],
-  isIncluded: (manager: string) => boolean,
-): ManagedFields {
+/** The fields of these entries, without those of the status. */
+export function fieldsOfEntries(entries: readonly ManagedFieldsEntry[]): ManagedFields {
   return entries
-    .filter(({ manager = '', subresource }) => subresource !== 'status' && isIncluded(manager))
+    .filter(({ subresource }) => subresource !== 'status')
     .map(({ fieldsV1 }) => (fieldsV1 ?? {}) as ManagedFields)
     .reduce(unionOf, {});
 }
 
-/** Whether the fields contain this field, or a part of this field. */
+/**
+ * Whether the fields contain this field or a part of it. A list item must be contained itself (`.`), because a manager that
+ * changed a field of an item did not add the item.
+ */
 export function includesField(fields: ManagedFields, steps: readonly PathStep[]): boolean {
   let here: unknown = fields;
   for (const [depth, step] of steps.entries()) {
@@ -45,7 +45,8 @@ export function includesField(fields: ManagedFields, steps: readonly PathStep[])
     if (depth > 0 && isWhole(here)) return true;
     here = typeof step === 'string' ? here[`f:${step}`] : itemOf(here, step);
   }
-  return here !== undefined;
+  if (typeof steps.at(-1) === 'string') return here !== undefined;
+  return isFields(here) && (isWhole(here) || Object.hasOwn(here, '.'));
 }
 
 function itemOf(fields: ManagedFields, item: ManagedFields): unknown {

@@ -95,7 +95,7 @@ async function applied(
   action: ActionOf<'apply'>,
   { client, signal }: Execution,
 ): Promise<KubeObject | undefined> {
-  const { object, uid, replicas, drift, resume, added, probe } = action;
+  const { object, uid, replicas, drift, resume, added, foreign, probe } = action;
   // Fields without an owner are not part of the hash, because no manager owns them after the next apply.
   const pods = resume === true ? { paused: false, ...withCount(replicas) } : withCount(replicas);
   const body = withSpec(withHash(object, ANNOTATIONS.appliedHash), pods);
@@ -142,8 +142,16 @@ async function applied(
         if (!isKubeError(error, 'invalid')) throw error;
       });
   }
-  try {
+  /** Fields of other managers can make the desired object invalid, such as two sources of one volume. */
+  const withoutForeign = async (error: unknown): Promise<KubeObject> => {
+    if (foreign === undefined || !isKubeError(error, 'invalid')) throw error;
+    await patched(withRemovals(body, uid, foreign), false).catch(() => {
+      throw error;
+    });
     return await send();
+  };
+  try {
+    return await send().catch(withoutForeign);
   } catch (error) {
     const response = await restored(error, false);
     // If the cluster has changed the key again, an apply would be invalid again.

@@ -2,7 +2,7 @@ import { isReservedEnvName, isReservedMetadataKey } from '../../../domain/deploy
 import type { KubeObject } from '../../kube/client/object.ts';
 import { type Addition, additionsTo, type PathStep } from '../../kube/compare/additions.ts';
 import { type Difference, differenceOf } from '../../kube/compare/compare.ts';
-import { includesField } from '../../kube/compare/managed-fields.ts';
+import { includesField, type ManagedFields } from '../../kube/compare/managed-fields.ts';
 import { foreignFields } from '../observe/cached-fields.ts';
 import type { ChildObject } from '../observed.ts';
 import { ADDITION_RULES } from './added-rules.ts';
@@ -226,7 +226,23 @@ function ofCluster(object: KubeObject, live: ChildObject): Addition[] {
   const all = rules === undefined ? [] : additionsTo(object, live, rules);
   if (all.length === 0) return all;
   const foreign = live.foreignFields ?? foreignFields(live.metadata.managedFields ?? []);
-  return all.filter(({ steps }) => steps === null || !includesField(foreign, steps));
+  return all.filter((addition) => !isForeign(addition, foreign));
+}
+
+/** A partition holds back the only pod of the StatefulSet, so it is reverted like `spec.paused` of a Deployment. */
+const STOPS_ROLLOUTS = 'spec.updateStrategy.rollingUpdate.partition';
+
+function isForeign({ steps, pattern }: Addition, foreign: ManagedFields): boolean {
+  return steps !== null && pattern !== STOPS_ROLLOUTS && includesField(foreign, steps);
+}
+
+/** Paths of the unsafe fields that another field manager owns. */
+export function foreignAdditions(object: KubeObject, live: ChildObject): Removal[] {
+  const { foreignFields: foreign } = live;
+  const rules = ADDITION_RULES[object.kind];
+  if (rules === undefined || foreign === undefined) return [];
+  const found = additionsTo(object, live, rules).filter((addition) => isForeign(addition, foreign));
+  return removalsOf(found.filter((addition) => !isKept(object, addition)));
 }
 
 /** Fields of the live object that Berth does not apply, and that no other field manager owns. */

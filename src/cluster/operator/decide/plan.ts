@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import { databaseName, serviceAccountName } from '../../../workloads/names.ts';
 import { type Action, actionId, type Plan, STAGES, type Stage } from '../action.ts';
-import { type Removal, removalsAt } from '../changes/added-fields.ts';
+import { foreignAdditions, type Removal, removalsAt } from '../changes/added-fields.ts';
 import { namesAddition } from '../changes/cluster-changes.ts';
 import { isImmutable } from '../changes/immutable-fields.ts';
 import { isRouteKind } from '../kinds.ts';
@@ -245,6 +245,7 @@ function applying(input: PlanInput, comparison: Comparison, live: ChildObject): 
   const { object, differences, change } = comparison;
   if (differences.some((difference) => isImmutable(object, difference))) return [replacing(comparison, live)];
   const added = toRemove(input, comparison, live);
+  const foreign = foreignAdditions(object, live);
   const shown = differences.slice(0, SHOWN_DIFFERENCES).map(({ path, why }) => `${path} ${why}`);
   return [
     {
@@ -258,6 +259,7 @@ function applying(input: PlanInput, comparison: Comparison, live: ChildObject): 
       drift: isDrift(differences),
       ...(differences.some(({ path }) => path === PAUSED_PATH) ? { resume: true } : {}),
       ...(added.length === 0 ? {} : { added }),
+      ...(foreign.length === 0 ? {} : { foreign }),
       ...(change === undefined ? {} : { probe: change.hash }),
     },
   ];

@@ -20,11 +20,10 @@ import type {
   ObservedTemplates,
 } from '../observed.ts';
 import { idOf } from '../observed.ts';
-import { shortened } from '../status/conditions.ts';
+import { conditionOf, shortened } from '../status/conditions.ts';
 import { boundedCache } from './bounded-cache.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isOurs } from './ownership.ts';
-import { withPlaceholderSpec } from './placeholder-spec.ts';
 
 export type Gathered =
   | { kind: 'found'; observed: Observed }
@@ -222,4 +221,18 @@ function readTemplates(object: ChildObject): StoredTemplates {
   if (read !== null) return read;
   const { namespace, name } = object.metadata;
   throw new Error(`failed to read the stored templates ${namespace}/${name}: they are not in Berth's format`);
+}
+
+/**
+ * Replaces a spec that cannot be parsed by a placeholder: enough to find owned objects and to read the status. The
+ * placeholder must not be used to create or change an object.
+ */
+function withPlaceholderSpec(resource: ObservedResource): ObservedResource {
+  const { deploymentId } = ((resource.spec as unknown) ?? {}) as { deploymentId?: unknown };
+  const database = { external: conditionOf(resource, 'DatabaseReady')?.reason === 'ExternalDatabase' };
+  const cache = { external: conditionOf(resource, 'CacheReady')?.reason === 'ExternalCache' };
+  const suspend = resource.status?.suspended ?? false;
+  const minimal = { revision: {}, suspend, database, cache };
+  const named = managedDeploymentSpecSchema.safeParse({ ...minimal, deploymentId });
+  return { ...resource, spec: named.success ? named.data : managedDeploymentSpecSchema.parse(minimal) };
 }

@@ -1,6 +1,7 @@
 import { appName } from '../../../contract/resource/names.ts';
+import { isOnHost } from '../../../domain/builds/git-host.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
-import type { Secret } from '../../../domain/deployment/deployment.ts';
+import type { Secret, SourceConfig } from '../../../domain/deployment/deployment.ts';
 import {
   type CreateBody,
   toSourceConfig,
@@ -11,6 +12,7 @@ import { versionOfImage } from '../../../domain/net/image-reference.ts';
 import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
 import { unmaskSecrets } from '../../../domain/redaction/secret-list.ts';
 import { asksForLater } from '../../../workloads/cluster-support.ts';
+import { lockIntegration } from '../../store/builds/integrations.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord, NewDeployment } from '../../store/core/records.ts';
@@ -19,7 +21,6 @@ import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules } from '../core/errors.ts';
 import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { checkTracingProject } from '../tenancy/tenant-counts.ts';
-import { checkIntegration } from './deployment-integration.ts';
 import {
   checkClusterSupport,
   customResourceOf,
@@ -164,4 +165,26 @@ export async function createDeployment(deps: ApiDeps, request: CreateRequest): P
   } catch (error) {
     throw conflict(error);
   }
+}
+
+/**
+ * Looks up the integration that a new deployment names and locks it against deletion until the transaction ends.
+ * @throws ApiError 400 that names the field
+ */
+async function checkIntegration(
+  transaction: Transaction,
+  tenantId: string,
+  { integration_id: id, repo_url: repository }: SourceConfig,
+): Promise<void> {
+  if (id === null) return;
+  const integration = await lockIntegration(transaction, tenantId, id);
+  if (integration === null) {
+    const loc = ['source_config', 'integration_id'];
+    throw brokenRules([
+      { loc, msg: 'must be the id of an existing integration', type: 'integration_unknown' },
+    ]);
+  }
+  if (repository === null || isOnHost(repository, integration.hostUrl)) return;
+  const msg = `must be below ${integration.hostUrl}, because the token of the integration is only for this host`;
+  throw brokenRules([{ loc: ['source_config', 'repo_url'], msg, type: 'integration_other_host' }]);
 }

@@ -1,19 +1,23 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { REASONS } from '../../../domain/conditions/conditions.ts';
 import { type Explanation, explain, SERVES } from '../../../domain/conditions/explain.ts';
-import type { ExplainFacts } from '../../../domain/conditions/explain-facts.ts';
+import type { ExplainFacts, WorkBlocked } from '../../../domain/conditions/explain-facts.ts';
 import { failureSourceSchema } from '../../../domain/conditions/failure-source.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { isTerminalStatus, REVISION_STATUSES } from '../../../domain/revision/states.ts';
+import type { Transaction } from '../../store/core/database.ts';
 import { readExplainFacts, readLastEffects } from '../../store/deployments/explain-facts.ts';
+import { loadWork } from '../../store/listeners/listener-work-rows.ts';
 import { tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
 import { deploymentParams, noQuery } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
+import { readableSecrets } from '../deployments/deployment-secrets.ts';
+import { itemRendering, toWorkItem, whyNotRendered } from '../listeners/listener-work-item.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { whyWorkBlocked } from './work-blocked.ts';
 
 const objectSchema = failureSourceSchema
   .extend({ id: z.string().optional().describe('Id of the revision, if the source is a revision.') })
@@ -192,4 +196,26 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
       return present(deploymentId, facts, explain(facts), read.effects);
     },
   );
+}
+
+/**
+ * Why no work item can be created from the stored state of a deployment, now or after the build of its image; null: it
+ * can be created. The result is computed for each request, because the history records the problem once, but not its
+ * end.
+ */
+async function whyWorkBlocked(
+  deps: Parameters<typeof itemRendering>[0],
+  transaction: Transaction,
+  deploymentId: string,
+): Promise<WorkBlocked | null> {
+  const [due] = await loadWork(transaction, [deploymentId]);
+  if (due === undefined) return null;
+  try {
+    toWorkItem(itemRendering(deps), due);
+  } catch (error) {
+    return whyNotRendered(error);
+  }
+  const build = due.kind === 'apply' ? due.build : null;
+  if (build === null || readableSecrets(deps.secretBox, build) !== null) return null;
+  return { reason: 'SecretsUnreadable', message: REASONS.SecretsUnreadable };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fieldsOfManagers, includesField } from '../../../../../src/cluster/kube/compare/managed-fields.ts';
+import { fieldsOfEntries, includesField } from '../../../../../src/cluster/kube/compare/managed-fields.ts';
 
 const entry = (manager: string, fieldsV1: object, subresource?: string) => ({
   manager,
@@ -7,18 +7,15 @@ const entry = (manager: string, fieldsV1: object, subresource?: string) => ({
   ...(subresource === undefined ? {} : { subresource }),
 });
 
-describe('the fields of some managers', () => {
-  test('are merged, without the status and the other managers', () => {
-    const entries = [
-      entry('kubectl-edit', { 'f:spec': { 'f:template': { 'f:spec': { 'f:hostNetwork': {} } } } }),
-      entry('kubectl-patch', { 'f:spec': { 'f:template': { 'f:spec': { 'f:hostPID': {} } } } }),
-      entry('berth-operator', { 'f:spec': { 'f:replicas': {} } }),
-      entry('controller', { 'f:status': { 'f:phase': {} } }, 'status'),
-      entry('kubectl', { 'f:spec': { 'f:replicas': {} } }, 'scale'),
-    ];
-    expect(fieldsOfManagers(entries, (manager) => manager !== 'berth-operator')).toEqual({
-      'f:spec': { 'f:template': { 'f:spec': { 'f:hostNetwork': {}, 'f:hostPID': {} } }, 'f:replicas': {} },
-    });
+test('fieldsOfEntries merges the fields of all entries, without the status', () => {
+  const entries = [
+    entry('kubectl-edit', { 'f:spec': { 'f:template': { 'f:spec': { 'f:hostNetwork': {} } } } }),
+    entry('kubectl-patch', { 'f:spec': { 'f:template': { 'f:spec': { 'f:hostPID': {} } } } }),
+    entry('controller', { 'f:status': { 'f:phase': {} } }, 'status'),
+    entry('kubectl', { 'f:spec': { 'f:replicas': {} } }, 'scale'),
+  ];
+  expect(fieldsOfEntries(entries)).toEqual({
+    'f:spec': { 'f:template': { 'f:spec': { 'f:hostNetwork': {}, 'f:hostPID': {} } }, 'f:replicas': {} },
   });
 });
 
@@ -50,6 +47,7 @@ describe('a field', () => {
   test.each<[string, (string | object)[]]>([
     ['another field', ['spec', 'externalName']],
     ['another list item', ['spec', 'ports', { port: 80, protocol: 'TCP' }]],
+    ['a list item of which it only changed a field', container],
     ['another field of a list item', ['spec', 'ports', port, 'nodePort']],
     ['the same field of another container', [...container.slice(0, -1), { name: 'b' }, 'envFrom']],
     ['another key of a map', ['spec', 'labels', 'other']],

@@ -509,12 +509,13 @@ describe('a field that a user adds', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
-  const owned = (fields: object): Change => {
-    const fieldsV1 = { 'f:spec': { 'f:template': { 'f:spec': fields } } };
+  const owned = (fields: object, manager = 'kubectl-edit', labels?: object): Change => {
+    const fieldsV1 = {
+      ...(labels === undefined ? {} : { 'f:metadata': { 'f:labels': labels } }),
+      'f:spec': { 'f:template': { 'f:spec': fields } },
+    };
     return (_, { metadata }) =>
-      Object.assign(metadata, {
-        managedFields: [{ manager: 'kubectl-edit', operation: 'Update', fieldsV1 }],
-      });
+      Object.assign(metadata, { managedFields: [{ manager, operation: 'Update', fieldsV1 }] });
   };
 
   test.each<[string, object, object]>([
@@ -538,6 +539,44 @@ describe('a field that a user adds', () => {
     await world.converge();
     expect(pods(world)).toContain(more);
     expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test.each(['before-first-apply', 'ancient-changes', 'kubectl-rollout'])(
+    'is removed if its manager is %s, which stands for no user',
+    async (manager) => {
+      const world = await settled(SPEC);
+      edit(world, (spec, object) => {
+        inPods({ hostNetwork: true })(spec, object);
+        owned({ 'f:hostNetwork': {} }, manager)(spec, object);
+      });
+      await world.converge();
+      expect(pods(world)).not.toContain('hostNetwork');
+    },
+  );
+
+  test('is removed if its manager has copied the whole object', async () => {
+    const world = await settled(SPEC);
+    edit(world, (spec, object) => {
+      inPods({ hostNetwork: true })(spec, object);
+      owned({ 'f:hostNetwork': {} }, 'velero', { 'f:app.kubernetes.io/managed-by': {} })(spec, object);
+    });
+    await world.converge();
+    expect(pods(world)).not.toContain('hostNetwork');
+  });
+
+  test('is reverted if it holds back the database: a partition of its StatefulSet', async () => {
+    const world = await settled(SPEC);
+    world.cluster.edit(`StatefulSet/${NAMESPACE}/web-db`, (object) => {
+      Object.assign((object['spec'] as { updateStrategy: object }).updateStrategy, {
+        rollingUpdate: { partition: 1 },
+      });
+      const fieldsV1 = { 'f:spec': { 'f:updateStrategy': { 'f:rollingUpdate': { 'f:partition': {} } } } };
+      Object.assign(object.metadata, { managedFields: [{ manager: 'kubectl-patch', fieldsV1 }] });
+    });
+    await world.converge();
+    expect(JSON.stringify(world.cluster.list('StatefulSet').map(({ spec }) => spec))).not.toContain(
+      'partition',
+    );
   });
 
   test('is removed if a policy added it to the write of a user, without an owner', async () => {
