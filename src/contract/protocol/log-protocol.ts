@@ -94,8 +94,8 @@ export type LogRequest = z.infer<typeof logRequestsResponseSchema>['log_requests
 
 /**
  * `POST /v2/listeners/{id}/log-requests/{request_id}`: lines for a reader. 404: the reader is gone, so the listener
- * stops. `full`: the chunk was not accepted, because the reader is slower. The listener sends the same chunk again
- * later.
+ * stops. `full`: the hub did not accept the chunk, because the reader has not read earlier chunks yet. The listener
+ * sends the same chunk again later.
  */
 export const logChunkSchema = z.object({
   epoch: z.int(),

@@ -35,12 +35,13 @@ export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 
 /** The possible sources of a transition of a revision. */
 export const MOVERS = {
-  build: 'The observed build of a git_host revision (build-steps.ts).',
-  'hand-out': 'The hub, when it sends the work item to the listener (store/listener-work.ts).',
+  build: 'The observed build of a git_host revision (src/domain/builds/build-transitions.ts).',
+  'hand-out':
+    'The hub, when it sends the work item to the listener (src/hub/store/listeners/listener-work.ts).',
   report:
-    'The observed state of the cluster (revision-steps.ts), or a rejection by the cluster (report-outcome.ts).',
+    'The observed state of the cluster (src/domain/revision/revision-transitions.ts), or a rejection by the cluster (src/domain/revision/report-outcome.ts).',
   reading:
-    'The lease. The hub derives the status from the lease on each read (store/status.ts), and writes one event.',
+    'The lease. The hub derives the status from the lease on each read (src/hub/store/deployments/status.ts), and writes one event.',
 } as const;
 export type Mover = keyof typeof MOVERS;
 

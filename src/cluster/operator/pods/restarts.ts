@@ -4,9 +4,9 @@ import { CRASH_LOOP_RESTARTS } from '../rollout/failure-rules.ts';
 import { containersOf, containerTrouble, type PodTrouble } from './pod-trouble.ts';
 
 /**
- * Failures of containers that run between two restarts. A container that fails repeatedly runs for some time after each
- * restart, and its pod may be ready during this time. A container counts as recovered only after it has run for a
- * longer time.
+ * Finds recent failures of containers that run again. A container that fails repeatedly runs for some time after each
+ * restart, and its pod may be ready during this time. So a container counts as recovered only after it has run for
+ * a minimum time.
  */
 
 /** The last failure of a container that runs again. */

@@ -176,7 +176,7 @@ describe('an invalid input in a custom resource', () => {
   });
 });
 
-test('continues to reconcile other resources', async () => {
+test('the operator continues to reconcile other resources', async () => {
   for (const hosting of HOSTING_MODES) {
     const namespace = world.acceptingNamespaces[hosting];
     const name = uniqueName('good');

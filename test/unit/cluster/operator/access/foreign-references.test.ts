@@ -159,7 +159,7 @@ describe('an object that Berth created for another deployment', () => {
 });
 
 test.each(['settings', 'orders-db', 'web-env-1', 'shop-env-1'])(
-  'a resource uses the Secret %s of the namespace, which Berth did not create',
+  'a resource may use a Secret that Berth did not create, although its name is %s',
   async (name) => {
     const world = await withVictim();
     world.cluster.put(secret(name));
@@ -170,7 +170,7 @@ test.each(['settings', 'orders-db', 'web-env-1', 'shop-env-1'])(
   },
 );
 
-test('a resource uses the claim orders-db of the namespace, which Berth did not create', async () => {
+test('a resource may use a claim that Berth did not create, although its name is orders-db', async () => {
   const world = await withVictim();
   const spec = { resources: { requests: { storage: '1Gi' } } };
   world.cluster.put({ ...secret('orders-db'), kind: 'PersistentVolumeClaim', spec } as KubeObject);
@@ -182,7 +182,7 @@ test('a resource uses the claim orders-db of the namespace, which Berth did not 
 });
 
 test.each(['payments', 'payments-0000abcd'])(
-  'a resource uses the ServiceAccount %s, which Berth did not create',
+  'a resource may use a ServiceAccount that Berth did not create, although its name is %s',
   async (name) => {
     const world = await withVictim();
     world.cluster.put({ ...secret(name), kind: 'ServiceAccount' });
@@ -193,7 +193,7 @@ test.each(['payments', 'payments-0000abcd'])(
   },
 );
 
-test('a resource uses the certificate orders-tls, which belongs to no deployment', async () => {
+test('a resource may use a certificate that belongs to no deployment, although its name is orders-tls', async () => {
   const world = await withVictim();
   world.cluster.put(secret('orders-tls'));
   world.create('web', { revision: { image: 'web:1' }, ...volume({ secret: { secretName: 'orders-tls' } }) });
