@@ -7,7 +7,7 @@ import { outputTail } from '../access/masking.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 
 /**
- * Cache transforms. Cache transforms that drop fields that the operator does not read. At 5,000 deployments, cached
+ * Cache transforms drop the fields of objects that the operator does not read. At 5,000 deployments, cached
  * objects use most of the memory.
  */
 
