@@ -74,7 +74,11 @@ function numberOf(name: string, text: string, max = Number.MAX_SAFE_INTEGER): nu
   return value;
 }
 
-function tell({ plan, held, violations, figures, seconds }: Verdict, done: number, all: number): void {
+function printVerdict(
+  { plan, held, violations, figures, seconds }: Verdict,
+  done: number,
+  all: number,
+): void {
   console.log(
     `${`[${done}/${all}]`.padEnd(10)} ${held ? 'held  ' : 'BROKEN'} ${seconds.toFixed(1).padStart(6)} s  ${plan}`,
   );
@@ -143,7 +147,7 @@ async function run(
     onVerdict: (verdict) => {
       done += 1;
       if (values.json) console.log(JSON.stringify(verdict));
-      else tell(verdict, done, plans.length);
+      else printVerdict(verdict, done, plans.length);
     },
   });
   if (values.write) writeUnlessLeft(result, () => writeResults(result, every, made, day));
@@ -158,7 +162,7 @@ async function run(
   return isBegun && result.verdicts.every(({ held }) => held);
 }
 
-function tellGuard({ guard, missed, plan, oracle, message, seconds }: GuardVerdict): void {
+function printGuardVerdict({ guard, missed, plan, oracle, message, seconds }: GuardVerdict): void {
   console.log(`${missed ? 'missed    ' : 'NOT MISSED'} ${seconds.toFixed(1).padStart(6)} s  ${guard}`);
   console.log(`           ${missed ? `${plan}: ${oracle}: ` : ''}${message}`);
 }
@@ -180,7 +184,7 @@ async function takeOutGuards(names: readonly string[], every: readonly FaultPlan
     plans: every,
     parallel: numberOf('parallel', values.parallel, 8),
     signal: stopping.signal,
-    onVerdict: (verdict) => (values.json ? console.log(JSON.stringify(verdict)) : tellGuard(verdict)),
+    onVerdict: (verdict) => (values.json ? console.log(JSON.stringify(verdict)) : printGuardVerdict(verdict)),
   });
   if (values.write) writeGuards(GUARDS, result.verdicts, { day: today(), commit });
   if (!values.json) console.log(`${result.seconds} s\n${countLine(result)}`);

@@ -272,10 +272,10 @@ ${restored.map((to) => `    AWAITING_DELETE --> ${to}: Restored`).join('\n')}
 `;
 }
 
-const MOST_REASONS = 2;
+const MAX_REASONS = 2;
 
 function arrow({ from, to, reasons }: RevisionTransition): string {
-  const label = reasons.length > MOST_REASONS ? '' : `: ${reasons.join(', ')}`;
+  const label = reasons.length > MAX_REASONS ? '' : `: ${reasons.join(', ')}`;
   return `    ${from} --> ${to}${label}`;
 }
 

@@ -80,7 +80,7 @@ function countingMetrics(registry: Registry): CountingPart {
     'Webhook deliveries with a valid secret, by outcome: taken, repeated, ignored (not a push).',
     'result',
   );
-  const looks = counter(
+  const polls = counter(
     'berth_branch_looks_total',
     'Polls of branches by result: seen, or the cause of the failure.',
     'result',
@@ -90,7 +90,7 @@ function countingMetrics(registry: Registry): CountingPart {
     reported: (kind) => reports.inc({ kind }),
     ignored: () => ignored.inc(),
     delivered: (result) => deliveries.inc({ result }),
-    looked: (result) => looks.inc({ result }),
+    polled: (result) => polls.inc({ result }),
   };
 }
 

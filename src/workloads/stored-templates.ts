@@ -6,7 +6,7 @@ import type { KubeObject, PodTemplates } from './desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata, revisionLabels, TEMPLATE_HASH_LABEL } from './labels.ts';
 import { storedTemplatesName } from './names.ts';
 import { ownerReferences, ownsData } from './owner.ts';
-import { askedPodsHash, templateInputsHash } from './template-inputs.ts';
+import { requestedPodsHash, templateInputsHash } from './template-inputs.ts';
 
 /** The image of the app containers of stored templates, and how it was resolved. */
 export interface StoredImage {
@@ -60,7 +60,7 @@ export function storedTemplates(
         [INPUTS_HASH_LABEL]: templateInputsHash(resource),
       },
       annotations: {
-        [ANNOTATIONS.askedPods]: askedPodsHash(resource),
+        [ANNOTATIONS.askedPods]: requestedPodsHash(resource),
         ...(active === undefined ? {} : { [ANNOTATIONS.formerRevision]: canonicalJson(active) }),
       },
       ...(ownsData(resource) ? ownerReferences(resource) : {}),

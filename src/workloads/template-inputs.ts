@@ -78,11 +78,11 @@ export function dataServiceInputs(
 }
 
 /** Hash of the pod settings. The hash is equal for two revisions exactly if they differ only in image and secrets. */
-export function askedPodsHash({ spec, metadata }: ManagedDeployment): string {
+export function requestedPodsHash({ spec, metadata }: ManagedDeployment): string {
   const { imagePullSecrets = [], ...others } = spec.podTemplate;
   // The pull Secret of the platform is omitted, because it depends on the image.
-  const asked = imagePullSecrets.filter(({ name }) => name !== pullSecretName(metadata.name));
-  return fullHash({ ...others, imagePullSecrets: asked });
+  const requested = imagePullSecrets.filter(({ name }) => name !== pullSecretName(metadata.name));
+  return fullHash({ ...others, imagePullSecrets: requested });
 }
 
 /** Hash of the inputs. Resources with equal hashes have equal pod templates (with the same version and configuration). */

@@ -8,7 +8,7 @@ import { hasKeys, isWhole, type ManagedFields, unionOf } from '../kube/compare/m
  */
 
 function itemsOf(list: readonly unknown[], fields: ManagedFields): unknown[] {
-  const kept = Object.entries(fields).flatMap(([key, beneath]) => {
+  const kept = Object.entries(fields).flatMap(([key, children]) => {
     if (key.startsWith('v:')) return list.filter((item) => JSON.stringify(item) === key.slice(2));
     if (!key.startsWith('k:')) return [];
     const keys = JSON.parse(key.slice(2)) as ManagedFields;
@@ -16,7 +16,7 @@ function itemsOf(list: readonly unknown[], fields: ManagedFields): unknown[] {
       list
         .filter((item) => hasKeys(item, keys))
         // A key may be a default value (a port's protocol). The key is kept, because it identifies the item.
-        .map((item) => ({ ...keys, ...(part(item, beneath as ManagedFields) as object) }))
+        .map((item) => ({ ...keys, ...(part(item, children as ManagedFields) as object) }))
     );
   });
   return [...kept].sort((a, b) => positionOf(list, a) - positionOf(list, b));
@@ -39,10 +39,10 @@ function part(value: unknown, fields: ManagedFields): unknown {
   if (Array.isArray(value)) return itemsOf(value, fields);
   if (!isFields(value)) return value;
   return Object.fromEntries(
-    Object.entries(fields).flatMap(([key, beneath]) => {
+    Object.entries(fields).flatMap(([key, children]) => {
       const name = key.slice(2);
       if (!key.startsWith('f:') || value[name] === undefined) return [];
-      return [[name, part(value[name], beneath as ManagedFields)]];
+      return [[name, part(value[name], children as ManagedFields)]];
     }),
   );
 }

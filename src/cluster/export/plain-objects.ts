@@ -120,7 +120,7 @@ export function secretNames(objects: readonly object[]): string[] {
     if (typeof secretName === 'string') found.add(secretName);
     const refers = ['secretRef', 'secretKeyRef', 'imagePullSecrets'].includes(key) || key === 'secret';
     if (refers && typeof name === 'string' && !Array.isArray(value)) found.add(name);
-    for (const [member, beneath] of Object.entries(value)) visit(beneath, member);
+    for (const [member, child] of Object.entries(value)) visit(child, member);
   };
   visit(objects, '');
   return [...found].sort(compareText);

@@ -102,7 +102,7 @@ export interface ObservedTemplates {
   readonly revisionId: string;
   readonly inputsHash: string;
   /**
-   * `askedPodsHash` of the resource that the templates were rendered from; absent: an earlier version of Berth stored
+   * `requestedPodsHash` of the resource that the templates were rendered from; absent: an earlier version of Berth stored
    * them.
    */
   readonly askedPods?: string;

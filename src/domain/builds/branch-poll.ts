@@ -39,10 +39,10 @@ const MAX_SOON_FAILURES = 5;
 /** The result of a failed poll. */
 export function pollAfterFailure(watch: BranchWatch, failure: BranchPollFailure): BranchPollResult {
   const failures = watch.failures + 1;
-  const isNews = failures >= REPORT_AFTER && watch.told !== failure;
+  const isNews = failures >= REPORT_AFTER && watch.reportedFailure !== failure;
   const soon = watch.soon === true && failures < MAX_SOON_FAILURES;
   return {
-    watch: { ...watch, failures, told: isNews ? failure : watch.told, soon },
+    watch: { ...watch, failures, reportedFailure: isNews ? failure : watch.reportedFailure, soon },
     report: isNews ? 'failed' : null,
   };
 }
@@ -57,8 +57,8 @@ export function afterVerdict(watch: BranchWatch, head: string, verdict: PollVerd
 /** The result of a successful poll. The verdict on the commit is separate. */
 export function afterSuccess(watch: BranchWatch): BranchPollResult {
   return {
-    watch: { ...watch, failures: 0, told: null },
-    report: watch.told === null ? null : 'readable',
+    watch: { ...watch, failures: 0, reportedFailure: null },
+    report: watch.reportedFailure === null ? null : 'readable',
   };
 }
 

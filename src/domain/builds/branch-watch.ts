@@ -19,7 +19,7 @@ export interface BranchWatch {
   /** Consecutive failed polls. */
   readonly failures: number;
   /** The failure that was reported in the history. null: no failure was reported, or a later poll succeeded. */
-  readonly told: BranchPollFailure | null;
+  readonly reportedFailure: BranchPollFailure | null;
   /** Whether a push event reported the deletion of the branch, and no later branch of this name is known. */
   readonly deleted?: boolean;
   /** Whether the branch is polled even if polling is disabled, because the push events are inconclusive. */
@@ -48,7 +48,7 @@ const nothingKnown = (branch: string): BranchWatch => ({
   commit: null,
   pushes: [],
   failures: 0,
-  told: null,
+  reportedFailure: null,
 });
 
 /** The known state of a branch. */

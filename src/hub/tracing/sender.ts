@@ -141,7 +141,7 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
   }
 
   /** Claims due messages, up to the number that may be in flight. */
-  async function look(): Promise<void> {
+  async function pollOutbox(): Promise<void> {
     const limit = CONCURRENCY - inFlight.size;
     // Wakes when the first slot is free.
     if (limit === 0) return;
@@ -156,7 +156,7 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
     while (!isStopping) {
       // The flag is reset before the query, so that a notification during the query is not missed.
       hint = Promise.withResolvers();
-      await look().catch((error) =>
+      await pollOutbox().catch((error) =>
         logger.warn({ err: String(error) }, 'failed to read the outbox; next: none, it is retried'),
       );
       const timer = setTimeout(pollNow, options.pollMs ?? POLL_MS);

@@ -87,7 +87,7 @@ beforeAll(async () => {
       'x-request-id': REQUEST_ID,
       traceparent: `00-${CALLER.trace}-${CALLER.span}-01`,
     },
-    body: JSON.stringify(smallDeployment('followed')),
+    body: JSON.stringify(smallDeployment('traced-shop')),
   });
   expect(answer.status).toBe(201);
   ({ id } = (await answer.json()) as { id: string });
@@ -166,7 +166,7 @@ describe('the metrics of running roles', () => {
   test('contain no id or name of a tenant or deployment', async () => {
     const texts = await Promise.all([berth.process(), listener, operator].map(scrape));
     for (const text of texts)
-      for (const word of [berth.tenantId, id, revisionId, 'followed', berth.namespace, berth.apiKey])
+      for (const word of [berth.tenantId, id, revisionId, 'traced-shop', berth.namespace, berth.apiKey])
         expect(text).not.toContain(word);
   });
 });

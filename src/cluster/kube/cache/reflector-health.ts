@@ -49,7 +49,8 @@ export class ReflectorHealth {
     this.#restarts[cause] = (this.#restarts[cause] ?? 0) + 1;
   }
 
-  heard(type: string): void {
+  /** The watch delivered an event. */
+  received(type: string): void {
     if (type !== 'BOOKMARK') this.#counts.events += 1;
     this.#signsOfLife += 1;
     this.#lastEventAt = this.#clock.date();

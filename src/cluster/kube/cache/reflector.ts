@@ -252,7 +252,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #onEvent(event: WatchEvent<T>): void {
-    this.#health.heard(event.type);
+    this.#health.received(event.type);
     this.#refusals = 0;
     if (event.type === 'BOOKMARK') {
       this.#cache.bookmark(event.object.metadata.resourceVersion);

@@ -11,9 +11,9 @@ export type ManagedFields = Readonly<Record<string, unknown>>;
 /** Merges the fields of two managers. */
 export function unionOf(a: ManagedFields, b: ManagedFields): ManagedFields {
   const merged: Record<string, unknown> = { ...a };
-  for (const [key, beneath] of Object.entries(b)) {
+  for (const [key, children] of Object.entries(b)) {
     const other = merged[key];
-    merged[key] = isFields(other) && isFields(beneath) ? unionOf(other, beneath) : beneath;
+    merged[key] = isFields(other) && isFields(children) ? unionOf(other, children) : children;
   }
   return merged;
 }

@@ -135,7 +135,7 @@ function settle(
       queue.forget(key);
       logger.warn(
         { object: key, error: messageOf(outcome.error) },
-        'failed; no retry until the object changes',
+        'failed to reconcile: see error; next: change the object, it is not retried before',
       );
       return;
     case 'retry': {
@@ -152,8 +152,10 @@ function settle(
       // A conflict is the normal sign that the object has changed. An unknown error may be a bug.
       if (isKubeError(error, 'conflict'))
         logger.debug(fields, 'the object changed during the reconcile; reconciling again');
-      else if (isKubeError(error)) logger.warn(fields, 'failed; will try again');
-      else logger.warn({ ...fields, err: error }, 'failed; will try again');
+      else if (isKubeError(error))
+        logger.warn(fields, 'failed to reconcile: see error; next: none, it is retried');
+      else
+        logger.warn({ ...fields, err: error }, 'failed to reconcile: see error; next: none, it is retried');
     }
   }
 }

@@ -6,7 +6,7 @@ import type { WorkTable } from './work-table.ts';
 
 export interface PullerOptions extends HubFailureOptions {
   hub: Pick<HubClient, 'work'>;
-  table: Pick<WorkTable, 'add' | 'size' | 'busy' | 'putBack' | 'waitForRoom' | 'wake'>;
+  table: Pick<WorkTable, 'add' | 'size' | 'busy' | 'putBack' | 'waitForSlot' | 'wake'>;
   /** Whether the cluster responds. While the cluster does not respond, no work is pulled. */
   isReachable: () => boolean;
   /** Fires to stop the pull. */
@@ -16,7 +16,7 @@ export interface PullerOptions extends HubFailureOptions {
 /**
  * The hub hands out work in a fair order. The order covers only items that the listener has not pulled. Therefore the
  * listener holds no more items than its workers need until the next response. Items that wait for something in the
- * cluster are counted separately. Each call makes the hub search all due items, so a call asks for all free room, and
+ * cluster are counted separately. Each call makes the hub search all due items, so a call asks for all free slots, and
  * usually for at least a full portion. At intervals, a call asks for less. In a slow cluster, the portion of one tenant
  * may take long, while an item of another tenant waits at the hub.
  */
@@ -35,27 +35,27 @@ export async function pullWork(options: PullerOptions): Promise<void> {
   let failures = 0;
   let lost = false;
   let answeredAt = clock.now();
-  /** Wait time in milliseconds until the free room suffices for a call. Infinite: current items must finish first. */
-  const pauseFor = (room: number): number => {
-    if (room >= PORTION) return 0;
-    return room >= FEWEST ? answeredAt + FEW_EVERY_MS - clock.now() : Number.POSITIVE_INFINITY;
+  /** Wait time in milliseconds until the free slots suffice for a call. Infinite: current items must finish first. */
+  const pauseFor = (freeSlots: number): number => {
+    if (freeSlots >= PORTION) return 0;
+    return freeSlots >= FEWEST ? answeredAt + FEW_EVERY_MS - clock.now() : Number.POSITIVE_INFINITY;
   };
-  const waitForRoom = async (mostMs: number): Promise<void> => {
-    if (!Number.isFinite(mostMs)) return await table.waitForRoom();
+  const waitForSlot = async (mostMs: number): Promise<void> => {
+    if (!Number.isFinite(mostMs)) return await table.waitForSlot();
     const over = new AbortController();
-    await Promise.race([table.waitForRoom(), sleep(clock, mostMs, over.signal)]);
+    await Promise.race([table.waitForSlot(), sleep(clock, mostMs, over.signal)]);
     over.abort();
   };
   while (!signal.aborted) {
-    const room = MAX_BUSY - table.busy;
-    const pauseMs = pauseFor(room);
+    const freeSlots = MAX_BUSY - table.busy;
+    const pauseMs = pauseFor(freeSlots);
     if (pauseMs > 0) {
-      await waitForRoom(pauseMs);
+      await waitForSlot(pauseMs);
       continue;
     }
     if (table.size > MAX_ITEMS - PORTION) {
       // Items that hang must not block the items of other tenants.
-      if (!table.putBack()) await table.waitForRoom();
+      if (!table.putBack()) await table.waitForSlot();
       continue;
     }
     if (!options.isReachable()) {
@@ -63,7 +63,7 @@ export async function pullWork(options: PullerOptions): Promise<void> {
       continue;
     }
     try {
-      const limit = Math.min(room, MAX_ITEMS - table.size);
+      const limit = Math.min(freeSlots, MAX_ITEMS - table.size);
       const query = { epoch: term.epoch, waitSeconds: MAX_WAIT_SECONDS, limit, lost };
       for (const item of await hub.work(query, { signal })) table.add(item);
       answeredAt = clock.now();

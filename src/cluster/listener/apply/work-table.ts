@@ -65,7 +65,7 @@ export class WorkTable {
   readonly #memory: PurgeMemory = new Map();
   /** The hold of a purge that was last reported to the hub, by deployment. */
   readonly #holds = new Map<string, string>();
-  #room = Promise.withResolvers<void>();
+  #slotFreed = Promise.withResolvers<void>();
 
   constructor(options: WorkTableOptions) {
     this.#options = options;
@@ -117,13 +117,13 @@ export class WorkTable {
   }
 
   /** Resolves when an item is done or must wait, and with the next `wake`. */
-  waitForRoom(): Promise<void> {
-    return this.#room.promise;
+  waitForSlot(): Promise<void> {
+    return this.#slotFreed.promise;
   }
 
   wake(): void {
-    this.#room.resolve();
-    this.#room = Promise.withResolvers();
+    this.#slotFreed.resolve();
+    this.#slotFreed = Promise.withResolvers();
   }
 
   /** Processes the item of a deployment. Never throws. */

@@ -94,8 +94,9 @@ const NO_CONNECTION: Trouble = {
  * @param detail the message of the error; it never contains a key
  */
 export function networkTrouble(host: string, isHttp: boolean, code: string, detail: string): Finding {
-  const spoken = isHttp && HUNG_UP(code) ? OTHER_SCHEME : undefined;
-  const { check, message, next } = spoken ?? TROUBLES.find(({ matches }) => matches(code)) ?? NO_CONNECTION;
+  const schemeTrouble = isHttp && HUNG_UP(code) ? OTHER_SCHEME : undefined;
+  const { check, message, next } =
+    schemeTrouble ?? TROUBLES.find(({ matches }) => matches(code)) ?? NO_CONNECTION;
   const [firstLine = ''] = detail.split('\n');
   const words = [code, firstLine.trim()].filter((word) => word !== '');
   return failed(check, `${message(host)} (${[...new Set(words)].join(': ')})`, next);

@@ -1,5 +1,5 @@
 import { asOfRevision } from '../../../workloads/as-of-revision.ts';
-import { askedPodsHash, isTemplateInputsHash } from '../../../workloads/template-inputs.ts';
+import { isTemplateInputsHash, requestedPodsHash } from '../../../workloads/template-inputs.ts';
 import type { ObservedResource, ObservedTemplates } from '../observed.ts';
 
 /**
@@ -8,9 +8,9 @@ import type { ObservedResource, ObservedTemplates } from '../observed.ts';
  * that was rejected. A status proves nothing, because another user could write it.
  */
 export function isKept(resource: ObservedResource, storedTemplates: readonly ObservedTemplates[]): boolean {
-  const asked = askedPodsHash(resource);
+  const requested = requestedPodsHash(resource);
   return storedTemplates.some((stored) =>
-    stored.askedPods === undefined ? isOfSameSpec(resource, stored) : stored.askedPods === asked,
+    stored.askedPods === undefined ? isOfSameSpec(resource, stored) : stored.askedPods === requested,
   );
 }
 

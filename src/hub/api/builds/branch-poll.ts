@@ -44,7 +44,7 @@ const AGAIN_SECONDS = 10;
 /** Seconds between polls of a branch that is polled only because the order of a push was uncertain. */
 const SOON_EVERY_SECONDS = 60;
 
-function tell(
+function recordEvent(
   transaction: Transaction,
   { tenantId, id: deploymentId }: DueBranch,
   event: { reason: 'BranchUnreadable' | 'BranchReadable'; message: string; details: object },
@@ -70,12 +70,12 @@ async function failed(
   failure: BranchPollFailure,
   { everySeconds, random }: PollOptions,
 ): Promise<void> {
-  const looked = pollAfterFailure(known, failure);
-  const wait = nextPollSeconds(everySeconds || SOON_EVERY_SECONDS, looked.watch.failures, random());
-  await writeBranchWatch(transaction, due.tenantId, due.id, looked.watch, wait);
-  if (looked.report !== 'failed') return;
+  const result = pollAfterFailure(known, failure);
+  const wait = nextPollSeconds(everySeconds || SOON_EVERY_SECONDS, result.watch.failures, random());
+  await writeBranchWatch(transaction, due.tenantId, due.id, result.watch, wait);
+  if (result.report !== 'failed') return;
   const message = `The branch ${known.branch === '' ? '(the default branch)' : known.branch} could not be polled: ${POLL_FAILURES[failure]}.`;
-  await tell(transaction, due, { reason: 'BranchUnreadable', message, details: { failure } });
+  await recordEvent(transaction, due, { reason: 'BranchUnreadable', message, details: { failure } });
 }
 
 async function succeeded(
@@ -89,13 +89,13 @@ async function succeeded(
   const { latest } = await readBranchState(transaction, tenantId, id);
   const everBuilt = await wasBuilt(transaction, tenantId, id, head.commit);
   const verdict = pollVerdict(known, head.commit, latest, everBuilt);
-  const looked = afterSuccess(known);
-  const watch = afterVerdict(looked.watch, head.commit, verdict);
+  const result = afterSuccess(known);
+  const watch = afterVerdict(result.watch, head.commit, verdict);
   const next = nextPollSeconds(everySeconds || SOON_EVERY_SECONDS, 0, random());
   await writeBranchWatch(transaction, tenantId, id, watch, verdict === 'again' ? AGAIN_SECONDS : next);
-  if (looked.report === 'readable') {
+  if (result.report === 'readable') {
     const message = `The branch ${head.branch} can be polled again.`;
-    await tell(transaction, due, { reason: 'BranchReadable', message, details: {} });
+    await recordEvent(transaction, due, { reason: 'BranchReadable', message, details: {} });
   }
   if (verdict !== 'build') return;
   const details = { before: known.commit };

@@ -79,7 +79,7 @@ function requestedBranch({ repoRef }: DueBranch): string | null | undefined {
 }
 
 /** The results, in the order of the branches. */
-async function look(deps: ApiDeps, due: readonly DueBranch[]): Promise<PollResult[]> {
+async function pollBranches(deps: ApiDeps, due: readonly DueBranch[]): Promise<PollResult[]> {
   const [first] = due;
   if (first === undefined) return [];
   try {
@@ -110,9 +110,9 @@ async function pollRepository(
   due: readonly DueBranch[],
   options: Required<Pick<BranchPollerOptions, 'everySeconds' | 'random'>>,
 ): Promise<void> {
-  const seen = await look(deps, due);
+  const seen = await pollBranches(deps, due);
   const found = due.map((each, index) => ({ each, saw: seen[index] ?? { failure: 'no_branch' as const } }));
-  for (const { saw } of found) deps.observer?.looked('head' in saw ? 'seen' : saw.failure);
+  for (const { saw } of found) deps.observer?.polled('head' in saw ? 'seen' : saw.failure);
   const unchanged = found.filter(({ each, saw }) => 'head' in saw && isAsKnown(each, saw.head));
   const [one] = unchanged;
   if (one !== undefined) {

@@ -83,19 +83,19 @@ function logReader(deps: ApiDeps, { tenantId, deploymentId, revisionId }: Place)
 }
 
 interface Following {
-  readonly look: ReturnType<typeof logReader>;
+  readonly readPage: ReturnType<typeof logReader>;
   readonly hints: WorkHints;
   readonly id: string;
   readonly page: { limit: number; offset: number };
   readonly signal: AbortSignal;
 }
 
-async function* follow({ look, hints, id, page, signal }: Following): AsyncGenerator<readonly object[]> {
+async function* follow({ readPage, hints, id, page, signal }: Following): AsyncGenerator<readonly object[]> {
   const until = performance.now() + FOLLOW_MS;
   let { offset } = page;
   while (!signal.aborted && performance.now() < until) {
     const ticket = hints.ticket(id);
-    const { lines, complete } = await look({ ...page, offset });
+    const { lines, complete } = await readPage({ ...page, offset });
     offset += lines.length;
     yield lines;
     if (complete) {
@@ -139,14 +139,14 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const tenantId = tenantOf(request);
       const { deployment_id: deploymentId, revision_id: revisionId } = request.params;
       const { follow: follows, ...page } = request.query;
-      const look = logReader(deps, { tenantId, deploymentId, revisionId });
-      const { lines, complete } = await look(page);
+      const readPage = logReader(deps, { tenantId, deploymentId, revisionId });
+      const { lines, complete } = await readPage(page);
       if (!follows)
         return reply.send({ resources: [...lines], offset: page.offset + lines.length, complete } as never);
       onDisconnect(reply, readers.enter(tenantId));
       cutOff(reply, FOLLOW_MS);
       const signal = disconnectSignal(reply, closing);
-      return sendLines(reply, follow({ look, hints, id: revisionId, page, signal }), deps.logger);
+      return sendLines(reply, follow({ readPage, hints, id: revisionId, page, signal }), deps.logger);
     },
   );
 }

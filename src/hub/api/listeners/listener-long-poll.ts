@@ -65,7 +65,7 @@ function renderer(deps: WorkDeps) {
 }
 
 /** Logs one step of a change on its way from the request to the cluster. */
-function tell(
+function logHandOut(
   { logger, observer = UNOBSERVED, span }: WorkDeps,
   listenerId: string,
   item: WorkItem,
@@ -97,9 +97,9 @@ export interface WorkRequest {
 
 /** Time until the next item is due, in milliseconds; null: no item waits. @throws StaleEpoch */
 async function dueIn(scope: Scope, listenerId: string, epoch: number): Promise<number | null> {
-  const look = await scope.read((reader) => checkForWork(reader, listenerId));
-  if (look?.epoch !== epoch) throw new StaleEpoch(epoch, look?.epoch ?? 0);
-  return look.dueInMs;
+  const found = await scope.read((reader) => checkForWork(reader, listenerId));
+  if (found?.epoch !== epoch) throw new StaleEpoch(epoch, found?.epoch ?? 0);
+  return found.dueInMs;
 }
 
 /**
@@ -130,7 +130,7 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
             return takeWork(transaction, listenerId, limit, renderer(deps));
           }, HANDING_OUT)
         : [];
-    for (const item of items) tell(deps, listenerId, item, queriedAt);
+    for (const item of items) logHandOut(deps, listenerId, item, queriedAt);
     const left = end - performance.now();
     if (items.length > 0 || left <= 0 || signal.aborted) return items;
     // No items were due after the notification. A query finds when the next item is due.

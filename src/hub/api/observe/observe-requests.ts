@@ -49,16 +49,20 @@ declare module 'fastify' {
  * Reports the end of requests. fastify reports only responses that were sent completely, at a higher cost per request.
  * @param began called with the route at the start of a request; returns the function to call at its end
  */
-function watchEnds(app: FastifyInstance, began: (route: string) => () => void, tell: OnRequestEnd): void {
+function watchEnds(
+  app: FastifyInstance,
+  began: (route: string) => () => void,
+  onRequestEnd: OnRequestEnd,
+): void {
   app.decorateRequest('course', null);
   /**
    * Reports an aborted request after its handler has finished, because the handler determines the subject in the log
    * line.
    */
-  const tellAborted = (course: Course, request: FastifyRequest, reply: FastifyReply) => {
+  const reportAborted = (course: Course, request: FastifyRequest, reply: FastifyReply) => {
     if (course.goneAfter === null || course.isReported || !course.isHandled) return;
     course.isReported = true;
-    tell(request, reply, { status: 'aborted', ms: course.goneAfter });
+    onRequestEnd(request, reply, { status: 'aborted', ms: course.goneAfter });
   };
   app.addHook('onRequest', (request, reply, done) => {
     const beganAt = performance.now();
@@ -71,13 +75,13 @@ function watchEnds(app: FastifyInstance, began: (route: string) => () => void, t
     raw.on('finish', () => {
       if (course.isReported) return;
       course.isReported = true;
-      tell(request, reply, { status: reply.statusCode, ms: performance.now() - beganAt });
+      onRequestEnd(request, reply, { status: reply.statusCode, ms: performance.now() - beganAt });
     });
     raw.on('close', () => {
       over();
       if (course.isReported) return;
       course.goneAfter = performance.now() - beganAt;
-      tellAborted(course, request, reply);
+      reportAborted(course, request, reply);
     });
     done();
   });
@@ -86,7 +90,7 @@ function watchEnds(app: FastifyInstance, began: (route: string) => () => void, t
     const { course } = request;
     if (course === null) return;
     course.isHandled = true;
-    tellAborted(course, request, reply);
+    reportAborted(course, request, reply);
   });
 }
 
@@ -129,13 +133,13 @@ function traceChanges(span: RecordSpan): OnRequestEnd {
   };
 }
 
-/** Reports requests to metrics, to traces and to `tell`, which writes a log line. */
+/** Reports requests to metrics, to traces and to `onRequestEnd`, which writes a log line. */
 export function observeRequests(
   app: FastifyInstance,
   { observer = UNOBSERVED, span }: ApiDeps,
-  tell: OnRequestEnd,
+  onRequestEnd: OnRequestEnd,
 ): void {
-  const all = [countRequests(observer), ...(span === undefined ? [] : [traceChanges(span)]), tell];
+  const all = [countRequests(observer), ...(span === undefined ? [] : [traceChanges(span)]), onRequestEnd];
   const began = (route: string) => observer.began(route);
   watchEnds(app, began, (...end) => {
     for (const one of all) one(...end);

@@ -32,7 +32,7 @@ export interface ApiObserver {
   /** Called with an authenticated webhook delivery. */
   delivered(result: 'taken' | 'repeated' | 'ignored'): void;
   /** Called with the result of the poll of a branch. */
-  looked(result: 'seen' | BranchPollFailure): void;
+  polled(result: 'seen' | BranchPollFailure): void;
 }
 
 /** Discards all measurements. */
@@ -44,5 +44,5 @@ export const UNOBSERVED: ApiObserver = {
   ignored: () => undefined,
   progressed: () => undefined,
   delivered: () => undefined,
-  looked: () => undefined,
+  polled: () => undefined,
 };

@@ -2,6 +2,7 @@ import type { BranchWatch, LatestRevision } from '../../../domain/builds/branch-
 import type { GitProvider } from '../../../domain/builds/git-host.ts';
 import type { RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Reader, Transaction } from '../core/database.ts';
+import { fromStoredWatch, type StoredBranchWatch, toStoredWatch } from './stored-branch-watch.ts';
 
 /**
  * Reads and writes deployments that are built on push: the deployments that a push affects, the known state of their
@@ -40,7 +41,7 @@ export interface BranchState {
 }
 
 interface StateRow {
-  watch: BranchWatch | null;
+  watch: StoredBranchWatch | null;
   commit: string | null;
   status: RevisionStatus | null;
 }
@@ -59,7 +60,10 @@ export async function readBranchState(
 ): Promise<BranchState> {
   const [row] = await transaction.query<StateRow>(STATE, [tenantId, deploymentId]);
   const { watch = null, commit = null, status = null } = row ?? {};
-  return { watch, latest: { commit, building: status !== null && BUILDING.has(status) } };
+  return {
+    watch: fromStoredWatch(watch),
+    latest: { commit, building: status !== null && BUILDING.has(status) },
+  };
 }
 
 /** Whether a revision of the deployment was created from a commit. */
@@ -85,20 +89,20 @@ WHERE id = $2 AND tenant_id = $1`;
 
 /**
  * Stores the known state of a branch. The caller has locked the deployment's row.
- * @param lookInSeconds time until the next poll; null: unchanged
+ * @param pollInSeconds time until the next poll; null: unchanged
  */
 export async function writeBranchWatch(
   transaction: Transaction,
   tenantId: string,
   deploymentId: string,
   watch: BranchWatch | null,
-  lookInSeconds: number | null,
+  pollInSeconds: number | null,
 ): Promise<void> {
   await transaction.query(WATCH, [
     tenantId,
     deploymentId,
-    watch === null ? null : JSON.stringify(watch),
-    lookInSeconds,
+    watch === null ? null : JSON.stringify(toStoredWatch(watch)),
+    pollInSeconds,
   ]);
 }
 
@@ -154,15 +158,20 @@ RETURNING d.id, d.tenant_id AS "tenantId", d.source_config ->> 'repo_url' AS "re
   (SELECT i.provider FROM integrations i WHERE i.id::text = d.source_config ->> 'integration_id'
     AND i.tenant_id = d.tenant_id) AS provider, d.branch_watch AS watch, d.next_poll_at::text AS "claimedUntil"`;
 
+interface ClaimedRow extends Omit<DueBranch, 'watch'> {
+  readonly watch: StoredBranchWatch | null;
+}
+
 /**
  * Claims the branches of up to `limit` due repositories, for `leaseSeconds`. Platform scope.
  * @param soonOnly only branches that are due because the order of a push was uncertain
  */
-export function claimBranches(
+export async function claimBranches(
   transaction: Transaction,
   { limit, leaseSeconds, soonOnly = false }: { limit: number; leaseSeconds: number; soonOnly?: boolean },
 ): Promise<DueBranch[]> {
-  return transaction.query<DueBranch>(CLAIM, [limit, leaseSeconds, soonOnly]);
+  const rows = await transaction.query<ClaimedRow>(CLAIM, [limit, leaseSeconds, soonOnly]);
+  return rows.map((row) => ({ ...row, watch: fromStoredWatch(row.watch) }));
 }
 
 /** Sets the next poll of unchanged branches, unless a push has set an earlier poll in the meantime. Platform scope. */

@@ -47,7 +47,7 @@ const own = (tenantId: string, id: string) =>
   and(eq(integrations.id, id), eq(integrations.tenantId, tenantId));
 
 /** Writes an event to the tenant's history. The event never contains the token. */
-function tell(
+function recordEvent(
   transaction: Transaction,
   tenantId: string,
   actor: Actor,
@@ -77,7 +77,7 @@ export async function createIntegration(
   if (created === undefined)
     throw new Error('failed to create an integration: the statement returned no row');
   const message = `Integration ${name} was created.`;
-  await tell(transaction, tenantId, actor, ['IntegrationCreated', message], {
+  await recordEvent(transaction, tenantId, actor, ['IntegrationCreated', message], {
     integration_id: id,
     provider,
     host_url: hostUrl,
@@ -192,7 +192,7 @@ export async function updateIntegration(
   if (after === undefined) throw new Error('failed to change an integration: the statement returned no row');
   if (change.token !== undefined) await redeliverTokens(transaction, tenantId, id);
   const message = `Integration ${after.name} was changed: ${changed.join(', ')}.`;
-  await tell(transaction, tenantId, actor, ['IntegrationChanged', message], {
+  await recordEvent(transaction, tenantId, actor, ['IntegrationChanged', message], {
     integration_id: id,
     changed,
   });
@@ -227,6 +227,6 @@ export async function deleteIntegration(
   if (users === undefined || users.n > 0) return users?.n ?? 0;
   await transaction.drizzle.delete(integrations).where(own(tenantId, id));
   const message = `Integration ${found.name} was deleted.`;
-  await tell(transaction, tenantId, actor, ['IntegrationDeleted', message], { integration_id: id });
+  await recordEvent(transaction, tenantId, actor, ['IntegrationDeleted', message], { integration_id: id });
   return 0;
 }

@@ -160,7 +160,7 @@ interface MarkedRow {
   to_status?: string;
 }
 
-async function tell(
+async function recordEvents(
   transaction: Transaction,
   listenerId: string,
   what: 'edited' | 'missing' | 'unseen',
@@ -279,10 +279,10 @@ export async function takeInventory(
     : await transaction.query<MarkedRow>(UNSEEN_DELETED, values);
   const leftover = await transaction.query<MarkedRow>(LEFTOVER, values);
   const again = complete ? await transaction.query<MarkedRow>(SECOND_PURGE, [listenerId, namespaces]) : [];
-  await tell(transaction, listenerId, 'edited', edited);
-  await tell(transaction, listenerId, 'missing', missing);
+  await recordEvents(transaction, listenerId, 'edited', edited);
+  await recordEvents(transaction, listenerId, 'missing', missing);
   const changed = unseen.filter(({ from_status: from, to_status: to }) => from !== to);
-  await tell(transaction, listenerId, 'unseen', changed);
+  await recordEvents(transaction, listenerId, 'unseen', changed);
   const unknown = entries.filter(
     ({ deploymentId, present }) => present && !known.has(deploymentId.toLowerCase()),
   );

@@ -48,7 +48,7 @@ export interface NewListener {
 /** The default actor: the program itself. */
 const SYSTEM: Actor = { kind: 'system' };
 
-function tell(
+function recordEvent(
   transaction: Transaction,
   { id, tenantId, computeId }: ListenerRecord,
   actor: Actor,
@@ -74,7 +74,7 @@ export async function createListener(
     .values({ id: uuidv7(), ...added })
     .returning(COLUMNS);
   if (listener === undefined) throw new Error('failed to create a listener: the statement returned no row');
-  await tell(transaction, listener, actor, ['ListenerCreated', 'registered']);
+  await recordEvent(transaction, listener, actor, ['ListenerCreated', 'registered']);
   return listener;
 }
 
@@ -241,7 +241,7 @@ export async function updateListener(
     .returning(COLUMNS);
   if (listener === undefined) throw new Error('failed to change a listener: the statement returned no row');
   const what = `changed: ${changed.join(', ')}`;
-  await tell(transaction, listener, actor, ['ListenerChanged', what], { changed });
+  await recordEvent(transaction, listener, actor, ['ListenerChanged', what], { changed });
   return listener;
 }
 
@@ -257,6 +257,6 @@ export async function deleteListener(
 ): Promise<boolean> {
   const [deleted] = await transaction.drizzle.delete(listeners).where(own(tenantId, id)).returning(COLUMNS);
   if (deleted === undefined) return false;
-  await tell(transaction, deleted, actor, ['ListenerDeleted', 'deleted']);
+  await recordEvent(transaction, deleted, actor, ['ListenerDeleted', 'deleted']);
   return true;
 }

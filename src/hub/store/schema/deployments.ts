@@ -1,4 +1,3 @@
-import type { BranchWatch } from '../../../domain/builds/branch-watch.ts';
 import type { RevisionBuild } from '../../../domain/builds/build.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
 import type { FailureSource, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
@@ -7,6 +6,7 @@ import type { SourceConfig, SourceRevisionConfig } from '../../../domain/deploym
 import type { DeploymentType, Source } from '../../../domain/deployment/source.ts';
 import type { FormerSize } from '../../../domain/resource-spec/former-sizes.ts';
 import type { DeploymentStatus, RevisionStatus } from '../../../domain/revision/states.ts';
+import type { StoredBranchWatch } from '../builds/stored-branch-watch.ts';
 import {
   bigint,
   boolean,
@@ -158,7 +158,7 @@ export const deployments = pgTable(
     /** When the branch is polled for a commit that no webhook reported; null: the deployment is not built on push. */
     nextPollAt: time('next_poll_at'),
     /** The known state of the tracked branch; null: not known yet. */
-    branchWatch: jsonb('branch_watch').$type<BranchWatch>(),
+    branchWatch: jsonb('branch_watch').$type<StoredBranchWatch>(),
 
     /**
      * Deployment.status except UNKNOWN, which depends on the listener's lease (see hub/store/deployments/status.ts).

@@ -15,7 +15,7 @@ export type TagValue = typeof tagValues.$inferSelect;
 const SYSTEM: Actor = { kind: 'system' };
 
 /** Writes an event to the tenant's history. */
-function tell(
+function recordEvent(
   transaction: Transaction,
   tenantId: string,
   actor: Actor,
@@ -39,7 +39,7 @@ export async function createTagKey(
     .returning();
   if (created === undefined) throw new Error('failed to create a tag key: the statement returned no row');
   const message = `Tag key ${key} was created.`;
-  await tell(transaction, tenantId, actor, ['TagCreated', message], { tag_key_id: created.id });
+  await recordEvent(transaction, tenantId, actor, ['TagCreated', message], { tag_key_id: created.id });
   return created;
 }
 
@@ -82,7 +82,7 @@ export async function renameTagKey(
     .returning();
   if (renamed === undefined) return null;
   const message = `Tag key ${before.key} was renamed to ${key}.`;
-  await tell(transaction, tenantId, actor, ['TagChanged', message], { tag_key_id: id });
+  await recordEvent(transaction, tenantId, actor, ['TagChanged', message], { tag_key_id: id });
   return renamed;
 }
 
@@ -96,7 +96,7 @@ export async function deleteTagKey(
   const [deleted] = await transaction.drizzle.delete(tagKeys).where(ownKey(tenantId, id)).returning();
   if (deleted === undefined) return false;
   const message = `Tag key ${deleted.key} was deleted with its values.`;
-  await tell(transaction, tenantId, actor, ['TagDeleted', message], { tag_key_id: id });
+  await recordEvent(transaction, tenantId, actor, ['TagDeleted', message], { tag_key_id: id });
   return true;
 }
 
@@ -123,7 +123,7 @@ export async function createTagValue(
   if (created === undefined) throw new Error('failed to create a tag value: the statement returned no row');
   const message = `Tag value ${key.key}=${value} was created.`;
   const ids = { tag_key_id: tagKeyId, tag_value_id: created.id };
-  await tell(transaction, tenantId, actor, ['TagCreated', message], ids);
+  await recordEvent(transaction, tenantId, actor, ['TagCreated', message], ids);
   return created;
 }
 
@@ -151,7 +151,7 @@ export async function renameTagValue(
   if (renamed === undefined) return null;
   const message = `Tag value ${before.value} was renamed to ${value}.`;
   const details = { tag_key_id: ids.tagKeyId, tag_value_id: ids.id };
-  await tell(transaction, tenantId, actor, ['TagChanged', message], details);
+  await recordEvent(transaction, tenantId, actor, ['TagChanged', message], details);
   return renamed;
 }
 
@@ -186,7 +186,7 @@ export async function deleteTagValue(
   if (deleted === undefined) return false;
   const message = `Tag value ${deleted.value} was deleted.`;
   const details = { tag_key_id: tagKeyId, tag_value_id: id };
-  await tell(transaction, tenantId, actor, ['TagDeleted', message], details);
+  await recordEvent(transaction, tenantId, actor, ['TagDeleted', message], details);
   return true;
 }
 

@@ -40,7 +40,7 @@ describe('a name', () => {
       expect(await named(`name_contains=${encodeURIComponent(part)}`)).toEqual([NFC]);
     expect((await create('Caf\u00e9')).status).toBe(201);
     expect((await create('caf\u00e9\u200b')).body).toMatchObject({
-      detail: [{ loc: ['body', 'name'], msg: expect.stringContaining('invisible') }],
+      detail: [{ loc: ['body', 'name'], msg: expect.stringContaining('visible characters') }],
     });
   });
 

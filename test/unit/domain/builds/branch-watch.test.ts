@@ -307,7 +307,7 @@ describe('failed polls', () => {
   test('are reported as over only if they were reported', () => {
     expect(afterSuccess(second.watch)).toMatchObject({
       report: 'readable',
-      watch: { failures: 0, told: null },
+      watch: { failures: 0, reportedFailure: null },
     });
     expect(afterSuccess(first.watch).report).toBeNull();
   });
