@@ -127,7 +127,8 @@ describe.concurrent('an expansion of the database’s volume that does not compl
       made.id,
       'the larger volume',
       (now) =>
-        found(now, 'DatabaseReady')?.message.includes('its volume has 8Gi, more than the requested 5Gi') === true,
+        found(now, 'DatabaseReady')?.message.includes('its volume has 8Gi, more than the requested 5Gi') ===
+        true,
     );
     await patch(made.id, sized({ db_storage_gi: 20 }));
     await requests(app, '20Gi');
