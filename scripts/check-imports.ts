@@ -55,6 +55,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // Types only (docs/decisions/0006): it is not installed in production.
   '@kubernetes/client-node': [],
   fastify: ['hub/api'],
+  'fast-json-stringify': ['hub/api'],
   pino: [],
   'prom-client': ['metrics', 'hub/tracing'],
   // Loaded only where traces are enabled.

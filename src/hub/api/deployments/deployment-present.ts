@@ -5,7 +5,6 @@ import { effectiveSpec } from '../../../domain/resource-spec/effective-spec.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../domain/resource-spec/resource-spec.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
-import { lasting } from '../core/answer-json.ts';
 import { removedSince, secretsUnreadable, shownConditions } from './deployment-conditions.ts';
 import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
 import { readableSecrets } from './deployment-secrets.ts';
@@ -63,8 +62,6 @@ function shownConfigured(config: SourceConfig): Configured {
   const known = configured.get(config);
   if (known !== undefined) return known;
   const made = configuredBy(config);
-  lasting(made.source_config);
-  lasting(made.effective_resource_spec);
   configured.set(config, made);
   return made;
 }
