@@ -42,30 +42,6 @@ function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config
   };
 }
 
-type Configured = Pick<ShownDeployment, 'source_config' | 'effective_resource_spec'>;
-
-function configuredBy(config: SourceConfig): Configured {
-  const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings } = config;
-  return {
-    source_config: shownSourceConfig(config),
-    effective_resource_spec: effectiveSpec(spec ?? {}, type, ceilings),
-  };
-}
-
-/** Size of the cache of presented values. */
-const configured = new WeakMap<SourceConfig, Configured>();
-
-/** The fields that depend on source_config alone. They are most of a response. */
-function shownConfigured(config: SourceConfig): Configured {
-  // Only frozen objects are cached, because others can change.
-  if (!Object.isFrozen(config)) return configuredBy(config);
-  const known = configured.get(config);
-  if (known !== undefined) return known;
-  const made = configuredBy(config);
-  configured.set(config, made);
-  return made;
-}
-
 export interface PresentOptions {
   readonly box: SecretBox;
   /** Return the values of secrets; otherwise they are masked. */
@@ -82,14 +58,14 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
   const secrets = stored ?? [];
   const { observation } = record;
   const { now = new Date() } = options;
-  const { source_config, effective_resource_spec } = shownConfigured(record.sourceConfig);
+  const { resource_spec, deployment_type, default_ceilings } = record.sourceConfig;
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
   return {
     id: record.id,
     tenant_id: record.tenantId,
     name: record.name,
     source: record.source,
-    source_config,
+    source_config: shownSourceConfig(record.sourceConfig),
     source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
     secrets: options.showSecrets ? secrets : maskSecrets(secrets),
     created_at: isoTime(record.createdAt),
@@ -106,6 +82,6 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     // The route is removed first, so the old URL no longer works.
     url: removedSince(record, now) === null ? (observation?.url ?? null) : null,
     tracing_project_id: record.tracingProjectId,
-    effective_resource_spec,
+    effective_resource_spec: effectiveSpec(resource_spec ?? {}, deployment_type, default_ceilings),
   };
 }

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { NOBODY } from '../../../domain/scheduling/turns.ts';
-import { connectionConfig, describeTarget, jsonAsText, type PoolClient, typeParsers } from './connection.ts';
+import { connectionConfig, describeTarget, type PoolClient, typeParsers } from './connection.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
@@ -21,8 +21,6 @@ export interface Reader {
    * Runs one statement, prepared once per connection. `text` must be one of a few constants; values go in parameters.
    */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** Like `query`, but returns jsonb as text, for rows that are read repeatedly (`polled-json.ts`). */
-  queryTexts<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 /** A Reader inside a transaction. Functions that write require it. */
@@ -97,23 +95,15 @@ const RETRY_BASE_MS = 5;
 const MAX_STATEMENT_NAMES = 400;
 const PLATFORM = '*';
 
-/** By the type parsers, because a connection keeps them with the name of a statement. */
-const statementNames = new Map([
-  [typeParsers, new Map<string, string>()],
-  [jsonAsText, new Map<string, string>()],
-]);
-let namedStatements = 0;
+/** The names of prepared statements, by their text. */
+const statementNames = new Map<string, string>();
 
-/**
- * Name of the prepared statement of a text. Beyond a limit, new texts are not prepared, so they do not fill the server.
- */
-function statementName(text: string, types: pg.CustomTypesConfig): string | undefined {
-  const names = statementNames.get(types);
-  const known = names?.get(text);
-  if (known !== undefined || namedStatements >= MAX_STATEMENT_NAMES) return known;
-  const name = `berth_${namedStatements}`;
-  names?.set(text, name);
-  namedStatements += 1;
+/** The name of a statement. Beyond a limit, new texts have no name and are not prepared, so they do not fill the server. */
+function statementName(text: string): string | undefined {
+  const known = statementNames.get(text);
+  if (known !== undefined || statementNames.size >= MAX_STATEMENT_NAMES) return known;
+  const name = `berth_${statementNames.size}`;
+  statementNames.set(text, name);
   return name;
 }
 
@@ -130,18 +120,10 @@ class Session implements Transaction {
     this.drizzle = client.builder;
   }
 
-  query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.#query(text, values, typeParsers);
-  }
-
-  queryTexts<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.#query(text, values, jsonAsText);
-  }
-
-  async #query<Row>(text: string, values: readonly unknown[], types: pg.CustomTypesConfig): Promise<Row[]> {
+  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     try {
-      const name = statementName(text, types);
-      const statement = { text, values: values as unknown[], types };
+      const name = statementName(text);
+      const statement = { text, values: values as unknown[], types: typeParsers };
       const result = await (name === undefined
         ? this.#client.query(statement)
         : runPrepared(this.#client, { ...statement, name }));
