@@ -1,4 +1,3 @@
-import { isoTime } from '../../../domain/core/iso-time.ts';
 import type { Secret, SourceConfig } from '../../../domain/deployment/deployment.ts';
 import { maskSecrets } from '../../../domain/redaction/secret-list.ts';
 import { effectiveSpec } from '../../../domain/resource-spec/effective-spec.ts';
@@ -68,8 +67,8 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     source_config: shownSourceConfig(record.sourceConfig),
     source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
     secrets: options.showSecrets ? secrets : maskSecrets(secrets),
-    created_at: isoTime(record.createdAt),
-    updated_at: isoTime(record.updatedAt),
+    created_at: record.createdAt.toISOString(),
+    updated_at: record.updatedAt.toISOString(),
     status: record.status,
     latest_revision_id: record.latestRevisionId,
     active_revision_id: record.activeRevisionId,
@@ -77,7 +76,7 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     generation: record.generation,
     observed_generation: observation?.generation ?? 0,
     remote_reconciled: observation?.generation === record.generation,
-    last_observed_at: observation === null ? null : isoTime(observation.observedAt),
+    last_observed_at: observation?.observedAt.toISOString() ?? null,
     conditions: [...shownConditions(record, now), ...(stored === null ? [secretsUnreadable(record)] : [])],
     // The route is removed first, so the old URL no longer works.
     url: removedSince(record, now) === null ? (observation?.url ?? null) : null,
