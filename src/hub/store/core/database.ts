@@ -7,7 +7,6 @@ import { connectionConfig, describeTarget, type PoolClient, typeParsers } from '
 import { ConnectionPlaces } from './connection-places.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
-import { runPrepared } from './prepared-query.ts';
 
 /**
  * Runs statements on one connection, one at a time, for one tenant or for the whole platform (`*`). Hot paths use
@@ -123,10 +122,13 @@ class Session implements Transaction {
   async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     try {
       const name = statementName(text);
-      const statement = { text, values: values as unknown[], types: typeParsers };
-      const result = await (name === undefined
-        ? this.#client.query(statement)
-        : runPrepared(this.#client, { ...statement, name }));
+      const prepared = name === undefined ? {} : { name };
+      const result = await this.#client.query({
+        text,
+        values: values as unknown[],
+        types: typeParsers,
+        ...prepared,
+      });
       return result.rows as Row[];
     } catch (error) {
       throw translateError(error);
