@@ -55,6 +55,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': [],
   fastify: ['hub/api'],
   jose: ['hub/registry'],
+  'fast-json-stringify': ['hub/api'],
   pino: [],
   // Tenants choose hosts. `outbound` calls them; the others call the API server, the hub and kubelets.
   'node:https': ['outbound', 'cluster/kube', 'cluster/listener'],

@@ -131,7 +131,7 @@ export const ASKED_FOR: readonly (readonly [what: string, benches: readonly stri
   ['a child deleted by hand: 1 s', ['drift']],
   [
     'POST, GET, LIST beside bare fastify and pg: 0.85, 0.9, 0.9 of the rate',
-    ['api-post', 'api-get', 'api-list', 'api-get-once', 'api-list-once'],
+    ['api-post', 'api-get', 'api-list'],
   ],
   [
     'memory beside 5,000: 256 MiB, at rest and after a start; 1 MiB an hour while watches break',
@@ -181,7 +181,7 @@ other side. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for a
 count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\`, \`steady\` and \`two-sizes\` is in a
 world that is filled once a run.
 Rounds of the API keep their order, so that each side has been at rest for about as long as the other one, and those of
-\`api-get\`, \`api-list\`, their \`-once\` and \`api-post\` are shared among two or four starts, every other one in the other order.
+\`api-get\`, \`api-list\` and \`api-post\` are shared among two or four starts, every other one in the other order.
 Numbers are medians, with the quartiles in brackets where there was more than one round.
 
 **The machine.** Everything runs on one: Berth, the floor, PostgreSQL, the load and, where there is one, the cluster share its

@@ -77,6 +77,19 @@ export function platformRegistry(): Pick<ApiDeps, 'registry' | 'registryAuthorit
   return { registry, registryAuthority: createRegistryAuthority(registry, keys) };
 }
 
+const withUndeclared = (value: object) => ({ ...value, undeclared_field: 'added by the test harness' });
+
+/** Adds a field outside the contract to the result of each handler, and to each object of a list. */
+function addUndeclaredFields(app: FastifyInstance): void {
+  app.addHook('preSerialization', async (_request, { statusCode }, result) => {
+    // The error handler has no result.
+    if (statusCode >= 400 || result === null) return result;
+    const { resources } = result as { resources?: readonly object[] };
+    const items = resources === undefined ? {} : { resources: resources.map(withUndeclared) };
+    return { ...withUndeclared(result as object), ...items };
+  });
+}
+
 export async function startApi(
   options: {
     hosting?: HostingMode;
@@ -119,6 +132,7 @@ export async function startApi(
       });
     }
   });
+  addUndeclaredFields(app);
   checkAnswers(app);
   const { onAnswer } = options;
   if (onAnswer !== undefined)

@@ -20,6 +20,7 @@ import { openApiRoutes } from '../openapi/openapi-routes.ts';
 import { explainRoutes } from '../revisions/explain-routes.ts';
 import { redeployRoutes } from '../revisions/redeploy-routes.ts';
 import { revisionRoutes } from '../revisions/revision-routes.ts';
+import { serializerCompiler } from '../serialization/response-serializer.ts';
 import { tagChangeRoutes } from '../tags/tag-change-routes.ts';
 import { tagRoutes } from '../tags/tag-routes.ts';
 import { apiKeyRoutes } from '../tenancy/api-key-routes.ts';
@@ -28,7 +29,6 @@ import { tracingProjectRoutes } from '../tenancy/tracing-project-routes.ts';
 import { usageRoutes } from '../tenancy/usage-routes.ts';
 import { webhookRoutes } from '../webhooks/webhook-routes.ts';
 import { webhookSecretRoutes } from '../webhooks/webhook-secret-routes.ts';
-import { serializerFor } from './answer-json.ts';
 import { authenticate } from './auth.ts';
 import { limitBodies } from './body-limit.ts';
 import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
@@ -174,7 +174,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.server.on('checkExpectation', answerExpectation);
   addParser(app);
   app.setValidatorCompiler(validatorCompiler);
-  app.setSerializerCompiler(serializerFor);
+  app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(({ url }) => {
     throw noRoute(pathOf(url));

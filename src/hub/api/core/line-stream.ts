@@ -21,7 +21,9 @@ const HEARTBEAT_MS = 15_000;
 /** Lines of one stream, in batches. An empty batch is a keepalive. */
 export type Batches = AsyncIterable<readonly object[]>;
 
-async function* encoded(batches: Batches, logger: Logger): AsyncGenerator<string> {
+type WriteLine = (line: object) => string;
+
+async function* encoded(batches: Batches, writeLine: WriteLine, logger: Logger): AsyncGenerator<string> {
   // The response head is sent with the first line, so the first line is sent at once.
   let sentAt = Number.NEGATIVE_INFINITY;
   try {
@@ -29,7 +31,7 @@ async function* encoded(batches: Batches, logger: Logger): AsyncGenerator<string
       const isDue = performance.now() - sentAt >= HEARTBEAT_MS;
       if (batch.length === 0 && !isDue) continue;
       sentAt = performance.now();
-      yield batch.length === 0 ? '\n' : batch.map((line) => `${JSON.stringify(line)}\n`).join('');
+      yield batch.length === 0 ? '\n' : batch.map((line) => `${writeLine(line)}\n`).join('');
     }
   } catch (error) {
     const { statusCode, detail } = toApiError(error);
@@ -37,15 +39,20 @@ async function* encoded(batches: Batches, logger: Logger): AsyncGenerator<string
     const why = typeof detail === 'string' ? detail : 'The request was rejected.';
     // Clients recognize by the text "ask again" that the log continues.
     const isBroken = statusCode >= 500 && !why.includes('ask again');
-    yield `${JSON.stringify({ end: isBroken ? `${why} The answer broke off: ask again.` : why })}\n`;
+    yield `${writeLine({ end: isBroken ? `${why} The answer broke off: ask again.` : why })}\n`;
   }
 }
 
-/** Sends the lines as they arrive. The message of a failure becomes the last line. */
+/**
+ * Sends the lines as they arrive, each serialized through the schema of the route's stream. The message of a failure becomes
+ * the last line.
+ */
 export function sendLines(reply: FastifyReply, batches: Batches, logger: Logger): FastifyReply {
+  const writeLine = reply.getSerializationFunction('200', NDJSON) as WriteLine | undefined;
+  if (writeLine === undefined) throw new Error('failed to stream lines: the route has no schema for them');
   // Tells proxies not to buffer lines.
   reply.type(NDJSON).header('x-accel-buffering', 'no');
-  return reply.serializer(String).send(Readable.from(encoded(batches, logger)));
+  return reply.serializer(String).send(Readable.from(encoded(batches, writeLine, logger)));
 }
 
 /** Limits the readers of one process, so that one tenant cannot exclude other tenants. */

@@ -1,5 +1,4 @@
 import { type Condition, REASONS, type Reason } from '../../../domain/conditions/conditions.ts';
-import { isoTime } from '../../../domain/core/iso-time.ts';
 import { deletionMessage } from '../../../domain/deployment/deletion.ts';
 import { deletionNote, withoutDeletionNote } from '../../../domain/deployment/deletion-hold.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
@@ -12,7 +11,7 @@ function condition(
   since: Date,
   message: string = REASONS[reason],
 ): Condition {
-  return { type: 'Ready', status, reason, message, lastTransitionTime: isoTime(since) };
+  return { type: 'Ready', status, reason, message, lastTransitionTime: since.toISOString() };
 }
 
 /** The condition of a deployment whose secrets cannot be decrypted. */
@@ -24,7 +23,7 @@ export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
     message:
       `${REASONS.SecretsUnreadable} Running workloads are not affected. To fix the problem, send a PATCH with ` +
       `all secrets and their values.`,
-    lastTransitionTime: isoTime(updatedAt),
+    lastTransitionTime: updatedAt.toISOString(),
   };
 }
 
@@ -76,7 +75,7 @@ function deletionReady(
   at: Date,
   blind: readonly [Reason, string] | null,
 ): Condition {
-  const asked = deletionMessage(isoTime(at), isoTime(record.purgeAfter ?? at));
+  const asked = deletionMessage(at.toISOString(), (record.purgeAfter ?? at).toISOString());
   if (blind !== null) {
     return condition(
       'False',

@@ -1,11 +1,9 @@
-import { isoTime } from '../../../domain/core/iso-time.ts';
 import type { Secret, SourceConfig } from '../../../domain/deployment/deployment.ts';
 import { maskSecrets } from '../../../domain/redaction/secret-list.ts';
 import { effectiveSpec } from '../../../domain/resource-spec/effective-spec.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../domain/resource-spec/resource-spec.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
-import { lasting } from '../core/answer-json.ts';
 import { removedSince, secretsUnreadable, shownConditions } from './deployment-conditions.ts';
 import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
 import { readableSecrets } from './deployment-secrets.ts';
@@ -44,32 +42,6 @@ function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config
   };
 }
 
-type Configured = Pick<ShownDeployment, 'source_config' | 'effective_resource_spec'>;
-
-function configuredBy(config: SourceConfig): Configured {
-  const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings } = config;
-  return {
-    source_config: shownSourceConfig(config),
-    effective_resource_spec: effectiveSpec(spec ?? {}, type, ceilings),
-  };
-}
-
-/** Size of the cache of presented values. */
-const configured = new WeakMap<SourceConfig, Configured>();
-
-/** The fields that depend only on source_config, which are most of a response. */
-function shownConfigured(config: SourceConfig): Configured {
-  // Only frozen objects are cached, because other objects can change.
-  if (!Object.isFrozen(config)) return configuredBy(config);
-  const known = configured.get(config);
-  if (known !== undefined) return known;
-  const made = configuredBy(config);
-  lasting(made.source_config);
-  lasting(made.effective_resource_spec);
-  configured.set(config, made);
-  return made;
-}
-
 export interface PresentOptions {
   readonly box: SecretBox;
   /** Whether the values of secrets are returned; otherwise they are masked. */
@@ -89,18 +61,18 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
   const secrets = stored ?? [];
   const { observation } = record;
   const { now = new Date() } = options;
-  const { source_config, effective_resource_spec } = shownConfigured(record.sourceConfig);
+  const { resource_spec, deployment_type, default_ceilings } = record.sourceConfig;
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
   return {
     id: record.id,
     tenant_id: record.tenantId,
     name: record.name,
     source: record.source,
-    source_config,
+    source_config: shownSourceConfig(record.sourceConfig),
     source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
     secrets: options.showSecrets ? secrets : maskSecrets(secrets),
-    created_at: isoTime(record.createdAt),
-    updated_at: isoTime(record.updatedAt),
+    created_at: record.createdAt.toISOString(),
+    updated_at: record.updatedAt.toISOString(),
     status: record.status,
     latest_revision_id: record.latestRevisionId,
     active_revision_id: record.activeRevisionId,
@@ -108,11 +80,11 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     generation: record.generation,
     observed_generation: observation?.generation ?? 0,
     remote_reconciled: observation?.generation === record.generation,
-    last_observed_at: observation === null ? null : isoTime(observation.observedAt),
+    last_observed_at: observation?.observedAt.toISOString() ?? null,
     conditions: [...shownConditions(record, now), ...(stored === null ? [secretsUnreadable(record)] : [])],
     // During a deletion, the route is removed first, so the old URL no longer works.
     url: removedSince(record, now) === null ? (observation?.url ?? null) : null,
     tracing_project_id: record.tracingProjectId,
-    effective_resource_spec,
+    effective_resource_spec: effectiveSpec(resource_spec ?? {}, deployment_type, default_ceilings),
   };
 }

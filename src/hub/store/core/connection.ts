@@ -11,7 +11,6 @@ export type PoolClient = pg.PoolClient & {
 
 const INT8 = 20;
 const TIMESTAMPTZ = 1184;
-const JSONB = 3802;
 
 /** The format of nearly all times in a session with the time zone UTC. */
 const UTC_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00$/;
@@ -28,13 +27,6 @@ export const typeParsers: pg.CustomTypesConfig = {
     if (oid === INT8) return Number;
     return oid === TIMESTAMPTZ && format !== 'binary' ? parseTime : pg.types.getTypeParser(oid, format);
   },
-};
-
-const asText = (text: string) => text;
-
-/** The parsers of `query`, except that jsonb remains text. */
-export const jsonAsText: pg.CustomTypesConfig = {
-  getTypeParser: (oid, format) => (oid === JSONB ? asText : typeParsers.getTypeParser(oid, format)),
 };
 
 /** `host:port/name` of a database URL for messages, without user and password. */

@@ -3,11 +3,10 @@ import pg from 'pg';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { NO_GROUP } from '../../../domain/scheduling/turns.ts';
-import { connectionConfig, describeTarget, jsonAsText, type PoolClient, typeParsers } from './connection.ts';
+import { connectionConfig, describeTarget, type PoolClient, typeParsers } from './connection.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
-import { runPrepared } from './prepared-query.ts';
 
 /**
  * Runs statements on one connection, one at a time, for one tenant or for the whole platform (`*`). Hot paths use
@@ -22,8 +21,6 @@ export interface Reader {
    * parameters.
    */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** Like `query`, but returns jsonb as text, for rows that are read repeatedly (`polled-json.ts`). */
-  queryTexts<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 /** A Reader inside a transaction, which all functions that write require. */
@@ -102,26 +99,15 @@ const RETRY_BASE_MS = 5;
 const MAX_STATEMENT_NAMES = 400;
 const PLATFORM = '*';
 
-/**
- * Names of prepared statements by type parsers, because a connection keeps the parsers with the name of a statement.
- */
-const statementNames = new Map([
-  [typeParsers, new Map<string, string>()],
-  [jsonAsText, new Map<string, string>()],
-]);
-let namedStatements = 0;
+/** The names of prepared statements, by their text. */
+const statementNames = new Map<string, string>();
 
-/**
- * Name of the prepared statement of a text. Beyond a limit, new texts are not prepared, so that they do not fill the
- * memory of the server.
- */
-function statementName(text: string, types: pg.CustomTypesConfig): string | undefined {
-  const names = statementNames.get(types);
-  const known = names?.get(text);
-  if (known !== undefined || namedStatements >= MAX_STATEMENT_NAMES) return known;
-  const name = `berth_${namedStatements}`;
-  names?.set(text, name);
-  namedStatements += 1;
+/** The name of a statement. Beyond a limit, new texts have no name and are not prepared, so they do not fill the server. */
+function statementName(text: string): string | undefined {
+  const known = statementNames.get(text);
+  if (known !== undefined || statementNames.size >= MAX_STATEMENT_NAMES) return known;
+  const name = `berth_${statementNames.size}`;
+  statementNames.set(text, name);
   return name;
 }
 
@@ -138,21 +124,16 @@ class Session implements Transaction {
     this.drizzle = client.builder;
   }
 
-  query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.#query(text, values, typeParsers);
-  }
-
-  queryTexts<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.#query(text, values, jsonAsText);
-  }
-
-  async #query<Row>(text: string, values: readonly unknown[], types: pg.CustomTypesConfig): Promise<Row[]> {
+  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     try {
-      const name = statementName(text, types);
-      const statement = { text, values: values as unknown[], types };
-      const result = await (name === undefined
-        ? this.#client.query(statement)
-        : runPrepared(this.#client, { ...statement, name }));
+      const name = statementName(text);
+      const prepared = name === undefined ? {} : { name };
+      const result = await this.#client.query({
+        text,
+        values: values as unknown[],
+        types: typeParsers,
+        ...prepared,
+      });
       return result.rows as Row[];
     } catch (error) {
       throw translateError(error);

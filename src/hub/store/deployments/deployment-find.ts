@@ -2,15 +2,8 @@ import { normalizedName } from '../../../domain/core/name.ts';
 import type { DeploymentType } from '../../../domain/deployment/source.ts';
 import type { DeploymentStatus } from '../../../domain/revision/states.ts';
 import type { Reader, Transaction } from '../core/database.ts';
-import { PolledJson } from '../core/polled-json.ts';
 import type { DeploymentRecord, Page } from '../core/records.ts';
-import {
-  DEPLOYMENT_COLUMNS,
-  type DeploymentRow,
-  type DeploymentTexts,
-  JSON_COLUMNS,
-  toDeploymentRecord,
-} from './deployment-row.ts';
+import { DEPLOYMENT_COLUMNS, type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
 import { hasName, isNameLike, namePatterns } from './same-name.ts';
 import { REMOTE_RECONCILED, statusIs } from './status.ts';
 
@@ -18,26 +11,14 @@ const JOINED = 'JOIN listeners l ON l.id = d.listener_id LEFT JOIN secret_sets s
 const FIND = `SELECT ${DEPLOYMENT_COLUMNS} FROM deployments d ${JOINED} WHERE d.id = $2 AND d.tenant_id = $1`;
 const LOCK = 'SELECT id FROM deployments WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
 
-/**
- * Caches the parsed JSON of some thousand deployments. The cache takes some tens of MiB, including all objects that
- * refer to the values.
- */
-const REMEMBERED_CHARACTERS = 2 ** 20;
-
-const polled = new PolledJson(JSON_COLUMNS, REMEMBERED_CHARACTERS);
-
-/** Parses a row that is read repeatedly. JSON values may be shared with an earlier read. Shared values are frozen. */
-export const polledRecord = (row: DeploymentTexts): DeploymentRecord =>
-  toDeploymentRecord(polled.parse(row) as DeploymentRow);
-
 /** The deployment; null when the tenant has no deployment with this id. */
 export async function findDeployment(
   reader: Reader,
   tenantId: string,
   deploymentId: string,
 ): Promise<DeploymentRecord | null> {
-  const [row] = await reader.queryTexts<DeploymentTexts>(FIND, [tenantId, deploymentId]);
-  return row === undefined ? null : polledRecord(row);
+  const [row] = await reader.query<DeploymentRow>(FIND, [tenantId, deploymentId]);
+  return row === undefined ? null : toDeploymentRecord(row);
 }
 
 /**
@@ -134,6 +115,6 @@ export async function listDeployments(
   page: Page,
 ): Promise<DeploymentRecord[]> {
   const { text, values } = listStatement(tenantId, filter, page);
-  const rows = await reader.queryTexts<DeploymentTexts>(text, values);
-  return rows.map(polledRecord);
+  const rows = await reader.query<DeploymentRow>(text, values);
+  return rows.map(toDeploymentRecord);
 }

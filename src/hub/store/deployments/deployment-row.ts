@@ -64,18 +64,6 @@ export interface DeploymentRow {
   secrets_sealed: Buffer | null;
 }
 
-/** The jsonb columns. */
-export const JSON_COLUMNS = [
-  'source_config',
-  'source_revision_config',
-  'conditions',
-  'former_sizes',
-] as const;
-type JsonColumn = (typeof JSON_COLUMNS)[number];
-
-/** A row with jsonb as text. */
-export type DeploymentTexts = Omit<DeploymentRow, JsonColumn> & Record<JsonColumn, string>;
-
 function observationOf(row: DeploymentRow): DeploymentRecord['observation'] {
   if (row.observed_at === null) return null;
   return {

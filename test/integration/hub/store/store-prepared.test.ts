@@ -1,8 +1,6 @@
-/** Prepared statements: what they answer, and how often PostgreSQL is asked for their columns. */
-import pg from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { typeParsers } from '../../../../src/hub/store/core/connection.ts';
-import { runPrepared } from '../../../../src/hub/store/core/prepared-query.ts';
+/** Statements of the store, which pg prepares once per connection: each execution returns its own rows. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openDatabase } from '../../../../src/hub/store/core/database.ts';
 import { type StoreFixture, startStore } from '../../harness/store.ts';
 
 let store: StoreFixture;
@@ -11,76 +9,72 @@ beforeAll(async () => {
 });
 afterAll(() => store.stop());
 
-/** A connection that counts the questions for columns. */
-async function connect() {
-  const client = new pg.Client({ connectionString: store.url });
-  await client.connect();
-  onTestFinished(() => client.end());
-  const { connection } = client as unknown as { connection: { describe(message: object): void } };
-  const { describe } = connection;
-  let described = 0;
-  connection.describe = (message) => {
-    described += 1;
-    describe.call(connection, message);
-  };
-  const run = async (name: string, text: string, values: readonly unknown[] = []) =>
-    (await runPrepared(client, { name, text, values, types: typeParsers })).rows;
-  return { client, run, described: () => described };
+/** Runs `work` on a database with one connection, so that its statements are prepared by the first execution. */
+async function onOneConnection(work: (scope: ReturnType<typeof openDatabase>['platform']) => Promise<void>) {
+  const database = openDatabase({ url: store.url, poolSize: 1, logger: store.logger });
+  try {
+    await work(database.platform);
+  } finally {
+    await database.close();
+  }
 }
 
-test('a prepared statement asks for its columns once per connection, and each execution has its own rows', async () => {
-  const { run, described } = await connect();
-  const text = `SELECT n::int8 AS n, n || 'x' AS word, NULL AS nothing, '2026-01-02T03:04:05Z'::timestamptz AS at,
-    '{"a":[1]}'::jsonb AS json, '\\x0102'::bytea AS bytes FROM generate_series(1, $1::int) AS n`;
-  const row = (n: number) => ({
-    n,
-    word: `${n}x`,
-    nothing: null,
-    at: new Date('2026-01-02T03:04:05Z'),
-    json: { a: [1] },
-    bytes: Buffer.from([1, 2]),
-  });
-  expect(await run('rows', text, [1])).toEqual([row(1)]);
-  expect(await run('rows', text, [3])).toEqual([row(1), row(2), row(3)]);
-  expect(await run('rows', text, [0])).toEqual([]);
-  expect(described()).toBe(1);
-  const other = await connect();
-  expect(await other.run('rows', text, [2])).toEqual([row(1), row(2)]);
-  expect(other.described()).toBe(1);
-});
+test('each execution returns its own rows, with the types of their columns', () =>
+  onOneConnection(async ({ read }) => {
+    const text = `SELECT n::int8 AS n, n || 'x' AS word, NULL AS nothing, '2026-01-02T03:04:05Z'::timestamptz AS at,
+      '{"a":[1]}'::jsonb AS json, '\\x0102'::bytea AS bytes FROM generate_series(1, $1::int) AS n`;
+    const row = (n: number) => ({
+      n,
+      word: `${n}x`,
+      nothing: null,
+      at: new Date('2026-01-02T03:04:05Z'),
+      json: { a: [1] },
+      bytes: Buffer.from([1, 2]),
+    });
+    const run = (count: number) => read((reader) => reader.query(text, [count]));
+    expect(await run(1)).toEqual([row(1)]);
+    expect(await run(3)).toEqual([row(1), row(2), row(3)]);
+    expect(await run(0)).toEqual([]);
+  }));
 
-test('prepared statements keep their columns separate between other statements and in transactions', async () => {
-  const { client, run, described } = await connect();
-  await client.query('CREATE TEMPORARY TABLE notes (id int, note text)');
-  for (let id = 0; id < 3; id += 1) {
-    await client.query('BEGIN');
-    expect(await run('insert', 'INSERT INTO notes VALUES ($1, $2)', [id, `note ${id}`])).toEqual([]);
-    await client.query(id === 1 ? 'ROLLBACK' : 'COMMIT');
-    const rows = await run('select', 'SELECT id, note FROM notes ORDER BY id DESC LIMIT 1');
-    const last = id === 1 ? 0 : id;
-    expect(rows).toEqual([{ id: last, note: `note ${last}` }]);
-  }
-  // The rest are those of the client's own queries: simple ones, without columns to ask for.
-  expect(described()).toBe(2);
-});
+test('statements without rows return none, in transactions that commit or roll back', () =>
+  onOneConnection(async ({ read, transaction }) => {
+    await read((reader) => reader.query('CREATE TEMPORARY TABLE notes (id int, note text)'));
+    for (let id = 0; id < 3; id += 1) {
+      const failure = new Error('undo');
+      const done = transaction(async (writer) => {
+        const values = [id, `note ${id}`];
+        expect(await writer.query('INSERT INTO notes VALUES ($1, $2)', values)).toEqual([]);
+        if (id === 1) throw failure;
+      });
+      if (id === 1) await expect(done).rejects.toBe(failure);
+      else await done;
+      const last = id === 1 ? 0 : id;
+      const text = 'SELECT id, note FROM notes ORDER BY id DESC LIMIT 1';
+      expect(await read((reader) => reader.query(text))).toEqual([{ id: last, note: `note ${last}` }]);
+    }
+  }));
 
-test('a prepared statement works again after a failed execution', async () => {
-  const { run } = await connect();
-  const divide = (by: number) => run('divide', 'SELECT 6 / $1::int AS result', [by]);
-  await expect(divide(0)).rejects.toMatchObject({ code: '22012' });
-  expect(await divide(2)).toEqual([{ result: 3 }]);
-  await expect(divide(0)).rejects.toMatchObject({ code: '22012' });
-  expect(await divide(3)).toEqual([{ result: 2 }]);
-  await expect(run('wrong', 'SELECT no_such_column')).rejects.toMatchObject({ code: '42703' });
-  await expect(run('wrong', 'SELECT no_such_column')).rejects.toMatchObject({ code: '42703' });
-  await expect(run('unsound', 'SELECT $1::jsonb AS json', [{ a: 1n }])).rejects.toBeInstanceOf(TypeError);
-  expect(await divide(6)).toEqual([{ result: 1 }]);
-});
+test('a statement that failed, at first or later, works again', () =>
+  onOneConnection(async ({ read }) => {
+    const divide = (by: number) => read((reader) => reader.query('SELECT 6 / $1::int AS result', [by]));
+    await expect(divide(0)).rejects.toMatchObject({ sqlState: '22012' });
+    expect(await divide(2)).toEqual([{ result: 3 }]);
+    await expect(divide(0)).rejects.toMatchObject({ sqlState: '22012' });
+    expect(await divide(3)).toEqual([{ result: 2 }]);
+    const wrong = () => read((reader) => reader.query('SELECT no_such_column'));
+    await expect(wrong()).rejects.toMatchObject({ sqlState: '42703' });
+    await expect(wrong()).rejects.toMatchObject({ sqlState: '42703' });
+    expect(await divide(6)).toEqual([{ result: 1 }]);
+  }));
 
-test('a prepared statement fails when its columns have changed, and never decodes them as before', async () => {
-  const { client, run } = await connect();
-  await client.query('CREATE TEMPORARY TABLE changing (n int); INSERT INTO changing VALUES (7)');
-  expect(await run('all', 'SELECT * FROM changing')).toEqual([{ n: 7 }]);
-  await client.query('ALTER TABLE changing ALTER n TYPE text');
-  await expect(run('all', 'SELECT * FROM changing')).rejects.toMatchObject({ code: '0A000' });
-});
+test('a read returns columns of the new type after a migration changes it', () =>
+  onOneConnection(async ({ read }) => {
+    const run = (text: string) => read((reader) => reader.query(text));
+    await run('CREATE TABLE changing (n int)');
+    await run('INSERT INTO changing VALUES (7)');
+    expect(await run('SELECT * FROM changing')).toEqual([{ n: 7 }]);
+    await run('ALTER TABLE changing ALTER n TYPE text');
+    // PostgreSQL rejects the former plan (0A000), and the read runs again on a new connection.
+    expect(await run('SELECT * FROM changing')).toEqual([{ n: '7' }]);
+  }));
