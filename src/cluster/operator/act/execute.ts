@@ -142,20 +142,20 @@ async function applied(
         if (!isKubeError(error, 'invalid')) throw error;
       });
   }
-  /** Fields of other managers can make the desired object invalid, such as two sources of one volume. */
-  const withoutForeign = async (error: unknown): Promise<KubeObject> => {
-    if (foreign === undefined || !isKubeError(error, 'invalid')) throw error;
-    await patched(withRemovals(body, uid, foreign), false).catch(() => {
-      throw error;
-    });
-    return await send();
-  };
   try {
-    return await send().catch(withoutForeign);
+    return await send();
   } catch (error) {
-    const response = await restored(error, false);
+    const response = await restored(error, false).catch(() => withoutForeign(error));
     // If the cluster has changed the key again, an apply would be invalid again.
     return differences(response).length > 0 ? response : await send();
+  }
+
+  /** Fields of other managers can make the desired object invalid, such as two sources of one volume. */
+  async function withoutForeign(error: unknown): Promise<KubeObject> {
+    if (foreign === undefined || !isKubeError(error, 'invalid')) throw error;
+    return await patched(withRemovals(body, uid, foreign), false).catch(() => {
+      throw error;
+    });
   }
 }
 

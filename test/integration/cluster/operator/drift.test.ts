@@ -175,6 +175,30 @@ describe('an object that is lost or changed in the cluster', () => {
     expect(await spec()).toContain(added);
   });
 
+  it('reverts the type of its Service, and removes the source ranges that are valid for the other type only', async () => {
+    const spec = { type: 'LoadBalancer', loadBalancerSourceRanges: ['10.0.0.0/8'] };
+    const args = [
+      'patch',
+      'service',
+      app,
+      '-n',
+      berth.namespace,
+      '--type=merge',
+      '-p',
+      JSON.stringify({ spec }),
+    ];
+    await kubectlAsAdmin(args);
+    await waitFor(
+      'the former type',
+      async () => {
+        const now = JSON.stringify((await one('service', app)).spec);
+        return now.includes('"type":"ClusterIP"') && !now.includes('loadBalancerSourceRanges');
+      },
+      { timeoutMs: 30_000 },
+    );
+    await berth.ready(id);
+  });
+
   it('keeps the replicas that the autoscaler sets', async () => {
     await kubectlAsAdmin(['scale', `deployment/${app}-api`, '--replicas=3', '-n', berth.namespace]);
     await kubectlAsAdmin(['annotate', 'mdep', app, '-n', berth.namespace, `example.com/look=${Date.now()}`]);
