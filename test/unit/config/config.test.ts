@@ -177,7 +177,7 @@ describe('the configuration', () => {
   test('rejects a setting that disables network isolation in cloud mode', () => {
     const isolation = { BERTH_NETWORK_ISOLATION: 'false' };
     expect(problemsOf({ BERTH_HOSTING: 'cloud', ...isolation })).toEqual([
-      expect.stringMatching(/^BERTH_NETWORK_ISOLATION must not be false .*; next: unset it$/),
+      expect.stringMatching(/^BERTH_NETWORK_ISOLATION: must not be false .*; next: unset it$/),
     ]);
     expect(loadConfig(isolation).rendering.networkIsolation).toBe(false);
   });
