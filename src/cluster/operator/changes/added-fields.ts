@@ -20,6 +20,8 @@ export interface Additions {
   readonly refused: readonly Difference[];
   /** Paths of the rejected fields. */
   readonly removals: readonly Removal[];
+  /** Paths of the unsafe fields that another field manager owns. */
+  readonly foreign: readonly Removal[];
 }
 
 /** Path of a field that an apply does not remove, because the field manager does not own it. */
@@ -213,21 +215,7 @@ function isKept(object: KubeObject, addition: Addition): boolean {
   return isSafeChange(object, { path, wanted: FILLED_IN[pattern], present: value });
 }
 
-const NONE: Additions = { kept: [], refused: [], removals: [] };
-
 const asDifference = ({ path, value }: Addition) => differenceOf(path, 'is added', undefined, value);
-
-/**
- * The additions to a live object, except those that another field manager owns. Admission adds fields without an
- * owner, so an owner is a user or a controller that wrote the field by itself.
- */
-function ofCluster(object: KubeObject, live: ChildObject): Addition[] {
-  const rules = ADDITION_RULES[object.kind];
-  const all = rules === undefined ? [] : additionsTo(object, live, rules);
-  if (all.length === 0) return all;
-  const foreign = live.foreignFields ?? foreignFields(live.metadata.managedFields ?? []);
-  return all.filter((addition) => !isForeign(addition, foreign));
-}
 
 /** A partition holds back the only pod of the StatefulSet, so it is reverted like `spec.paused` of a Deployment. */
 const STOPS_ROLLOUTS = 'spec.updateStrategy.rollingUpdate.partition';
@@ -236,32 +224,40 @@ function isForeign({ steps, pattern }: Addition, foreign: ManagedFields): boolea
   return steps !== null && pattern !== STOPS_ROLLOUTS && includesField(foreign, steps);
 }
 
-/** Paths of the unsafe fields that another field manager owns. */
-export function foreignAdditions(object: KubeObject, live: ChildObject): Removal[] {
-  const { foreignFields: foreign } = live;
-  const rules = ADDITION_RULES[object.kind];
-  if (rules === undefined || foreign === undefined) return [];
-  const found = additionsTo(object, live, rules).filter((addition) => isForeign(addition, foreign));
-  return removalsOf(found.filter((addition) => !isKept(object, addition)));
+interface Classified {
+  /** Without an owner. Admission adds fields in this way. */
+  readonly ofCluster: readonly Addition[];
+  /** With another field manager: a user or a controller that wrote the field by itself. */
+  readonly foreign: readonly Addition[];
 }
 
-/** Fields of the live object that Berth does not apply, and that no other field manager owns. */
+/** The additions to a live object, by owner. */
+function classified(object: KubeObject, live: ChildObject): Classified {
+  const rules = ADDITION_RULES[object.kind];
+  const all = rules === undefined ? [] : additionsTo(object, live, rules);
+  if (all.length === 0) return { ofCluster: [], foreign: [] };
+  const owned = live.foreignFields ?? foreignFields(live.metadata.managedFields ?? []);
+  const foreign = all.filter((addition) => isForeign(addition, owned));
+  return { ofCluster: all.filter((addition) => !foreign.includes(addition)), foreign };
+}
+
+/** Fields of the live object that Berth does not apply. */
 export function additionsOf(object: KubeObject, live: ChildObject): Additions {
-  const all = ofCluster(object, live);
-  if (all.length === 0) return NONE;
-  const kept = all.filter((addition) => isKept(object, addition));
-  const others = all.filter((addition) => !kept.includes(addition));
+  const { ofCluster, foreign } = classified(object, live);
+  const isUnsafe = (addition: Addition) => !isKept(object, addition);
+  const others = ofCluster.filter(isUnsafe);
   return {
-    kept: kept.map(asDifference),
+    kept: ofCluster.filter((addition) => !others.includes(addition)).map(asDifference),
     refused: others.map(asDifference),
     removals: removalsOf(others),
+    foreign: removalsOf(foreign.filter(isUnsafe)),
   };
 }
 
 /** Paths of the kept additions with these names. */
 export function removalsAt(object: KubeObject, live: ChildObject, paths: readonly string[]): Removal[] {
   if (paths.length === 0) return [];
-  return removalsOf(ofCluster(object, live).filter(({ path }) => paths.includes(path)));
+  return removalsOf(classified(object, live).ofCluster.filter(({ path }) => paths.includes(path)));
 }
 
 /** Whether a field needs an explicit removal. An apply itself replaces a list that it owns as a whole. */

@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import { databaseName, serviceAccountName } from '../../../workloads/names.ts';
 import { type Action, actionId, type Plan, STAGES, type Stage } from '../action.ts';
-import { foreignAdditions, type Removal, removalsAt } from '../changes/added-fields.ts';
+import { type Removal, removalsAt } from '../changes/added-fields.ts';
 import { namesAddition } from '../changes/cluster-changes.ts';
 import { isImmutable } from '../changes/immutable-fields.ts';
 import { isRouteKind } from '../kinds.ts';
@@ -202,7 +202,7 @@ function creation(input: PlanInput, comparison: Comparison): Action {
 const SHOWN_DIFFERENCES = 3;
 
 /**
- * Fields that an apply alone does not remove: unsafe fields of others, and safe fields that a policy added. A policy
+ * Fields that an apply alone does not remove: unsafe fields without an owner, and safe fields that a policy added. A policy
  * that is still active adds the fields again in the same call. If the desired object itself changed, the apply comes
  * first, because it removes the former fields together with its other changes.
  */
@@ -245,7 +245,7 @@ function applying(input: PlanInput, comparison: Comparison, live: ChildObject): 
   const { object, differences, change } = comparison;
   if (differences.some((difference) => isImmutable(object, difference))) return [replacing(comparison, live)];
   const added = toRemove(input, comparison, live);
-  const foreign = foreignAdditions(object, live);
+  const { foreign } = additionsIn(object, live);
   const shown = differences.slice(0, SHOWN_DIFFERENCES).map(({ path, why }) => `${path} ${why}`);
   return [
     {

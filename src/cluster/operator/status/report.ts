@@ -47,7 +47,7 @@ export async function report(
   const reported = await write(observed, status, context, acted.error !== undefined).catch(
     unlessNamespaceTerminating(acted),
   );
-  recordSpan({ observed, decision, now }, { acted, reported }, context);
+  recordSpan(observed.resource, now, { acted, reported }, context);
   return { decision: remaining, status, reported };
 }
 
@@ -129,7 +129,8 @@ function lastingError(error: KubeError | undefined, { errors }: Remembered): Fai
 
 /** Records one span for each reconcile that changed an object. Most reconciles change nothing. */
 function recordSpan(
-  { observed: { resource }, now }: Pick<Decided, 'observed' | 'decision' | 'now'>,
+  resource: ObservedResource,
+  now: Date,
   { acted, reported }: { readonly acted: Acted; readonly reported: Reported },
   { options: { span, clock }, reconcileId }: ReconcileContext,
 ): void {
@@ -148,6 +149,6 @@ function recordSpan(
     },
     beganAt: now.getTime(),
     endedAt: clock.date().getTime(),
-    error: error === undefined ? undefined : String(error instanceof Error ? error.message : error),
+    error: error?.message,
   });
 }
